@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 
 from dphist.arrays import IntArray
-from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
 from dphist.noise.for_tests import is_for_tests
 from dphist.noise.gaussian_epsilon import LEAST_EPSILON
@@ -25,7 +24,7 @@ from dphist.privacy import (
     dp_events,
     least_epsilon,
 )
-from dphist.privacy.unit import ONE_RECORD
+from dphist.privacy.unit import ONE_EDGE, ONE_RECORD
 from dphist.release.maker import Maker, parameters_of
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
@@ -327,7 +326,7 @@ class MechanismBase(Maker):
         *,
         total: int | None = None,
         noisy: Mapping[str, IntArray] | None = None,
-        provenance: Mapping[str, str] | None = None,
+        provenance: Mapping[str, Any] | None = None,
     ) -> Release:
         """Return a release of this mechanism: the one way in which mechanisms of dphist make one.
 
@@ -365,19 +364,19 @@ class _OfRecords(Protocol):
     """Data of which one unit has a bounded number of records."""
 
     @property
-    def unit(self) -> str | None: ...
+    def unit(self) -> PrivacyUnit | None: ...
 
     @property
     def sensitivity(self) -> int: ...
 
 
-def provenance_of_unit(data: _OfRecords) -> dict[str, str]:
+def provenance_of_unit(data: _OfRecords) -> dict[str, Any]:
     """Return what a release states of whom the data say they protect; nothing where they do not.
 
     What the data were cut to may be less than what the mechanism protects.
     """
     if data.unit is None:
         return {}
-    if data.unit == ONE_EDGE:
-        return {"unit": ONE_EDGE}
+    if data.unit == ONE_EDGE and not data.unit.asserted:
+        return {"unit": data.unit}
     return {"unit": data.unit, "max_records": str(data.sensitivity)}

@@ -168,8 +168,8 @@ def _answer(mechanism: Mechanism, data: Any, unit: PrivacyUnit) -> Release:
             "data must be BinnedCounts, LabelCounts or a Profile, which have bounds"
         )
     release = mechanism.release(data)
-    protected = str(release.guarantee.unit)
-    of_rows = unit.who == ONE_RECORD.who or str(unit) in OF_ROWS
+    protected = release.guarantee.unit
+    of_rows = unit.single == ONE_RECORD or unit in OF_ROWS
     if protected in OF_ROWS and not of_rows:  # OpenDP would account for users
         raise ParameterError(
             f"data must be bounded for {unit}, which the measurement's metric counts, not for "

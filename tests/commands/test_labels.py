@@ -60,7 +60,12 @@ def test_all_outputs(records, tmp_path, capsys) -> None:
     release = dh.Release.load(paths["json"])
     assert release.budget == dh.ApproxDP(1, "1e-6", unit="user")
     nulls = {"null_users": "refuse", "null_labels": "refuse"}
-    assert release.provenance == {"unit": "one user", **nulls, "max_labels": "3", "max_count": "1"}
+    assert release.provenance == {
+        "unit": dh.PrivacyUnit("user"),
+        **nulls,
+        "max_labels": "3",
+        "max_count": "1",
+    }
     assert release.mechanism.to_approx_dp("1e-6").epsilon <= 1
     assert release.value.labels == ["common", "also"]
     assert abs(int(release.value.counts[0]) - 1000) < 100  # not 1,100: each user counts once
@@ -148,7 +153,7 @@ def test_without_users_each_row_is_one(records, tmp_path) -> None:
     out = tmp_path / "r.json"
     assert run("labels", records, "--label", "word", *BUDGET, "--quiet", "--output", out) == 0
     release = dh.Release.load(out)
-    assert release.provenance["unit"] == "one row"
+    assert release.provenance["unit"] == dh.PrivacyUnit("row")
     assert (release.mechanism.max_labels, release.mechanism.max_count) == (1, 1)
     assert abs(int(release.value.counts[0]) - 1100) < 50
 
@@ -187,7 +192,12 @@ def test_only_labels(records, tmp_path, capsys) -> None:
     assert release.mechanism.max_labels == 3
     assert release.budget == dh.ApproxDP(1, "1e-6", unit="user")
     nulls = {"null_users": "refuse", "null_labels": "refuse"}
-    assert release.provenance == {"unit": "one user", **nulls, "max_labels": "3", "max_count": "1"}
+    assert release.provenance == {
+        "unit": dh.PrivacyUnit("user"),
+        **nulls,
+        "max_labels": "3",
+        "max_count": "1",
+    }
     page = paths["html"].read_text()
     assert "without counts" in page
     assert "Rank" not in page
@@ -263,7 +273,7 @@ def test_missing_users_and_labels_are_a_choice(tmp_path, capsys) -> None:
     assert run("labels", path, *USERS, *BUDGET, *both) == 0
     release = dh.Release.load(out)
     assert release.provenance == {
-        "unit": "one user, or one row without a user",
+        "unit": dh.PrivacyUnit("user", or_rows=True),
         "null_users": "separate",
         "null_labels": "drop",
         "max_labels": "3",
@@ -453,7 +463,7 @@ def test_anonymize_bounds_users(records, tmp_path, capsys) -> None:
     assert run("anonymize", records, *bounded, "--output", out, "--report", page) == 0
     release = dh.Release.load(out)
     assert release.mechanism.sensitivity == 2
-    assert release.provenance == {"unit": "one user", "max_records": "2"}
+    assert release.provenance == {"unit": dh.PrivacyUnit("user"), "max_records": "2"}
     capsys.readouterr()
     assert run("show", out) == 0
     assert "one user, who counts with up to 2 records" in " ".join(capsys.readouterr().out.split())

@@ -49,7 +49,7 @@ def test_a_stream_is_charged_once_and_goes_on(ledger, type_in, tmp_path, capsys)
     assert "for all events of one patient, of which at most 2 count" in said
     first = dh.Release.load(saved)
     assert first.provenance["entry"] == "3"
-    assert first.provenance["unit"] == "all events of one patient, of which at most 2 count"
+    assert str(first.provenance["unit"]) == "all events of one patient, of which at most 2 count"
     # Without parameters, and again with them.
     assert type_in(rows, "--state", state, *USERS[:-2], *paying) == 0
     assert "for all events of one patient" in capsys.readouterr().out

@@ -350,7 +350,7 @@ def test_users_are_cut_to_their_records_and_protected_with_all_of_them(
     inside = release.value.bins.sum() + sum(release.value.outside.values())
     assert inside <= 2 * days
     assert release.mechanism.sensitivity == 2
-    assert release.provenance == {"unit": "one user", "max_records": "2"}
+    assert release.provenance == {"unit": dh.PrivacyUnit("user"), "max_records": "2"}
     assert run("show", path) == 0
     assert "for one user" in " ".join(capsys.readouterr().out.split())
     assert run("ranges", "nowhere.csv", *AGES, "--epsilon", 1, *users, "--dry-run") == 0

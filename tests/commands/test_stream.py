@@ -153,7 +153,7 @@ def test_all_outputs_hold_all_readings(monkeypatch, capsys) -> None:
     assert release.value.times.tolist() == [100, 200, 300]
     assert release.budget == dh.ApproxDP(20, "1e-6", unit="event")
     assert release.mechanism.to_approx_dp("1e-6").epsilon <= 20
-    assert release.provenance == {"unit": "one event"}
+    assert release.provenance == {"unit": dh.PrivacyUnit("event")}
     assert Path("t.csv").read_text().startswith("time,label,count\n100,a,")
     assert "Running counts" in Path("r.html").read_text()
     assert run(monkeypatch, "a\n" * 50, "--quiet", "--output", "r.json", "--table", "t.csv") == 0
@@ -210,7 +210,7 @@ def test_users_are_bounded(form, monkeypatch, capsys) -> None:
     (when, counts), = readings(capsys.readouterr().out)  # fmt: skip
     assert when == 600
     assert near(counts, {"a": 300, "b": 2})
-    assert "one user" in dh.Release.load("r.json").provenance["unit"]
+    assert dh.Release.load("r.json").provenance["unit"] == dh.PrivacyUnit("user", events=2)
     assert run(monkeypatch, content, *given[:2], "--json") == 2
     assert "--user is needed" in capsys.readouterr().err
     assert held() == 600

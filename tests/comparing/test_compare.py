@@ -180,7 +180,7 @@ def test_binned_counts_keep_their_bound() -> None:
     axis = dh.Axis.from_edges([0, 10, 20, 30], "age")
     outside = {"below": 0, "above": 0, "null": 0}
     counts = dh.BinnedCounts(
-        np.array([50, 3, 70]), (axis,), outside, sensitivity=4, unit="one user"
+        np.array([50, 3, 70]), (axis,), outside, sensitivity=4, unit=dh.PrivacyUnit("user")
     )
     found = dh.compare([dh.LeafCounts], counts, [1], published=True, seconds=20, most=2)
     assert not found.left_out

@@ -11,6 +11,7 @@ import pytest
 from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import BinnedCounts, bin_counts
 from dphist.errors import ParameterError
+from dphist.privacy import PrivacyUnit
 
 AGE = Axis.from_edges([0, 18, 65], "age")
 SIZE = Axis.from_edges([0.0, 0.5, 1.0, 2.0], "size")
@@ -52,13 +53,13 @@ def test_copies_are_equal_and_independent() -> None:
 
 def test_what_one_unit_can_change_goes_with_the_counts() -> None:
     array = np.array([3, 4])
-    counts = BinnedCounts(array, (AGE,), ONE, 5, "one user")
-    assert (counts.sensitivity, counts.unit) == (5, "one user")
+    counts = BinnedCounts(array, (AGE,), ONE, 5, PrivacyUnit("user"))
+    assert (counts.sensitivity, counts.unit) == (5, PrivacyUnit("user"))
     for other in (copy.deepcopy(counts), pickle.loads(pickle.dumps(counts))):  # noqa: S301
         assert other == counts
-        assert (other.sensitivity, other.unit) == (5, "one user")
+        assert (other.sensitivity, other.unit) == (5, PrivacyUnit("user"))
     assert "sensitivity=5, unit='one user'; counts not shown" in repr(counts)
-    for bound, unit in ((1, None), (5, None), (4, "one user")):
+    for bound, unit in ((1, None), (5, None), (4, PrivacyUnit("user"))):
         assert counts != BinnedCounts(array, (AGE,), ONE, bound, unit)
     plain = BinnedCounts(array, (AGE,), ONE)
     assert (plain.sensitivity, plain.unit) == (1, None)

@@ -70,7 +70,7 @@ all_wrapped = pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED)
 def test_mechanisms_for_ranges_take_them_whole(kind: Any, make: Any, wrap: Any) -> None:
     if make is binned and wrap is WRAPPED["itself"]:
         released = kind(epsilon=1, bins=2, sensitivity=5).release(binned())
-        assert released.provenance == {"unit": "one user", "max_records": "5"}
+        assert released.provenance == {"unit": dh.PrivacyUnit("user"), "max_records": "5"}
         return
     for bins in (1, 2, 4, (1, 2), (2, 2)):
         with pytest.raises(dh.DphistError):

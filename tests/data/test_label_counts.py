@@ -216,7 +216,7 @@ def test_what_a_caller_promises() -> None:
     counts = LabelCounts.from_counts(["a", "b", "a"], [1, 0, 2], max_labels=None, max_count=3)
     assert rows(counts.filter_batches(lambda batch: batch)) == [("a", 3)]
     assert (counts.max_labels, counts.max_count, counts.null_users) == (None, 3, None)
-    assert "promised" in counts.unit
+    assert counts.unit.asserted
     for labels, numbers in ((["a", None], [1, 1]), (["a"], [None]), (["a"], [-1])):
         with refused(DataError):
             LabelCounts.from_counts(labels, numbers, max_labels=1, max_count=1)

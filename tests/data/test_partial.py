@@ -165,7 +165,7 @@ def test_bounds_of_profiles_and_bins_hold_for_each_user() -> None:
     assert dh.BinnedCounts.merge(bins).counts.tolist() == [4]
     assert (dh.BinnedCounts.merge(bins).sensitivity, dh.BinnedCounts.merge(bins).unit) == (
         2,
-        "one user",
+        dh.PrivacyUnit("user"),
     )
 
 

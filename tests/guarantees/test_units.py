@@ -3,15 +3,21 @@
 import copy
 import json
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dphist as dh
 from dphist import ZCDP, ApproxDP, ApproxZCDP, ParameterError, PrivacyUnit, PureDP, compose
+from dphist.ledger.book import Account
+from dphist.ledger.budget import Budget
 from dphist.release.document import checksum
 from dphist.report import report_html
 from dphist.report.kinds import kind_of
@@ -49,6 +55,83 @@ def test_units_are_equal_by_whom_they_protect_and_how_many() -> None:
     assert len(set(different)) == len(different)
     with pytest.raises(AttributeError):
         FIVE.at_most = 6  # type: ignore[misc]
+
+
+def test_units_are_equal_by_what_they_protect() -> None:
+    """Rows beside users are protected too; who asserts bounds, and what counts, only informs."""
+    user = PrivacyUnit("user")
+    with_rows = PrivacyUnit("user", or_rows=True)
+    assert with_rows != user
+    assert len({user, with_rows}) == 2
+    for informs in ({"asserted": True}, {"events": 5}, {"bounds": {"max_labels": 3}}):
+        for unit in (user, with_rows):
+            assert replace(unit, **informs) == unit
+            assert hash(replace(unit, **informs)) == hash(unit)
+    with pytest.raises(ParameterError, match="same unit"):
+        compose(PureDP(1, user), PureDP(1, with_rows))
+    with pytest.raises(ParameterError, match="has must be given"):
+        PureDP(1, with_rows).for_unit(user)
+
+
+@pytest.mark.parametrize("who", ["patient", "account", "ward 7", "stay, or visit"])
+@pytest.mark.parametrize("or_rows", [False, True])
+@pytest.mark.parametrize("asserted", [False, True])
+@pytest.mark.parametrize("events", [None, 5, 2000])
+def test_the_text_of_a_unit_is_read_as_that_unit(
+    who: str, or_rows: bool, asserted: bool, events: int | None
+) -> None:
+    """As files of 0.2 hold it; what was written as facts is read as well."""
+    unit = PrivacyUnit(who, asserted=asserted, or_rows=or_rows, events=events)
+    for read in (
+        PrivacyUnit(str(unit)),
+        PrivacyUnit.from_content(str(unit)),
+        PrivacyUnit.from_content(json.loads(json.dumps(unit.to_content()))),
+    ):
+        assert read == unit
+        assert (read.asserted, read.events, str(read)) == (asserted, events, str(unit))
+    old = {"who": unit.name, "at_most": 3, "bounds": {"max_records": 2}}
+    assert PrivacyUnit.from_content(old) == PrivacyUnit(who, 3, or_rows=or_rows)
+
+
+@given(who=st.text("one, ab7", min_size=1, max_size=20))
+def test_who_is_read_once(who: str) -> None:
+    """What is left of a text states no further fact, so a unit made of it is the same."""
+    try:
+        unit = PrivacyUnit(who)
+    except ParameterError:
+        return
+    assert PrivacyUnit(unit.who).who == unit.who
+    assert unit.single == unit
+    assert PrivacyUnit(str(unit)) == unit
+
+
+def test_an_account_keeps_its_unit_whichever_version_wrote_it() -> None:
+    """As 0.2 wrote it: what a key was charged for includes it, and 0.2 reads it."""
+    account = Account("main", PrivacyUnit("patient", 2, or_rows=True), Budget(epsilon=1))
+    content = account.to_content()
+    assert content["unit"] == {"who": "patient, or one row without a patient", "at_most": 2}
+    assert Account.from_content(content).unit == account.unit
+    plain = Account("main", PrivacyUnit("patient"), Budget(epsilon=1)).to_content()
+    assert plain["unit"] == {"who": "patient", "at_most": 1}
+
+
+def test_a_release_of_0_2_that_states_text_loads_equal() -> None:
+    counts = dh.LabelCounts.from_table(
+        pa.table({"user": ["1", None], "label": ["a", "a"]}),
+        label="label", user="user", max_labels=1, null_users="separate", unit="patient",
+    )  # fmt: skip
+    release = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1).release(counts)
+    content = json.loads(release.to_json())
+    assert content["stated"]["unit"] == {**unit_of("patient"), "or_rows": True}
+    text = "one patient, or one row without a patient"
+    stated = {**content["stated"], "unit": text}
+    old = edited(
+        release, stated=stated, unit={**content["unit"], "who": text[4:], "or_rows": False}
+    )
+    assert dh.Release.from_json(old) == release
+    lied = {key: value for key, value in content["unit"].items() if key != "or_rows"}
+    with pytest.raises(dh.ReleaseFileError):
+        dh.Release.from_json(edited(release, unit=lied))
 
 
 @pytest.mark.parametrize(
@@ -296,7 +379,7 @@ def test_releases_protect_the_user_that_the_data_state() -> None:
 def test_the_unit_of_a_release_is_in_the_words_of_the_data() -> None:
     axis = dh.Axis.from_edges([0, 1, 2], "age")
     outside = {"below": 0, "above": 0, "null": 0}
-    counts = BINS(np.array([5, 6]), (axis,), outside, sensitivity=2, unit="one patient")
+    counts = BINS(np.array([5, 6]), (axis,), outside, sensitivity=2, unit=PrivacyUnit("patient"))
     release = dh.LeafCounts(epsilon=1, bins=2, sensitivity=2).release(counts)
     assert release.guarantee == PureDP(1, unit="one patient")
     assert dh.Release.from_json(release.to_json()) == release
@@ -305,7 +388,7 @@ def test_the_unit_of_a_release_is_in_the_words_of_the_data() -> None:
 def test_rows_that_count_one_are_records() -> None:
     rows = dh.LabelCounts.from_table(ROWS, label="word")
     release = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1).release(rows)
-    assert release.provenance["unit"] == "one row"
+    assert release.provenance["unit"] == PrivacyUnit("row")
     assert release.guarantee.unit == PrivacyUnit("record")
     again = dh.Release.from_json(release.to_json())
     assert again.guarantee == release.guarantee
@@ -332,7 +415,7 @@ def test_users_and_rows_without_one_are_another_unit() -> None:
 def test_bounds_that_are_promised_protect_a_user_all_the_same() -> None:
     frame = pd.DataFrame({"label": ["a"], "count": [100]})
     release = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1).release(frame)
-    assert "promised" in release.provenance["unit"]
+    assert release.provenance["unit"].asserted
     assert release.guarantee.unit == PrivacyUnit("user")
 
 
@@ -358,7 +441,7 @@ def test_the_degrees_of_a_graph_protect_one_edge(directed: bool) -> None:
         pickle.loads(pickle.dumps(degrees)),  # noqa: S301
         copy.deepcopy(degrees),
     ):
-        assert (each.unit, each.sensitivity) == ("one edge", cells)
+        assert (each.unit, each.sensitivity) == (PrivacyUnit("edge"), cells)
         release = dh.PrivHist(epsilon=1, sensitivity=cells).release(each)
         assert release.guarantee == PureDP(1, unit="one edge")
         assert release.guarantee.unit.bounds == (("max_records", cells),)

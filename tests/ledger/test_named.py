@@ -27,7 +27,7 @@ def test_a_stream_names_its_entry_and_its_users(ledger: dh.Ledger, tmp_path: Pat
     with ledger.open_stream(state, by="ana", key=key) as stream:  # without its parameters
         assert stream.released() == release
     assert release.provenance == {
-        "unit": "all events of one patient, of which at most 3 count",
+        "unit": dh.PrivacyUnit("patient", events=3),
         "ledger": f"clinic ({ledger.id})",
         "account": "main",
         "entry": str(ledger.find(key).entry),
@@ -43,7 +43,7 @@ def test_a_stream_of_events_keeps_its_unit(tmp_path: Path) -> None:
     ledger = dh.Ledger.create(tmp_path / "l", epsilon=9, delta="1e-5", unit="one event")
     mechanism = dh.ContinualMechanism(**PARAMETERS, horizon=100)
     with ledger.open_stream(tmp_path / "s", mechanism, by="ana", key="k") as stream:
-        assert stream.release().provenance["unit"] == "one event"
+        assert stream.release().provenance["unit"] == dh.PrivacyUnit("event")
         assert stream.released().guarantee.unit == dh.PrivacyUnit("event")
 
 
@@ -64,5 +64,5 @@ def test_a_session_names_its_entry(ledger: dh.Ledger) -> None:
     session = ledger.session(mechanism, counts, by="ana", key="drugs")
     release = session.top(counts, k=1, candidates=1)
     assert release.provenance["entry"] == str(ledger.find("drugs").entry)
-    assert release.provenance["unit"] == "one patient"
+    assert release.provenance["unit"] == dh.PrivacyUnit("patient")
     assert release.provenance["account"] == "main"

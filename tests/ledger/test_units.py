@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.data.guard import asserted_unit
 from dphist.errors import LedgerError, ParameterError
 from dphist.ledger.units import DataUnit, cost_for, for_account
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.guarantees import delta_of, rho_of
+from dphist.privacy.unit import asserted_unit
 from dphist.report import report_html
 from dphist.report.summary import summary_text
 from tests.mechanisms.cases import every_mechanism, made
@@ -73,7 +73,7 @@ def test_counts_without_a_table_name_their_unit(kind: str, tmp_path: Path) -> No
     assert DataUnit.of(data) == DataUnit("one patient", 2 if kind == "labels" else 3)
     ledger = dh.Ledger.create(tmp_path / "a", epsilon=1, delta="1e-6", unit="one patient")
     release = ledger.release(mechanism, ledger.guard(data), by="ana", key="k")
-    assert release.guarantee.unit.compared == ("patient", 1)
+    assert release.guarantee.unit == PATIENT
     assert dh.Release.from_json(release.to_json()) == release
     page = " ".join(report_html(release).split())
     assert "asserts that" in page
@@ -278,5 +278,6 @@ def test_another_unit_of_a_mechanism_is_not_taken_for_that_of_the_data(who: str)
 
 def test_a_deferred_unit_is_spelt_as_data_spell_it() -> None:
     assert DataUnit("patient", 3) == DataUnit(" one  patient ", 3) == DataUnit("one patient", 3)
-    with pytest.raises(ParameterError, match="unit must be text"):
-        DataUnit(PATIENT, 3)  # type: ignore[arg-type]
+    for no_unit in (3, "", PrivacyUnit("patient", 2)):
+        with pytest.raises(ParameterError, match="unit must be"):
+            DataUnit(no_unit, 3)  # type: ignore[arg-type]

@@ -189,7 +189,7 @@ def test_saved_and_loaded_it_is_the_same(tmp_path: Path) -> None:
         assert again.rows == plan.rows
         assert again.criteria == plan.criteria
         assert again.digest == plan.digest
-        assert again.unit == "one patient"
+        assert again.unit == dh.PrivacyUnit("patient")
 
 
 def test_a_changed_plan_is_refused(tmp_path: Path) -> None:

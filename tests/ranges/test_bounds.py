@@ -47,7 +47,7 @@ def test_a_larger_bound_is_refused_before_noise_is_drawn(
 def test_a_release_states_the_unit(kind: type[Any]) -> None:
     for sensitivity in (2, 5):
         release = kind(epsilon=1, bins=2, sensitivity=sensitivity).release(counts_of(2))
-        assert release.provenance == {"unit": "one user", "max_records": "2"}
+        assert release.provenance == {"unit": dh.PrivacyUnit("user"), "max_records": "2"}
         again = dh.Release.from_json(release.to_json())
         assert again.provenance == release.provenance
         assert again == release

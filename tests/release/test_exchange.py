@@ -170,7 +170,8 @@ def test_flow_bins_are_below_and_above(storage) -> None:
         )
         assert counts.counts.tolist() == [2, 1, 0]
         assert dict(counts.outside) == {"below": 1, "above": 2, "null": 0}
-        assert counts.unit == "one patient, as promised by the caller"
+        assert counts.unit == dh.PrivacyUnit("patient")
+        assert counts.unit.asserted
         release = dh.LeafCounts(epsilon=1, bins=3).release(counts)
         assert "Whoever made the data asserts" in report_html(release)
     without = bh.Histogram(bh.axis.Regular(3, 0, 9, underflow=False, overflow=False))

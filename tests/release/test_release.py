@@ -287,7 +287,7 @@ def test_what_is_stated_is_saved_and_loaded(seeded) -> None:
     release = with_budget(seeded, dh.ApproxDP(2, "1e-6"))
     loaded = dh.Release.from_json(release.to_json())
     asked = dh.ApproxDP(2, "1e-6", unit="user")
-    assert (loaded.provenance, loaded.budget) == ({"unit": "one user"}, asked)
+    assert (loaded.provenance, loaded.budget) == ({"unit": dh.PrivacyUnit("user")}, asked)
     assert loaded.mechanism.target == Target(asked)
     fits_the_schema(release)
 

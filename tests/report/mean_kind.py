@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dphist import Release
+from dphist import PrivacyUnit, Release
 from dphist.report.counted import Counted
 from dphist.report.delta_words import Number
 from dphist.report.kind import Kind, Summary
@@ -31,7 +31,9 @@ class MeanKind(Kind):
 
     def promise(self, release: Release) -> Promise:
         said = "D and D′ differ in one record."
-        return promise_of_records(release, unit="one record", neighbors=said, number=Number())
+        return promise_of_records(
+            release, unit=PrivacyUnit("record"), neighbors=said, number=Number()
+        )
 
     def counted(self, release: Release) -> Counted:
         return Counted("records")

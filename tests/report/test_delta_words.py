@@ -40,7 +40,7 @@ def test_named_above_a_hundredth_and_warned_of_from_a_tenth(
     users: int, named: bool, warned: bool
 ) -> None:
     guarantee = dh.ApproxDP(1, MILLIONTH)
-    text = words.guarantee_in_words(guarantee, "one user", Number(users))
+    text = words.guarantee_in_words(guarantee, dh.PrivacyUnit("user"), Number(users))
     assert ("δ times the number of users" in text) == named
     assert ("Warning" in text) == warned
     assert (STRONG in text) == (not warned)
@@ -59,7 +59,9 @@ def test_what_is_said_of_it_is_rounded_to_the_side_that_claims_less() -> None:
 
 
 def test_a_weak_epsilon_is_weak_whatever_delta_is() -> None:
-    text = words.guarantee_in_words(dh.ApproxDP(8, MILLIONTH), "one user", Number(10**6))
+    text = words.guarantee_in_words(
+        dh.ApproxDP(8, MILLIONTH), dh.PrivacyUnit("user"), Number(10**6)
+    )
     assert "a weak promise" in text
     assert "Warning" in text
 

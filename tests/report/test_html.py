@@ -112,7 +112,7 @@ def test_says_what_is_promised(release: Release, source: str) -> None:
     assert words.guarantee_in_words(release.guarantee, mechanism.sensitivity, number) in text
     assert words.guarantee_in_symbols(release.guarantee) in text
     assert words.neighbors_in_words(mechanism.sensitivity) in text
-    assert words.privacy_unit(mechanism.sensitivity) in text
+    assert str(words.Contribution(mechanism.sensitivity)) in text
     assert mechanism.description in text
     for name in parameters_of(mechanism):
         assert f"{name} " in text

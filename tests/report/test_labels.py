@@ -27,7 +27,7 @@ from dphist import (
     plot,
 )
 from dphist.noise import rounded_gaussian, two_sided_geometric
-from dphist.privacy import Target
+from dphist.privacy import PrivacyUnit, Target
 from dphist.release.maker import parameters_of
 from dphist.report import mechanism_facts, report_html, words
 from dphist.report.guarantees import total_in_words, total_of
@@ -122,7 +122,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     mechanism: Any = release.mechanism
     total = total_of(mechanism)
     for said in (
-        total_in_words(total, "one user", number_protected(release), release.guarantee),
+        total_in_words(total, PrivacyUnit("user"), number_protected(release), release.guarantee),
         words.guarantee_in_symbols(total.guarantee),
         str(release.guarantee),
         labels_words.bounds_in_words(mechanism),
@@ -145,7 +145,9 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
 
 def test_limits_fit_the_mechanism() -> None:
     def about(mechanism: Any) -> set[str]:
-        return {name for name, _ in labels_words.limits_of(mechanism, {"unit": "one user"})}
+        return {
+            name for name, _ in labels_words.limits_of(mechanism, {"unit": PrivacyUnit("user")})
+        }
 
     assert {"Labels that are missing.", "Counts near the threshold."} <= about(LAPLACE)
     assert "The bounds." not in about(LAPLACE)
@@ -158,7 +160,7 @@ def test_limits_fit_the_mechanism() -> None:
 def test_the_promise_is_stated_unless_users_were_bounded() -> None:
     release = ALL["laplace"]()
     promised = "Whoever counted the labels asserts"
-    asked = {"unit": "one user", "null_users": "drop", "null_labels": "refuse"}
+    asked = {"unit": PrivacyUnit("user"), "null_users": "drop", "null_labels": "refuse"}
     bounded = replace(release, provenance=asked)
     for shown in (summary_text, lambda r: Page(report_html(r)).text):
         assert promised in " ".join(shown(release).split())

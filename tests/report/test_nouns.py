@@ -93,5 +93,5 @@ def test_a_unit_with_rows_beside_it() -> None:
     )
     release = dh.ThresholdHistogram(epsilon=2, delta="1e-6", max_labels=1).release(counts)
     shown = in_own_words(release.present(unit="owner"))
-    assert shown.provenance["unit"] == "one owner, or one row without an owner"
-    assert release.provenance["unit"] == "one user, or one row without a user"
+    assert str(shown.provenance["unit"]) == "one owner, or one row without an owner"
+    assert release.provenance["unit"] == dh.PrivacyUnit("user", or_rows=True)

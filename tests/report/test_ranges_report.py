@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import dphist as dh
 from dphist import AdaptiveTree, Axis, HierarchicalTree, LeafCounts, Release, bin_counts
 from dphist.release.range_histogram import RangeHistogram
 from dphist.report import mechanism_facts, report_html, words
@@ -55,7 +56,7 @@ def test_the_page_stands_alone(source: str) -> None:
 def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     text = Page(source).text
     mechanism = release.mechanism
-    unit = words.privacy_unit(mechanism.sensitivity)
+    unit = words.Contribution(mechanism.sensitivity)
     for said in (
         ranges_words.promise_in_words(release.guarantee, unit, number_protected(release)),
         words.guarantee_in_symbols(ranges_words.in_epsilon(release.guarantee)),
@@ -219,7 +220,7 @@ def test_who_was_bounded_is_who_is_protected() -> None:
     for shown in (page, " ".join(summary_text(release).split())):
         assert f"Whether {unit}, is in the data" in shown
         assert "one contribution" not in shown
-    assert words.neighbors_in_words(5, "one user") in page
+    assert words.neighbors_in_words(5, dh.PrivacyUnit("user")) in page
 
 
 def test_thousands_of_bins_of_an_axis_are_numbered_once() -> None:

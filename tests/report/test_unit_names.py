@@ -103,7 +103,7 @@ def test_rows_without_a_patient_are_patients_of_their_own(made) -> None:
 
 def test_numbers_are_of_patients(made) -> None:
     assert "of patients (95 % interval" in " ".join(summary_text(made["cut users"]).split())
-    of_both = dh.PrivacyUnit("patient, or one row without a patient")
+    of_both = dh.PrivacyUnit("patient", or_rows=True)
     assert of_both.plural == "patients, or rows without a patient"
     few = dh.calibrate(dh.ThresholdHistogram, epsilon=1, delta="1e-2", max_labels=2)
     for how, plural in (({}, "patients"), ({"null_users": "separate"}, of_both.plural)):
@@ -112,18 +112,21 @@ def test_numbers_are_of_patients(made) -> None:
 
 
 def test_articles_and_plurals_of_other_units() -> None:
-    said = {"unit": "one account", "null_users": "drop"}
+    said = {"unit": dh.PrivacyUnit("account"), "null_users": "drop"}
     mechanism = dh.ThresholdHistogram(**TOTAL, **CUT)
     text = " ".join(labels_words.bounding_in_words(mechanism, said))
     assert "If an account has more" in text
     assert "Rows without an account are dropped." in text
-    assert counted_after_cut("one agency", "at most 2 labels", "2 labels").who == "agencies cut"
-    assert counted_after_cut("one hospital stay", "at most 2", "2").who == "units cut"
+    assert (
+        counted_after_cut(dh.PrivacyUnit("agency"), "at most 2 labels", "2 labels").who
+        == "agencies cut"
+    )
+    assert counted_after_cut(dh.PrivacyUnit("hospital stay"), "at most 2", "2").who == "units cut"
 
 
 def test_a_stream_speaks_of_patients() -> None:
     mechanism = dh.ContinualMechanism(**TOTAL, horizon=100, max_events_per_user=3)
-    said = {"unit": OF_PATIENTS}
+    said = {"unit": dh.PrivacyUnit(OF_PATIENTS)}
     assert (
         "At most 3 events of a patient count" in streams_words.bounding_in_words(mechanism, said)[1]
     )

@@ -197,7 +197,7 @@ def test_a_release_holds_all_recorded_readings_and_can_be_saved(tmp_path: Path) 
     stream.update_many([["a"]] * 200)
     release = stream.release()
     assert release.value.times.tolist() == [200, 600]
-    assert release.provenance == {"unit": "one event"}
+    assert release.provenance == {"unit": dh.PrivacyUnit("event")}
     assert release == stream.release()
     release.save(tmp_path / "r.json")
     assert dh.Release.load(tmp_path / "r.json") == release

@@ -14,6 +14,7 @@ from scipy.stats import chi2
 
 from dphist.data.binned_counts import bin_counts
 from dphist.errors import ColumnError, DataError, ParameterError
+from dphist.privacy import PrivacyUnit
 from dphist.tables.binning.slots import Grid
 from dphist.tables.binning.users import bin_rows_bounded
 from dphist.tables.counting import terms
@@ -80,16 +81,17 @@ def test_counts_that_are_no_counts_are_refused(engine: Engine, tmp_path: Path) -
 def test_without_rows(engine: Engine, tmp_path: Path) -> None:
     found = binned(engine.make(counted_table([]), tmp_path), max_records=3)
     assert found.counts.tolist() == [0, 0, 0]
-    assert (found.sensitivity, found.unit) == (3, "one row")
+    assert (found.sensitivity, found.unit) == (3, PrivacyUnit("row"))
 
 
 def test_what_is_kept_states_its_bound_and_its_unit() -> None:
     table = counted_table([("u", 1, 7), ("v", 3, 1)])
     assert (binned(table).sensitivity, binned(table).unit) == (1, None)
     of_rows = binned(table, max_records=5)
-    assert (of_rows.counts.tolist(), of_rows.sensitivity, of_rows.unit) == ([5, 1, 0], 5, "one row")
+    row = PrivacyUnit("row")
+    assert (of_rows.counts.tolist(), of_rows.sensitivity, of_rows.unit) == ([5, 1, 0], 5, row)
     of_users = binned(table, user="who", max_records=5, unit="one patient")
-    assert (of_users.sensitivity, of_users.unit) == (5, "one patient")
+    assert (of_users.sensitivity, of_users.unit) == (5, PrivacyUnit("patient"))
 
 
 def test_counts_give_what_rows_give() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from dphist.data.binned_counts import bin_counts
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
+from dphist.privacy import PrivacyUnit
 from tests.tables.backends import written
 from tests.tables.binned_users import (
     EDGES,
@@ -92,7 +93,7 @@ def test_without_rows(engine: Engine, tmp_path: Path) -> None:
     table = pa.table({"who": pa.array([], pa.string()), "x": pa.array([], pa.int64())})
     found = binned(engine.make(table, tmp_path), most=3)
     assert found.counts.tolist() == [0, 0, 0]
-    assert (found.sensitivity, found.unit, found.nulls) == (3, "one user", 0)
+    assert (found.sensitivity, found.unit, found.nulls) == (3, PrivacyUnit("user"), 0)
 
 
 @pytest.mark.quick("-pyarrow]", "-duckdb]")
@@ -123,7 +124,7 @@ def test_what_is_kept_states_its_bound_and_its_unit() -> None:
     found = binned(table_of([("u", 1)] * 5 + [("v", 3), ("v", None)]), most=3)
     assert found.counts.tolist() == [3, 1, 0]
     assert dict(found.outside) == {"below": 0, "above": 0, "null": 1}
-    assert (found.sensitivity, found.unit) == (3, "one user")
+    assert (found.sensitivity, found.unit) == (3, PrivacyUnit("user"))
 
 
 @pytest.mark.parametrize("name", ["pyarrow", "spark"])

@@ -20,6 +20,7 @@ from scipy.stats import chi2
 from dphist import Profile
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
+from dphist.privacy import PrivacyUnit
 from dphist.tables.counting.contributions import count_bounded_records
 from tests.support.goodness import LEVEL
 from tests.tables.contribution_engines import (
@@ -96,7 +97,7 @@ def test_users_of_an_integer_type_and_rows_that_count_one(engine: Engine, tmp_pa
 def test_without_a_user_each_row_is_one(engine: Engine, tmp_path: Path) -> None:
     frame = engine.make(table_of([("u", "a", 5), ("u", "a", 1), ("v", "b", 0)]), tmp_path)
     counts = count(frame, user=None)
-    assert (counts.max_labels, counts.max_count, counts.unit) == (1, 1, "one row")
+    assert (counts.max_labels, counts.max_count, counts.unit) == (1, 1, PrivacyUnit("row"))
     assert as_dict(counts) == {"a": 2, "b": 1}
     assert as_dict(count(frame, user=None, count="n", max_count=3)) == {"a": 4}
 
@@ -448,8 +449,7 @@ def test_missing_users_and_labels_as_chosen(
     counts = count(frame, max_labels=1, null_users=null_users, null_labels="drop")
     assert as_dict(counts) == {"a": expected}
     assert (counts.null_users, counts.null_labels) == (null_users, "drop")
-    assert counts.unit.startswith("one user")
-    assert ("without a user" in counts.unit) == (null_users == "separate")
+    assert counts.unit == PrivacyUnit("user", or_rows=null_users == "separate")
 
 
 def test_separate_rows_are_bounded_each() -> None:

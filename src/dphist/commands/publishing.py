@@ -18,6 +18,7 @@ from dphist.commands.options import UsageError
 from dphist.commands.presenting import presented
 from dphist.commands.printing import say
 from dphist.errors import DphistError, OutputFileError
+from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.report import report_html
 from dphist.report.kinds import kind_of
@@ -42,7 +43,7 @@ class Protected:
     records : maximum number of records of one such unit, if bounded.
     """
 
-    unit: str | None
+    unit: PrivacyUnit | None
     records: int | None
 
 

@@ -14,9 +14,9 @@ from dphist.commands.printing import say
 from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
 from dphist.commands.resources import add_resources, space_of
 from dphist.commands.user_unit import user_unit
-from dphist.data.binned_counts import ONE_ROW
 from dphist.errors import ParameterError
 from dphist.privacy import Guarantee
+from dphist.privacy.unit import ONE_ROW
 from dphist.release.maker import Maker
 from dphist.report import words
 from dphist.report.guarantees import guarantee_for, records_json
@@ -90,12 +90,12 @@ def sensitivity_of(options: argparse.Namespace) -> int:
     return 1 if bound is None else int(bound)
 
 
-def unit_of(mechanism: Maker, options: argparse.Namespace) -> tuple[Guarantee, str]:
-    """Return the guarantee, and whom it protects, in words."""
+def unit_of(mechanism: Maker, options: argparse.Namespace) -> tuple[Guarantee, words.Contribution]:
+    """Return the guarantee, and what it protects."""
     user = protected_of(options).unit
     return (
         guarantee_for(mechanism.guarantee, user),
-        words.privacy_unit(mechanism.guarantee.unit.at_most, user),
+        words.Contribution(mechanism.guarantee.unit.at_most, user),
     )
 
 

@@ -16,11 +16,12 @@ import pyarrow as pa
 from dphist.arrays import AnyArray, IntArray
 from dphist.data.axis.axis import Axis, axes_of_content
 from dphist.data.axis.grid import grid_of
-from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
+from dphist.data.guard import Guarding, guarded
 from dphist.data.partial import Partial, all_parts, cut_of, no_part, partial_of, sum_slots
 from dphist.data.uhi import read_uhi
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
+from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data, unit_of_users
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables import redact_errors
@@ -29,9 +30,6 @@ from dphist.tables.binning.users import bin_rows_bounded
 from dphist.tables.engine.progress import Progress
 
 __all__ = ["BinnedCounts", "bin_counts"]
-
-ONE_ROW = "one row"
-"""Privacy unit of rows that each stand for a bounded number of records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -50,11 +48,10 @@ class BinnedCounts:
     sensitivity : int
         Total of records, in bins or not, that one privacy unit can add or remove; public. A
         mechanism refuses counts with a larger sensitivity than its own.
-    unit : str or None
+    unit : PrivacyUnit or None
         The privacy unit: ``one user`` if contributions of users were bounded, ``one row`` if those
-        of rows were; None for one record, or for a unit that the caller asserts. A unit that the
-        caller asserts and names ends with ``, as promised by the caller``, as
-        `dphist.data.guard.asserted_unit` says it. Public.
+        of rows were; None for one record, or for a unit that the caller asserts without a name.
+        Public.
 
     >>> axis = Axis.from_edges([0, 18, 65], "age")
     >>> counts = BinnedCounts(np.array([3, 4]), (axis,), {"below": 0, "above": 1, "null": 2})
@@ -68,7 +65,7 @@ class BinnedCounts:
     axes: tuple[Axis, ...]
     outside: Mapping[str, int]
     sensitivity: int = 1
-    unit: str | None = None
+    unit: PrivacyUnit | None = None
 
     def __post_init__(self) -> None:
         axes = tuple(self.axes)
@@ -86,8 +83,8 @@ class BinnedCounts:
             raise ParameterError("outside must hold nonnegative whole numbers")
         if np.any(self.counts < 0):
             raise ParameterError("counts must not be negative")
-        if self.unit is not None and not (isinstance(self.unit, str) and self.unit):
-            raise ParameterError("unit must be text, such as 'one user'")
+        if self.unit is not None:
+            object.__setattr__(self, "unit", unit_of_data(self.unit))
         bound = whole_number(self.sensitivity, "sensitivity", 1)
         held = self.counts.copy()
         held.setflags(write=False)
@@ -98,7 +95,12 @@ class BinnedCounts:
 
     @classmethod
     def from_uhi(
-        cls, h: Any, *, edges_are_public: bool, sensitivity: int, unit: str | None = None
+        cls,
+        h: Any,
+        *,
+        edges_are_public: bool,
+        sensitivity: int,
+        unit: str | PrivacyUnit | None = None,
     ) -> "BinnedCounts":
         """Make one from a histogram of another library; you assert the bounds.
 
@@ -149,7 +151,7 @@ class BinnedCounts:
         count: str | None = None,
         progress: Progress | None = None,
         delimiter: str | None = None,
-        unit: str | None = None,
+        unit: str | PrivacyUnit | None = None,
     ) -> Partial:
         """Bound and count one part of the users, for `merge`.
 
@@ -187,7 +189,7 @@ class BinnedCounts:
         )
         kept = np.flatnonzero(slots)
         axes = [axis.to_content() for axis in map(Axis, grid.names, grid.edges)]
-        said = {"max_records": most, "unit": protected, "axes": axes}
+        said = {"max_records": most, "unit": protected.to_content(), "axes": axes}
         found = pa.table({"slot": kept, "count": slots[kept]})
         return partial_of("bins", cut, {"user": user, "count": count}, said, found)
 
@@ -206,7 +208,8 @@ class BinnedCounts:
         most = whole_number(head["max_records"], "max_records", 1)
         bins = math.prod(axis.bins for axis in axes)
         slots = sum_slots([each.table for each in found], bins + OTHER_SLOTS)
-        merged: BinnedCounts = guarded(_of_slots(slots, axes, most, str(head["unit"])), ledger)
+        unit = PrivacyUnit.from_content(head["unit"])
+        merged: BinnedCounts = guarded(_of_slots(slots, axes, most, unit), ledger)
         return merged
 
     @property
@@ -262,7 +265,7 @@ class BinnedCounts:
 
     def __repr__(self) -> str:
         names = [axis.name for axis in self.axes]
-        unit = "" if self.unit is None else f", unit={self.unit!r}"
+        unit = "" if self.unit is None else f", unit={str(self.unit)!r}"
         shown = f"axes={names}, bins={self.bins}, sensitivity={self.sensitivity}{unit}"
         return f"BinnedCounts({shown}; counts not shown)"
 
@@ -286,7 +289,7 @@ def bin_counts(
     max_records: int | None = None,
     progress: Progress | None = None,
     delimiter: str | None = None,
-    unit: str | None = None,
+    unit: str | PrivacyUnit | None = None,
     ledger: Guarding | None = None,
 ) -> BinnedCounts:
     """Count the rows of a table in bins between public edges, in the table's own engine.
@@ -386,13 +389,15 @@ def bin_counts(
             progress=progress,
             delimiter=delimiter,
         )
-    protected = one if user is not None else None if max_records is None else ONE_ROW
+    protected = None if max_records is None else one
     axes = tuple(map(Axis, grid.names, grid.edges))
     found: BinnedCounts = guarded(_of_slots(slots, axes, most, protected), ledger)
     return found
 
 
-def _of_slots(slots: IntArray, axes: tuple[Axis, ...], most: int, unit: str | None) -> BinnedCounts:
+def _of_slots(
+    slots: IntArray, axes: tuple[Axis, ...], most: int, unit: PrivacyUnit | None
+) -> BinnedCounts:
     """Return the counts of slots; see `dphist.tables.binning.slots`."""
     below, above, nulls = (int(slots[place]) for place in (0, -2, -1))
     several = {"outside": below, "null": nulls}

@@ -2,10 +2,7 @@
 
 from typing import Any, NoReturn, Protocol
 
-from dphist.errors import LedgerError, ParameterError
-from dphist.privacy import PrivacyUnit
-from dphist.privacy.as_text import with_article
-from dphist.privacy.unit import PROMISED
+from dphist.errors import LedgerError
 from dphist.shown import shown_by
 
 
@@ -75,36 +72,3 @@ class Guarding(Protocol):
 def guarded(data: Any, ledger: Guarding | None) -> Any:
     """Return data as the caller asked for them: guarded by a ledger, or as they are."""
     return data if ledger is None else ledger.guard(data)
-
-
-def unit_of_users(user: str | None, unit: str | None) -> str:
-    """Return what a user is, in words: "one user" unless the caller named it.
-
-    Parameters
-    ----------
-    user : column of users, or None.
-    unit : such as "one patient"; refused without `user`.
-    """
-    if unit is None:
-        return "one user"
-    if user is None:
-        raise ParameterError("unit needs user: it says what the users of that column are")
-    return str(PrivacyUnit(unit))
-
-
-def asserted_unit(unit: str) -> str:
-    """Return the unit of counts that dphist has not made: the caller asserts the bounds.
-
-    >>> asserted_unit("patient")
-    'one patient, as promised by the caller'
-    """
-    return f"{PrivacyUnit(unit)}{PROMISED}"
-
-
-def or_one_row(one: str) -> str:
-    """Return the unit of data that keep rows without a user, each as a user of its own.
-
-    >>> or_one_row("one account")
-    'one account, or one row without an account'
-    """
-    return f"{one}, or one row without {with_article(PrivacyUnit(one).who)}"

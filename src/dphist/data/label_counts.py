@@ -12,13 +12,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dphist.arrays import AnyArray
-from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
-from dphist.data.label_input import held_pairs, label_array, label_bounds, label_unit, unheld
+from dphist.data.guard import Guarding, guarded
+from dphist.data.label_input import held_pairs, label_array, label_bounds, unheld
 from dphist.data.partial import Partial, all_parts, as_it_is, cut_of, partial_of
 from dphist.errors import ParameterError
 from dphist.noise.for_tests import is_for_tests
 from dphist.noise.inversion import Source, checked_source
 from dphist.parameters import optional_whole, whole_number
+from dphist.privacy.unit import ASSERTED_USER, PrivacyUnit, asserted_unit, unit_of_users
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables import LARGEST, check_counts, redact_errors
@@ -43,8 +44,8 @@ class LabelCounts:
         Maximum number of counts that one user changes (Delta_0); None if unbounded.
     max_count : int
         Maximum change by one user of the count of a label (Delta_infinity), in records.
-    unit : str
-        The privacy unit that a guarantee protects, in words.
+    unit : PrivacyUnit
+        The privacy unit that a guarantee protects.
     null_users, null_labels : str or None
         The chosen treatment of rows without a user, and without a label; None if not applicable.
     only_adds : bool
@@ -57,7 +58,7 @@ class LabelCounts:
     _store: Store
     max_labels: int | None
     max_count: int
-    unit: str = "one user, as promised by the caller"
+    unit: PrivacyUnit = ASSERTED_USER
     null_users: str | None = None
     null_labels: str | None = None
     _users: tuple[int, int] | None = None
@@ -102,7 +103,7 @@ class LabelCounts:
         delimiter: str | None = None,
         count_users: bool = False,
         keep_sets: bool = False,
-        unit: str | None = None,
+        unit: str | PrivacyUnit | None = None,
         ledger: Guarding | None = None,
         source: Source | None = None,
     ) -> "LabelCounts":
@@ -201,7 +202,7 @@ class LabelCounts:
         progress: Progress | None = None,
         delimiter: str | None = None,
         count_users: bool = False,
-        unit: str | None = None,
+        unit: str | PrivacyUnit | None = None,
         source: Source | None = None,
     ) -> Partial:
         """Bound and count one part of the users, for `merge`.
@@ -257,7 +258,7 @@ class LabelCounts:
         said = {
             "max_labels": counts.max_labels,
             "max_count": counts.max_count,
-            "unit": counts.unit,
+            "unit": counts.unit.to_content(),
             "null_users": null_users,
             "null_labels": null_labels,
             "count_users": counts.users is not None,
@@ -299,7 +300,7 @@ class LabelCounts:
             store,
             optional_whole(head["max_labels"], "max_labels", 1),
             whole_number(head["max_count"], "max_count", 1, most=LARGEST),
-            unit=str(head["unit"]),
+            unit=PrivacyUnit.from_content(head["unit"]),
             null_users=head["null_users"],
             null_labels=head["null_labels"],
             _users=(sum(each[0] for each in users), sum(each[1] for each in users))
@@ -321,7 +322,7 @@ class LabelCounts:
         *,
         count_users: bool = False,
         keep_sets: bool = False,
-        unit: str | None,
+        unit: str | PrivacyUnit | None,
         source: Source | None,
         progress: Progress | None,
         delimiter: str | None,
@@ -331,7 +332,7 @@ class LabelCounts:
         if count_users and user is None:
             raise ParameterError("count_users needs user: name the column of users")
         bounds = replace(bounds, count_users=bool(count_users))
-        protected = label_unit(user, null_users, unit_of_users(user, unit))
+        protected = unit_of_users(user, unit, or_rows=null_users == "separate")
         names = {role: name for role, name in columns.items() if name is not None}
         key = None if source is None else checked_source(source)(_KEY_BYTES).hex()
         opened: dict[str, Any] = {"key": key, "progress": progress, "delimiter": delimiter}
@@ -388,7 +389,7 @@ class LabelCounts:
         max_labels: int | None,
         max_count: int,
         label_type: pa.DataType | None = None,
-        unit: str | None = None,
+        unit: str | PrivacyUnit | None = None,
         only_adds: bool = False,
     ) -> "LabelCounts":
         """Make one from labels and counts; you assert the bounds, dphist cannot check them.
@@ -423,7 +424,7 @@ class LabelCounts:
         frame: Any,
         max_labels: int | None,
         max_count: int,
-        unit: str | None = None,
+        unit: str | PrivacyUnit | None = None,
         *,
         only_adds: bool = False,
     ) -> "LabelCounts":
@@ -441,7 +442,7 @@ class LabelCounts:
         ------
         ParameterError, ColumnError, DataError
         """
-        said = asserted_unit("one user" if unit is None else unit)
+        said = ASSERTED_USER if unit is None else asserted_unit(unit)
         bound = optional_whole(max_labels, "max_labels", 1)
         most = whole_number(max_count, "max_count", 1)
         names = {"label": "label", "count": "count"}

@@ -5,7 +5,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from dphist.data.guard import or_one_row
 from dphist.errors import DataError, ParameterError
 from dphist.tables import redact_errors
 from dphist.tables.counting.bounding import Bounds
@@ -51,15 +50,6 @@ def unheld() -> DataError:
         "the pairs of user and label could not be held in memory: lower max_labels, or count the "
         "labels without keep_sets; nothing was released"
     )
-
-
-def label_unit(user: str | None, null_users: str, one: str) -> str:
-    """Return the privacy unit, in words."""
-    if user is None:
-        return "one row"
-    if null_users == "separate":
-        return or_one_row(one)
-    return one
 
 
 def label_array(labels: Any, label_type: pa.DataType | None) -> Any:

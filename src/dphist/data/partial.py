@@ -22,6 +22,7 @@ from dphist.arrays import IntArray
 from dphist.atomic_files import staged_outputs
 from dphist.errors import DataError, InputFileError, ParameterError
 from dphist.foreign import read_json
+from dphist.privacy import PrivacyUnit
 from dphist.tables import LARGEST, redact_errors
 from dphist.tables.counting import cuts
 from dphist.tables.counting.bounding import NULL_LABELS, NULL_USERS
@@ -152,8 +153,7 @@ def _is_sound(head: Any) -> bool:
         and 0 <= head["part"] < head["parts"] <= MOST_PARTS
         and head["user_type"] in USER_TYPES
         and head["columns"].keys() == _COLUMNS[kind]
-        and head["unit"]
-        and isinstance(head["unit"], str)
+        and PrivacyUnit.from_content(head["unit"])
         and bounds_are_sound(head)
     )
 
@@ -312,7 +312,10 @@ def sum_slots(tables: Iterable[pa.Table], number: int) -> IntArray:
 
 def _shared(partial: Partial) -> dict[str, Any]:
     """Return what all parts of one table have alike."""
-    return {name: value for name, value in partial.head.items() if name not in _OWN}
+    unit = PrivacyUnit.from_content(partial.head["unit"])  # earlier versions wrote text
+    return {name: value for name, value in partial.head.items() if name not in _OWN} | {
+        "unit": unit
+    }
 
 
 def _partial(given: Any) -> Partial:

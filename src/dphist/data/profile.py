@@ -12,17 +12,21 @@ import pyarrow as pa
 from dphist import tables
 from dphist.arrays import AnyArray, IntArray
 from dphist.data.diagram import Diagram, merged
-from dphist.data.guard import Guarding, asserted_unit, guarded, unit_of_users
+from dphist.data.guard import Guarding, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is, cut_of, partial_of
 from dphist.errors import DataError, ParameterError
 from dphist.parameters import whole_number
+from dphist.privacy.unit import (
+    ONE_EDGE,
+    PrivacyUnit,
+    asserted_unit,
+    unit_of_data,
+    unit_of_users,
+)
 from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables.counting.contributions import count_bounded_records, label_bounded_records
 from dphist.tables.engine.progress import Progress
-
-ONE_EDGE = "one edge"
-"""Privacy unit of the degrees of a graph; edges are never dropped to meet a bound."""
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
@@ -36,7 +40,7 @@ class Profile(Diagram):
     sensitivity : int
         Cells of the diagram that one privacy unit can change (default: 1, for a unit of one
         record). A mechanism refuses a profile with a larger sensitivity than its own.
-    unit : str or None
+    unit : PrivacyUnit or None
         The privacy unit: ``one user`` if contributions of users were bounded, ``one edge`` of a
         graph; None for one record.
 
@@ -47,24 +51,24 @@ class Profile(Diagram):
     """
 
     sensitivity: int
-    unit: str | None
+    unit: PrivacyUnit | None
 
     def __init__(
         self,
         counts: IntArray,
         prevalences: IntArray,
         sensitivity: int = 1,
-        unit: str | None = None,
+        unit: str | PrivacyUnit | None = None,
     ) -> None:
         """Take checked, ascending, distinct pairs; callers use the constructors below."""
         self._hold_pairs(counts, prevalences)
         bound = whole_number(sensitivity, "sensitivity", 1)
         object.__setattr__(self, "sensitivity", bound)
-        object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "unit", None if unit is None else unit_of_data(unit))
 
     @classmethod
     def from_counts(
-        cls, counts: Any, sensitivity: int = 1, *, unit: str | None = None
+        cls, counts: Any, sensitivity: int = 1, *, unit: str | PrivacyUnit | None = None
     ) -> "Profile":
         """Make a profile from one count for each label; zeros are dropped.
 
@@ -97,7 +101,12 @@ class Profile(Diagram):
 
     @classmethod
     def from_prevalences(
-        cls, counts: Any, prevalences: Any, sensitivity: int = 1, *, unit: str | None = None
+        cls,
+        counts: Any,
+        prevalences: Any,
+        sensitivity: int = 1,
+        *,
+        unit: str | PrivacyUnit | None = None,
     ) -> "Profile":
         """Make a profile with `prevalences[j]` labels of count `counts[j]`, in any order.
 
@@ -150,7 +159,7 @@ class Profile(Diagram):
         sensitivity: int = 1,
         *,
         delimiter: str | None = None,
-        unit: str | None = None,
+        unit: str | PrivacyUnit | None = None,
     ) -> "Profile":
         """Read columns `count` and `prevalence` of a CSV (also gzip) or Parquet file.
 
@@ -183,7 +192,7 @@ class Profile(Diagram):
         sensitivity: int = 1,
         progress: Progress | None = None,
         delimiter: str | None = None,
-        unit: str | None = None,
+        unit: str | PrivacyUnit | None = None,
         ledger: Guarding | None = None,
     ) -> "Profile":
         """Count the labels of a table in the table's own engine.
@@ -260,7 +269,7 @@ class Profile(Diagram):
         others: str = "drop",
         progress: Progress | None = None,
         delimiter: str | None = None,
-        unit: str | None = None,
+        unit: str | PrivacyUnit | None = None,
     ) -> Partial:
         """Bound and count one part of the users, for `merge`.
 
@@ -293,7 +302,7 @@ class Profile(Diagram):
             progress=progress,
             delimiter=delimiter,
         )
-        said = {"max_records": most, "unit": unit_of_users(user, unit)}
+        said = {"max_records": most, "unit": unit_of_users(user, unit).to_content()}
         columns = {"label": label, "user": user}
         return partial_of("records", cut, columns, said, store.filter_batches(as_it_is))
 
@@ -310,7 +319,8 @@ class Profile(Diagram):
         head, table = found[0].head, pa.concat_tables([each.table for each in found])
         pairs = tables.sum_counts(table, label="label", count="count")
         bound = whole_number(head["max_records"], "max_records", 1)
-        return cast("Profile", guarded(cls(*pairs, bound, str(head["unit"])), ledger))
+        unit = PrivacyUnit.from_content(head["unit"])
+        return cast("Profile", guarded(cls(*pairs, bound, unit), ledger))
 
     @classmethod
     @stoppable
@@ -418,7 +428,9 @@ class Profile(Diagram):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __reduce__(self) -> tuple[type["Profile"], tuple[IntArray, IntArray, int, str | None]]:
+    def __reduce__(
+        self,
+    ) -> tuple[type["Profile"], tuple[IntArray, IntArray, int, PrivacyUnit | None]]:
         """Copy and unpickle through the constructor, which makes the arrays read-only."""
         return Profile, (self.counts, self.prevalences, self.sensitivity, self.unit)
 

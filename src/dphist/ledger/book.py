@@ -45,7 +45,7 @@ class Account:
         """Return the account for its entry."""
         return {
             "name": self.name,
-            "unit": {"who": self.unit.who, "at_most": self.unit.at_most},
+            "unit": {"who": self.unit.name, "at_most": self.unit.at_most},
             "budget": self.budget.to_content(),
             "dataset": self.dataset,
         }
@@ -53,7 +53,7 @@ class Account:
     @classmethod
     def from_content(cls, content: Any, closed: bool = False) -> "Account":
         """Return the account that `to_content` wrote."""
-        unit = PrivacyUnit(content["unit"]["who"], content["unit"]["at_most"])
+        unit = PrivacyUnit.from_content(content["unit"])
         budget = Budget.from_content(content["budget"])
         return cls(content["name"], unit, budget, content["dataset"], closed)
 

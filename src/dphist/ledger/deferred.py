@@ -7,6 +7,7 @@ from typing import Any
 from dphist.data.guard import Guarded
 from dphist.errors import LedgerError
 from dphist.ledger.units import DataUnit
+from dphist.privacy import PrivacyUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Deferred:
     """
 
     open: Callable[[], Any]
-    unit: str | None = None
+    unit: PrivacyUnit | str | None = None
     records: int | None = None
     about: str = ""
 
@@ -40,7 +41,7 @@ class Deferred:
             return data
         held = data.open_for(ledger) if isinstance(data, Guarded) else data
         unit = DataUnit.of(held)
-        return cls(lambda: held, unit.name, unit.records)
+        return cls(lambda: held, unit.unit, unit.records)
 
     @property
     def protected(self) -> DataUnit:

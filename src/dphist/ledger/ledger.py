@@ -181,9 +181,9 @@ class Ledger(LedgerAccounts):
         if not isinstance(data, Deferred):
             check_bounds(mechanism, deferred.open())
         if presentation is not None and presentation.unit is not None:  # before it is charged
-            unit = mechanism.guarantee.unit
-            named = unit if deferred.unit is None else unit.named(deferred.unit)
-            check_unit_word(presentation.unit, named.who)
+            unit, data_unit = mechanism.guarantee.unit, deferred.protected.unit
+            named = unit if data_unit is None else unit.named(data_unit)
+            check_unit_word(presentation.unit, named)
         stored, entry = self._payments.charge(mechanism, deferred, by, key, note, account)
         if stored is not None:
             return Release.from_json(stored, name=f"the release of the key {key!r}")
@@ -287,7 +287,7 @@ class Ledger(LedgerAccounts):
         key: str,
         note: str = "",
         account: Accounts = None,
-        unit: str | None = None,
+        unit: str | PrivacyUnit | None = None,
         moved: bool = False,
         **parameters: Any,
     ) -> LedgerStream:

@@ -4,6 +4,7 @@ import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dphist.errors import LedgerError
 from dphist.ledger import entries
@@ -11,6 +12,7 @@ from dphist.ledger.book import account_of, charge_of
 from dphist.ledger.charging import mechanism_in_words
 from dphist.ledger.entries import Entry
 from dphist.ledger.payments import Payments
+from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.store.store import Store
@@ -25,10 +27,9 @@ class LedgerStream(ContinualHistogram):
     _key: str
 
     @property
-    def unit(self) -> str:
-        """What is protected, in words; users are called as in the account."""
-        who = _stated(self._payments, self._key)["unit"]
-        return self.mechanism.unit.replace("one user", who)
+    def unit(self) -> PrivacyUnit:
+        """What is protected; users are called as in the account."""
+        return self.mechanism.unit_of(_stated(self._payments, self._key)["unit"])
 
     def released(self) -> Release:
         """Release all recorded readings; the release names the entry that paid for the stream."""
@@ -107,7 +108,7 @@ def last_note(payments: Payments, key: str) -> Entry | None:
         return None if number is None else tables.entry(number)
 
 
-def _stated(payments: Payments, key: str) -> dict[str, str]:
+def _stated(payments: Payments, key: str) -> dict[str, Any]:
     """Return what a release states of the entry that paid for it, and of whom it protects.
 
     Returns
@@ -117,7 +118,7 @@ def _stated(payments: Payments, key: str) -> dict[str, str]:
     with payments.reading() as tables:
         entry = tables.entry(charge_of(tables, key).entry)
         account = account_of(tables, entry.content["costs"][0]["account"])
-    return {**payments.paid_by(entry), "unit": f"one {account.unit.who}"}
+    return {**payments.paid_by(entry), "unit": account.unit.single}
 
 
 def _check_paid(payments: Payments, key: str, mechanism: ContinualMechanism) -> None:

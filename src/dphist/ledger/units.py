@@ -13,7 +13,7 @@ from dphist.labels.mechanism import LabelsMechanism
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PrivacyUnit
-from dphist.privacy.unit import PROMISED
+from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_USER, unit_of_data
 from dphist.ranges.mechanism import RangesMechanism
 
 _HELD: tuple[tuple[Any, type], ...] = (
@@ -22,44 +22,39 @@ _HELD: tuple[tuple[Any, type], ...] = (
     (RangesMechanism, BinnedCounts),
 )
 _DATA = tuple(held for _, held in _HELD)
-_PARTS = ("record", "event")
+_PARTS = (ONE_RECORD, ONE_EVENT)
 """What users have many of: only a bound relates these units to users."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class DataUnit:
     """Whom data say that they protect. These are choices made without looking at the data.
 
     Attributes
     ----------
-    name : such as "one user"; None where the data name no unit.
+    unit : such as "one user"; None where the data name no unit.
     records : maximum number of records of one such unit; None where there is no bound.
     """
 
-    name: str | None = None
-    records: int | None = None
+    unit: PrivacyUnit | None
+    records: int | None
 
-    def __post_init__(self) -> None:
-        if self.name is None:
-            return
-        if not isinstance(self.name, str):
-            raise ParameterError("unit must be text, such as 'one patient'")
-        name = " ".join(self.name.split())
-        if not name.startswith(("one ", "all events of ")):
-            name = f"one {name}"  # as data objects spell it
-        object.__setattr__(self, "name", name)
+    def __init__(self, unit: PrivacyUnit | str | None = None, records: int | None = None) -> None:
+        if isinstance(unit, str):
+            unit = " ".join(unit.split())
+        object.__setattr__(self, "unit", None if unit is None else unit_of_data(unit))
+        object.__setattr__(self, "records", records)
 
     @classmethod
     def of(cls, data: object) -> "DataUnit":
         """Return the unit of a data object; nothing is known of other objects."""
         if isinstance(data, LabelCounts):
-            if data.unit == f"one user{PROMISED}":
+            if data.unit.asserted and data.unit == ONE_USER:
                 return cls()  # nobody said what the users are
             labels = data.max_labels
-            name = data.unit.removesuffix(PROMISED)
-            return cls(name, None if labels is None else labels * data.max_count)
+            return cls(data.unit, None if labels is None else labels * data.max_count)
         if isinstance(data, Profile | BinnedCounts):
-            return cls(data.unit and data.unit.removesuffix(PROMISED), data.sensitivity)
+            return cls(data.unit, data.sensitivity)
         return cls()
 
 
@@ -102,23 +97,23 @@ def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: s
     ceil(k / m) steps: group privacy (docs/proofs/accounting.md, Lemma 9).
     """
     own = guarantee.unit
-    if data.name is not None:
-        named = own.named(data.name)
-        if own.who in _PARTS and named.who == unit.who not in _PARTS:
+    if data.unit is not None:
+        named = own.named(data.unit)
+        if own.single in _PARTS and named.single == unit.single not in _PARTS:
             if data.records is None:
                 raise LedgerError(
                     f"the account {name!r} protects {unit}, and the data do not bound the "
                     f"{own.plural} of one; set a bound, such as max_{own.plural}"
                 )
             return guarantee.for_unit(unit, has=data.records)
-        if own.who in ("user", *_PARTS):
+        if own.single in (ONE_USER, *_PARTS):
             own = named
             guarantee = replace(guarantee, unit=own)
-    if own.who != unit.who:
+    if own.single != unit.single:
         raise LedgerError(
             f"the account {name!r} protects {unit}, and the release protects {own}: if a column of "
             f"{unit.plural} bounds the data, say so with unit='{unit}' (--unit) when they are "
-            f"counted; else use an account for the unit {own.who!r}"
+            f"counted; else use an account for the unit {own.name!r}"
         )
     return guarantee.for_unit(unit)
 

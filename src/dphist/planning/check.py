@@ -82,7 +82,7 @@ def check(release: Release, plan: Plan) -> tuple[Verdict, ...]:
 
 
 def _verdict(release: Release, plan: Plan, asked: Criterion) -> Verdict:
-    unit = str(release.guarantee.unit)
+    unit = release.guarantee.unit
     if asked.quantity in ("epsilon", "delta") and unit in OF_ROWS and plan.unit not in OF_ROWS:
         # Of one record of many, such numbers promise less than of the one who has them.
         said = f"the release protects {unit}, and the plan is for {plan.unit}"

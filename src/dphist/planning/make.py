@@ -12,15 +12,18 @@ from dphist.planning.criteria import criterion
 from dphist.planning.plan import Plan
 from dphist.planning.settings import SETTINGS
 from dphist.privacy import PrivacyUnit
+from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_USER, unit_of_data
 
 
-def plan(kind: str, *, unit: str | None = None, criteria: Sequence[str] = (), **asked: Any) -> Plan:
+def plan(
+    kind: str, *, unit: str | PrivacyUnit | None = None, criteria: Sequence[str] = (), **asked: Any
+) -> Plan:
     """Return what a release would cost and be worth, for several settings. No data are read.
 
     Parameters
     ----------
     kind : "labels", "ranges", "anonymized" or "stream"
-    unit : str, optional
+    unit : str or PrivacyUnit, optional
         What is protected, such as "one patient" (default: "one user"; "one record" or "one event"
         where no bound of a user is given).
     criteria : sequence of str
@@ -75,7 +78,7 @@ def plan(kind: str, *, unit: str | None = None, criteria: Sequence[str] = (), **
     if needed:
         raise ParameterError(f"a plan of {kind} needs {' and '.join(needed)}: a public number")
     checked = tuple(criterion(each, kind) for each in criteria)
-    protected = _protected(_unit_of(kind, asked) if unit is None else unit)
+    protected = _default_unit(kind, asked) if unit is None else _named(unit)
     if asked.get("labels") is not None:
         asked["labels"] = number_of(asked["labels"])
     rows = list(settings(**asked))
@@ -89,19 +92,19 @@ def plan(kind: str, *, unit: str | None = None, criteria: Sequence[str] = (), **
     )
 
 
-def _protected(unit: str) -> str:
+def _named(unit: str | PrivacyUnit) -> PrivacyUnit:
     try:
-        return str(PrivacyUnit(unit))
+        return unit_of_data(unit)
     except ParameterError:
         problem = "unit must be one line of at most 200 characters, such as 'one patient'"
     raise ParameterError(problem)
 
 
-def _unit_of(kind: str, asked: dict[str, Any]) -> str:
+def _default_unit(kind: str, asked: dict[str, Any]) -> PrivacyUnit:
     if kind == "stream":
-        return "one event" if asked.get("max_events") is None else "one user"
+        return ONE_EVENT if asked.get("max_events") is None else ONE_USER
     alone = kind != "labels" and asked.get("sensitivity", 1) in (1, [1], (1,))
-    return "one record" if alone else "one user"
+    return ONE_RECORD if alone else ONE_USER
 
 
 def _plain(value: Any) -> Any:

@@ -16,7 +16,7 @@ from dphist.parameters import decimal_text, exact_number
 from dphist.planning.columns import COLUMNS
 from dphist.planning.criteria import Criterion, criterion
 from dphist.planning.settings import SETTINGS
-from dphist.privacy.unit import PrivacyUnit
+from dphist.privacy import PrivacyUnit
 from dphist.release.document import (
     checked_document,
     checksum,
@@ -64,7 +64,7 @@ class Plan(Tabular):
 
     kind: str
     asked: Mapping[str, Any]
-    unit: str
+    unit: PrivacyUnit
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     criteria: tuple[Criterion, ...] = ()
@@ -131,7 +131,7 @@ class Plan(Tabular):
             plan = cls(
                 kind=content["kind"],
                 asked=dict(content["asked"]),
-                unit=str(content["unit"]),
+                unit=PrivacyUnit.from_content(content["unit"]),
                 columns=columns,
                 rows=tuple(_read(columns, row) for row in content["rows"]),
                 criteria=tuple(criterion(each, content["kind"]) for each in content["criteria"]),
@@ -150,7 +150,7 @@ class Plan(Tabular):
             "format_version": FORMAT_VERSION,
             "library_version": self.version,
             "kind": self.kind,
-            "unit": self.unit,
+            "unit": str(self.unit),
             "asked": dict(self.asked),
             "columns": list(self.columns),
             "rows": [[_written(value) for value in row] for row in self.rows],
@@ -165,7 +165,6 @@ def _check(plan: Plan) -> None:
     known = signature(SETTINGS[plan.kind]).parameters
     if not (set(plan.asked) <= set(known) and all(map(_is_plain, plan.asked.values()))):
         raise ValueError("no parameters of a plan")
-    PrivacyUnit(plan.unit)
     for name in _EXACT:
         if name in plan.columns and not all(number >= 0 for number in plan.column(name)):
             raise ValueError("a number is negative")

@@ -83,25 +83,25 @@ def _common(units: Sequence[PrivacyUnit]) -> PrivacyUnit:
             raise _different(first, other)
     if all(unit.bounds == first.bounds for unit in units):
         return first
-    return PrivacyUnit(first.who, first.at_most)
+    return first.compared
 
 
 def _different(one: PrivacyUnit, other: PrivacyUnit) -> ParameterError:
     """Return an error that names the conversion to equal units."""
     start = f"guarantees must protect the same unit, not {one} and {other}"
-    if one.who == other.who:
+    if one.single == other.single:
         fewer, more = sorted((one, other), key=lambda unit: unit.at_most)
         steps = -(-more.at_most // fewer.at_most)
         return ParameterError(
             f"{start}. Group privacy converts the guarantee for {fewer} to one for {more}: "
-            f"guarantee.for_unit(PrivacyUnit({more.who!r}, {more.at_most})), at {steps} times "
+            f"guarantee.for_unit({more.compared!r}), at {steps} times "
             f"epsilon or {steps**2} times rho"
         )
     thing, somebody = sorted((one, other), key=_rank)
     return ParameterError(
-        f"{start}. If at most m {thing.plural} make up {PrivacyUnit(somebody.who)}, group privacy "
+        f"{start}. If at most m {thing.plural} make up {somebody.single}, group privacy "
         f"converts the guarantee for {thing} to one for {somebody}: "
-        f"guarantee.for_unit({somebody.who!r}, has=m), at m times epsilon or m**2 times rho"
+        f"guarantee.for_unit({somebody.name!r}, has=m), at m times epsilon or m**2 times rho"
     )
 
 

@@ -5,7 +5,7 @@ logarithm is rounded up, so that a claim is never stronger than what holds.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self, TypeAlias
 
@@ -81,7 +81,7 @@ class Protecting(ABC):
         Fraction(1, 1)
         """
         wanted = as_unit(unit)
-        if wanted.who == self.unit.who:
+        if wanted.single == self.unit.single:
             if has is not None:
                 raise ParameterError(
                     "has must be omitted: both units count the same thing, and at_most states how "
@@ -92,12 +92,12 @@ class Protecting(ABC):
             if has is None:
                 raise ParameterError(
                     f"has must be given: the maximum number of {self.unit.plural} that "
-                    f"{PrivacyUnit(wanted.who)} adds or removes"
+                    f"{wanted.single} adds or removes"
                 )
             things = wanted.at_most * whole_number(has, "has", 1)
             bound = f"max_{self.unit.plural}"
             if not wanted.bounds and bound.isidentifier():
-                wanted = PrivacyUnit(wanted.who, wanted.at_most, {bound: has})
+                wanted = replace(wanted, bounds=((bound, has),))
         return self._of_steps(-(-things // self.unit.at_most), wanted)
 
     def _repr_html_(self) -> str:
@@ -108,8 +108,9 @@ class Protecting(ABC):
         """Return the unit for a repr; empty for the default, one record."""
         if self.unit == ONE_RECORD:
             return ""
-        unit = self.unit.who if self.unit.at_most == 1 else PrivacyUnit(*self.unit.compared)
-        return f", unit={unit!r}"
+        unit = self.unit.compared
+        shown = unit.who if unit == PrivacyUnit(unit.who) else unit
+        return f", unit={shown!r}"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)

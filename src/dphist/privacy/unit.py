@@ -1,17 +1,16 @@
 """PrivacyUnit: what a guarantee protects, as a value that can be compared."""
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from dphist.errors import ParameterError
-from dphist.parameters import whole_number
+from dphist.parameters import optional_whole, whole_number
+from dphist.privacy.as_text import with_article
 
 _LONGEST = 200
-PROMISED = ", as promised by the caller"
-"""End of a unit's name where the caller asserts the bounds: dphist has not counted the data."""
-_OR_ROW = re.compile(r"(.+), or one row without (.+)")
-_EVENTS_OF = re.compile(r"all events of (one .+), of which at most [\d,]+ counts?")
+_EVENTS_OF = "all events of "
+_ASSERTED = ", as promised by the caller"
 
 Bounds = tuple[tuple[str, int | None], ...]
 
@@ -27,36 +26,62 @@ class PrivacyUnit:
     ----------
     who : str
         "record", "event", "edge", "user", or a word of your own, such as "patient". A leading
-        "one" is dropped: "one patient" is "patient".
+        "one" is dropped: "one patient" is "patient". The text of a unit is read as that unit.
     at_most : int
         The number protected together: ``PrivacyUnit("record", 5)`` for ``sensitivity=5``.
     bounds : mapping of str to int or None, optional
         Bounds on the data counted for each unit, by parameter name (`max_labels`, `max_count`,
         `max_records`, `max_events`; None for no bound). They are informative and not compared: the
         whole unit is protected, however little of it is counted.
+    asserted : bool
+        Whether the caller asserts the bounds: dphist has not counted the data. Not compared.
+    or_rows : bool
+        Whether rows without a `who` are kept, each protected as one of its own.
+    events : int, optional
+        The maximum number of events of one `who` that count, where all its events in a stream are
+        protected. Not compared.
 
     >>> PrivacyUnit("one user") == PrivacyUnit("user", bounds={"max_labels": 10})
     True
     >>> print(PrivacyUnit("record", 5), "|", PrivacyUnit("user"))
     at most 5 records | one user
+    >>> print(PrivacyUnit("account", or_rows=True, asserted=True))
+    one account, or one row without an account, as promised by the caller
     """
 
     who: str
     at_most: int
     bounds: Bounds = field(compare=False)
+    asserted: bool = field(compare=False)
+    or_rows: bool
+    events: int | None = field(compare=False)
 
     def __init__(
         self,
         who: str = "record",
         at_most: int = 1,
         bounds: Mapping[str, int | None] | Bounds = (),
+        *,
+        asserted: bool = False,
+        or_rows: bool = False,
+        events: int | None = None,
     ) -> None:
-        object.__setattr__(self, "who", _who(who))
+        word, of_text = _read(who)
+        for name, fact in (("asserted", asserted), ("or_rows", or_rows)):
+            if not isinstance(fact, bool):
+                raise ParameterError(f"{name} must be True or False")
+            object.__setattr__(self, name, fact or of_text.get(name, False))
+        most = of_text.get("events") if events is None else events
+        object.__setattr__(self, "events", optional_whole(most, "events", 1))
+        object.__setattr__(self, "who", word)
         object.__setattr__(self, "at_most", whole_number(at_most, "at_most", 1))
         object.__setattr__(self, "bounds", _bounds(bounds))
 
     def __str__(self) -> str:
-        return f"one {self.who}" if self.at_most == 1 else f"at most {self.together}"
+        units = f"one {self.name}" if self.at_most == 1 else f"at most {self.together}"
+        if self.events is not None:
+            units = f"{_EVENTS_OF}{units}{_that_count(self.events)}"
+        return f"{units}{_ASSERTED}" if self.asserted else units
 
     def __repr__(self) -> str:
         parts = [repr(self.who)]
@@ -64,80 +89,176 @@ class PrivacyUnit:
             parts.append(str(self.at_most))
         if self.bounds:
             parts.append(f"bounds={dict(self.bounds)}")
+        parts += [f"{name}={fact}" for name, fact in self._facts().items()]
         return f"PrivacyUnit({', '.join(parts)})"
 
     @property
     def plural(self) -> str:
         """The plural of `who`.
 
-        >>> PrivacyUnit("entry").plural, PrivacyUnit("user, or one row without a user").plural
+        >>> PrivacyUnit("entry").plural, PrivacyUnit("user", or_rows=True).plural
         ('entries', 'users, or rows without a user')
         """
-        either = _OR_ROW.fullmatch(self.who)
-        if either:
-            return f"{PrivacyUnit(either[1]).plural}, or rows without {either[2]}"
-        if not self.who.replace("-", "").isalpha():
-            return f"times 'one {self.who}'"
-        if self.who.endswith(("s", "x", "ch", "sh")):
-            return f"{self.who}es"
-        ending = re.fullmatch(r"(.*[^aeiou])y", self.who)
-        return f"{ending[1]}ies" if ending else f"{self.who}s"
+        who = self.who
+        if not self.is_one_word:
+            many = f"times 'one {who}'"
+        elif who.endswith(("s", "x", "ch", "sh")):
+            many = f"{who}es"
+        elif who[-1] == "y" and who[-2:-1] not in "aeiou":
+            many = f"{who[:-1]}ies"
+        else:
+            many = f"{who}s"
+        return f"{many}, or rows without {with_article(who)}" if self.or_rows else many
+
+    @property
+    def is_one_word(self) -> bool:
+        """Whether `who` is a single word, of which the plural is known."""
+        return self.who.replace("-", "").isalpha()
+
+    @property
+    def name(self) -> str:
+        """One such unit in words, without "one": "patient, or one row without a patient"."""
+        return f"{self.who}{_or_row(self.who)}" if self.or_rows else self.who
 
     @property
     def together(self) -> str:
         """The number of `who` in words, such as "5 records"."""
-        return f"{self.at_most:,} {self.who if self.at_most == 1 else self.plural}"
+        return f"{self.at_most:,} {self.name if self.at_most == 1 else self.plural}"
 
     @property
-    def compared(self) -> tuple[str, int]:
-        """The values that two equal units share."""
-        return self.who, self.at_most
+    def compared(self) -> "PrivacyUnit":
+        """The unit without what is not compared."""
+        return PrivacyUnit(self.who, self.at_most, or_rows=self.or_rows)
+
+    @property
+    def single(self) -> "PrivacyUnit":
+        """One of `who`, without what is not compared."""
+        return PrivacyUnit(self.who, or_rows=self.or_rows)
 
     def times(self, members: int) -> "PrivacyUnit":
         """Return the unit of `members` such units together."""
         times = whole_number(members, "members", 1)
-        return PrivacyUnit(self.who, times * self.at_most, self.bounds)
+        return replace(self, at_most=times * self.at_most)
 
-    def named(self, text: str) -> "PrivacyUnit":
+    def named(self, data: "PrivacyUnit") -> "PrivacyUnit":
         """Return this unit of a mechanism under the name that the data give it.
 
         Parameters
         ----------
-        text : the unit of the data, such as "one user".
+        data : the unit of the data.
 
-        >>> PrivacyUnit("record", 5).named("one user")
+        >>> PrivacyUnit("record", 5).named(PrivacyUnit("user"))
         PrivacyUnit('user', bounds={'max_records': 5})
-        >>> PrivacyUnit("user", bounds={"max_count": 1}).named("one row")  # a row is a record then
+        >>> PrivacyUnit("user", bounds={"max_count": 1}).named(ONE_ROW)  # a row is a record then
         PrivacyUnit('record')
         """
-        said = text.removesuffix(PROMISED)
-        of_events = _EVENTS_OF.fullmatch(said)
-        who = _who(of_events[1] if of_events else said)
-        bounds = dict(self.bounds)
-        alone = self.who == "record" and self.at_most == 1
-        if who == "row" and (alone or bounds.get("max_count") == 1):
-            return PrivacyUnit("record")  # a row that counts one is a record
-        if self.who in ("record", "event") and self.who != who:
+        bounds, same = dict(self.bounds), self.single == data.single
+        if data.single == ONE_ROW and (self == ONE_RECORD or bounds.get("max_count") == 1):
+            return ONE_RECORD  # a row that counts one is a record
+        if self.single in (ONE_RECORD, ONE_EVENT) and not same:
             bounds = {f"max_{self.plural}": self.at_most}
-        return PrivacyUnit(who, 1 if self.who != who else self.at_most, bounds)
+        return PrivacyUnit(data.who, self.at_most if same else 1, bounds, or_rows=data.or_rows)
+
+    def _facts(self) -> dict[str, Any]:
+        """Return what holds of few units."""
+        facts = {"asserted": self.asserted, "or_rows": self.or_rows, "events": self.events}
+        return {name: fact for name, fact in facts.items() if fact}
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the unit as content of JSON."""
+        numbers = {"who": self.who, "at_most": self.at_most, "bounds": dict(self.bounds)}
+        return {**numbers, **self._facts()}
+
+    @classmethod
+    def from_content(cls, content: Any) -> "PrivacyUnit":
+        """Return the unit that `to_content` wrote; earlier versions wrote text."""
+        if isinstance(content, str):
+            return cls(content)
+        facts = dict(content)
+        return cls(facts.pop("who"), facts.pop("at_most"), **facts)
 
 
 def as_unit(unit: "PrivacyUnit | str") -> PrivacyUnit:
     """Return a PrivacyUnit from itself or from its name."""
     if isinstance(unit, PrivacyUnit):
         return unit
-    if not isinstance(unit, str):
+    if not isinstance(unit, str) or not unit:
         raise ParameterError("unit must be a PrivacyUnit, or text such as 'one user'")
     return PrivacyUnit(unit)
 
 
-def _who(who: object) -> str:
-    words = who.strip().removeprefix("one ").strip() if isinstance(who, str) else ""
+def unit_of_data(unit: "PrivacyUnit | str") -> PrivacyUnit:
+    """Return the unit that a caller names for data: a single one, whose bounds the data have."""
+    named = as_unit(unit)
+    if named.at_most > 1:
+        raise ParameterError("unit must be a single one, such as 'one patient', not several")
+    return named
+
+
+def asserted_unit(unit: "PrivacyUnit | str") -> PrivacyUnit:
+    """Return the unit of counts that dphist has not made: the caller asserts the bounds.
+
+    >>> print(asserted_unit("patient"))
+    one patient, as promised by the caller
+    """
+    return replace(unit_of_data(unit), asserted=True)
+
+
+def unit_of_users(
+    user: str | None, unit: "PrivacyUnit | str | None", *, or_rows: bool = False
+) -> PrivacyUnit:
+    """Return the unit of a table whose contributions dphist bounds.
+
+    Parameters
+    ----------
+    user : column of users. Without one, each row stands for itself.
+    unit : what a user is, such as "one patient" (default: "one user"); refused without `user`.
+    or_rows : whether rows without a user are kept, each as a user of its own.
+    """
+    if user is None and unit is not None:
+        raise ParameterError("unit needs user: it says what the users of that column are")
+    if user is None:
+        return ONE_ROW
+    one = ONE_USER if unit is None else replace(unit_of_data(unit), asserted=False)
+    return replace(one, or_rows=True) if or_rows else one
+
+
+def _or_row(who: str) -> str:
+    return f", or one row without {with_article(who)}"
+
+
+def _that_count(events: int) -> str:
+    return f", of which at most {events} count"
+
+
+def _read(text: object) -> tuple[str, dict[str, Any]]:
+    """Return `who` of the text of a unit, and the facts that the text states beside it.
+
+    Callers give such text, and files of earlier versions hold it. No other function reads it. Each
+    fact is the end of the text from some comma on, as `PrivacyUnit.__str__` writes it.
+    """
+    words = text.strip() if isinstance(text, str) else ""
+    while words.startswith("one "):
+        words = words[len("one ") :].strip()
+    words = words if len(words) < 4 * _LONGEST else ""
+    for comma in (place for place, letter in enumerate(words) if letter == ","):
+        start, end = words[:comma], words[comma:]
+        events = int("".join(filter(str.isdecimal, end)) or 0)
+        fact: dict[str, Any] = {}
+        if end == _ASSERTED:
+            fact = {"asserted": True}
+        elif end == _or_row(start):
+            fact = {"or_rows": True}
+        elif end == _that_count(events) and start.startswith(f"{_EVENTS_OF}one "):
+            start, fact = start[len(_EVENTS_OF) :], {"events": events}
+        if fact:
+            who, facts = _read(start)
+            return who, {**facts, **fact}
     if words in ("", "one") or not words.isprintable() or len(words) > _LONGEST:
         raise ParameterError(
             f"who must be one line of at most {_LONGEST} characters, such as 'user'"
         )
-    return words
+    return words, {}
 
 
 def _bounds(bounds: "Mapping[str, int | None] | Bounds") -> Bounds:
@@ -152,5 +273,13 @@ def _bounds(bounds: "Mapping[str, int | None] | Bounds") -> Bounds:
 
 ONE_RECORD = PrivacyUnit()
 """The default unit of a guarantee."""
-OF_ROWS = ("one record", "one row", "one edge", "one event")
+ONE_EVENT = PrivacyUnit("event")
+ONE_ROW = PrivacyUnit("row")
+"""Unit of rows that each stand for a bounded number of records."""
+ONE_EDGE = PrivacyUnit("edge")
+"""Unit of the degrees of a graph; edges are never dropped to meet a bound."""
+ONE_USER = PrivacyUnit("user")
+ASSERTED_USER = PrivacyUnit("user", asserted=True)
+"""Unit of counts of users of whom nobody said what they are: the caller asserts the bounds."""
+OF_ROWS = (ONE_RECORD, ONE_ROW, ONE_EDGE, ONE_EVENT)
 """Units of which one person may have many: protecting one says little of the person."""

@@ -11,6 +11,7 @@ from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.guard import refuse_guarded
 from dphist.errors import DataError, ParameterError
+from dphist.privacy import PrivacyUnit
 from dphist.tables import redact_errors
 from dphist.tables.checks import LARGEST, check_counts, check_grid
 
@@ -23,7 +24,7 @@ class Counts:
     axes: tuple[Axis, ...] | None = None
     outside: Mapping[str, int] = field(default_factory=dict)
     sensitivity: int = 1
-    unit: str | None = None
+    unit: PrivacyUnit | None = None
 
     def __repr__(self) -> str:
         return f"Counts(bins={self.counts.shape}, sensitivity={self.sensitivity}; not shown)"

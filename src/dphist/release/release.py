@@ -19,6 +19,7 @@ from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, Target
+from dphist.privacy.unit import as_unit
 from dphist.release.described import construct, described, described_guarantee, guarantee_of
 from dphist.release.document import VERSION as VERSION
 from dphist.release.document import (
@@ -73,8 +74,8 @@ class Release(Tabular):
         release of labels, ``users`` are the noisy numbers of users within the bounds and over
         them. The guarantee covers these counts as well as `value`.
     version : version of dphist that made the release.
-    provenance : mapping of str to str
-        Choices about the data, fixed without looking at them: ``unit``, the privacy unit;
+    provenance : mapping of str to str, but for ``unit``
+        Choices about the data, fixed without looking at them: ``unit``, a PrivacyUnit;
         ``null_users`` and ``null_labels``, the treatment of rows without a user or label;
         ``max_labels``, ``max_count`` and ``max_records``, the bounds applied to each user;
         ``configuration``, the SHA-256 hash of the file that asked for the release.
@@ -92,7 +93,7 @@ class Release(Tabular):
     total: int | None = None
     noisy: Mapping[str, IntArray] = field(default_factory=dict)
     version: str = VERSION
-    provenance: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
     for_tests: bool = False
     presentation: Presentation = field(default_factory=Presentation)
 
@@ -100,10 +101,12 @@ class Release(Tabular):
         if KNOWN_NOISE.get():  # also a release that a mechanism of somebody else makes
             object.__setattr__(self, "for_tests", True)
         if "unit" in self.provenance:
-            unit = self.guarantee.unit.named(self.provenance["unit"])
+            said = as_unit(self.provenance["unit"])
+            object.__setattr__(self, "provenance", {**self.provenance, "unit": said})
+            unit = self.guarantee.unit.named(said)
             object.__setattr__(self, "guarantee", replace(self.guarantee, unit=unit))
         if self.presentation.unit is not None:
-            check_unit_word(self.presentation.unit, self.guarantee.unit.who)
+            check_unit_word(self.presentation.unit, self.guarantee.unit)
 
     def __repr__(self) -> str:
         shown = f"{self.value!r}"
@@ -227,14 +230,17 @@ class Release(Tabular):
             "library_version": self.version,
             "kind": _kind(self.value),
             "guarantee": described_guarantee(self.guarantee),
-            "unit": _described_unit(self.guarantee.unit),
+            "unit": self.guarantee.unit.to_content(),
             "mechanism": described(self.mechanism),
             "total": self.total,
             "value": _content_of(self.value),
             "noisy": {name: counts.tolist() for name, counts in self.noisy.items()},
         }
         if self.provenance:
-            content["stated"] = dict(self.provenance)
+            stated = dict(self.provenance)
+            if "unit" in stated:
+                stated["unit"] = stated["unit"].to_content()
+            content["stated"] = stated
         if self.presentation.to_content():
             content["provenance"] = self.presentation.to_content()
         target = target_of(self.mechanism)
@@ -284,10 +290,6 @@ class Release(Tabular):
         return release
 
 
-def _described_unit(unit: PrivacyUnit) -> dict[str, Any]:
-    return {"who": unit.who, "at_most": unit.at_most, "bounds": dict(unit.bounds)}
-
-
 def _decode(content: dict[str, Any]) -> Release:
     mechanism = construct(known_in(content.get("package")), content["mechanism"])
     guarantee = guarantee_of(content["guarantee"])
@@ -299,10 +301,10 @@ def _decode(content: dict[str, Any]) -> Release:
         mechanism = mechanism.calibrated_to(target)
     if content.get("random_bits", SUPPLIED) != SUPPLIED:
         raise ValueError("random bits are the system's, which is not said, or the caller's")
-    provenance = {str(key): _text(said) for key, said in content.get("stated", {}).items()}
+    provenance = {str(key): _stated(key, said) for key, said in content.get("stated", {}).items()}
     if "unit" in content:  # earlier versions wrote none
         promised = _unit(mechanism, provenance)
-        if _described_unit(PrivacyUnit(**content["unit"])) != _described_unit(promised):
+        if PrivacyUnit.from_content(dict(content["unit"])).to_content() != promised.to_content():
             raise ValueError("the unit is not the one that the mechanism protects")
     total = content["total"]
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
@@ -326,18 +328,18 @@ def _decode(content: dict[str, Any]) -> Release:
     )
 
 
-def _unit(mechanism: Maker, provenance: Mapping[str, str]) -> PrivacyUnit:
+def _unit(mechanism: Maker, provenance: Mapping[str, Any]) -> PrivacyUnit:
     """Return the privacy unit of a mechanism, under the name that the provenance gives it."""
     own = mechanism.guarantee.unit
     return own.named(provenance["unit"]) if "unit" in provenance else own
 
 
-def check_unit_word(word: str, who: str) -> None:
+def check_unit_word(word: str, unit: PrivacyUnit) -> None:
     """Refuse a word that would promise more than the guarantee: it names a user, nothing else."""
-    if who.partition(", or one row without ")[0] not in ("user", forms_of(word)[0]):
+    if unit.who not in ("user", forms_of(word)[0]):
         raise ParameterError(
-            f"unit must be left out: the release protects one {who}, which another word does not "
-            "change; name records with record_name"
+            f"unit must be left out: the release protects {unit.single}, which another word does "
+            "not change; name records with record_name"
         )
 
 
@@ -357,6 +359,10 @@ def _with_answers(value: RangeHistogram, decoded: RangeHistogram) -> RangeHistog
     return replace(value, answers=decoded.answers)
 
 
+def _stated(key: str, said: Any) -> Any:
+    return PrivacyUnit.from_content(said) if key == "unit" else _text(said)
+
+
 def _text(said: Any) -> str:
     if not isinstance(said, str):
         raise TypeError("what is stated is text")
@@ -369,7 +375,7 @@ def _line(said: Any) -> str:
     return str(said)
 
 
-def provenance_of(counts: LabelCounts) -> dict[str, str]:
+def provenance_of(counts: LabelCounts) -> dict[str, Any]:
     """Return the provenance that a release states about its labels."""
     known = {name: getattr(counts, name) for name in ("unit", "null_users", "null_labels")}
     provenance = {name: said for name, said in known.items() if said is not None}

@@ -46,18 +46,17 @@ class Counted:
         return f", {self.cut}" if self.cut else ""
 
 
-def counted_after_cut(unit: str, long: str, short: str, noun: str = "records") -> Counted:
+def counted_after_cut(unit: PrivacyUnit, long: str, short: str, noun: str = "records") -> Counted:
     """Return what is counted after each unit was cut to a bound.
 
-    >>> counted_after_cut("one user", "at most 2 labels", "2 labels").whole
+    >>> counted_after_cut(PrivacyUnit("user"), "at most 2 labels", "2 labels").whole
     'records, after each user was cut to at most 2 labels'
     """
-    bounded = PrivacyUnit(unit.partition(", or one row without ")[0])
-    who = bounded.who
+    who = unit.who
     return Counted(
         f"{noun}, after each {who} was cut to {long}",
         f"each {who} cut to {short}",
-        f"{plural_of(bounded)} cut",
+        f"{plural_of(PrivacyUnit(who))} cut",
     )
 
 

@@ -6,11 +6,20 @@ from typing import Any
 
 from dphist.mechanism import MechanismBase
 from dphist.parameters import decimal_text
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, Target, delta_of
+from dphist.privacy import (
+    ZCDP,
+    ApproxDP,
+    ApproxZCDP,
+    Guarantee,
+    PrivacyUnit,
+    PureDP,
+    Target,
+    delta_of,
+)
 from dphist.release.maker import Maker, target_of
 from dphist.release.release import SUPPLIED, Release
 from dphist.report.delta_words import Number, advised, delta_in_words
-from dphist.report.words import guarantee_in_words
+from dphist.report.words import Protected, guarantee_in_words
 
 USUAL_DELTA = Fraction(1, 10**6)
 
@@ -80,7 +89,7 @@ def cost_of(release: Release) -> str:
     return in_all(total_of(release.mechanism)) if calibrated else str(release.guarantee)
 
 
-def total_in_words(total: Target, unit: str, number: Number, guarantee: Guarantee) -> str:
+def total_in_words(total: Target, unit: Protected, number: Number, guarantee: Guarantee) -> str:
     """Say what a total means to a person who is responsible for the release.
 
     Parameters
@@ -120,9 +129,9 @@ def guarantee_json(guarantee: Guarantee) -> dict[str, Any]:
     return {**found, "unit": str(guarantee.unit)}
 
 
-def total_json(total: Target, unit: str) -> dict[str, Any]:
-    """Return a total, exactly; `unit` names in words what it protects."""
-    found = {**guarantee_json(total.guarantee), "unit": unit}
+def total_json(total: Target, unit: Protected) -> dict[str, Any]:
+    """Return a total, exactly and what it protects."""
+    found = {**guarantee_json(total.guarantee), "unit": str(unit)}
     return found if total.releases == 1 else {**found, "releases": total.releases}
 
 
@@ -131,11 +140,11 @@ def records_json(mechanism: Maker, guarantee: Guarantee) -> dict[str, Any]:
     found = {**guarantee_json(guarantee), "sensitivity": mechanism.guarantee.unit.at_most}
     target = target_of(mechanism)
     if target is not None:
-        found["target"] = total_json(target, str(guarantee.unit))
+        found["target"] = total_json(target, guarantee.unit)
     return found
 
 
-def guarantee_for(guarantee: Guarantee, unit: str | None) -> Guarantee:
+def guarantee_for(guarantee: Guarantee, unit: PrivacyUnit | None) -> Guarantee:
     """Return a guarantee for the unit that the data will name, before they are read."""
     return guarantee if unit is None else replace(guarantee, unit=guarantee.unit.named(unit))
 

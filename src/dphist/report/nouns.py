@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import with_article
+from dphist.privacy.unit import ASSERTED_USER
 from dphist.release.presentation import forms_of
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
@@ -23,7 +24,6 @@ _GENERIC = {
     "event": ("event", "events"),
 }
 _NO_PARAMETER = r"(?<![\w.-])", r"(?![\w=(-])"  # of a call, such as labels=None
-_USER = "one user"
 
 Forms = tuple[str, str]
 Text = TypeVar("Text", bound=str)
@@ -89,7 +89,7 @@ def _swapped(found: "re.Match[str]", swaps: dict[str, str]) -> str:
 def nouns_of(release: Release) -> Nouns:
     """Return the words of a release."""
     given, swaps = release.presentation, []
-    who = release.guarantee.unit.who.partition(", or one row without ")[0]
+    who = release.guarantee.unit.who
     plural = PrivacyUnit(who).plural
     unit = forms_of(who if given.unit is None else given.unit)
     if given.unit is not None:
@@ -116,10 +116,8 @@ def in_own_words(release: Release) -> Release:
     word = release.presentation.unit
     if word is None:
         return release
-    own = f"{_USER}, as promised by the caller"
-    if isinstance(release.value, RunningCounts):
-        own = str(release.guarantee.unit)
-    noun = forms_of(word)[0]
-    said = release.provenance.get("unit", own).replace(_USER, f"one {noun}")
-    said = said.replace("without a user", f"without {with_article(noun)}")
-    return replace(release, provenance={**release.provenance, "unit": said})
+    own = release.guarantee.unit if isinstance(release.value, RunningCounts) else ASSERTED_USER
+    unit = release.provenance.get("unit", own)
+    if unit.who == "user":
+        unit = replace(unit, who=forms_of(word)[0])
+    return replace(release, provenance={**release.provenance, "unit": unit})

@@ -1,6 +1,5 @@
 """How many units a release protects, as far as released numbers show it; it costs nothing."""
 
-from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.report.delta_words import Number
 
@@ -15,7 +14,7 @@ def number_shown(release: Release, records: int, most: int = 1, *, exact: bool =
     exact : whether there are no further units.
     """
     unit = release.guarantee.unit
-    noun = "units" if unit.at_most > 1 else PrivacyUnit(unit.who).plural
+    noun = "units" if unit.at_most > 1 else unit.plural
     return Number(-(-records // most) or None, noun, at_least=not exact)
 
 

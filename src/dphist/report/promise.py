@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.privacy import Guarantee, Target
+from dphist.privacy import Guarantee, PrivacyUnit, Target
 from dphist.release.release import Release
 from dphist.report.delta_words import Number
 from dphist.report.guarantees import (
@@ -16,6 +16,7 @@ from dphist.report.guarantees import (
     warnings_of,
 )
 from dphist.report.words import (
+    Contribution,
     guarantee_in_short,
     guarantee_in_symbols,
     guarantee_kind,
@@ -78,14 +79,16 @@ class Promise:
         return guarantee_in_symbols(self.total.guarantee)
 
 
-def promise_of_total(release: Release, *, unit: str, neighbors: str, number: Number) -> Promise:
+def promise_of_total(
+    release: Release, *, unit: PrivacyUnit, neighbors: str, number: Number
+) -> Promise:
     """Return a promise that states the total, for mechanisms whose epsilon is of one label."""
     mechanism, total = release.mechanism, total_of(release.mechanism)
     return Promise(
         guarantee=release.guarantee,
         total=total,
         headline=total.guarantee,
-        unit=unit,
+        unit=str(unit),
         number=number,
         neighbors=neighbors,
         meaning=total_in_words(total, unit, number, release.guarantee),
@@ -98,7 +101,7 @@ def promise_of_total(release: Release, *, unit: str, neighbors: str, number: Num
 def promise_of_records(
     release: Release,
     *,
-    unit: str,
+    unit: PrivacyUnit | Contribution,
     neighbors: str,
     number: Number,
     meaning: str | None = None,
@@ -115,7 +118,7 @@ def promise_of_records(
         guarantee=release.guarantee,
         total=total,
         headline=headline or total.guarantee,
-        unit=unit,
+        unit=str(unit),
         number=number,
         neighbors=neighbors,
         meaning=meaning or total_in_words(total, unit, number, release.guarantee),

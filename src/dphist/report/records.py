@@ -1,17 +1,17 @@
 """What anonymized histograms and histograms over ranges share: both protect records."""
 
-from dphist.data.profile import ONE_EDGE, Profile
-from dphist.privacy.unit import PROMISED
+from dphist.data.profile import Profile
+from dphist.privacy.unit import ONE_EDGE, ONE_RECORD
 from dphist.release.release import Release
 from dphist.report.counted import Counted, counted_after_cut, how_many
 from dphist.report.delta_words import Number
 from dphist.report.numbers_protected import number_shown
-from dphist.report.words import privacy_unit
+from dphist.report.words import Contribution
 
 
-def unit_of(release: Release) -> str:
-    """Name what is protected."""
-    return privacy_unit(sensitivity_of(release), release.provenance.get("unit"))
+def unit_of(release: Release) -> Contribution:
+    """Return what is protected."""
+    return Contribution(sensitivity_of(release), release.provenance.get("unit"))
 
 
 def sensitivity_of(release: Release) -> int:
@@ -24,7 +24,7 @@ def counted_of(release: Release) -> Counted:
     unit = release.provenance.get("unit")
     if unit is None:
         return Counted("records")
-    if unit.endswith(PROMISED):
+    if unit.asserted:
         return Counted("records as the caller counted them")
     if unit == ONE_EDGE:
         return Counted("edges")
@@ -38,5 +38,5 @@ def number_of(release: Release) -> Number:
     records = release.total
     if records is None:
         records = release.value.total if isinstance(release.value, Profile) else 0
-    one_record = release.guarantee.unit.compared == ("record", 1)
+    one_record = release.guarantee.unit == ONE_RECORD
     return number_shown(release, max(records, 0), sensitivity_of(release), exact=one_record)

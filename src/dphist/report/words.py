@@ -4,18 +4,17 @@ Everything here is a function of a mechanism's parameters and of released values
 that state a promise are rounded to the side that promises less.
 """
 
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from dphist.anonymized.band import Band
-from dphist.data.binned_counts import ONE_ROW
-from dphist.data.profile import ONE_EDGE
 from dphist.errors import ParameterError
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, delta_of
 from dphist.privacy.as_text import percent, short_exact
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
-from dphist.privacy.unit import PROMISED
+from dphist.privacy.unit import ONE_EDGE, ONE_ROW
 from dphist.release.release import Release
 from dphist.report.delta_words import UNKNOWN, Number, delta_in_words, is_too_large
 
@@ -33,7 +32,7 @@ def plural_of(unit: PrivacyUnit) -> str:
     >>> plural_of(PrivacyUnit("patient")), plural_of(PrivacyUnit("one stay in a hospital"))
     ('patients', 'units')
     """
-    return "units" if "'" in unit.plural else unit.plural
+    return unit.plural if unit.is_one_word else "units"
 
 
 def checked_release(release: Any) -> Release:
@@ -45,51 +44,78 @@ def checked_release(release: Any) -> Release:
     return release
 
 
-def privacy_unit(sensitivity: int, unit: str | None = None) -> str:
-    """Name what is protected: the records that one neighbor has and the other has not.
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What is protected where records are: those that one neighbor has and the other has not.
 
-    Parameters
+    Attributes
     ----------
+    records : how many there are, at most.
     unit : whose records were bounded, or an edge of a graph. Without it the bound is a promise of
         the caller.
 
-    >>> privacy_unit(1), privacy_unit(20)
-    ('one record', 'one contribution of up to 20 records')
-    >>> privacy_unit(20, "one user")
-    'one user, who counts with up to 20 records'
-    >>> privacy_unit(20, "one row")
-    'one row, which counts with up to 20 records'
-    >>> privacy_unit(1, "one edge"), privacy_unit(2, "one edge")
-    ('one edge', 'one edge, which is counted up to 2 times')
+    >>> print(Contribution(1), "|", Contribution(20))
+    one record | one contribution of up to 20 records
+    >>> print(Contribution(20, PrivacyUnit("user")))
+    one user, who counts with up to 20 records
+    >>> print(Contribution(20, ONE_ROW))
+    one row, which counts with up to 20 records
+    >>> print(Contribution(1, ONE_EDGE), "|", Contribution(2, ONE_EDGE))
+    one edge | one edge, which is counted up to 2 times
     """
-    if unit == ONE_EDGE:
-        return unit if sensitivity == 1 else f"{unit}, which is counted up to {sensitivity:,} times"
-    if unit is not None:
-        unit = unit.removesuffix(PROMISED)
-        counts = "which counts" if unit == ONE_ROW else "who counts"
-        return f"{unit}, {counts} with up to {sensitivity:,} record{'s'[: sensitivity > 1]}"
-    if sensitivity == 1:
-        return "one record"
-    return f"one contribution of up to {sensitivity:,} records"
+
+    records: int
+    unit: PrivacyUnit | None = None
+
+    def __str__(self) -> str:
+        most = f"up to {self.records:,}"
+        if self.unit is None:
+            return "one record" if self.records == 1 else f"one contribution of {most} records"
+        if self.unit == ONE_EDGE:
+            return f"one edge, which is counted {most} times" if self.has_clause else "one edge"
+        counts = "which counts" if self.unit == ONE_ROW else "who counts"
+        return f"{self.unit.single}, {counts} with {most} record{'s'[: self.records > 1]}"
+
+    @property
+    def has_clause(self) -> bool:
+        """Whether a clause follows the noun."""
+        return self.unit is not None and (self.unit != ONE_EDGE or self.records > 1)
+
+
+Protected: TypeAlias = PrivacyUnit | Contribution | int
+"""What is protected; a number is a `Contribution` of that many records."""
+
+
+def _as_subject(protected: Protected) -> str:
+    """Return what is protected with the verb of a sentence about it.
+
+    >>> _as_subject(PrivacyUnit("user")), _as_subject(PrivacyUnit("user", events=2))
+    ('one user is', 'all events of one user, of which at most 2 count, are')
+    """
+    if isinstance(protected, int):
+        protected = Contribution(protected)
+    if isinstance(protected, Contribution):
+        return f"{protected}{','[: protected.has_clause]} is"
+    all_events = protected.events is not None
+    comma = all_events or protected.or_rows or "," in protected.who
+    return f"{protected}{','[:comma]} {'are' if all_events else 'is'}"
 
 
 def guarantee_in_words(
-    guarantee: Guarantee, protected: int | str, number: Number = UNKNOWN, releases: int = 1
+    guarantee: Guarantee, protected: Protected, number: Number = UNKNOWN, releases: int = 1
 ) -> str:
     """Say what the guarantee means to a person who must answer for the release.
 
     Parameters
     ----------
-    protected : what is protected, in words, or the sensitivity that says it.
+    protected : what is protected.
     number : how many of those there are, as far as it is public; it decides what delta is worth.
     releases : how many releases the guarantee is for, together.
     """
     if not isinstance(guarantee, PureDP | ApproxDP):
         return f"The release satisfies {guarantee}."
     epsilon, delta = guarantee.epsilon, delta_of(guarantee)
-    unit = protected if isinstance(protected, str) else privacy_unit(protected)
-    verb = "are" if unit.startswith("all ") else "is"  # "all events of one user"
-    start = f"Whether {unit}{',' if ',' in unit else ''} {verb} in the data or not,"
+    start = f"Whether {_as_subject(protected)} in the data or not,"
     results, seeing = "result", "the release"
     if releases > 1:
         results, seeing = f"result of {releases:,} such releases together", "all of them"
@@ -207,8 +233,14 @@ def guarantee_in_symbols(guarantee: Guarantee) -> str:
     return str(guarantee)
 
 
-def neighbors_in_words(sensitivity: int, unit: str | None = None) -> str:
+def neighbors_in_words(sensitivity: int, unit: PrivacyUnit | None = None) -> str:
     """State which data are neighbors."""
+    if unit is not None and unit.asserted:
+        return (
+            f"D and D′ are neighbors if adding or removing {unit.single}, with all records, turns "
+            "one into the other. Whoever made the data asserts that each has at most "
+            f"{sensitivity:,}; the mechanism cannot check it."
+        )
     if unit == ONE_EDGE:
         return (
             "D and D′ are neighbors if adding or removing one edge, a row of the table, turns one "
@@ -218,13 +250,6 @@ def neighbors_in_words(sensitivity: int, unit: str | None = None) -> str:
         return (
             "D and D′ are neighbors if adding or removing one row turns one into the other. A row "
             f"counts as at most {sensitivity:,} records."
-        )
-    if unit is not None and unit.endswith(PROMISED):
-        unit = unit.removesuffix(PROMISED)
-        return (
-            f"D and D′ are neighbors if adding or removing {unit}, with all records, turns one "
-            f"into the other. Whoever made the data asserts that each has at most {sensitivity:,}; "
-            "the mechanism cannot check it."
         )
     if unit is not None:
         return (
@@ -300,17 +325,19 @@ def bars_in_words(bars: Band | None) -> str:
     )
 
 
-def limits_in_words(protected: int | str, public: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+def limits_in_words(
+    protected: PrivacyUnit | Contribution, public: tuple[str, ...] = ()
+) -> list[tuple[str, str]]:
     """Say what the guarantee does not cover: what it is about, and how.
 
     Parameters
     ----------
-    protected : what is protected, in words, or the sensitivity that says it.
+    protected : what is protected.
     public : names of the parameters that were given as public knowledge.
     """
-    unit = protected if isinstance(protected, str) else privacy_unit(protected)
+    unit = protected.unit if isinstance(protected, Contribution) else protected
     more = "someone with m times as much in the data"
-    if unit.startswith(ONE_EDGE):
+    if unit == ONE_EDGE:
         more = "a node with m edges, all of them together"
     limits = [
         (
@@ -320,8 +347,8 @@ def limits_in_words(protected: int | str, public: tuple[str, ...] = ()) -> list[
         ),
         (
             "More than the unit.",
-            f"The guarantee is for {unit}. For {more}, epsilon is m times as large, and delta, if "
-            "there is one, grows even faster.",
+            f"The guarantee is for {protected}. For {more}, epsilon is m times as large, and "
+            "delta, if there is one, grows even faster.",
         ),
         (
             "What holds for everybody.",

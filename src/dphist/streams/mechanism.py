@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +26,7 @@ from dphist.parameters import (
     whole_number,
 )
 from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP
+from dphist.privacy.unit import ONE_EVENT, ONE_USER
 from dphist.release.label_types import LabelType
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
@@ -358,11 +359,14 @@ class ContinualMechanism(MechanismBase):
         return PrivacyUnit("user", bounds={**bounds, "max_events": self.max_events_per_user})
 
     @property
-    def unit(self) -> str:
-        """What is protected, in words."""
-        if self.max_events_per_user is None:
-            return "one event"
-        return f"all events of one user, of which at most {self.max_events_per_user} count"
+    def unit(self) -> PrivacyUnit:
+        """What is protected, and how much of it counts."""
+        return self.unit_of(ONE_USER)
+
+    def unit_of(self, user: PrivacyUnit) -> PrivacyUnit:
+        """Return what is protected, under the name of a user."""
+        most = self.max_events_per_user
+        return ONE_EVENT if most is None else replace(user, events=most)
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the smallest epsilon known for `releases` such streams at a total delta.

@@ -6,7 +6,7 @@ from typing import Any
 
 from dphist.errors import ParameterError
 from dphist.parameters import Exact
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP
 from dphist.release.label_types import label_of
 from dphist.release.release import FOR_TESTS
 from dphist.streams.mechanism import ContinualMechanism
@@ -32,8 +32,8 @@ class StreamProperties:
         return self._live.state.mechanism
 
     @property
-    def unit(self) -> str:
-        """What is protected, in words."""
+    def unit(self) -> PrivacyUnit:
+        """What is protected, and how much of it counts."""
         return self.mechanism.unit
 
     @property

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.data.label_counts import LabelCounts
+from dphist.privacy import PrivacyUnit
 from dphist.tables.counting.sets import Sets
 from dphist.tables.counting.stores import ArrowStore
 
@@ -23,5 +24,11 @@ def sets(users: Sequence[Sequence[int]], singles: Sequence[int] | None = None) -
 def data(held: Sets, max_labels: int) -> LabelCounts:
     """Return sets as `LabelCounts.from_table` makes them."""
     return LabelCounts(
-        ArrowStore(held.counts()), max_labels, 1, "one user", "refuse", "refuse", _sets=held
+        ArrowStore(held.counts()),
+        max_labels,
+        1,
+        PrivacyUnit("user"),
+        "refuse",
+        "refuse",
+        _sets=held,
     )

@@ -15,12 +15,13 @@ from dphist.commands.printing import say
 from dphist.commands.publishing import Protected, in_the_way, release_file, say_in_the_way
 from dphist.commands.resources import add_resources, space_of
 from dphist.commands.user_unit import user_unit
-from dphist.data.guard import or_one_row
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels
 from dphist.labels.mechanism import LabelsMechanism
+from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import float_up, plain, up
+from dphist.privacy.unit import unit_of_users
 from dphist.report.delta_words import Number
 from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
 from dphist.report.labels import words as labels_words
@@ -182,16 +183,15 @@ def _protected(options: argparse.Namespace) -> Protected:
     return Protected(_stated(options)["unit"], None if labels is None else labels * count)
 
 
-def _stated(options: argparse.Namespace) -> dict[str, str]:
+def _stated(options: argparse.Namespace) -> dict[str, Any]:
     """Return what the release would state, as `LabelCounts.from_table` words it."""
     bounds = bounds_of(options)
     cut = {name: "none" if bound is None else str(bound) for name, bound in bounds.items()}
+    named = None if options.user is None else user_unit(options)
+    unit = unit_of_users(options.user, named, or_rows=options.null_users == "separate")
     if options.user is None:
         counted = {} if options.count is None else cut
-        return {"unit": "one row", "null_labels": options.null_labels, **counted}
-    unit = user_unit(options)
-    if options.null_users == "separate":
-        unit = or_one_row(unit)
+        return {"unit": unit, "null_labels": options.null_labels, **counted}
     return {
         "unit": unit,
         "null_users": options.null_users or "refuse",
@@ -207,9 +207,9 @@ def _print_dry_run(
     if options.quiet:
         return
     provenance = _stated(options)
-    unit = labels_words.protected_unit(provenance)
+    unit = labels_words.unit_of(provenance)
     total, likely = total_of(mechanism), appearances(mechanism)
-    noun = plural_of(labels_words.bounded_unit(provenance))
+    noun = plural_of(PrivacyUnit(unit.who))
     number = Number(options.expect_users, noun)
     threshold = mechanism.threshold
     sums = sums_in_words(mechanism)

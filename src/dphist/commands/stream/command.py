@@ -27,7 +27,7 @@ from dphist.commands.stream.paying import open_paid_stream, reserve_stream
 from dphist.commands.stream.run import Run
 from dphist.commands.stream.state import removed_if_unused
 from dphist.commands.stream.stop import Stopping
-from dphist.commands.stream.unit import unit_in_words
+from dphist.commands.stream.unit import unit_of_stream
 from dphist.commands.user_unit import user_unit
 from dphist.errors import ParameterError
 from dphist.parameters import positive_delta, positive_number, probability
@@ -359,7 +359,7 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     if options.quiet or options.json:
         return
     mechanism = stream.mechanism
-    unit = unit_in_words(stream, options)
+    unit = unit_of_stream(stream, options)
     say(f"Guarantee: {in_all(total_of(mechanism))}, for {unit}.")
     if stream.time:
         say(f"Continuing from a state with {how_many(stream.time, 'event')}.")

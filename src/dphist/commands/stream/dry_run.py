@@ -9,7 +9,7 @@ from typing import Any
 from dphist.commands.ledger.quoting import quote
 from dphist.commands.printing import say
 from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
-from dphist.commands.stream.unit import unit_in_words
+from dphist.commands.stream.unit import unit_of_stream
 from dphist.commands.user_unit import user_unit
 from dphist.privacy import PureDP
 from dphist.privacy.as_text import float_up, plain, up
@@ -25,7 +25,7 @@ _USUAL_EVENTS = 10**6
 def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
     """State guarantee, threshold and error; nothing is read or made."""
     total = total_of(mechanism)
-    unit = unit_in_words(mechanism, options)
+    unit = unit_of_stream(mechanism, options)
     named = None if options.unit is None else user_unit(options)
     quoted = quote(mechanism, options, Protected(named, None))
     threshold, guess = mechanism.threshold, options.expect_events
@@ -34,7 +34,7 @@ def print_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) ->
     if threshold is not None and until is not None:
         threshold = mechanism.threshold_at(until)
     said = {"unit": unit}
-    number = Number(noun=plural_of(streams_words.user_of(mechanism, said)))
+    number = Number(noun=plural_of(unit))
     if mechanism.max_events_per_user is None:
         number = Number(guess or mechanism.horizon, "events")
     likely = None if threshold is None else streams_words.likely_count(mechanism, until)

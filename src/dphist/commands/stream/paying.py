@@ -8,6 +8,7 @@ from typing import Any
 from dphist.commands import ending
 from dphist.commands.user_unit import user_unit
 from dphist.errors import DphistError
+from dphist.privacy import PrivacyUnit
 from dphist.streams import ContinualHistogram, ContinualMechanism
 
 
@@ -54,6 +55,6 @@ def _paying(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _unit(options: argparse.Namespace) -> str | None:
+def _unit(options: argparse.Namespace) -> PrivacyUnit | None:
     """Return what a user is; None where the stream protects events, or the name is left out."""
     return None if options.unit is None else user_unit(options)

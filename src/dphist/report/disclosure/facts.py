@@ -12,7 +12,7 @@ from dphist.labels import ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up, with_article
-from dphist.privacy.unit import ONE_RECORD
+from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -25,8 +25,6 @@ from dphist.report.nouns import Verbatim
 from dphist.report.ranges.words import axes_in_words
 from dphist.streams import ContinualMechanism
 
-_PROMISED = ", as promised by the caller"
-_UNBOUNDED = ("one row", "one edge")
 _BOUNDS = {"max_labels": "label", "max_count": "", "max_records": "record", "max_events": "event"}
 _TREATED = {
     "refuse": "Data with a row without {} are refused.",
@@ -133,11 +131,11 @@ def threshold_of(mechanism: Maker) -> str:
 
 def bounding_of(release: Release) -> str:
     """Say how much of one unit was counted, and who made sure of it."""
-    unit, said = release.guarantee.unit, release.provenance.get("unit", "")
+    unit, said = release.guarantee.unit, release.provenance.get("unit")
     bounds = _bounds(unit)
     if isinstance(release.mechanism, ContinualMechanism):
         return f"dphist cut {_each(unit)} to {bounds}, chosen at random."
-    if not said or said.endswith(_PROMISED):
+    if said is None or said.asserted:
         if unit == ONE_RECORD:
             return "Each record is protected by itself: nobody's records were bounded."
         who = "one unit" if unit.at_most > 1 else str(unit)
@@ -145,9 +143,9 @@ def bounding_of(release: Release) -> str:
             f"Whoever made the data asserts that {who} has {bounds or unit}. dphist has not cut "
             "the data, and cannot check it."
         )
-    if said in _UNBOUNDED or not bounds:
-        said = harmless(said, _LONGEST)
-        return f"{said[0].upper()}{said[1:]} is protected by itself: nothing was bounded."
+    if said in (ONE_ROW, ONE_EDGE) or not bounds:
+        one = harmless(said.name, _LONGEST)
+        return f"One {one} is protected by itself: nothing was bounded."
     return (
         f"dphist cut {_each(unit)} to {bounds}, chosen at random, before anything was counted. No "
         "count contains what was cut."
@@ -184,7 +182,7 @@ def public_of(mechanism: Maker, value: Any = None) -> list[str]:
 
 def _treated(release: Release) -> list[str]:
     found = []
-    who = with_article(release.guarantee.unit.who.partition(", or one row without ")[0])
+    who = with_article(release.guarantee.unit.who)
     for name, missing in (("null_users", who), ("null_labels", "a label")):
         treatment = _TREATED.get(release.provenance.get(name, ""))
         if treatment is not None:
@@ -193,7 +191,7 @@ def _treated(release: Release) -> list[str]:
 
 
 def _each(unit: PrivacyUnit) -> str:
-    return f"each {unit.who.partition(', or one row without ')[0]}"
+    return f"each {unit.who}"
 
 
 def _bounds(unit: PrivacyUnit) -> str:

@@ -7,26 +7,27 @@ from typing import Any
 from dphist.labels import ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.threshold.cut_users import CutUsers
+from dphist.privacy.unit import ONE_ROW, PrivacyUnit
 from dphist.release.release import Release
 from dphist.report.counted import Counted, counted_after_cut, how_many
-from dphist.report.labels.words import bounded_unit, is_promised, mechanism_of, protected_unit
+from dphist.report.labels.words import mechanism_of, unit_of
 from dphist.report.words import plural_of
 
 
-def counted_by(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> Counted:
+def counted_by(mechanism: LabelsMechanism, provenance: Mapping[str, Any]) -> Counted:
     """Return what a mechanism counts, by what is known of the data before they are read.
 
     >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
-    >>> counted_by(mechanism, {"unit": "one user"}).whole
+    >>> counted_by(mechanism, {"unit": PrivacyUnit("user")}).whole
     'records, after each user was cut to at most 10 labels and 1 record of each'
-    >>> counted_by(mechanism, {"unit": "one user"}).cut
+    >>> counted_by(mechanism, {"unit": PrivacyUnit("user")}).cut
     'each user cut to 10 labels, 1 of each'
     """
     labels, most = _bounds(mechanism, provenance)
-    if is_promised(provenance):
+    unit = unit_of(provenance)
+    if unit.asserted:
         return Counted("records as the caller counted them; users may have been cut before")
-    unit = protected_unit(provenance)
-    if unit == "one row":
+    if unit == ONE_ROW:
         # Without a column of counts a row is one record.
         whole = "max_count" not in provenance if "null_labels" in provenance else most == 1
         if whole:
@@ -98,16 +99,16 @@ def cut_users_json(release: Release) -> dict[str, Any]:
 def bounding_cost(release: Release) -> str:
     """Say how many users were cut, or that the release does not tell; empty if none were."""
     mechanism, found = release.mechanism, cut_users_of(release)
-    many = plural_of(bounded_unit(release.provenance))
+    unit = unit_of(release.provenance)
+    many = plural_of(PrivacyUnit(unit.who))
     if isinstance(mechanism, ThresholdHistogram) and found is not None:
         return cut_users_in_words(found, mechanism, many)
-    unit = str(release.provenance.get("unit", ""))
-    if not counted_of(release).cut or unit == "one row":
+    if not counted_of(release).cut or unit == ONE_ROW:
         return ""
     return f"The release does not state how many {many} had more than the bounds."
 
 
-def _bounds(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> tuple[int | None, int]:
+def _bounds(mechanism: LabelsMechanism, provenance: Mapping[str, Any]) -> tuple[int | None, int]:
     """Return what users were cut to: the data's own bounds, or else the mechanism's."""
     if "max_labels" not in provenance:  # in files of earlier versions
         return mechanism.max_labels, mechanism.max_count

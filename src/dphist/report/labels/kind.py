@@ -14,7 +14,7 @@ from dphist.report.labels.result import result_of
 from dphist.report.labels.summary import summary_of
 from dphist.report.labels.sums import sums_json
 from dphist.report.labels.table import labels_csv
-from dphist.report.labels.words import mechanism_of, neighbors_of, protected_unit
+from dphist.report.labels.words import mechanism_of, neighbors_of, unit_of
 from dphist.report.numbers_protected import most_shown, number_shown
 from dphist.report.page import Page
 from dphist.report.plain.kind import PlainKind
@@ -47,7 +47,7 @@ class LabelsKind(Kind):
     def promise(self, release: Release) -> Promise:
         return promise_of_total(
             release,
-            unit=protected_unit(release.provenance),
+            unit=unit_of(release.provenance).single,
             neighbors=neighbors_of(mechanism_of(release), release.provenance),
             number=_number(release),
         )

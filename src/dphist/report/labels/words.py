@@ -7,13 +7,13 @@ and of released values.
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import down, plain, short_exact, up, with_article
-from dphist.privacy.unit import PROMISED
+from dphist.privacy.unit import ASSERTED_USER, ONE_ROW
 from dphist.release.release import Release
 from dphist.report.labels.appearance import Appearance, half_width
 from dphist.report.labels.discovered import (
@@ -24,7 +24,6 @@ from dphist.report.labels.discovered import (
 from dphist.report.labels.sums import sums_in_words
 from dphist.report.words import LEVEL, limits_in_words, plural_of
 
-_USER = f"one user{PROMISED}"
 _CHOICES = {
     "refuse": "are refused",
     "drop": "are dropped",
@@ -37,27 +36,14 @@ def mechanism_of(release: Release) -> LabelsMechanism:
     return cast(LabelsMechanism, release.mechanism)
 
 
-def protected_unit(provenance: Mapping[str, str]) -> str:
-    """Name what is protected.
+def unit_of(provenance: Mapping[str, Any]) -> PrivacyUnit:
+    """Return whom the data protect; users of whom the caller asserts the bounds by default.
 
-    >>> protected_unit({"unit": "one row"}), protected_unit({})
-    ('one row', 'one user')
+    >>> print(unit_of({}))
+    one user, as promised by the caller
     """
-    return provenance.get("unit", _USER).removesuffix(PROMISED)
-
-
-def bounded_unit(provenance: Mapping[str, str]) -> PrivacyUnit:
-    """Name those whose contributions were bounded, without rows that belong to none of them.
-
-    >>> bounded_unit({"unit": "one patient, or one row without a patient"}).plural
-    'patients'
-    """
-    return PrivacyUnit(protected_unit(provenance).partition(", or one row without ")[0])
-
-
-def is_promised(provenance: Mapping[str, str]) -> bool:
-    """Whether the caller promises the bounds, as for a plain table of counts."""
-    return provenance.get("unit", _USER).endswith(PROMISED)
+    unit: PrivacyUnit = provenance.get("unit", ASSERTED_USER)
+    return unit
 
 
 def bounds_in_words(mechanism: LabelsMechanism) -> str:
@@ -73,26 +59,25 @@ def bounds_in_words(mechanism: LabelsMechanism) -> str:
     return f"at most {mechanism.max_count:,} to each of {how_many}"
 
 
-def bounding_in_words(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list[str]:
+def bounding_in_words(mechanism: LabelsMechanism, provenance: Mapping[str, Any]) -> list[str]:
     """Say how contributions are bounded, and what becomes of rows without a user or label."""
-    unit, who = protected_unit(provenance), with_article(bounded_unit(provenance).who)
-    lines = [f"{unit[0].upper()}{unit[1:]} adds {bounds_in_words(mechanism)}."]
-    if is_promised(provenance):
+    unit = unit_of(provenance)
+    who = with_article(unit.who)
+    lines = [f"One {unit.name} adds {bounds_in_words(mechanism)}."]
+    if unit.asserted:
         lines.append(
-            f"Whoever counted the labels asserts that no {bounded_unit(provenance).who} adds more"
+            f"Whoever counted the labels asserts that no {unit.who} adds more"
             f"{' or makes any count smaller' if _only_adds(mechanism) else ''}; dphist cannot "
             "check it."
         )
-    elif unit == "one row":
+    elif unit == ONE_ROW:
         lines.append("Each row counts as a separate user: someone with m rows is protected less.")
     else:
         chosen = "" if mechanism.max_labels is None else "; the labels are chosen at random"
         lines.append(f"If {who} has more, only that much is counted{chosen}.")
     for name, missing in (("null_users", who), ("null_labels", "a label")):
         if name in provenance:
-            becomes = _CHOICES.get(provenance[name], provenance[name]).format(
-                one=bounded_unit(provenance).who
-            )
+            becomes = _CHOICES.get(provenance[name], provenance[name]).format(one=unit.who)
             lines.append(f"Rows without {missing} {becomes}.")
     return lines
 
@@ -102,12 +87,12 @@ def _only_adds(mechanism: LabelsMechanism) -> bool:
     return isinstance(mechanism, ThresholdHistogram) and mechanism.correlated
 
 
-def neighbors_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> str:
+def neighbors_of(mechanism: LabelsMechanism, provenance: Mapping[str, Any]) -> str:
     """State which data are neighbors."""
-    unit = protected_unit(provenance)
+    unit = unit_of(provenance)
     return (
-        f"D and D′ are neighbors if adding or removing {unit} turns one into the other. "
-        f"{unit[0].upper()}{unit[1:]} adds {bounds_in_words(mechanism)}."
+        f"D and D′ are neighbors if adding or removing {unit.single} turns one into the other. "
+        f"One {unit.name} adds {bounds_in_words(mechanism)}."
     )
 
 
@@ -232,11 +217,11 @@ def intervals_in_words(mechanism: LabelsMechanism) -> str:
     )
 
 
-def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list[tuple[str, str]]:
+def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Say what the release leaves out and the guarantee does not cover."""
     limits = []
-    bounded = bounded_unit(provenance)
-    who = with_article(bounded.who)
+    unit = unit_of(provenance)
+    who = with_article(unit.who)
     if threshold_base(mechanism) is not None:
         limits.append(
             (
@@ -261,7 +246,7 @@ def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list
                 "Labels are ranked by noisy counts; two labels with close counts may swap places.",
             )
         )
-    if is_promised(provenance):
+    if unit.asserted:
         limits.append(
             (
                 "The bounds.",
@@ -269,8 +254,8 @@ def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list
                 f"{bounds_in_words(mechanism)}. One who adds more is protected less.",
             )
         )
-    elif protected_unit(provenance) != "one row":
-        many = plural_of(bounded)
+    elif unit != ONE_ROW:
+        many = plural_of(PrivacyUnit(unit.who))
         limits.append(
             (
                 f"What {many} had beyond the bounds.",
@@ -282,7 +267,7 @@ def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list
         limits.append(
             (
                 f"Rows without {who}.",
-                f"Each counts as a separate {bounded.who}: a person with several such rows is "
+                f"Each counts as a separate {unit.who}: a person with several such rows is "
                 "protected for one of them only.",
             )
         )
@@ -297,15 +282,9 @@ def limits_of(mechanism: LabelsMechanism, provenance: Mapping[str, str]) -> list
     sums = sums_in_words(mechanism)
     if sums:
         limits.append(("Sums of counts.", sums))
-    return limits + _general(provenance)
-
-
-def _general(provenance: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the limits of every kind of release."""
     told = {
         "Errors of the data.": "Intervals describe the noise added here, not how the data were "
         "gathered, sampled or cleaned."
     }
-    return [
-        (about, told.get(about, how)) for about, how in limits_in_words(protected_unit(provenance))
-    ]
+    general = limits_in_words(unit.single)
+    return limits + [(about, told.get(about, how)) for about, how in general]

@@ -1,10 +1,10 @@
 """The page about a ledger: one HTML file that opens anywhere, without a network."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dphist.ledger import Ledger
 from dphist.ledger.history import AccountHistory, histories
-from dphist.privacy import PrivacyUnit, PureDP
+from dphist.privacy import PureDP
 from dphist.release.release import VERSION
 from dphist.report.delta_words import Number
 from dphist.report.html import template_of
@@ -20,7 +20,7 @@ from dphist.report.ledger.rows import (
 )
 from dphist.report.page import Figure
 from dphist.report.svg import figure
-from dphist.report.words import guarantee_in_words
+from dphist.report.words import guarantee_in_words, plural_of
 
 _MOST_ROWS = 200
 _CAPTION = (
@@ -105,16 +105,12 @@ def _account(at: int, history: AccountHistory, last: int) -> AccountPage:
     )
 
 
-def _plural(unit: PrivacyUnit) -> str:
-    """Return what is counted, in the plural, where the unit has one."""
-    return unit.plural if unit.who.replace("-", "").isalpha() else "units"
-
-
 def _promise(history: AccountHistory) -> list[str]:
     """Say what all releases of an account guarantee together."""
     account = history.account
-    guarantee, unit = account.budget.guarantee, words(str(account.unit))
-    meaning = guarantee_in_words(guarantee, unit, Number(noun=_plural(account.unit)))
+    guarantee, unit = account.budget.guarantee, account.unit
+    unit = replace(unit, who=words(unit.who))
+    meaning = guarantee_in_words(guarantee, unit, Number(noun=plural_of(unit)))
     if isinstance(guarantee, PureDP):
         meaning = meaning.replace("the release, they", "all releases, they")
     return [

@@ -12,7 +12,7 @@ def card_of_plan(plan: Plan) -> Card:
     """Return the card of a plan: its settings, the head of its table, and the error by epsilon."""
     names = shown(plan)
     rows = [[Prose(cell) for cell in row] for row in table_of(plan)[:HEAD]]
-    facts = [("Protects", plan.unit), *fixed(plan), ("Settings", f"{len(plan):,}")]
+    facts = [("Protects", str(plan.unit)), *fixed(plan), ("Settings", f"{len(plan):,}")]
     facts += [("Guess", guess) for guess in guesses(plan)]
     notes = [f"{title(plan, name)}: {meaning(plan, name)}" for name in names[1:]]
     notes += [*warnings(plan), CONDITION, limit_of(plan), "No data were read."]

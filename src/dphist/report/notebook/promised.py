@@ -36,7 +36,7 @@ def card_of_guarantee(guarantee: Guarantee) -> Card:
         stated = guarantee.to_approx_dp(max(USUAL_DELTA, min(2 * own, (1 + own) / 2)))
         facts.append(("Implies", str(stated)))
     number = Number(None, guarantee.unit.plural)
-    notes.append(guarantee_in_words(stated, str(guarantee.unit), number))
+    notes.append(guarantee_in_words(stated, guarantee.unit, number))
     return Card("Guarantee", facts, notes)
 
 

@@ -4,6 +4,7 @@ from dphist.data.binned_counts import BinnedCounts
 from dphist.data.guard import Guarded
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
+from dphist.privacy import PrivacyUnit
 from dphist.report.notebook.card import Card
 
 _WHY = (
@@ -59,8 +60,8 @@ def card_of_guarded(data: Guarded) -> Card:
     return Card("Data guarded by a ledger", notes=[f"{data.refusal()}."])
 
 
-def _unit(unit: str | None) -> str:
-    return "one record, or what the caller asserts" if unit is None else unit
+def _unit(unit: PrivacyUnit | None) -> str:
+    return "one record, or what the caller asserts" if unit is None else str(unit)
 
 
 def _many(number: int, noun: str) -> str:

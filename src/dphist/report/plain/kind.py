@@ -36,7 +36,7 @@ class PlainKind(Kind):
     def promise(self, release: Release) -> Promise:
         return promise_of_total(
             release,
-            unit=str(release.guarantee.unit),
+            unit=release.guarantee.unit,
             neighbors=words.neighbors_of(release),
             number=number_shown(release, 0),
         )

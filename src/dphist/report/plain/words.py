@@ -53,7 +53,7 @@ def error_in_words(release: Release) -> str:
 
 def limits_of(release: Release) -> list[tuple[str, str]]:
     """Say what the release leaves out and the guarantee does not cover."""
-    limits = limits_in_words(str(release.guarantee.unit))
+    limits = limits_in_words(release.guarantee.unit)
     if expected_of(release).appears_from is None:
         return limits
     missing = "A missing label need not be rare: noise may have hidden it."

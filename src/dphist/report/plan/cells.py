@@ -5,7 +5,6 @@ from typing import Any
 
 from dphist.planning.columns import COLUMNS
 from dphist.planning.plan import Plan
-from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, short_exact, up
 from dphist.privacy.rounding import readable
 from dphist.report.words import plural_of
@@ -67,13 +66,13 @@ def title(plan: Plan, name: str) -> str:
 def meaning(plan: Plan, name: str) -> str:
     """Say what a column holds."""
     return COLUMNS[name].meaning.format(
-        one=PrivacyUnit(plan.unit).who, many=many(plan), sums=plan.asked.get("sums_of")
+        one=plan.unit.name, many=many(plan), sums=plan.asked.get("sums_of")
     )
 
 
 def many(plan: Plan) -> str:
     """Name several of what is protected."""
-    return plural_of(PrivacyUnit(plan.unit))
+    return plural_of(plan.unit)
 
 
 def measured(plan: Plan) -> str:

@@ -16,7 +16,7 @@ def plan_html(plan: Plan) -> str:
     table = table_of(plan)
     return template_of("dphist.report.plan").render(
         title=words.TITLES[plan.kind],
-        unit=plan.unit,
+        unit=str(plan.unit),
         guesses=words.guesses(plan),
         settings=len(plan),
         fixed=fixed(plan),

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.planning.plan import Plan
-from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import short_exact
 from dphist.privacy.delta_worth import MENTIONED, advised_delta
 from dphist.privacy.rounding import readable
@@ -171,7 +170,7 @@ def command_of(plan: Plan, row: Mapping[str, Any]) -> str:
     if row.get("max_events") is not None:
         options.append(f"--format csv --user COLUMN --max-events-per-user {row['max_events']}")
         of_users = True
-    who = PrivacyUnit(plan.unit).who
+    who = plan.unit.name
     if of_users and who != "user":
         options.append(f"--unit {shlex.quote(who)}")
     return " ".join([*options, "--output release.json --report page.html"])

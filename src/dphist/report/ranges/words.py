@@ -3,7 +3,7 @@
 As in `dphist.report.words`: functions of parameters and released values.
 """
 
-from dphist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, Target
+from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.ranges import AdaptiveTree, HierarchicalTree
 from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
@@ -25,7 +25,10 @@ def in_epsilon(guarantee: Guarantee) -> PureDP | ApproxDP:
 
 
 def promise_in_words(
-    guarantee: Guarantee, unit: str, number: Number = UNKNOWN, total: Target | None = None
+    guarantee: Guarantee,
+    unit: words.Contribution,
+    number: Number = UNKNOWN,
+    total: Target | None = None,
 ) -> str:
     """Say what the guarantee means to a person who is responsible for the release.
 
@@ -40,7 +43,7 @@ def promise_in_words(
     return f"The release satisfies {guarantee}, which implies {total}. {told}"
 
 
-def neighbors_in_words(sensitivity: int, unit: str | None = None) -> str:
+def neighbors_in_words(sensitivity: int, unit: PrivacyUnit | None = None) -> str:
     """State which data are neighbors; `unit` is whose records were bounded, if they were."""
     if sensitivity == 1 and unit is None:
         return (
@@ -51,7 +54,7 @@ def neighbors_in_words(sensitivity: int, unit: str | None = None) -> str:
     return words.neighbors_in_words(sensitivity, unit)
 
 
-def limits_in_words(unit: str, histogram: RangeHistogram) -> list[tuple[str, str]]:
+def limits_in_words(unit: words.Contribution, histogram: RangeHistogram) -> list[tuple[str, str]]:
     """Say what the guarantee does not cover: what it is about, and how."""
     told = {
         "Errors of the data.": "Errors describe the noise added here, not how the data were "

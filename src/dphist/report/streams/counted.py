@@ -1,16 +1,17 @@
 """What the running counts of a stream count."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from dphist.report.counted import Counted, counted_after_cut, how_many
-from dphist.report.streams.words import user_of
+from dphist.report.streams.words import unit_of
 from dphist.streams import ContinualMechanism
 
 
-def counted_by(mechanism: ContinualMechanism, provenance: Mapping[str, str]) -> Counted:
+def counted_by(mechanism: ContinualMechanism, provenance: Mapping[str, Any]) -> Counted:
     """Return what a mechanism counts."""
     most, labels = mechanism.max_events_per_user, how_many(mechanism.max_labels, "label")
     if most is None:
         return Counted(f"events, each counted for at most {labels}")
-    user, held = user_of(mechanism, provenance), how_many(most, "event")
-    return counted_after_cut(str(user), f"at most {held} with {labels} each", held, "events")
+    user, held = unit_of(mechanism, provenance), how_many(most, "event")
+    return counted_after_cut(user, f"at most {held} with {labels} each", held, "events")

@@ -15,7 +15,7 @@ from dphist.report.streams.counted import counted_by
 from dphist.report.streams.result import result_of
 from dphist.report.streams.summary import summary_of
 from dphist.report.streams.table import streams_csv
-from dphist.report.streams.words import mechanism_of, neighbors_in_words, protected_unit
+from dphist.report.streams.words import mechanism_of, neighbors_in_words, unit_of
 from dphist.streams import ContinualMechanism
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class StreamsKind(Kind):
         mechanism = mechanism_of(release)
         return promise_of_total(
             release,
-            unit=protected_unit(mechanism, release.provenance),
+            unit=unit_of(mechanism, release.provenance),
             neighbors=neighbors_in_words(mechanism, release.provenance),
             number=_number(release),
         )

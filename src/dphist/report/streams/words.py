@@ -6,7 +6,7 @@ As in `dphist.report.words`: functions of parameters and of what was stated befo
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up, with_article
@@ -22,19 +22,10 @@ def mechanism_of(release: Release) -> ContinualMechanism:
     return cast(ContinualMechanism, release.mechanism)
 
 
-def protected_unit(mechanism: ContinualMechanism, provenance: Mapping[str, str]) -> str:
-    """Name what is protected."""
-    return provenance.get("unit", str(mechanism.unit))
-
-
-def user_of(mechanism: ContinualMechanism, provenance: Mapping[str, str]) -> PrivacyUnit:
-    """Name those whose events were bounded.
-
-    >>> said = {"unit": "all events of one patient, of which at most 5 count"}
-    >>> print(user_of(ContinualMechanism(epsilon=1, delta="1e-6", horizon=9), said))
-    one patient
-    """
-    return PrivacyUnit("user").named(protected_unit(mechanism, provenance))
+def unit_of(mechanism: ContinualMechanism, provenance: Mapping[str, Any]) -> PrivacyUnit:
+    """Return what is protected."""
+    unit: PrivacyUnit = provenance.get("unit", mechanism.unit)
+    return unit
 
 
 def coverage_in_words(mechanism: ContinualMechanism) -> str:
@@ -48,29 +39,29 @@ def coverage_in_words(mechanism: ContinualMechanism) -> str:
     return f"This holds for all readings together, {readings}, over {events}."
 
 
-def neighbors_in_words(mechanism: ContinualMechanism, provenance: Mapping[str, str]) -> str:
+def neighbors_in_words(mechanism: ContinualMechanism, provenance: Mapping[str, Any]) -> str:
     """State which data are neighbors."""
     bound = mechanism.max_events_per_user
     if bound is None:
         replaced, kept = "one event by an event without labels", ""
     else:
-        user = user_of(mechanism, provenance)
+        user = unit_of(mechanism, provenance).single
         replaced = f"the events of {user} by events without labels"
-        kept = f" At most {how_many(bound, 'event')} of each {user.who} count."
+        kept = f" At most {how_many(bound, 'event')} of each {user.name} count."
     return (
         f"D and D′ are neighbors if replacing {replaced} turns one into the other.{kept} The "
         "number and the times of events are public."
     )
 
 
-def bounding_in_words(mechanism: ContinualMechanism, provenance: Mapping[str, str]) -> list[str]:
+def bounding_in_words(mechanism: ContinualMechanism, provenance: Mapping[str, Any]) -> list[str]:
     """Say how events are bounded, for a stream that goes on or is only planned."""
     labels, bound = mechanism.max_labels, mechanism.max_events_per_user
     lines = [f"At most {how_many(labels, 'label')} of an event counts, chosen at random."]
     if labels > 1:
         lines = [f"At most {labels:,} labels of an event count, chosen at random if it has more."]
     if bound is not None:
-        user = with_article(user_of(mechanism, provenance).who)
+        user = with_article(unit_of(mechanism, provenance).name)
         lines.append(
             f"At most {how_many(bound, 'event')} of {user} {'counts' if bound == 1 else 'count'} "
             "over the whole stream; a further one counts as an event without labels."
@@ -157,7 +148,7 @@ def intervals_in_words(mechanism: ContinualMechanism, until: int | None = None) 
 
 
 def limits_of(
-    mechanism: ContinualMechanism, provenance: Mapping[str, str]
+    mechanism: ContinualMechanism, provenance: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
     """Say what the release leaves out and the guarantee does not cover."""
     limits = []
@@ -178,7 +169,7 @@ def limits_of(
     if mechanism.max_events_per_user is not None:
         limits.append(
             (
-                f"What {plural_of(user_of(mechanism, provenance))} had beyond the bound.",
+                f"What {plural_of(unit_of(mechanism, provenance))} had beyond the bound.",
                 "No count contains it, so counts may be too small even without noise.",
             )
         )
@@ -196,7 +187,7 @@ def limits_of(
         "Other releases.": "Further readings of this stream are covered. Each other release from "
         "the same data costs privacy again; the epsilons add up, and so do the deltas.",
     }
-    unit = protected_unit(mechanism, provenance)
+    unit = unit_of(mechanism, provenance)
     return limits + [(about, told.get(about, how)) for about, how in limits_in_words(unit)]
 
 
