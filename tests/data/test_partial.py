@@ -367,6 +367,24 @@ def test_a_head_that_was_edited_is_refused_without_a_value(kind: str) -> None:
             assert "no table that" in merged(replaced("users", users))
 
 
+@pytest.mark.parametrize("kind", ["labels", "profile", "bins"])
+@pytest.mark.parametrize("old", [(0, 1), (1,)])
+@pytest.mark.parametrize("text", ["one user", "one account, or one row without an account"])
+def test_parts_of_0_2_state_their_unit_as_text(kind: str, old: tuple[int, ...], text: str) -> None:
+    """Also among parts that state it as a value."""
+    unit = dh.PrivacyUnit(text)
+    heads = [{**each.head, "unit": unit.to_content()} for each in parts_of(kind)]
+    parts = [
+        Partial({**head, "unit": text} if part in old else head, each.table)
+        for part, (head, each) in enumerate(zip(heads, parts_of(kind), strict=True))
+    ]
+    merged: Any = MADE_BY.get(kind, dh.BinnedCounts).merge([each.to_arrow() for each in parts])
+    assert merged.unit == unit
+    another = Partial({**heads[0], "unit": "one patient"}, parts[0].table)
+    with pytest.raises(ParameterError, match="must all"):
+        MADE_BY.get(kind, dh.BinnedCounts).merge([another, parts[1]])
+
+
 def test_what_other_programs_note_of_columns_does_not_matter() -> None:
     """Such as that no value is missing; other columns are refused."""
     parts = [each.to_arrow() for each in cut(lambda _: table_of(ROWS), max_labels=1)]

@@ -1,5 +1,6 @@
 """What streams and sessions of a ledger release names the entry that paid for it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 
 import dphist as dh
+from dphist.release.document import checksum
 from dphist.report.summary import summary_text
 
 PARAMETERS: dict[str, Any] = {"epsilon": "0.1", "delta": "1e-7"}
@@ -37,6 +39,27 @@ def test_a_stream_names_its_entry_and_its_users(ledger: dh.Ledger, tmp_path: Pat
     assert again == release
     assert again.guarantee.unit == dh.PrivacyUnit("patient")
     assert "user" not in summary_text(again).replace("max_events_per_user", "")
+
+
+@pytest.mark.parametrize("text", ["one ward 7", "one account, or one row without an account"])
+def test_a_stream_of_a_ledger_of_0_2_goes_on(text: str, tmp_path: Path) -> None:
+    """The account holds text, and so does what was released before."""
+    ledger = dh.Ledger.create(tmp_path / "l", epsilon=9, delta="1e-5", unit=text)
+    mechanism = dh.ContinualMechanism(**PARAMETERS, horizon=100, max_events_per_user=3)
+    with ledger.open_stream(tmp_path / "s", mechanism, by="ana", key="k", unit=text) as stream:
+        stream.update(["a"], user=1)
+        release = stream.release()
+    with ledger.open_stream(tmp_path / "s", by="ana", key="k") as stream:
+        assert str(stream.unit) == f"all events of {text}, of which at most 3 count"
+    charged = [each.content for each in ledger.entries() if each.content.get("key") == "k"]
+    assert charged[0]["costs"][0]["unit"] == text  # the hash of what was charged includes it
+    assert release.guarantee.unit == dh.PrivacyUnit(text)
+    content = json.loads(release.to_json())
+    content["stated"]["unit"] = str(stream.unit)
+    content["unit"] = {**content["unit"], "who": text.removeprefix("one "), "or_rows": False}
+    del content["checksum"]
+    again = dh.Release.from_json(json.dumps({**content, "checksum": checksum(content)}))
+    assert again == release
 
 
 def test_a_stream_of_events_keeps_its_unit(tmp_path: Path) -> None:

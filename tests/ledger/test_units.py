@@ -276,6 +276,28 @@ def test_another_unit_of_a_mechanism_is_not_taken_for_that_of_the_data(who: str)
         for_account(guarantee, DataUnit("one patient", 3), PATIENT, "main")
 
 
+@pytest.mark.parametrize("account", ["user", "patient", "account", "record"])
+@pytest.mark.parametrize("account_rows", [False, True])
+@pytest.mark.parametrize("who", ["user", "patient", "account", "record"])
+@pytest.mark.parametrize("or_rows", [False, True])
+@pytest.mark.parametrize("end", ["", ", as promised by the caller"])
+def test_text_of_0_2_is_charged_as_the_unit_that_it_names(
+    account: str, account_rows: bool, who: str, or_rows: bool, end: str
+) -> None:
+    """With rows or without them are two units; who asserts the bounds decides nothing."""
+    unit = PrivacyUnit(PrivacyUnit(account, or_rows=account_rows).name)  # as ledgers hold it
+    named = PrivacyUnit(who, or_rows=or_rows)
+    data = DataUnit(f"{named}{end}", 7)
+    if unit == named:
+        assert for_account(PureDP(1, USER), data, unit, "main") == PureDP(1, unit)
+        times = 1 if unit == RECORD else 7
+        assert for_account(PureDP(1), data, unit, "main") == PureDP(times, unit)
+    else:
+        for own in (USER, RECORD):
+            with pytest.raises(LedgerError, match="protects"):
+                for_account(PureDP(1, own), data, unit, "main")
+
+
 def test_a_deferred_unit_is_spelt_as_data_spell_it() -> None:
     assert DataUnit("patient", 3) == DataUnit(" one  patient ", 3) == DataUnit("one patient", 3)
     for no_unit in (3, "", PrivacyUnit("patient", 2)):
