@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         ReleaseFileError,
         SizeError,
         StateError,
+        UnsupportedError,
     )
     from dphist.labels import (
         DiscoverLabels,
@@ -116,6 +117,7 @@ __all__ = [
     "ThresholdHistogram",
     "TopLabels",
     "TopThreshold",
+    "UnsupportedError",
     "__version__",
     "anonymize",
     "audit",
@@ -171,6 +173,7 @@ _HOMES = {
         "ReleaseFileError",
         "SizeError",
         "StateError",
+        "UnsupportedError",
     ),
     "data.label_counts": ("LabelCounts",),
     "privacy": ("ZCDP", "ApproxDP", "ApproxZCDP", "PrivacyUnit", "PureDP", "compose"),

@@ -13,19 +13,24 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from dphist import leftovers
 from dphist.commands import ending
 from dphist.commands.configuration.expanding import expanded
-from dphist.commands.in_options import in_options
-from dphist.commands.options import UsageError, known_options
+from dphist.commands.options import UsageError
 from dphist.commands.printing import complain
 from dphist.commands.registry import parsed
 from dphist.commands.resources import run_command
-from dphist.errors import BudgetError, ColumnError, DphistError, LedgerError, ParameterError
-from dphist.visible import visible
+from dphist.commands.wording import as_keys, as_options
+from dphist.errors import (
+    BudgetError,
+    ColumnError,
+    DphistError,
+    ParameterError,
+    UnsupportedError,
+)
 
 REFUSED = 3
 """Exit code of what costs more than a ledger has left."""
@@ -34,31 +39,22 @@ REFUSED = 3
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     ending.note("")
-    known: Mapping[str, str] = {}
-    typed: Collection[str] = ()
+    options = argparse.Namespace(write=str)
     try:
         with _stopping_cleanly():
             given = sys.argv[1:] if arguments is None else arguments
             words = expanded(given)
             options = parsed(words)
             options.configuration = words.configuration
+            options.write = as_options(options.names)
             if words.path is not None:
-                options.config = words.path
-            known, typed = known_options(options), _typed(options)
+                options.config, options.write = words.path, as_keys(options.names)
             leftovers.remove_abandoned()
             run_command(options)
             if sys.stdout is not None:  # None where the caller closed it
                 sys.stdout.flush()
-    except UsageError as error:
-        return _fail(str(error), 2)
-    except BudgetError as error:  # it says epsilon=1 of amounts, not of options
-        return _fail(str(error), REFUSED)
-    except LedgerError as error:
-        return _fail(str(error), 1)
     except DphistError as error:
-        usage = isinstance(error, ParameterError | ColumnError)
-        code = getattr(error, "code", 2 if usage else 1)
-        return _fail(in_options(str(error), known, typed), code)
+        return _fail(error.format(options.write), _code(error))
     except ending.Interrupted as error:
         return _fail(str(error), ending.exit_code(error.number))
     except KeyboardInterrupt:
@@ -102,11 +98,11 @@ def _stopping_cleanly() -> Iterator[None]:
             signal.signal(each, signal.SIG_DFL)
 
 
-def _typed(options: argparse.Namespace) -> list[str]:
-    """Return the texts that were given to options, alone or in lists; not the kind of a plan."""
-    held = [value for name, value in vars(options).items() if name != "kind"]
-    given = [value if isinstance(value, list) else [value] for value in held]
-    return [visible(value) for values in given for value in values if isinstance(value, str)]
+def _code(error: DphistError) -> int:
+    if isinstance(error, BudgetError):
+        return REFUSED
+    usage = isinstance(error, UsageError | ParameterError | ColumnError | UnsupportedError)
+    return getattr(error, "code", 2 if usage else 1)
 
 
 def _fail(message: str, code: int) -> int:

@@ -5,15 +5,13 @@ Needs the package: ``pip install 'dphist[accounting]'``.
 
 from typing import Any
 
-from dphist.errors import ParameterError
+from dphist.errors import DphistError
 
 try:
     from dp_accounting import dp_event, pld
     from dp_accounting.pld import common
 except ImportError:
-    raise ParameterError(
-        "accountants need dp_accounting: pip install 'dphist[accounting]'"
-    ) from None
+    raise DphistError("accountants need dp_accounting: pip install 'dphist[accounting]'") from None
 
 __all__ = ["PLDAccountant"]
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 
 from dphist.arrays import IntArray
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, UnsupportedError
 from dphist.noise.for_tests import is_for_tests
 from dphist.noise.gaussian_epsilon import LEAST_EPSILON
 from dphist.noise.inversion import Source
@@ -103,14 +103,14 @@ def register(mechanism: type[M]) -> type[M]:
         If it is not a frozen dataclass, or lacks something of `Mechanism`.
     """
     if not isinstance(mechanism, type) or not is_dataclass(mechanism):
-        raise ParameterError("mechanism must be a class that is a frozen dataclass")
+        raise ParameterError("mechanism", "must be a class that is a frozen dataclass")
     settings: Any = mechanism.__dataclass_params__  # type: ignore[attr-defined]
     if not settings.frozen:
-        raise ParameterError("mechanism must be frozen: @dataclass(frozen=True)")
+        raise ParameterError("mechanism", "must be frozen: @dataclass(frozen=True)")
     held = {item.name for item in fields(mechanism)} | {*dir(mechanism)}
     missing = [name for name in _OFFERED if name not in held]
     if missing:
-        raise ParameterError(f"mechanism must have {', '.join(missing)}: see dphist.Mechanism")
+        raise ParameterError("mechanism", f"must have {', '.join(missing)}: see dphist.Mechanism")
     return savable(mechanism)
 
 
@@ -205,7 +205,7 @@ class MechanismBase(Maker):
     def decode(self, noisy: Mapping[str, IntArray]) -> Any:
         """Return the value inferred from noisy counts; refused here: none are kept."""
         name = type(self).__name__
-        raise ParameterError(f"a release of {name} does not keep what its value came from")
+        raise UnsupportedError(f"a release of {name} does not keep what its value came from")
 
     @abstractmethod
     def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> Any:
@@ -297,11 +297,13 @@ class MechanismBase(Maker):
             If the mechanism costs more, or the target is for a unit that it does not protect.
         """
         if not isinstance(target, Target):
-            raise ParameterError("target must be a Target, such as Target(ApproxDP(1, '1e-6'))")
+            raise ParameterError("target", "must be a Target, such as Target(ApproxDP(1, '1e-6'))")
         check_unit(target.guarantee, self.guarantee.unit, "target")
         least = self.epsilon_at(delta_of(target.guarantee), target.releases)
         if least is None or least > target.guarantee.epsilon:
-            raise ParameterError("target must be at least what the mechanism costs: see epsilon_at")
+            raise ParameterError(
+                "target", "must be at least what the mechanism costs: see epsilon_at"
+            )
         asked = replace(target.guarantee, unit=self.guarantee.unit)
         made = object.__new__(type(self))
         for item in fields(self):
@@ -313,8 +315,9 @@ class MechanismBase(Maker):
         """Refuse bounds on what another kind of mechanism released, or at such a level."""
         if not (isinstance(release, Release) and isinstance(release.mechanism, type(self))):
             raise ParameterError(
-                f"release must be one of {type(self).__name__}; each release has the mechanism "
-                "that can answer as release.mechanism"
+                "release",
+                f"must be one of {type(self).__name__}; each release has the mechanism that can "
+                "answer as release.mechanism",
             )
         checked_level(level, most=most)
 
@@ -355,8 +358,9 @@ def check_unit(asked: Guarantee, own: PrivacyUnit, name: str) -> None:
     """Refuse what is asked for a unit that a mechanism does not protect; one record states none."""
     if asked.unit not in (ONE_RECORD, own):
         raise ParameterError(
-            f"{name} must be for {own}, whom the mechanism protects, or state no unit: it is for "
-            f"{asked.unit}"
+            name,
+            f"must be for {own}, whom the mechanism protects, or state no unit: it is for "
+            f"{asked.unit}",
         )
 
 

@@ -12,7 +12,7 @@ from dphist.data.binned_counts import BinnedCounts
 from dphist.data.guard import refuse_guarded
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
-from dphist.errors import DphistError, ParameterError
+from dphist.errors import Argument, DphistError, ParameterError, UnsupportedError
 from dphist.mechanism import Mechanism, MechanismBase
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
@@ -25,7 +25,7 @@ try:
     from opendp._lib import AnyMeasurement
     from opendp.mod import Measurement, OpenDPException
 except ImportError:
-    raise ParameterError("measurements need opendp: pip install 'dphist[opendp]'") from None
+    raise DphistError("measurements need opendp: pip install 'dphist[opendp]'") from None
 
 __all__ = ["measurement"]
 
@@ -59,8 +59,9 @@ def measurement(mechanism: Mechanism, *, delta: Exact | None = None) -> Any:
     Raises
     ------
     ParameterError
-        If OpenDP's features "contrib" and "honest-but-curious" are not enabled, or `delta` is too
-        small.
+        If `delta` is too small.
+    UnsupportedError
+        If OpenDP's features "contrib" and "honest-but-curious" are not enabled.
 
     Notes
     -----
@@ -70,7 +71,7 @@ def measurement(mechanism: Mechanism, *, delta: Exact | None = None) -> Any:
     that were bounded for records alone.
     """
     if not isinstance(mechanism, Mechanism):
-        raise ParameterError("mechanism must have what dphist.Mechanism lists, such as release")
+        raise ParameterError("mechanism", "must have what dphist.Mechanism lists, such as release")
     guarantee: Guarantee = mechanism.guarantee
     if delta is not None:
         known = mechanism if isinstance(mechanism, MechanismBase) else mechanism.guarantee
@@ -88,7 +89,7 @@ def measurement(mechanism: Mechanism, *, delta: Exact | None = None) -> Any:
     except OpenDPException:
         made = None
     if made is None:
-        raise ParameterError(_FEATURES)
+        raise UnsupportedError(_FEATURES)
     found = ctypes.cast(made, _Measurement)
     found.made, found.calls = made, calls  # `made` frees the memory that both point to
     return found
@@ -165,15 +166,17 @@ def _answer(mechanism: Mechanism, data: Any, unit: PrivacyUnit) -> Release:
     refuse_guarded(data)
     if not _is_data(data):
         raise ParameterError(
-            "data must be BinnedCounts, LabelCounts or a Profile, which have bounds"
+            "data", "must be BinnedCounts, LabelCounts or a Profile, which have bounds"
         )
     release = mechanism.release(data)
     protected = release.guarantee.unit
     of_rows = unit.single == ONE_RECORD or unit in OF_ROWS
     if protected in OF_ROWS and not of_rows:  # OpenDP would account for users
         raise ParameterError(
-            f"data must be bounded for {unit}, which the measurement's metric counts, not for "
-            f"{protected}: count them with user="
+            "data",
+            f"must be bounded for {unit}, which the measurement's metric counts, not for "
+            f"{protected}",
+            "count them with the column of users as " + Argument("user"),
         )
     return _Answer(**{item.name: getattr(release, item.name) for item in fields(release)})
 

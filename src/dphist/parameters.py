@@ -69,7 +69,7 @@ def exact_number(value: Exact, name: str) -> Fraction:
     >>> exact_number(0.1, "epsilon"), exact_number("1/3", "epsilon")
     (Fraction(1, 10), Fraction(1, 3))
     """
-    problem = ParameterError(f"{name} must be a finite number, for example 1, 0.5 or '1/3'")
+    problem = ParameterError(name, "must be a finite number, for example 1, 0.5 or '1/3'")
     if isinstance(value, bool):
         raise problem
     if isinstance(value, Rational):
@@ -83,7 +83,7 @@ def exact_number(value: Exact, name: str) -> Fraction:
     if number is not None:
         return number
     if isinstance(value, str) and len(value) > MOST_DIGITS:
-        raise ParameterError(f"{name} must be a number of at most {MOST_DIGITS} digits")
+        raise ParameterError(name, f"must be a number of at most {MOST_DIGITS} digits")
     raise problem
 
 
@@ -95,9 +95,9 @@ def positive_number(value: Exact, name: str, most: int = 10**9) -> Fraction:
     """
     number = exact_number(value, name)
     if not number > 0:
-        raise ParameterError(f"{name} must be greater than 0")
+        raise ParameterError(name, "must be greater than 0")
     if not number <= most:
-        raise ParameterError(f"{name} must be at most {most}")
+        raise ParameterError(name, f"must be at most {most}")
     return number
 
 
@@ -105,7 +105,7 @@ def probability(value: Exact, name: str) -> Fraction:
     """Return `value` as a Fraction in [0, 1)."""
     number = exact_number(value, name)
     if not 0 <= number < 1:
-        raise ParameterError(f"{name} must be at least 0 and below 1")
+        raise ParameterError(name, "must be at least 0 and below 1")
     return number
 
 
@@ -119,7 +119,7 @@ def checked_level(level: object, name: str = "level", most: float | None = None)
     if 0 < number < 1 and (most is None or number <= most):
         return number
     end = "below 1" if most is None else f"at most {most}"
-    raise ParameterError(f"{name} must be a number above 0 and {end}")
+    raise ParameterError(name, f"must be a number above 0 and {end}")
 
 
 def privacy_parameter(value: Exact, name: str) -> Fraction:
@@ -139,10 +139,10 @@ def positive_delta(value: Exact | None, reason: str) -> Fraction:
     reason : why it cannot be left out or zero; it ends the message of an error.
     """
     if value is None:
-        raise ParameterError(f"delta must be given, above 0 and below 1: {reason}")
+        raise ParameterError("delta", f"must be given, above 0 and below 1: {reason}")
     exact = probability(value, "delta")
     if not exact > 0:
-        raise ParameterError(f"delta must be above 0: {reason}")
+        raise ParameterError("delta", f"must be above 0: {reason}")
     return short_number(exact, "delta")
 
 
@@ -154,19 +154,19 @@ def optional_whole(value: object, name: str, least: int, most: int = 2**62) -> i
 def short_number(number: Fraction, name: str) -> Fraction:
     """Return `number` if it is short enough to be saved and loaded."""
     if max(number.numerator, number.denominator) > _LONGEST:
-        raise ParameterError(f"{name} must have fewer than 150 digits, so that it can be saved")
+        raise ParameterError(name, "must have fewer than 150 digits, so that it can be saved")
     return number
 
 
 def whole_number(value: object, name: str, least: int, most: int = 2**62) -> int:
     """Return `value` as an int between `least` and `most`; 3.0 and True are refused."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise ParameterError(f"{name} must be a whole number")
+        raise ParameterError(name, "must be a whole number")
     number = int(value)
     if not least <= number:
-        raise ParameterError(f"{name} must be at least {least}")
+        raise ParameterError(name, f"must be at least {least}")
     if not number <= most:
-        raise ParameterError(f"{name} must be at most {most}")
+        raise ParameterError(name, f"must be at most {most}")
     return number
 
 

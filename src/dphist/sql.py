@@ -123,13 +123,13 @@ def count_labels(
     warehouse evaluates the query as SQL says, over one state of the table.
     """
     if dialect not in _DIALECTS:
-        raise ParameterError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}")
+        raise ParameterError("dialect", f"must be one of {', '.join(map(repr, DIALECTS))}")
     used = _DIALECTS[dialect]
     labels = whole_number(max_labels, "max_labels", 1, most=LARGEST)
     most = whole_number(max_count, "max_count", 1, most=LARGEST)
     names = [table] if isinstance(table, str) else table
     if not isinstance(names, list | tuple) or not names:
-        raise ParameterError("table must be the name of a table, or a list of names")
+        raise ParameterError("table", "must be the name of a table, or a list of names")
     source = ".".join(_quoted(name, used, "table") for name in names)
     who, term = (
         used.octets.format(_quoted(name, used, role))
@@ -199,7 +199,7 @@ def label_counts(
 def _quoted(name: Any, dialect: _Dialect, parameter: str) -> str:
     """Return a name as an identifier; ParameterError if it cannot be one."""
     if not isinstance(name, str) or not name or "\0" in name or "\\" in name:
-        raise ParameterError(f"{parameter} must be a name, without backslashes")
+        raise ParameterError(parameter, "must be a name, without backslashes")
     if name.lower().startswith("dphist_"):
-        raise ParameterError(f"{parameter} must not begin with dphist_: the query has such names")
+        raise ParameterError(parameter, "must not begin with dphist_: the query has such names")
     return f"{dialect.quote}{name.replace(dialect.quote, dialect.escape)}{dialect.quote}"

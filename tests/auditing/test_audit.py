@@ -265,10 +265,10 @@ def test_programs_that_stay_running_answer_lines(tmp_path: Path) -> None:
 
 
 def test_programs_that_do_not_answer_end_the_audit() -> None:
-    with pytest.raises(dh.ParameterError, match=r"sh must answer each line .* ended instead"):
+    with pytest.raises(dh.UnsupportedError, match=r"sh must answer each line .* ended instead"):
         dh.audit(command(["sh", "-c", "read count"], lines=True), [(0, 1)], epsilon=1)
     silent = LineProgram([sys.executable, "-c", "import sys; sys.stdin.read()"], patience=0.5)
-    with pytest.raises(dh.ParameterError, match=r"has not in 0\.5 seconds"):
+    with pytest.raises(dh.UnsupportedError, match=r"has not in 0\.5 seconds"):
         dh.audit(silent, [(0, 1)], epsilon=1)
 
 
@@ -283,7 +283,7 @@ def test_programs_that_do_not_answer_end_the_audit() -> None:
 def test_programs_that_answer_with_more_than_a_line_end_the_audit(program: str) -> None:
     """Else the answer to one count would be taken for that to the next."""
     run = command(["sh", "-c", program], lines=True)
-    with pytest.raises(dh.ParameterError, match=r"must answer each line .* more than one line"):
+    with pytest.raises(dh.UnsupportedError, match=r"must answer each line .* more than one line"):
         dh.audit(run, [(0, 1)], epsilon=1, seconds=LONG)
 
 
@@ -296,10 +296,10 @@ def test_programs_that_stop_in_the_middle_are_silent(monkeypatch: pytest.MonkeyP
         hasty.setattr(
             subprocess.Popen, "wait", lambda process, seconds=None: wait(process, seconds and 0.1)
         )
-        with pytest.raises(dh.ParameterError, match="it has closed its output"):
+        with pytest.raises(dh.UnsupportedError, match="it has closed its output"):
             closing(1)
     deaf = LineProgram(["sleep", "99"], patience=0.5)
-    with pytest.raises(dh.ParameterError, match=r"has not in 0\.5 seconds"):
+    with pytest.raises(dh.UnsupportedError, match=r"has not in 0\.5 seconds"):
         deaf("x" * 10**6)
 
 
@@ -319,7 +319,7 @@ def test_a_line_too_many_is_also_seen_later() -> None:
     running = run._running
     assert running is not None
     assert running.unread or select.select([running.output], [], [], LONG)[0]
-    with pytest.raises(dh.ParameterError, match="more than one line"):
+    with pytest.raises(dh.UnsupportedError, match="more than one line"):
         run(8)
 
 

@@ -208,7 +208,7 @@ def test_what_cannot_be_enumerated_is_said() -> None:
         return count + int.from_bytes(source(8), "big") % 3
 
     for run, said in (
-        (hidden, "The same randomness shows something else"),
+        (hidden, "The laws cannot be enumerated: the same randomness shows something else"),
         (endless, "Laws on the neighbors are too large"),
         (wide, "Laws on the neighbors are too large"),
         (lambda count: count + 1, "It takes no source of randomness"),

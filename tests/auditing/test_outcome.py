@@ -53,6 +53,6 @@ def test_types_that_compare_equal_are_different_outcomes() -> None:
 
 def test_errors_are_outcomes() -> None:
     def fails(data: int) -> None:
-        raise dh.ParameterError(f"must not be {data}")
+        raise dh.ParameterError("data", f"must not be {data}")
 
-    assert in_words(whole_of_run(fails, 3)) == "the outcome is ParameterError: must not be 3"
+    assert in_words(whole_of_run(fails, 3)) == "the outcome is ParameterError: data must not be 3"

@@ -119,7 +119,7 @@ def test_planted_faults_are_objected_to(run: Any, said: str) -> None:
 def test_outside_of_audits_a_wrapped_sampler_is_the_same() -> None:
     assert isinstance(laplace(1), float)
     assert laplace(1, 3).shape == (3,)
-    with pytest.raises(dh.ParameterError, match="one of epsilon and sigma"):
+    with pytest.raises(dh.ParameterError, match="exactly one of them"):
         replayable(random.gauss)
 
 

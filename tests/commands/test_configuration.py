@@ -104,7 +104,7 @@ def test_a_dry_run_reads_no_data(write, capsys) -> None:
 
 
 BROKEN = [
-    ('epsilon = "1/2"', "epsilon = 0", "[ages]: --epsilon must be greater than 0"),
+    ('epsilon = "1/2"', "epsilon = 0", "[ages]: epsilon must be greater than 0"),
     ('epsilon = "1/2"', "epsilom = 1", "unknown key 'epsilom'; did you mean 'epsilon'?"),
     ('epsilon = "1/2"', "", "[ages]: one of the arguments --epsilon --rho is required"),
     ('epsilon = "1/2"', "epsilon = true", "must have a value for epsilon"),
@@ -163,7 +163,7 @@ def test_a_stream_is_run_by_itself(write, capsys) -> None:
 def test_a_stream_is_checked_and_added_up_with_the_others(write, capsys) -> None:
     path = write(AGES + CLICKS.replace("epsilon = 1", "epsilon = 0"))
     assert main(["run", path]) == 2
-    assert "[clicks]: --epsilon must be greater than 0" in capsys.readouterr().err
+    assert "[clicks]: epsilon must be greater than 0" in capsys.readouterr().err
     paid = AGES.replace('user = "patient"', 'user = "patient"\nunit = "one user"')
     text = '[defaults]\nledger = "l.ledger"\nby = "ana"\n'
     text += paid.replace("[ages]", '[ages]\nkey = "ages-1"').replace('"1/2"', '"0.5"')

@@ -69,7 +69,7 @@ def test_a_template_is_written_once(folder, capsys) -> None:
     assert "--overwrite" in capsys.readouterr().err
     assert run("a.json", "--about", "mine.toml", "--output", "no.yaml") == 2
     said = capsys.readouterr().err
-    assert "mine.toml lacks what only you know: name, data_curators" in said
+    assert "--about lacks what only you know: name, data_curators" in said
     assert 'data_curators = ["County Hospital"]' in said
     assert not Path("no.yaml").exists()
     assert run("--template", "mine.toml", "--overwrite") == 0
@@ -87,7 +87,7 @@ def test_a_template_is_written_once(folder, capsys) -> None:
         (["none.json", "--about", "about.toml"], 1, "none.json cannot be read"),
         (["about.toml", "--about", "about.toml"], 1, "not a dphist release"),
         (["a.json", "--about", "none.toml"], 1, "writes one to fill in"),
-        (["a.json", "a.json", "--about", "about.toml"], 2, "release 2 is the same as release 1"),
+        (["a.json", "a.json", "--about", "about.toml"], 2, "RELEASE must not repeat: number 2"),
         (["a.json", "--about", "about.toml", "--output", "a.json"], 2, "would destroy it"),
         (["a.json", "--about", "about.toml", "--output", "about.toml"], 2, "would destroy it"),
         (["--about", "about.toml", "--ledger", "x.ledger", "--output", "x.ledger"], 2, "destroy"),

@@ -70,7 +70,10 @@ def test_create_as_json(tmp_path, capsys) -> None:
         (("--epsilon", "0"), "--epsilon must be greater than 0"),
         (("--epsilon", "1", "--rho", "1"), "not allowed with"),
         (("--epsilon", "1", "--delta", "1"), "--delta must be at least 0 and below 1"),
-        (("--epsilon", "1", "--delta", "1e-6", "--delta-of-entries", "1e-6"), "below delta"),
+        (
+            ("--epsilon", "1", "--delta", "1e-6", "--delta-of-entries", "1e-6"),
+            "below --delta",
+        ),
         (("--rho", "1", "--delta", "1e-6", "--delta-of-entries", "1e-7"), "--delta-of-entries is"),
         (("--epsilon", "1", "--unit", ""), "--unit must be one line"),
         (("--epsilon", "1", "--account", "a\nb"), "--account must be one line"),
@@ -222,7 +225,7 @@ def test_a_plan_that_cannot_be_read(options, said, used, capsys) -> None:
     ("options", "code", "said"),
     [
         ((), 2, "--epsilon or --rho must be given"),
-        (("--rho", "1"), 2, "must be given as epsilon"),
+        (("--rho", "1"), 2, "is given as"),
         (("--remove", "--epsilon", "1"), 2, "do not go together"),
         (("--epsilon", "1", "--account", "other"), 1, "there is no account 'other'"),
     ],

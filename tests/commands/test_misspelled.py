@@ -51,4 +51,4 @@ def test_properties_of_a_profile_with_semicolons(tmp_path, capsys) -> None:
 
 def test_a_mechanism_to_audit_is_no_option(capsys) -> None:
     assert main(["audit", "Foo"]) == 2
-    assert "dphist: mechanism must be one of AdaptiveScan" in capsys.readouterr().err
+    assert "dphist: MECHANISM must be one of AdaptiveScan" in capsys.readouterr().err

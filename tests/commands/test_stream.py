@@ -417,7 +417,7 @@ def test_a_new_state_needs_all_and_an_old_one_nothing_else(monkeypatch, capsys) 
     ):
         capsys.readouterr()
         assert run(monkeypatch, "a\n", *other, "--json") == 2
-        assert "other" in capsys.readouterr().err
+        assert "must be as the stream" in capsys.readouterr().err
     assert held() == 2
 
 

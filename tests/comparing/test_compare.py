@@ -105,7 +105,7 @@ def test_partial_calls_instances_functions_and_names() -> None:
         ([dict], "parameter epsilon"),
         ([], "at least one"),
         ({"two\nlines": dh.RankSplit}, "text in one line"),
-        ([Deep], r"Deep needs depth, .* functools\.partial\(Deep, depth=\.\.\.\)"),
+        ([Deep], r"Deep needs depth; give functools\.partial\(Deep, depth=\.\.\.\)"),
     ],
 )
 def test_what_is_no_mechanism_is_refused(mechanisms, said) -> None:
@@ -297,7 +297,7 @@ def test_a_failing_mechanism_is_left_out_with_its_error() -> None:
             return np.full(len(LINE), np.nan)
 
     lost = dh.compare({"lost": lambda epsilon: Missing()}, LINE, [1], seconds=5, most=2)
-    assert lost.left_out[0].reason == "ParameterError: a mechanism must release finite numbers"
+    assert lost.left_out[0].reason == "ParameterError: mechanisms must release finite numbers"
     assert not lost.rows
     found = dh.compare(
         {"broken": broken, "empty": lambda epsilon: Empty(), "RankSplit": dh.RankSplit},
@@ -305,7 +305,7 @@ def test_a_failing_mechanism_is_left_out_with_its_error() -> None:
     )  # fmt: skip
     assert {one.mechanism: one.reason for one in found.left_out} == {
         "broken": "RuntimeError: no such table",
-        "empty": "ParameterError: a mechanism for anonymized histograms must release a Profile",
+        "empty": "ParameterError: mechanisms for anonymized histograms must release a Profile",
     }
     assert [row.mechanism for row in found] == ["RankSplit"]
     assert "broken at ε = 1: RuntimeError: no such table" in str(found)

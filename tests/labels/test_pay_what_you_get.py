@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import BoundsError, DataError, ParameterError
+from dphist.errors import BoundsError, DataError, ParameterError, UnsupportedError
 from dphist.labels import pay_what_you_get
 from dphist.labels.pay_what_you_get import PayWhatYouGet
 from dphist.labels.top_labels import TopLabels
@@ -104,7 +104,7 @@ def test_no_query_is_answered_beyond_their_number() -> None:
     asked = session(50, 2)
     asked.top(THREE, k=1)
     asked.top(THREE, k=1)
-    with pytest.raises(ParameterError, match="all queries"):
+    with pytest.raises(UnsupportedError, match="all queries"):
         asked.top(untouchable(), k=1)
     assert asked.remaining == 48
 

@@ -100,7 +100,7 @@ def test_a_failure_of_any_kind_stays_charged(ledger: Ledger) -> None:
         def release(self, data: Any) -> Any:
             return "no release"
 
-    with pytest.raises(ParameterError, match="must return a"):
+    with pytest.raises(ParameterError, match="that returns a"):
         ledger.release(Other(), PROFILE, by="ana", key="second")
     assert ledger.spent.epsilon == Fraction(2, 10)
 

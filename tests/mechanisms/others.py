@@ -50,7 +50,7 @@ class Borrowed:
         return replace(self._released(data, source), mechanism=self)
 
     def decode(self, noisy: Mapping[str, Any], /) -> Any:
-        raise dh.ParameterError("a release of this mechanism does not keep noisy counts")
+        raise dh.UnsupportedError("a release of this mechanism does not keep noisy counts")
 
     def expected_error(self) -> ExpectedError:
         found: ExpectedError = self._lender.expected_error()

@@ -10,7 +10,7 @@ import pytest
 from opendp.mod import GLOBAL_FEATURES, OpenDPException
 
 import dphist as dh
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, UnsupportedError
 from dphist.opendp import measurement
 
 ROWS = pd.DataFrame(
@@ -175,7 +175,7 @@ def test_data_without_bounds_or_with_larger_ones_are_refused() -> None:
 
 def test_features_are_asked_for() -> None:
     GLOBAL_FEATURES.clear()
-    with pytest.raises(ParameterError, match="honest-but-curious"):
+    with pytest.raises(UnsupportedError, match="honest-but-curious"):
         measurement(dh.LeafCounts(epsilon=1, bins=3))
     with pytest.raises(ParameterError, match="mechanism"):
         measurement("LeafCounts")  # type: ignore[arg-type]

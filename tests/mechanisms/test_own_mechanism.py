@@ -128,7 +128,7 @@ class Whole:
         return dh.Release(value, self.guarantee, self)  # type: ignore[arg-type]
 
     def decode(self, noisy: object) -> None:
-        raise dh.ParameterError("nothing is kept")
+        raise dh.UnsupportedError("nothing is kept")
 
     def expected_error(self) -> float:
         return 0.0

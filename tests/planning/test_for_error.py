@@ -140,8 +140,8 @@ def test_another_mechanism_with_parameters_of_its_own_may_be_given() -> None:
 @pytest.mark.parametrize(
     ("kind", "asked", "message"),
     [
-        (dh.ThresholdHistogram, {**LABELS}, "give one error"),
-        (dh.ThresholdHistogram, {**LABELS, "appears_from": 9, "range_rmse": 1}, "give one error"),
+        (dh.ThresholdHistogram, {**LABELS}, "one must be"),
+        (dh.ThresholdHistogram, {**LABELS, "appears_from": 9, "range_rmse": 1}, "one must be"),
         (dh.ThresholdHistogram, {**LABELS, "appears_from": 1}, "appears_from is out of reach"),
         (dh.ThresholdHistogram, {**LABELS, "appears_from": 0}, "appears_from must be at least 1"),
         (dh.ThresholdHistogram, {**LABELS, "appears_from": 99, "total": 9}, "total must be left"),

@@ -83,5 +83,5 @@ def test_a_large_bound_is_stated_whole():
 def test_counts_that_carry_a_bound_are_not_taken_for_numbers(kind, wrap, bins):
     table = pa.table({"who": [1] * 6, "x": [0] * 6})
     counts = dh.bin_counts(table, column="x", edges=[0, 2, 4], user="who", max_records=3)
-    with pytest.raises(dh.ParameterError, match="BinnedCounts"):
+    with pytest.raises(dh.UnsupportedError, match="BinnedCounts"):
         kind(epsilon=1, bins=bins).release(wrap(counts))

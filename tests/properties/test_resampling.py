@@ -278,7 +278,7 @@ def test_resamples_are_checked(resamples: Any) -> None:
 
 def test_a_release_without_its_mechanism_is_refused() -> None:
     release = dh.Release(PROFILE, dh.PureDP(1), None)
-    with pytest.raises(ParameterError, match=r"source=release\.value"):
+    with pytest.raises(ParameterError, match=r"pass release\.value"):
         estimate_entropy(release)
     assert entropy(release) == entropy(PROFILE)
 

@@ -15,6 +15,7 @@ from dphist import (
     ParameterError,
     Release,
     ReleaseFileError,
+    UnsupportedError,
 )
 from dphist.ranges.shape import TreeShape
 from dphist.release.document import checksum
@@ -260,7 +261,7 @@ def test_shares_that_are_none_are_refused(q):
 
 
 def test_several_axes_have_no_quantiles():
-    with pytest.raises(ParameterError, match="several axes"):
+    with pytest.raises(UnsupportedError, match="several axes"):
         exact_histogram([[1, 2], [3, 4]]).quantile(0.5)
 
 

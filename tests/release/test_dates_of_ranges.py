@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import dphist as dh
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, UnsupportedError
 
 DAYS = pd.DataFrame({"day": pd.date_range("2010-01-01", "2010-12-31"), "x": range(365)})
 YEAR: Any = {"start": "2010-01-01", "stop": "2011-01-01", "width": "1mo"}
@@ -83,7 +83,7 @@ def test_numbers_are_places_and_values_by_between() -> None:
     for wrong in ("2010-01-01", "18", datetime.date(2010, 1, 1)):
         with pytest.raises(ParameterError, match="see between"):
             ages.count(0, wrong)
-    with pytest.raises(ParameterError, match="no edges"):
+    with pytest.raises(UnsupportedError, match="no edges"):
         dh.LeafCounts(epsilon=1, bins=2).release([1, 2]).value.between(0, 1)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.errors import DphistError, ParameterError
+from dphist.errors import DphistError, UnsupportedError
 from dphist.release.label_table import LabelTable
 
 LABELS = dh.LabelCounts.from_counts(["a", "b", "ü"], [900, 800, 700], max_labels=1, max_count=1)
@@ -103,5 +103,5 @@ def test_a_value_of_another_kind_says_so() -> None:
 
     release = dh.Release(Number(3), MECHANISM.guarantee, MECHANISM)
     for call in (release.to_arrow, release.to_pandas, release.to_polars):
-        with pytest.raises(ParameterError, match="Number"):
+        with pytest.raises(UnsupportedError, match="Number"):
             call()

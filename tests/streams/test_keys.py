@@ -133,11 +133,11 @@ def test_a_batch_that_was_counted_in_part_is_completed(
         (("sales", -1), "the last item of key must be"),
         (("sales", True), "the last item of key must be"),
         (("sales", 2**63), "the last item of key must be"),
-        ((1.5, 1), "names in key must be text or whole numbers"),
-        ((True, 1), "names in key must be text or whole numbers"),
-        ((np.bool_(True), 1), "names in key must be text or whole numbers"),
-        ((None, 1), "names in key must be text or whole numbers"),
-        ((b"sales", 1), "names in key must be text or whole numbers"),
+        ((1.5, 1), "key must hold names that are text or whole numbers"),
+        ((True, 1), "key must hold names that are text or whole numbers"),
+        ((np.bool_(True), 1), "key must hold names that are text or whole numbers"),
+        ((None, 1), "key must hold names that are text or whole numbers"),
+        ((b"sales", 1), "key must hold names that are text or whole numbers"),
     ],
 )
 def test_bad_keys_are_refused_before_anything_is_counted(key: Any, message: str) -> None:

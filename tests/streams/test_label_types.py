@@ -253,4 +253,4 @@ def test_the_command_line(run: Run, tmp_path: Path) -> None:
     said = run("--state", state, given="7\n007\n")
     assert "line 2 must have labels of the stream's type: whole numbers of 64 bits" in said
     said = run("--state", state, "--label-type", "date", given="7\n")
-    assert "another --label-type" in said
+    assert "--label-type must be as the stream" in said

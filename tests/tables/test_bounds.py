@@ -79,7 +79,7 @@ def test_other_bounds_are_refused(wrong: dict[str, Any], named: str) -> None:
 
 @pytest.mark.parametrize("bounds", [Bounds(2, 2), Bounds(2, 1, count_users=True)])
 def test_pairs_are_there_once_or_not_at_all(bounds: Bounds) -> None:
-    with pytest.raises(ParameterError, match="keep_sets needs max_count 1"):
+    with pytest.raises(ParameterError, match="keep_sets needs max_count=1"):
         bounded_pairs(pa.table({"who": ["u"], "term": ["a"]}), NAMES, bounds)
 
 

@@ -10,7 +10,7 @@ from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
 from dphist.data.guard import refuse_guarded
 from dphist.data.profile import Profile
-from dphist.errors import BoundsError, ParameterError
+from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.mechanism import Meaning, MechanismBase, check_kind, provenance_of_unit
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
@@ -158,7 +158,7 @@ class AnonymizedMechanism(MechanismBase):
             raise BoundsError(
                 f"the profile was made with sensitivity {profile.sensitivity}, more than the "
                 f"mechanism's {self.sensitivity}; give the mechanism "
-                f"sensitivity={profile.sensitivity}"
+                + Argument("sensitivity", profile.sensitivity)
             )
 
 
@@ -187,7 +187,7 @@ def checked_profile(profile: Profile) -> Profile:
     """Refuse anything but a profile."""
     refuse_guarded(profile)
     if not isinstance(profile, Profile):
-        raise ParameterError("profile must be a dphist.Profile; see Profile.from_table")
+        raise ParameterError("profile", "must be a dphist.Profile; see Profile.from_table")
     return profile
 
 
@@ -195,5 +195,9 @@ def checked_cell_epsilon(epsilon: Fraction, sensitivity: int) -> Fraction:
     """Return epsilon a cell, refusing at construction what the noise could not sample."""
     each = epsilon / sensitivity
     if each < SMALLEST_EPSILON:
-        raise ParameterError("epsilon divided by sensitivity is too small to sample; raise epsilon")
+        raise ParameterError(
+            "epsilon",
+            "divided by " + Argument("sensitivity") + " is too small to sample",
+            "raise " + Argument("epsilon"),
+        )
     return each

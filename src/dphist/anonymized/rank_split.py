@@ -124,7 +124,7 @@ class RankSplit(GeometricMechanism):
             If `noisy` does not hold the counts of a release of this mechanism.
         """
         if set(noisy) != {"rows", "columns"} or len(noisy["rows"]) != len(noisy["columns"]):
-            raise ParameterError("noisy must hold the rows and columns of a release")
+            raise ParameterError("noisy", "must hold the rows and columns of a release")
         return from_rows_and_columns(
             infer_decreasing(noisy["rows"]), infer_decreasing(noisy["columns"])
         )

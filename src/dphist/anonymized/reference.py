@@ -15,7 +15,7 @@ import numpy as np
 
 from dphist.anonymized.band import from_rows_and_columns
 from dphist.data.profile import Profile
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.noise.inversion import Source
 from dphist.noise.repeatable import repeatable_source
 from dphist.parameters import Exact, positive_number, whole_number
@@ -72,16 +72,19 @@ def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = 
     """
     if isinstance(shape, Release):
         if total is not None:
-            raise ParameterError("total must be omitted where shape is a release, which has one")
+            raise ParameterError(
+                "total",
+                "must be omitted where " + Argument("shape") + " is a release, which has one",
+            )
         if not isinstance(shape.value, Profile):
-            raise ParameterError("shape must be a release of an anonymized histogram")
+            raise ParameterError("shape", "must be a release of an anonymized histogram")
         return shape.value
     exponent = positive_number(shape, "shape")
     if total is None and otherwise is not None and exponent == 1:
         return otherwise
     if not _LEAST_EXPONENT <= exponent <= _MOST_EXPONENT:
         raise ParameterError(
-            f"shape must be a release or an exponent from {_LEAST_EXPONENT} to {_MOST_EXPONENT}"
+            "shape", f"must be a release or an exponent from {_LEAST_EXPONENT} to {_MOST_EXPONENT}"
         )
     guess = checked_guess(total)
     return sampled(
@@ -135,7 +138,7 @@ def power_profile_of(total: int, exponent: float) -> Profile:
 def checked_guess(total: int | None) -> int:
     """Return a public guess of the number of records."""
     if total is None:
-        raise ParameterError("total must be given: a public guess of the number of records")
+        raise ParameterError("total", "must be given: a public guess of the number of records")
     return whole_number(total, "total", 0, _MOST_RECORDS)
 
 

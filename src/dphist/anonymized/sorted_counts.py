@@ -86,7 +86,7 @@ class SortedCounts(GeometricMechanism):
         sensitivity: int = 1,
     ) -> None:
         if inference not in _INFERENCES:
-            raise ParameterError("inference must be 'isotonic', 'sort' or 'none'")
+            raise ParameterError("inference", "must be 'isotonic', 'sort' or 'none'")
         self._hold_shared(epsilon, sensitivity)
         self._hold(labels=whole_number(labels, "labels", 1, 2**40))
         self._hold(inference=inference)

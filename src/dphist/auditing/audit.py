@@ -64,6 +64,8 @@ def audit(
     ------
     ParameterError
         If a parameter is out of range, or neighbors are missing.
+    UnsupportedError
+        If a program does not answer each line with a line.
 
     Notes
     -----
@@ -79,9 +81,9 @@ def audit(
     True
     """
     if not (isinstance(seconds, int | float) and 0 < seconds < math.inf):
-        raise ParameterError("seconds must be a number above 0")
+        raise ParameterError("seconds", "must be a number above 0")
     if not (isinstance(confidence, int | float) and 0.5 <= confidence < 1):
-        raise ParameterError("confidence must be at least 0.5 and below 1")
+        raise ParameterError("confidence", "must be at least 0.5 and below 1")
     asked = _asked(layers)
     subject = subject_of(mechanism)
     claim = claim_of(subject.mechanism, epsilon, delta)
@@ -104,13 +106,15 @@ def audit(
 
 def _asked(layers: Sequence[str]) -> tuple[str, ...]:
     if isinstance(layers, str) or not layers or set(layers) - set(LAYERS):
-        raise ParameterError("layers must be some of 'exact', 'replay' and 'statistical'")
+        raise ParameterError("layers", "must be some of 'exact', 'replay' and 'statistical'")
     return tuple(each for each in LAYERS if each in layers)
 
 
 def _own_pairs(mechanism: Any) -> Any:
     if mechanism is None:
-        raise ParameterError("neighbours must be given for a callable: pairs (one, other) of data")
+        raise ParameterError(
+            "neighbours", "must be given for a callable: pairs (one, other) of data"
+        )
     return pairs_for(mechanism)
 
 

@@ -71,10 +71,10 @@ def claim_of(mechanism: Any, epsilon: Exact | None, delta: Exact) -> Claim:
     if epsilon is not None:
         stated = exact_number(epsilon, "epsilon")
         if stated < 0:
-            raise ParameterError("epsilon must be at least 0")
+            raise ParameterError("epsilon", "must be at least 0")
         return Claim(stated, off)
     if mechanism is None:
-        raise ParameterError("epsilon must be given: a callable states no guarantee")
+        raise ParameterError("epsilon", "must be given: a callable states no guarantee")
     guarantee, target = mechanism.guarantee, target_of(mechanism)
     direct = getattr(mechanism, "epsilon_guarantee", None)
     held = (guarantee,) if direct is None else (guarantee, direct)
@@ -87,8 +87,8 @@ def claim_of(mechanism: Any, epsilon: Exact | None, delta: Exact) -> Claim:
     if not off and isinstance(direct, PureDP):
         return Claim(direct.epsilon, Fraction(0), held)
     if not off:
-        raise ParameterError("delta must be given: the guarantee is stated in rho")
+        raise ParameterError("delta", "must be given: the guarantee is stated in rho")
     found = mechanism.epsilon_at(off)
     if found is None:
-        raise ParameterError("delta must be larger than that of the guarantee")
+        raise ParameterError("delta", "must be larger than that of the guarantee")
     return Claim(found, off, held)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Any, cast
 
-from dphist.errors import ParameterError
+from dphist.errors import UnsupportedError
 from dphist.foreign import read_json
 
 _PIECE = 65536
@@ -20,7 +20,7 @@ _END = 2.0  # seconds that a program gets to end when its input does
 _MORE = 5.0  # seconds in which a program that has answered once may show that it goes on
 
 
-class SilentProgramError(ParameterError):
+class SilentProgramError(UnsupportedError):
     """A program does not answer a line with a line; this ends the audit.
 
     Without an answer nothing is said of the data; with two lines, later answers would be compared

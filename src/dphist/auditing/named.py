@@ -67,11 +67,11 @@ def named(
     found = _found(name)
     if not inspect.isclass(found):
         if parameters:
-            raise ParameterError("parameters are for a class of mechanisms")
+            raise ParameterError("parameters", "are for a class of mechanisms")
         return found
     unknown = set(parameters) - set(inspect.signature(found).parameters)
     if unknown:
-        raise ParameterError(f"{min(unknown)} must be left out: {name} has no such parameter")
+        raise ParameterError(min(unknown), f"must be left out: {name} has no such parameter")
     asked = {**_SMALL.get(found, {}), **parameters}
     off = asked.pop("delta", None) if delta is None else delta
     asked.pop("delta", None)
@@ -94,14 +94,14 @@ def _found(name: str) -> Any:
 
 def _made(kind: type[Any]) -> Callable[..., Any]:
     if not all(hasattr(kind, each) for each in ("guarantee", "description")):
-        raise ParameterError("mechanism must be a mechanism, or a callable that takes data")
+        raise ParameterError("mechanism", "must be a mechanism, or a callable that takes data")
     return kind
 
 
 def _of_dphist(name: str) -> Any:
     if name not in MECHANISMS:
         raise ParameterError(
-            f"mechanism must be one of {', '.join(MECHANISMS)}, or package.module:name"
+            "mechanism", f"must be one of {', '.join(MECHANISMS)}, or package.module:name"
         )
     return MECHANISMS[name]
 
@@ -122,7 +122,7 @@ def imported(name: str) -> Any:
         for part in attribute.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError, ValueError):
-        raise ParameterError(f"mechanism must exist: nothing is named {name}") from None
+        raise ParameterError("mechanism", f"must exist: nothing is named {name}") from None
     if not (inspect.isclass(found) or callable(found) or isinstance(found, Mechanism)):
-        raise ParameterError(f"mechanism must be a mechanism or a callable; {name} is neither")
+        raise ParameterError("mechanism", f"must be a mechanism or a callable; {name} is neither")
     return found

@@ -34,7 +34,7 @@ def subject_of(audited: Any) -> Subject:
         return Subject(audited.release, type(audited).__name__, audited)
     if callable(audited) and not inspect.isclass(audited):
         return Subject(audited, getattr(audited, "__name__", type(audited).__name__))
-    raise ParameterError("mechanism must be a mechanism, or a callable that takes data")
+    raise ParameterError("mechanism", "must be a mechanism, or a callable that takes data")
 
 
 def command(words: Sequence[str], *, lines: bool = False) -> Run:
@@ -53,7 +53,7 @@ def command(words: Sequence[str], *, lines: bool = False) -> Run:
         what it keeps from run to run is judged by the runs it shows.
     """
     if isinstance(words, str) or not words:
-        raise ParameterError("words must be the program and its arguments, as a list")
+        raise ParameterError("words", "must be the program and its arguments, as a list")
     program = list(words)
     if lines:
         return LineProgram(program)

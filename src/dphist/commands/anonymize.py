@@ -95,9 +95,9 @@ def _read(options: argparse.Namespace, progress: Progress | None) -> Profile:
         try:
             return Profile.read(options.file, delimiter=options.delimiter)
         except ColumnError as error:
-            raise ColumnError(
-                f"{error}. If FILE has a row per record, or per label, give --label, the column of "
-                "labels"
+            raise error.within(
+                "",
+                ". If FILE has a row per record, or per label, give --label, the column of labels",
             ) from None
     return Profile.from_table(
         options.file,

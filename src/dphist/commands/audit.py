@@ -45,7 +45,7 @@ def add_audit(commands: Commands, summary: str) -> None:
         "mechanism asks for does not account for its claim.",
         allow_abbrev=False,
     )
-    parser.set_defaults(run=_audit)
+    parser.set_defaults(run=_audit, called={"mechanism": "MECHANISM", "words": "MECHANISM"})
     parser.add_argument(
         "subject",
         nargs="?",
@@ -114,7 +114,7 @@ def _audit(options: argparse.Namespace) -> None:
     if options.all == (options.subject is not None):
         raise UsageError("give a MECHANISM, or --all")
     if not 0 < options.seconds < math.inf:
-        raise ParameterError("seconds must be a number above 0")
+        raise ParameterError("seconds", "must be a number above 0")
     own = (options.epsilon, options.delta, options.neighbours, options.set or None)
     if options.all and any(each is not None for each in own):
         raise UsageError("--all audits each claim with its own --epsilon, --set and --neighbours")
@@ -145,7 +145,7 @@ def _check_report(options: argparse.Namespace) -> None:
         check_output_path(options.report)
         check_distinct([each for each in (options.neighbours, options.report) if each is not None])
     except OutputFileError as error:
-        raise UsageError(str(error)) from None  # code 1 says that a claim is refuted
+        raise UsageError(*error.args) from None  # code 1 says that a claim is refuted
     if Path(options.report).exists() and not options.overwrite:
         raise UsageError(f"{options.report} exists; name another page, or add --overwrite")
 
@@ -230,6 +230,6 @@ def _pairs(path: str | None) -> Any:
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist") from None
     except OSError:
-        raise ParameterError(f"neighbours must be a file that can be read: see {path}") from None
+        raise ParameterError("neighbours", f"must be a file that can be read: see {path}") from None
     except ValueError as error:
-        raise ParameterError(f"neighbours must be a file of JSON: {path}: {error}") from None
+        raise ParameterError("neighbours", f"must be a file of JSON: {path}: {error}") from None

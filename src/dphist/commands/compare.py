@@ -178,8 +178,8 @@ def _compare(options: argparse.Namespace) -> None:
             )
     except MissingParameterError as error:
         raise UsageError(
-            f"{error.mechanism} needs {error.parameter}, which does not follow from the data: add "
-            f"--set {error.parameter}=VALUE"
+            f"{error.mechanism} needs {error.needed}, which does not follow from the data: add "
+            f"--set {error.needed}=VALUE"
         ) from None
     _write(found, options)
     ending.settle()
@@ -237,7 +237,7 @@ def _check(options: argparse.Namespace) -> None:
         for path in outputs:
             check_output_path(path)
     except OutputFileError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(*error.args) from None
     there = [path for path in (options.plot, options.report) if path and Path(path).exists()]
     if there and not options.overwrite:
         raise UsageError(f"{there[0]} exists; name another output, or replace it with --overwrite")

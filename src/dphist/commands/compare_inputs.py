@@ -44,8 +44,9 @@ def _registered(name: str) -> Any:
     points = list(entry_points(group=ENTRY_POINTS, name=name))
     if len(points) != 1:
         raise ParameterError(
-            f"mechanism must be one of {', '.join(MECHANISMS)}, one that an installed package "
-            "registers, or package.module:name"
+            "mechanism",
+            f"must be one of {', '.join(MECHANISMS)}, one that an installed package registers, "
+            "or package.module:name",
         )
     return points[0].load()
 

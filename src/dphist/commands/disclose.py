@@ -121,7 +121,7 @@ def _check_output(options: argparse.Namespace, path: str | None, inputs: Sequenc
     try:
         check_output_path(path)
     except OutputFileError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(*error.args) from None
     if not options.overwrite and os.path.lexists(os.path.realpath(path)):
         raise UsageError(refusal([path]))
 

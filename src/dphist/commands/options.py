@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from dphist.commands.in_options import options_of
+from dphist.commands.wording import option_names
+from dphist.errors import DphistError
 from dphist.foreign import read_json
 from dphist.parameters import MOST_DIGITS, number_of_text, whole_of_text
-from dphist.visible import visible
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -19,11 +19,8 @@ _LARGEST = 10**300
 _NEGATIVE = re.compile(r"-([0-9.]|inf)")
 
 
-class UsageError(Exception):
+class UsageError(DphistError):
     """The command was typed wrongly; the message says how, and a second line where to read on."""
-
-    def __init__(self, *lines: str) -> None:
-        super().__init__("\n".join(map(visible, lines)))
 
 
 class Parser(argparse.ArgumentParser):
@@ -67,13 +64,19 @@ class CommandParser(Parser):
     """
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse; a command with actions, such as `ledger`, leaves what follows to them."""
+        """Parse; a command with actions, such as `ledger`, leaves what follows to them.
+
+        What is found also has the options by the parameters that errors name, as ``names``. A
+        command whose option is called otherwise than the parameter has this among its defaults, as
+        ``called``.
+        """
         if self._subparsers is not None:
             return super().parse_known_args(args, namespace)
         self._refuse_unknown_options(sys.argv[1:] if args is None else args)
         found, rest = super().parse_known_args(args, namespace)
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
+        found.names = option_names(self) | getattr(found, "called", {})
         return found, rest
 
     def _refuse_unknown_options(self, words: Sequence[str]) -> None:
@@ -99,15 +102,6 @@ def parts_of(text: str) -> list[str]:
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"
-
-
-def known_options(options: argparse.Namespace) -> dict[str, str]:
-    """Return the options of a command by the names of parameters, which errors have.
-
-    A command whose option is called otherwise than the parameter has this among its defaults, as
-    ``called``.
-    """
-    return {**options_of(vars(options)), **getattr(options, "called", {})}
 
 
 def whole(text: str) -> int:

@@ -4,8 +4,6 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from dphist.commands.options import UsageError
-from dphist.errors import ParameterError
 from dphist.release.presentation import WORDS, Presentation, forms_of
 from dphist.release.release import Release
 
@@ -62,13 +60,9 @@ def check_presentation(options: argparse.Namespace) -> None:
 
     Raises
     ------
-    UsageError
+    ParameterError
     """
-    try:
-        Presentation(**_words_of(options))
-    except ParameterError as error:
-        name, _, rest = str(error).partition(" ")
-        raise UsageError(f"--{name.replace('_', '-')} {rest}") from None
+    Presentation(**_words_of(options))
 
 
 def presentation_of(options: argparse.Namespace) -> Presentation:

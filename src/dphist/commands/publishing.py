@@ -75,7 +75,7 @@ def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None)
         for path in paths:
             check_output_path(path)
     except OutputFileError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(*error.args) from None
     found = in_the_way(options)
     if found:
         raise UsageError(refusal(found))

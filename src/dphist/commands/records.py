@@ -73,7 +73,7 @@ def check_unit(options: argparse.Namespace, *, of_rows: bool = False) -> None:
     if options.max_records is not None and options.sensitivity is not None:
         raise UsageError("--sensitivity is set by --max-records: leave one of them out")
     if options.max_records is not None and options.max_records < 1:
-        raise ParameterError("max_records must be at least 1")
+        raise ParameterError("max_records", "must be at least 1")
     user_unit(options)
     check_presentation(options)
     if options.expect_total is not None and not options.dry_run:

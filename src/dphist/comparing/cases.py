@@ -37,8 +37,9 @@ def case_of(data: Any, delta: Any) -> Case:
     if isinstance(data, BinnedCounts | np.ndarray | list | tuple):
         return RangesCase(data, delta)
     raise ParameterError(
-        "data must be a Profile, BinnedCounts, an array of counts, LabelCounts, or a sequence of "
-        "events, each a sequence of labels"
+        "data",
+        "must be a Profile, BinnedCounts, an array of counts, LabelCounts, or a sequence of "
+        "events, each a sequence of labels",
     )
 
 

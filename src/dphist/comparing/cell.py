@@ -63,7 +63,7 @@ class Cell:
         """Release once; errors that are no numbers are the mechanism's failure."""
         errors, seconds = self.prepare(case)()
         if not all(error is None or math.isfinite(error) for error in errors):
-            raise ParameterError("a mechanism must release finite numbers")
+            raise ParameterError("mechanisms", "must release finite numbers")
         return errors, seconds
 
 

@@ -19,7 +19,7 @@ from dphist.comparing.measuring import Effort, Tally
 from dphist.comparing.outcome import left_out_of, rows_of, said_of, styles_of
 from dphist.comparing.own import contenders_of
 from dphist.comparing.results_file import FORMAT, Earlier, kept_of, read_earlier, text_of
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.parameters import (
     Exact,
     decimal_text,
@@ -99,9 +99,9 @@ def compare(
     (['AdaptiveScan', 'SortedCounts'], 'sorted L1 error')
     """
     if not (isinstance(seconds, int | float) and 0 < seconds < math.inf):
-        raise ParameterError("seconds must be a number above 0")
+        raise ParameterError("seconds", "must be a number above 0")
     if not (isinstance(target, int | float) and target >= 0):
-        raise ParameterError("target must be a number of at least 0")
+        raise ParameterError("target", "must be a number of at least 0")
     effort = Effort(float(target), most=whole_number(most, "most", 2))
     asked = _asked(epsilons)
     total_delta = None if delta is None else decimal_text(probability(delta, "delta"), 150)
@@ -179,7 +179,7 @@ def _asked(epsilons: Any) -> list[tuple[Fraction, Any]]:
     each = list(epsilons) if several else [epsilons]
     found = {positive_number(one, "epsilons"): _as_number(one) for one in each}
     if not found:
-        raise ParameterError("epsilons must hold at least one number above 0")
+        raise ParameterError("epsilons", "must hold at least one number above 0")
     return sorted(found.items(), key=lambda pair: pair[0], reverse=True)
 
 
@@ -202,7 +202,9 @@ def _all_of(own: list[Contender], case: Case, published: bool) -> list[Contender
     others = [one for one in known.values() if one.name not in names] if published else []
     own = [_styled_as(one, known.get(one.name)) for one in own]
     if not own and not others:
-        raise ParameterError("mechanisms must name at least one, or published must be True")
+        raise ParameterError(
+            "mechanisms", "must name at least one, or " + Argument("published") + " must be True"
+        )
     return [*own, *others]
 
 
@@ -217,8 +219,9 @@ def _cell(
     rows = earlier.of(contender.name, epsilon)
     if any(without_code(row.parameters) != without_code(contender.parameters) for row in rows):
         raise ParameterError(
-            f"output must be of the same mechanisms, and holds another one named {contender.name}: "
-            "name another output, or give it another name in a mapping"
+            "output",
+            f"must be of the same mechanisms, and holds another one named {contender.name}",
+            "name another output, or give it another name in a mapping",
         )
     if any(row.parameters != contender.parameters for row in rows):
         rows = ()  # it was edited since, so that its runs begin anew

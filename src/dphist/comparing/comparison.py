@@ -119,7 +119,7 @@ class Comparison(Tabular):
         found = [one for one in self.measures if name in (None, one.name)]
         if not found:
             names = ", ".join(one.name for one in self.measures)
-            raise ParameterError(f"measure must be one of {names}")
+            raise ParameterError("measure", f"must be one of {names}")
         return found[0]
 
     def to_arrow(self) -> pa.Table:

@@ -14,11 +14,13 @@ class MissingParameterError(ParameterError):
 
     def __init__(self, mechanism: str, parameter: str) -> None:
         super().__init__(
-            f"mechanisms: {mechanism} needs {parameter}, which does not follow from the data; give "
-            f"functools.partial({mechanism}, {parameter}=...)"
+            "mechanisms",
+            f"must do without parameters that do not follow from the data: {mechanism} needs "
+            f"{parameter}",
+            f"give functools.partial({mechanism}, {parameter}=...)",
         )
         self.mechanism = mechanism
-        self.parameter = parameter
+        self.needed = parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ def given_to(
         accepted = {}
     if "epsilon" not in accepted:
         raise ParameterError(
-            f"mechanisms must have a parameter epsilon, or be functions of it: {name} has none"
+            "mechanisms",
+            "must have a parameter epsilon, or be functions of it: " + f"{name} has none",
         )
     fixed = _fixed(mechanism)
     found = {}

@@ -37,15 +37,16 @@ def contenders_of(mechanisms: Any, case: Case) -> list[Contender]:
     for place, one in enumerate(found):
         if one.name in [other.name for other in found[:place]]:
             raise ParameterError(
-                f"mechanisms must have different names, and two are {one.name}: give a mapping of "
-                "names to mechanisms"
+                "mechanisms",
+                f"must have different names, and two are {one.name}",
+                "give a mapping of names to mechanisms",
             )
     return found
 
 
 def _contender(name: str | None, given: Any, case: Case) -> Contender:
     if name is not None and not (isinstance(name, str) and name and name.isprintable()):
-        raise ParameterError("mechanisms must have names that are text in one line")
+        raise ParameterError("mechanisms", "must have names that are text in one line")
     if isinstance(given, functools.partial) and inspect.isclass(given.func):
         return case.contender(name or _partial_name(given), given)
     if inspect.isclass(given):
@@ -58,8 +59,8 @@ def _contender(name: str | None, given: Any, case: Case) -> Contender:
     if callable(given):
         return _of_function(name or _function_name(given), given)
     raise ParameterError(
-        "mechanisms must be classes of mechanisms, mechanisms, or functions that take epsilon and "
-        "return one"
+        "mechanisms",
+        "must be classes of mechanisms, mechanisms, or functions that take epsilon and return one",
     )
 
 
@@ -76,7 +77,7 @@ def _function_name(function: Any) -> str:
     name = getattr(function, "__name__", type(function).__name__)
     if not isinstance(name, str) or not name.isidentifier():
         raise ParameterError(
-            "mechanisms must have names: give a mapping such as {'mine': lambda epsilon: ...}"
+            "mechanisms", "must have names: give a mapping such as {'mine': lambda epsilon: ...}"
         )
     return name
 

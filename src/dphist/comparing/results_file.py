@@ -91,8 +91,9 @@ def read_earlier(path: str | Path, settings: Mapping[str, Any]) -> Earlier:
     for name, value in settings.items():
         if held.get(name) != value:
             raise ParameterError(
-                f"output must be of the same settings, and {path} is of {_SAYS[name]}: name "
-                "another output, or delete that file"
+                "output",
+                f"must be of the same settings, and {path} is of {_SAYS[name]}",
+                "name another output, or delete that file",
             )
     return Earlier(rows)
 

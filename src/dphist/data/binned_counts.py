@@ -19,7 +19,7 @@ from dphist.data.axis.grid import grid_of
 from dphist.data.guard import Guarding, guarded
 from dphist.data.partial import Partial, all_parts, cut_of, no_part, partial_of, sum_slots
 from dphist.data.uhi import read_uhi
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError, UnsupportedError
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data, unit_of_users
 from dphist.shown import shown_by
@@ -70,19 +70,21 @@ class BinnedCounts:
     def __post_init__(self) -> None:
         axes = tuple(self.axes)
         if not axes or not all(isinstance(axis, Axis) for axis in axes):
-            raise ParameterError("axes must be dphist.Axis objects, at least one")
+            raise ParameterError("axes", "must be dphist.Axis objects, at least one")
         if not isinstance(self.counts, np.ndarray) or self.counts.dtype != np.int64:
-            raise ParameterError("counts must be an array of int64")
+            raise ParameterError("counts", "must be an array of int64")
         if self.counts.shape != tuple(axis.bins for axis in axes):
-            raise ParameterError("counts must have the shape of axes: the number of bins of each")
+            raise ParameterError(
+                "counts", "must have the shape of axes: the number of bins of each"
+            )
         names = {"below", "above", "null"} if len(axes) == 1 else {"outside", "null"}
         if not isinstance(self.outside, Mapping) or set(self.outside) != names:
-            raise ParameterError(f"outside must have the keys {', '.join(sorted(names))}")
+            raise ParameterError("outside", f"must have the keys {', '.join(sorted(names))}")
         numbers = list(self.outside.values())
         if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
-            raise ParameterError("outside must hold nonnegative whole numbers")
+            raise ParameterError("outside", "must hold nonnegative whole numbers")
         if np.any(self.counts < 0):
-            raise ParameterError("counts must not be negative")
+            raise ParameterError("counts", "must not be negative")
         if self.unit is not None:
             object.__setattr__(self, "unit", unit_of_data(self.unit))
         bound = whole_number(self.sensitivity, "sensitivity", 1)
@@ -124,8 +126,9 @@ class BinnedCounts:
         """
         if edges_are_public is not True:
             raise ParameterError(
-                "edges_are_public must be True, which says that the edges were fixed without "
-                "looking at the data: they are published"
+                "edges_are_public",
+                "must be True, which says that the edges were fixed without looking at the data: "
+                "they are published",
             )
         bound = whole_number(sensitivity, "sensitivity", 1)
         said = None if unit is None else asserted_unit(unit)
@@ -237,9 +240,9 @@ class BinnedCounts:
 
         A release from such an array would protect one record, though a unit may have many.
         """
-        raise ParameterError(
-            "BinnedCounts must be passed to a ranges mechanism themselves, one at a time: an array "
-            "would lose their sensitivity and unit (the data owner may use .counts)"
+        raise UnsupportedError(
+            "BinnedCounts must be passed to a ranges mechanism themselves, one at a time: an "
+            "array would lose their sensitivity and unit (the data owner may use .counts)"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -271,7 +274,7 @@ class BinnedCounts:
 
     def _of_one_axis(self, key: str, name: str) -> int:
         if len(self.axes) > 1:
-            raise ParameterError(f"{name} is defined for one axis only: see outside")
+            raise UnsupportedError(f"{name} is defined for one axis only: see outside")
         return self.outside[key]
 
 
@@ -371,9 +374,16 @@ def bin_counts(
     array([300,   5])
     """
     if user is not None and max_records is None:
-        raise ParameterError("user and max_records must be given together, or neither")
+        raise ParameterError(("user", "max_records"), "must be given together, or neither")
     if user is None and count is None and max_records is not None:
-        raise ParameterError("max_records needs user, a column of users, or count, one of counts")
+        raise ParameterError(
+            "max_records",
+            "needs "
+            + Argument("user")
+            + ", a column of users, or "
+            + Argument("count")
+            + ", one of counts",
+        )
     most = 1 if max_records is None else whole_number(max_records, "max_records", 1)
     one = unit_of_users(user, unit)
     grid = grid_of(column, edges, width, start, stop)

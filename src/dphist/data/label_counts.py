@@ -15,7 +15,7 @@ from dphist.arrays import AnyArray
 from dphist.data.guard import Guarding, guarded
 from dphist.data.label_input import held_pairs, label_array, label_bounds, unheld
 from dphist.data.partial import Partial, all_parts, as_it_is, cut_of, partial_of
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError, UnsupportedError
 from dphist.noise.for_tests import is_for_tests
 from dphist.noise.inversion import Source, checked_source
 from dphist.parameters import optional_whole, whole_number
@@ -81,7 +81,7 @@ class LabelCounts:
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
         """Refuse: an array would lose the bounds."""
-        raise ParameterError(
+        raise UnsupportedError(
             "LabelCounts must be passed to a labels mechanism themselves: an array would lose "
             "their bounds (the data owner may use .counts_of(labels), .largest(number))"
         )
@@ -330,7 +330,9 @@ class LabelCounts:
         """Bound users, or rows, and count labels; see `from_table`."""
         user, null_users = columns["user"], bounds.null_users
         if count_users and user is None:
-            raise ParameterError("count_users needs user: name the column of users")
+            raise ParameterError(
+                "count_users", "needs " + Argument("user"), "name the column of users"
+            )
         bounds = replace(bounds, count_users=bool(count_users))
         protected = unit_of_users(user, unit, or_rows=null_users == "separate")
         names = {role: name for role, name in columns.items() if name is not None}
@@ -414,7 +416,7 @@ class LabelCounts:
         column = label_array(labels, label_type)
         values = check_counts(counts, "counts")
         if len(column) != len(values):
-            raise ParameterError("labels and counts must have the same length")
+            raise ParameterError(("labels", "counts"), "must have the same length")
         table = pa.table({"label": column, "count": values})
         return cls.promised(table, max_labels, max_count, unit, only_adds=only_adds)
 
@@ -448,7 +450,7 @@ class LabelCounts:
         names = {"label": "label", "count": "count"}
         store, _ = count_labels(frame, names, Bounds(None, LARGEST))
         if not isinstance(only_adds, bool):
-            raise ParameterError("only_adds must be True or False")
+            raise ParameterError("only_adds", "must be True or False")
         return cls(store, bound, most, said, only_adds=only_adds)
 
     def filter_batches(self, keep: Keep) -> pa.Table:

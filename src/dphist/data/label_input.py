@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dphist.errors import DataError, ParameterError
+from dphist.errors import Argument, DataError, ParameterError
 from dphist.tables import redact_errors
 from dphist.tables.counting.bounding import Bounds
 from dphist.tables.counting.sets import Sets, sets_of
@@ -25,15 +25,25 @@ def label_bounds(
     if user is None:
         if bounds.max_labels not in (None, 1):
             raise ParameterError(
-                "max_labels must be 1 without user, because each row is then a separate user with "
-                "one label: name the column of users"
+                "max_labels",
+                "must be 1 without "
+                + Argument("user")
+                + ", because each row is then a separate user with one label",
+                "name the column of users",
             )
         if bounds.null_users != "refuse":
-            raise ParameterError("null_users needs user: name the column of users")
+            raise ParameterError(
+                "null_users", "needs " + Argument("user"), "name the column of users"
+            )
         if count is None and bounds.max_count != 1:
             raise ParameterError(
-                "max_count must be 1 without user and count, because each row is then a separate "
-                "user that counts 1: name the column of users, or of counts"
+                "max_count",
+                "must be 1 without "
+                + Argument("user")
+                + " and "
+                + Argument("count")
+                + ", because each row is then a separate user that counts 1",
+                "name the column of users, or of counts",
             )
         bounds = replace(bounds, max_labels=1)
     return bounds
@@ -47,8 +57,11 @@ def held_pairs(pairs: pa.Table, kind: pa.DataType) -> tuple[Sets, Store]:
 
 def unheld() -> DataError:
     return DataError(
-        "the pairs of user and label could not be held in memory: lower max_labels, or count the "
-        "labels without keep_sets; nothing was released"
+        "the pairs of user and label could not be held in memory: lower "
+        + Argument("max_labels")
+        + ", or count the labels without "
+        + Argument("keep_sets")
+        + "; nothing was released"
     )
 
 
@@ -59,8 +72,9 @@ def label_array(labels: Any, label_type: pa.DataType | None) -> Any:
         return labels
     kind = pa.string() if label_type is None else label_type
     unfit = ParameterError(
-        f"labels must be a sequence of type {kind}; name another one as label_type, such as "
-        "pyarrow.int64()"
+        "labels",
+        f"must be a sequence of type {kind}",
+        "name another one as " + Argument("label_type") + ", such as pyarrow.int64()",
     )
     if isinstance(labels, str | bytes):
         raise unfit

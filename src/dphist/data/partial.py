@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from dphist.arrays import IntArray
 from dphist.atomic_files import staged_outputs
-from dphist.errors import DataError, InputFileError, ParameterError
+from dphist.errors import Argument, DataError, InputFileError, ParameterError
 from dphist.foreign import read_json
 from dphist.privacy import PrivacyUnit
 from dphist.tables import LARGEST, redact_errors
@@ -197,7 +197,7 @@ def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
     ParameterError
     """
     if not isinstance(user, str):
-        raise ParameterError("user must name the column of users: it decides about the part")
+        raise ParameterError("user", "must name the column of users: it decides about the part")
     return cuts.cut_of(part, parts, others)
 
 
@@ -248,32 +248,34 @@ def all_parts(kind: str, made_by: str, parts: Iterable[Any]) -> list[Partial]:
         As for `Partial.load`.
     """
     if isinstance(parts, str | Path | Partial | pa.Table) or not isinstance(parts, Iterable):
-        raise ParameterError("parts must be a list of partials, Arrow tables of them, or files")
+        raise ParameterError("parts", "must be a list of partials, Arrow tables of them, or files")
     found = [_partial(each) for each in parts]
     if not found:
-        raise ParameterError("parts must hold at least one part")
+        raise ParameterError("parts", "must hold at least one part")
     if any(each.head["kind"] != kind for each in found):
-        raise ParameterError(f"parts must all be made by {made_by}.partial")
+        raise ParameterError("parts", f"must all be made by {made_by}.partial")
     first = found[0]
     for each in found[1:]:
         if _shared(each) != _shared(first):
             raise ParameterError(
-                "parts must all be counted with the same arguments: the same columns, number of "
-                "parts, bounds, unit and treatment of missing values"
+                "parts",
+                "must all be counted with the same arguments: the same columns, number of parts, "
+                "bounds, unit and treatment of missing values",
             )
         if each.head["user_type"] != first.head["user_type"]:
             raise ParameterError(
-                "parts must have users of one type, as a person could otherwise be in two of them, "
-                f"but the types are {each.head['user_type']} and {first.head['user_type']}: cast "
-                "the column of users to text, written alike in all parts"
+                "parts",
+                "must have users of one type, as a person could otherwise be in two of them, "
+                f"but the types are {each.head['user_type']} and {first.head['user_type']}",
+                "cast the column of users to text, written alike in all parts",
             )
         if each.table.schema.types != first.table.schema.types:
-            raise ParameterError("parts must have labels of one type: cast them alike")
+            raise ParameterError("parts", "must have labels of one type", "cast them alike")
     times = Counter(each.head["part"] for each in found)
     for number in range(first.head["parts"]):
         if times[number] != 1:
             said = "is missing" if times[number] == 0 else "is there more than once"
-            raise ParameterError(f"parts must hold each part once: part {number} {said}")
+            raise ParameterError("parts", f"must hold each part once: part {number} {said}")
     return found
 
 
@@ -304,7 +306,9 @@ def sum_slots(tables: Iterable[pa.Table], number: int) -> IntArray:
             and counts.max() <= LARGEST
             and len(np.unique(places)) == len(places)
         ):
-            raise DataError("parts must hold counts of the bins of their axes: count it again")
+            raise DataError(
+                Argument("parts") + " must hold counts of the bins of their axes: count it again"
+            )
         # Clamping never increases a difference; a sum of two clamped counts cannot wrap.
         slots[places] = np.minimum(slots[places] + counts, LARGEST)
     return slots
@@ -325,4 +329,4 @@ def _partial(given: Any) -> Partial:
         return Partial.load(given)
     if isinstance(given, pa.Table):
         return Partial.from_arrow(given)
-    raise ParameterError("parts must be partials, Arrow tables of them, or paths of their files")
+    raise ParameterError("parts", "must be partials, Arrow tables of them, or paths of their files")

@@ -14,7 +14,7 @@ from dphist.arrays import AnyArray, IntArray
 from dphist.data.diagram import Diagram, merged
 from dphist.data.guard import Guarding, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is, cut_of, partial_of
-from dphist.errors import DataError, ParameterError
+from dphist.errors import Argument, DataError, ParameterError, UnsupportedError, join_arguments
 from dphist.parameters import whole_number
 from dphist.privacy.unit import (
     ONE_EDGE,
@@ -120,9 +120,11 @@ class Profile(Diagram):
         each = tables.check_counts(counts, "counts")
         how_many = tables.check_counts(prevalences, "prevalences")
         if len(each) != len(how_many):
-            raise ParameterError("counts and prevalences must have the same length")
+            raise ParameterError(("counts", "prevalences"), "must have the same length")
         if np.any(each == 0):
-            raise DataError("counts must be positive; leave out labels that never occur")
+            raise DataError(
+                Argument("counts") + " must be positive; leave out labels that never occur"
+            )
         tables.check_total(each, how_many)  # before anything is added up
         said = None if unit is None else asserted_unit(unit)
         return cls(*merged(each, how_many), sensitivity, said)
@@ -148,7 +150,10 @@ class Profile(Diagram):
         if len(counts) != len(prevalences) or not all(
             type(number) is int and 0 < number < 2**63 for number in (*counts, *prevalences)
         ):
-            raise DataError("counts and prevalences must be pairs of positive whole numbers")
+            raise DataError(
+                join_arguments(("counts", "prevalences"))
+                + " must be pairs of positive whole numbers"
+            )
         return cls.of_released(np.array(counts, np.int64), np.array(prevalences, np.int64))
 
     @classmethod
@@ -229,12 +234,17 @@ class Profile(Diagram):
         (array([2, 1]), 2)
         """
         if (user is None) != (max_records is None):
-            raise ParameterError("user and max_records must be given together, or neither")
+            raise ParameterError(("user", "max_records"), "must be given together, or neither")
         one = unit_of_users(user, unit)
         if user is not None:
             if count is not None or sensitivity != 1:
                 raise ParameterError(
-                    "user needs one row per record, without count, and sets sensitivity itself"
+                    "user",
+                    "needs one row per record, without "
+                    + Argument("count")
+                    + ", and sets "
+                    + Argument("sensitivity")
+                    + " itself",
                 )
             most = whole_number(max_records, "max_records", 1)
             bounded = count_bounded_records(
@@ -403,7 +413,7 @@ class Profile(Diagram):
         4
         """
         if not isinstance(other, Profile):
-            raise ParameterError("other must be a dphist.Profile")
+            raise ParameterError("other", "must be a dphist.Profile")
         ends = np.union1d(self.counts, other.counts)
         widths = np.diff(ends, prepend=0)
         mine, theirs = self.cumulative_prevalences(ends), other.cumulative_prevalences(ends)
@@ -412,7 +422,7 @@ class Profile(Diagram):
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
         """Refuse: an array would lose `sensitivity`."""
-        raise ParameterError(
+        raise UnsupportedError(
             "a Profile must be passed to an anonymized mechanism itself: an array would lose its "
             "sensitivity (the data owner may use .sorted_counts(), .counts, .prevalences)"
         )

@@ -120,12 +120,15 @@ def _whole(values: AnyArray) -> AnyArray:
 
 def _categories() -> ParameterError:
     return ParameterError(
-        "h must have axes of numbers, not of categories, which have no order: count them as labels"
+        "h",
+        "must have axes of numbers, not of categories, which have no order",
+        "count them as labels",
     )
 
 
 def _not_uhi() -> ParameterError:
     return ParameterError(
-        "h must be a histogram of UHI, such as one of hist or boost-histogram, or the dictionary "
-        "of its schema, with axes of numbers that do not grow with the data, of kind COUNT"
+        "h",
+        "must be a histogram of UHI, such as one of hist or boost-histogram, or the dictionary "
+        "of its schema, with axes of numbers that do not grow with the data, of kind COUNT",
     )

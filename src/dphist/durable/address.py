@@ -27,7 +27,7 @@ def is_address(place: str | Path) -> bool:
         return True
     if _LOOKS_LIKE_ADDRESS.match(text):
         raise ParameterError(
-            "the address of a ledger must begin with postgresql:// or be the path of a file"
+            "place", "must be the path of a ledger, or an address that begins with postgresql://"
         )
     return False
 
@@ -41,6 +41,8 @@ def _check_separators(address: str) -> None:
     _, _, rest = address.partition("://")
     if rest.count("@") > 1 or "@" in rest[len(re.split("[/?]", rest)[0]) :]:
         raise ParameterError(
-            "@, / and ? in the user, the password or a setting of a postgresql:// address must be "
-            "written as %40, %2F and %3F"
+            "place",
+            "must have @, / and ? in the user, the password or a setting of a postgresql:// "
+            "address "
+            "written as %40, %2F and %3F",
         )

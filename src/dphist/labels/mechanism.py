@@ -11,7 +11,7 @@ import pyarrow as pa
 from dphist.arrays import IntArray
 from dphist.data.guard import refuse_guarded
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import BoundsError
+from dphist.errors import Argument, BoundsError
 from dphist.mechanism import ExpectedError, Intervals, Meaning, MechanismBase, check_kind
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, positive_delta, privacy_parameter, whole_number
@@ -220,8 +220,14 @@ def _within(bound: int | None, protected: int | None) -> bool:
 
 
 def _exceeded(name: str, bound: int | None, protected: int | None) -> BoundsError:
-    made_with = f"no bound {name}" if bound is None else f"{name}={bound}"
+    made_with = "no bound " + Argument(name) if bound is None else Argument(name, bound)
+    own = Argument(name, protected)
     return BoundsError(
-        f"the table was made with {made_with}, the mechanism protects {name}={protected}: count "
-        f"the table with {name}={protected}, or make the mechanism for what the table has"
+        "the table was made with "
+        + made_with
+        + ", the mechanism protects "
+        + own
+        + ": count the table with "
+        + own
+        + ", or make the mechanism for what the table has"
     )

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError, UnsupportedError
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -43,9 +43,9 @@ class _Left:
         """Take the most a query can cost before it sees data, so that no two overspend."""
         with self.lock:
             if self.queries < 1:
-                raise ParameterError("all queries of the session were asked")
+                raise UnsupportedError("all queries of the session were asked")
             if k > self.labels:
-                raise ParameterError(f"k is {k} but {self.labels} labels of the budget are left")
+                raise ParameterError("k", f"is {k} but {self.labels} labels of the budget are left")
             self.queries -= 1
             self.labels -= k
 
@@ -112,7 +112,9 @@ class PayWhatYouGet(MechanismBase):
             max_count=checked_bound(max_count, "max_count"),
         )
         if not self.queries * self.delta < 1:
-            raise ParameterError("queries times delta must be below 1; lower one of them")
+            raise ParameterError(
+                "queries", "times " + Argument("delta") + " must be below 1", "lower one of them"
+            )
         check_scale(self.max_count / self.epsilon)
         check_stated(self.budget * self.epsilon**2 / 8)
         self._hold(_left=_Left(self.budget, self.queries))

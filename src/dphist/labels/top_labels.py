@@ -8,7 +8,7 @@ from fractions import Fraction
 import pyarrow as pa
 
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.labels.mechanism import (
     CANDIDATES,
     DELTA,
@@ -103,7 +103,7 @@ class TopLabels(LabelsMechanism):
             max_count=checked_bound(max_count, "max_count"),
         )
         if self.candidates < self.k:
-            raise ParameterError("candidates must be at least k")
+            raise ParameterError("candidates", "must be at least " + Argument("k"))
         check_scale(self.noise_scale)
         check_stated(self.k * self.epsilon**2 / 8)
 
@@ -169,13 +169,19 @@ class TopLabels(LabelsMechanism):
 def check_stated(rho: Fraction) -> None:
     """Refuse a cost that `ApproxZCDP` cannot hold."""
     if rho > _LARGEST_RHO:
-        raise ParameterError("epsilon is too large for a guarantee to be stated; lower epsilon")
+        raise ParameterError(
+            "epsilon", "is too large for a guarantee to be stated", "lower " + Argument("epsilon")
+        )
 
 
 def check_scale(scale: Fraction) -> None:
     """Refuse noise that would drown every count."""
     if scale > LARGEST_SCALE:
-        raise ParameterError("epsilon divided by max_count is too small to sample; raise epsilon")
+        raise ParameterError(
+            "epsilon",
+            "divided by " + Argument("max_count") + " is too small to sample",
+            "raise " + Argument("epsilon"),
+        )
 
 
 def logarithm_above(number: Fraction) -> Fraction:

@@ -1,6 +1,6 @@
 """Opening and closing accounts of a ledger, and caps in them."""
 
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.ledger import entries as actions
 from dphist.ledger.book import Account, account_of
 from dphist.ledger.budget import Budget
@@ -68,7 +68,11 @@ class LedgerAccounts(LedgerReading):
         """
         holder = checked_words(by, "by")
         if delta is not None and epsilon is None and rho is None:
-            raise ParameterError("epsilon or rho must be given with delta; omit all to lift a cap")
+            raise ParameterError(
+                "epsilon",
+                "or " + Argument("rho") + " must be given with " + Argument("delta"),
+                "omit all to lift a cap",
+            )
 
         def set_cap(tables: Transaction) -> None:
             name = self._payments.one(tables, account)
@@ -77,7 +81,11 @@ class LedgerAccounts(LedgerReading):
             if epsilon is not None or rho is not None:
                 if (budget.epsilon is None) != (epsilon is None):
                     term = "rho" if budget.epsilon is None else "epsilon"
-                    raise ParameterError(f"a cap of the account {name!r} must be given as {term}")
+                    raise ParameterError(
+                        "epsilon" if epsilon is not None else "rho",
+                        f"must be left out: a cap of the account {name!r} is given as "
+                        + Argument(term),
+                    )
                 cap = Budget(
                     epsilon=epsilon, rho=rho, delta=budget.delta if delta is None else delta
                 )
@@ -97,4 +105,4 @@ def _check_below(cap: Budget, budget: Budget, name: str) -> None:
     for term in ("epsilon", "rho", "delta"):
         asked, most = getattr(cap, term), getattr(budget, term)
         if asked is not None and asked > most:
-            raise ParameterError(f"{term} must be at most that of the account {name!r}")
+            raise ParameterError(term, f"must be at most that of the account {name!r}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.digits import DIGITS, round_down
 from dphist.ledger.largest_rho import LargestRho
@@ -52,10 +52,14 @@ class Budget:
     ) -> None:
         """Check the numbers; `largest_rho` is as an entry has it, and is searched for otherwise."""
         if (epsilon is None) == (rho is None):
-            raise ParameterError("epsilon or rho must be given, and not both")
+            raise ParameterError(
+                "epsilon", "or " + Argument("rho") + " must be given, and not both"
+            )
         total = Fraction(0) if delta is None else _small(delta, "delta")
         if rho is not None and delta_of_entries is not None:
-            raise ParameterError("delta_of_entries is for accounts of epsilon and delta; omit it")
+            raise ParameterError(
+                "delta_of_entries", "is for accounts of epsilon and delta", "omit it"
+            )
         if rho is not None:
             part = total
         elif delta_of_entries is None:
@@ -63,7 +67,7 @@ class Budget:
         else:
             part = _small(delta_of_entries, "delta_of_entries")
             if not part < total:
-                raise ParameterError("delta_of_entries must be below delta")
+                raise ParameterError("delta_of_entries", "must be below " + Argument("delta"))
         allowed = None if epsilon is None else privacy_parameter(epsilon, "epsilon")
         worth = None
         if allowed is not None and total and largest_rho is None:
@@ -71,7 +75,7 @@ class Budget:
         elif allowed is not None and total:
             worth = LargestRho.from_content(largest_rho, allowed, total - part)
         elif largest_rho is not None:
-            raise ParameterError("largest_rho is for accounts of epsilon and delta; omit it")
+            raise ParameterError("largest_rho", "is for accounts of epsilon and delta", "omit it")
         values = (
             ("epsilon", allowed),
             ("rho", None if rho is None else privacy_parameter(rho, "rho")),
@@ -168,7 +172,7 @@ class Budget:
         if content["delta"] == "0":
             part = None
         if (content["largest_rho"] is None) != (content["epsilon"] is None or part is None):
-            raise ParameterError("largest_rho must be there for accounts of epsilon and delta")
+            raise ParameterError("largest_rho", "must be there for accounts of epsilon and delta")
         return cls(**{**content, "delta_of_entries": part})
 
 

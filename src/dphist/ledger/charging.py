@@ -240,7 +240,7 @@ def checked_words(text: object, name: str, *, empty: bool = False) -> str:
     """Return words of a user that an entry keeps: one line, a name or a note that may be empty."""
     longest = _LONGEST_NOTE if empty else _LONGEST_NAME
     if not isinstance(text, str) or len(text) > longest or not text.isprintable():
-        raise ParameterError(f"{name} must be one line of text of at most {longest} characters")
+        raise ParameterError(name, f"must be one line of text of at most {longest} characters")
     if not empty and not text.strip():
-        raise ParameterError(f"{name} must not be empty")
+        raise ParameterError(name, "must not be empty")
     return text

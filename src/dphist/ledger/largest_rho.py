@@ -71,7 +71,7 @@ class LargestRho:
         rho, order = content["rho"], content["order"]
         found = cls(_read(rho), None if order is None else _read(order))
         if not found.converts(epsilon, delta):
-            raise ParameterError("the rho of an account is worth more than its epsilon")
+            raise ParameterError("content", "has a rho that is worth more than its epsilon")
         return found
 
 
@@ -83,8 +83,8 @@ def _epsilon_of(rho: Fraction, delta: Fraction, order: Fraction) -> Fraction:
 def _read(text: Any) -> Fraction:
     """Return a fraction of digits alone: an exponent could stand for a number of any length."""
     if not isinstance(text, str) or len(text) > _LONGEST or not text.replace("/", "").isdecimal():
-        raise ParameterError("a number of an account cannot be read")
+        raise ParameterError("content", "has a number that cannot be read")
     number = Fraction(text)
     if str(number) != text:
-        raise ParameterError("a number of an account cannot be read")
+        raise ParameterError("content", "has a number that cannot be read")
     return number

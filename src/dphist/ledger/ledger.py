@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.data.guard import Guarded
-from dphist.errors import LedgerError, ParameterError
+from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.labels import PayWhatYouGet
 from dphist.ledger import entries as actions
 from dphist.ledger.accounts import LedgerAccounts
@@ -174,8 +174,9 @@ class Ledger(LedgerAccounts):
         """
         if not callable(getattr(mechanism, "release", None)):
             raise ParameterError(
-                "mechanism must have a method release; sessions and streams are opened with "
-                "ledger.session and ledger.open_stream"
+                "mechanism",
+                "must have a method release; sessions and streams are opened with ledger.session "
+                "and ledger.open_stream",
             )
         deferred = Deferred.of(data, self.id)
         if not isinstance(data, Deferred):
@@ -306,13 +307,16 @@ class Ledger(LedgerAccounts):
         how many commits the state file had, so that an older copy of it is noticed.
         """
         if parameters and mechanism is not None:
-            raise ParameterError("mechanism must be left out where its parameters are given")
+            raise ParameterError("mechanism", "must be left out where its parameters are given")
         if parameters:
             mechanism = ContinualMechanism(**parameters)
         if unit is not None and mechanism is not None and mechanism.max_events_per_user is None:
             raise ParameterError(
-                "unit needs max_events_per_user: without it the stream protects single events, "
-                "of which one may have any number"
+                "unit",
+                "needs "
+                + Argument("max_events_per_user")
+                + ": without it the stream protects single events, of which one may have any "
+                "number",
             )
         if os.path.lexists(path) and not self._has_paid(key):
             raise LedgerError(
@@ -355,12 +359,12 @@ class Ledger(LedgerAccounts):
         data : a table as those that will be asked, for its unit alone: it is not read.
         """
         if not isinstance(mechanism, PayWhatYouGet):
-            raise ParameterError("mechanism must be a dphist.PayWhatYouGet")
+            raise ParameterError("mechanism", "must be a dphist.PayWhatYouGet")
         if (
             mechanism.remaining != mechanism.budget
             or mechanism.remaining_queries != mechanism.queries
         ):
-            raise ParameterError("mechanism must be a session that has answered no query yet")
+            raise ParameterError("mechanism", "must be a session that has answered no query yet")
         self._check_one_step(mechanism, data, account)
         _, entry = self._payments.charge(
             mechanism, Deferred.of(data, self.id), by, key, note, account
@@ -382,7 +386,7 @@ class Ledger(LedgerAccounts):
 def _released(mechanism: Any, data: Any, source: Source | None) -> Release:
     release = mechanism.release(data) if source is None else mechanism.release(data, source=source)
     if not isinstance(release, Release):
-        raise ParameterError("mechanism.release must return a dphist.Release")
+        raise ParameterError("mechanism", "must have a release that returns a dphist.Release")
     return release
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from dphist.errors import LedgerError, ParameterError
+from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.ledger import entries as actions
 from dphist.ledger.book import Charge, MemoryTables, account_of
 from dphist.ledger.charging import Quote, check_budget, checked_words
@@ -178,8 +178,9 @@ class Payments:
         """
         if self._signer is None and self._has_signatures(tables):
             raise LedgerError(
-                "the entries of this ledger are signed; open it with its signing_key "
-                "(--signing-key). Nothing was charged"
+                "the entries of this ledger are signed; open it with its "
+                + Argument("signing_key")
+                + ". Nothing was charged"
             )
         return tables.append(action, content, self._signer)
 
@@ -223,7 +224,7 @@ class Payments:
     def one(self, tables: Transaction, account: str | None) -> str:
         names = self.names(tables, account)
         if len(names) != 1:
-            raise ParameterError("account must name one account")
+            raise ParameterError("account", "must name one account")
         return names[0]
 
     def names(self, tables: Transaction, account: Accounts) -> list[str]:
@@ -231,7 +232,7 @@ class Payments:
         if account is None:
             known = [each.name for each in tables.accounts()]
             if len(known) != 1:
-                raise ParameterError("account must be given: the ledger has several, or none")
+                raise ParameterError("account", "must be given: the ledger has several, or none")
             return known
         names = _named(account) or ()
         for name in names:
@@ -249,7 +250,7 @@ def check_signer(tables: Transaction, signer: Signer | None) -> None:
     first = tables.entry(1)
     if first.signature is not None and signer(first.hash) != first.signature:
         raise LedgerError(
-            "signing_key (--signing-key) must be the key that signed the first entry; "
+            Argument("signing_key") + " must be the key that signed the first entry; "
             "with another one the ledger could not be verified any more"
         )
 
@@ -262,7 +263,7 @@ def _named(account: Accounts) -> tuple[str, ...] | None:
     for name in names:
         checked_words(name, "account")
     if not names or len(set(names)) != len(names):
-        raise ParameterError("account must name each account once")
+        raise ParameterError("account", "must name each account once")
     return names
 
 

@@ -8,7 +8,7 @@ from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
-from dphist.errors import LedgerError, ParameterError
+from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
@@ -73,8 +73,9 @@ def check_bounds(mechanism: object, data: object) -> None:
             mechanism._accept(data)
         elif isinstance(mechanism, kind) and isinstance(data, _DATA):
             raise ParameterError(
-                f"data must be {held.__name__} for {type(mechanism).__name__}, not "
-                f"{type(data).__name__}; nothing was charged"
+                "data",
+                f"must be {held.__name__} for {type(mechanism).__name__}, not "
+                f"{type(data).__name__}; nothing was charged",
             )
 
 
@@ -103,7 +104,7 @@ def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: s
             if data.records is None:
                 raise LedgerError(
                     f"the account {name!r} protects {unit}, and the data do not bound the "
-                    f"{own.plural} of one; set a bound, such as max_{own.plural}"
+                    f"{own.plural} of one; set a bound, such as " + Argument(f"max_{own.plural}")
                 )
             return guarantee.for_unit(unit, has=data.records)
         if own.single in (ONE_USER, *_PARTS):
@@ -112,7 +113,9 @@ def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: s
     if own.single != unit.single:
         raise LedgerError(
             f"the account {name!r} protects {unit}, and the release protects {own}: if a column of "
-            f"{unit.plural} bounds the data, say so with unit='{unit}' (--unit) when they are "
+            f"{unit.plural} bounds the data, say so with "
+            + Argument("unit", str(unit))
+            + " when they are "
             f"counted; else use an account for the unit {own.name!r}"
         )
     return guarantee.for_unit(unit)
@@ -124,7 +127,7 @@ def cost_for(
     """Return the guarantee and the cost of a mechanism for an account of this unit and delta."""
     stated = getattr(mechanism, "guarantee", None)
     if not isinstance(stated, Guarantee):
-        raise ParameterError("mechanism must have a guarantee, such as dphist.PureDP(1)")
+        raise ParameterError("mechanism", "must have a guarantee, such as dphist.PureDP(1)")
     guarantee = for_account(stated, data, unit, name)
     if not is_unchanged(guarantee, stated) or not isinstance(mechanism, MechanismBase):
         # Group privacy, or somebody else's mechanism: what its guarantee says, and no more.

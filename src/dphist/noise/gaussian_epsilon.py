@@ -48,10 +48,10 @@ def gaussian_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
         range of floating point.
     """
     if not mu_squared > 0 or not delta > 0:
-        raise ParameterError("delta must be greater than 0 for Gaussian noise")
+        raise ParameterError("delta", "must be greater than 0 for Gaussian noise")
     if delta >= 1:
         return Fraction(0)
-    problem = ParameterError("delta is too small to state an epsilon of Gaussian noise")
+    problem = ParameterError("delta", "is too small to state an epsilon of Gaussian noise")
     bits = 64 + math.ceil(1 / min(delta, 1 - delta)).bit_length()
     if bits > _MOST_BITS or not Fraction(1, 10**300) < mu_squared < 10**300:
         raise problem

@@ -61,7 +61,7 @@ def geometric_law(epsilon: Exact) -> "GeometricLaw":
     """Return the tables for `epsilon`, cached."""
     exact = positive_number(epsilon, "epsilon")
     if exact < SMALLEST_EPSILON:
-        raise ParameterError("epsilon of a single count must be at least 1e-9")
+        raise ParameterError("epsilon", "of a single count must be at least 1e-9")
     return _law(exact)
 
 

@@ -45,7 +45,7 @@ def checked_source(source: Source | None) -> Source:
     def draw(size: int) -> bytes:
         drawn = source(size)
         if not isinstance(drawn, bytes) or len(drawn) != size:
-            raise ParameterError("source must return bytes, exactly as many as it is asked for")
+            raise ParameterError("source", "must return bytes, exactly as many as it is asked for")
         return drawn
 
     return draw

@@ -20,7 +20,7 @@ def normal_quantile_above(p: Fraction) -> Fraction:
     multiple of 2**-32, usually the smallest; for p >= 1/2 it is 0.
     """
     if not 0 < p < 1:
-        raise ParameterError("a probability lies between 0 and 1")
+        raise ParameterError("p", "must be a probability between 0 and 1")
     if p >= Fraction(1, 2):
         return Fraction(0)
     # p is at least 2**64 units of 2**-bits; the tail is known to 3 units.

@@ -72,12 +72,12 @@ def check(release: Release, plan: Plan) -> tuple[Verdict, ...]:
     [True]
     """
     if not isinstance(release, Release):
-        raise ParameterError("release must be a dphist.Release, as mechanism.release returns it")
+        raise ParameterError("release", "must be a dphist.Release, as mechanism.release returns it")
     held = [kind for kind, values in _KINDS.items() if isinstance(release.value, values)]
     kind = held[0] if held else None
     if kind != plan.kind:
         what = "of another kind" if kind is None else f"of {kind}"
-        raise ParameterError(f"release must be of {plan.kind}, as the plan is; it is {what}")
+        raise ParameterError("release", f"must be of {plan.kind}, as the plan is; it is {what}")
     return tuple(_verdict(release, plan, each) for each in plan.criteria)
 
 

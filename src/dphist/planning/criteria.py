@@ -103,7 +103,7 @@ def criterion(text: str, kind: str | None = None) -> Criterion:
         If it cannot be read; the message lists what can be written.
     """
     if not isinstance(text, str) or "\n" in text or len(text) > _LONGEST:
-        raise ParameterError(f"a criterion must be one line of at most {_LONGEST} characters")
+        raise ParameterError("criteria", f"must be one line each, of at most {_LONGEST} characters")
     said = " ".join(text.split())
     if said.lower().startswith(_DATA):
         return Criterion(said, "data")
@@ -112,22 +112,27 @@ def criterion(text: str, kind: str | None = None) -> Criterion:
     quantity = "" if found is None else found.groupdict().get("quantity", "labels").strip()
     number = None if found is None else number_of_text(found["number"].replace(",", ""))
     if found is None or number is None or quantity not in QUANTITIES:
-        raise ParameterError(_cannot_be_read(said, kind))
+        raise _cannot_be_read(said, kind)
     percent = bool(found.groupdict().get("percent"))
     if percent and quantity not in (*SHARES, "cut users"):
-        raise ParameterError(f"{said!r}: {quantity} is no share; leave out the percent sign")
+        raise ParameterError(
+            "criteria", f"{said!r}: {quantity} is no share", "leave out the percent sign"
+        )
     if not percent and quantity == "cut users":
-        raise ParameterError(f"{said!r}: cut users is a share; write it with a percent sign")
+        raise ParameterError(
+            "criteria", f"{said!r}: cut users is a share", "write it with a percent sign"
+        )
     if kind is not None and kind not in QUANTITIES[quantity]:
-        raise ParameterError(f"{said!r}: releases of {kind} have no {quantity}")
+        raise ParameterError("criteria", f"{said!r}: releases of {kind} have no {quantity}")
     bound = number / 100 if percent else number
     return Criterion(said, quantity, _RELATIONS[found["relation"]], bound, percent)
 
 
-def _cannot_be_read(said: str, kind: str | None) -> str:
+def _cannot_be_read(said: str, kind: str | None) -> ParameterError:
     known = [name for name, kinds in QUANTITIES.items() if kind is None or kind in kinds]
-    return (
-        f"the criterion {said!r} cannot be read; write a quantity ({', '.join(known)}), <, <=, > "
-        "or >=, and a number, such as 'count error < 10 %', or 'data:' and words for what only "
-        "the data show"
+    return ParameterError(
+        "criteria",
+        f"{said!r} cannot be read",
+        f"write a quantity ({', '.join(known)}), <, <=, > or >=, and a number, such as 'count "
+        "error < 10 %', or 'data:' and words for what only the data show",
     )

@@ -197,7 +197,7 @@ def _least(make: Callable[[Fraction], M], wanted: "_Wanted") -> tuple[int, M]:
         low, high = high, high + _STRIDE
         while not reaches(high):
             if high >= _LARGEST:
-                raise ParameterError(wanted.out_of_reach)
+                raise wanted.out_of_reach()
             low, high = high, high + _STRIDE
     while high - low > 1:
         middle = (low + high) // 2
@@ -251,8 +251,9 @@ class _Wanted:
         given = (of_counts, range_rmse is not None, relative_error is not None)
         if sum(given) != 1:
             raise ParameterError(
-                "give one error: appears_from or half_width for labels and streams, range_rmse for "
-                "ranges, relative_error for anonymized histograms or ranges"
+                ("appears_from", "half_width", "range_rmse", "relative_error"),
+                "are errors, of which one must be given: the first two, or one of them, for labels "
+                "and streams, the third for ranges, the last for anonymized histograms or ranges",
             )
         if appears_from is not None:
             whole_number(appears_from, "appears_from", 1)
@@ -260,13 +261,15 @@ class _Wanted:
             whole_number(half_width, "half_width", 0)
         if of_counts:
             if total is not None:
-                raise ParameterError("total must be left out: errors of labels do not depend on it")
+                raise ParameterError(
+                    "total", "must be left out: errors of labels do not depend on it"
+                )
             if shape is not None:
-                raise ParameterError("shape must be left out: it is for anonymized histograms")
+                raise ParameterError("shape", "must be left out: it is for anonymized histograms")
             return cls(appears_from=appears_from, half_width=half_width, most=None,
                        of_ranges=False, total=None, shape=None)  # fmt: skip
         if total is None:
-            raise ParameterError("total must be given: a public guess of the number of records")
+            raise ParameterError("total", "must be given: a public guess of the number of records")
         records = whole_number(total, "total", 1)
         if range_rmse is not None:
             most = positive_number(range_rmse, "range_rmse", most=2**62)
@@ -293,7 +296,7 @@ class _Wanted:
     def _error_in_records(self, mechanism: "_Predicting") -> float:
         """Return the error for the public guesses; refuse mechanisms that state no such error."""
         if self.shape is not None and not isinstance(mechanism, AnonymizedMechanism):
-            raise ParameterError("shape must be left out: it is for anonymized histograms")
+            raise ParameterError("shape", "must be left out: it is for anonymized histograms")
         of_profiles = isinstance(mechanism, AnonymizedMechanism)
         if (self.of_ranges and of_profiles) or not _takes(mechanism.expected_error, "total"):
             raise _of_another_kind(self.names[0], mechanism)
@@ -319,13 +322,13 @@ class _Wanted:
             return ["range_rmse" if self.of_ranges else "relative_error"]
         return [n for n in ("appears_from", "half_width") if getattr(self, n) is not None]
 
-    @property
-    def out_of_reach(self) -> str:
-        """What to say where no epsilon is enough."""
+    def out_of_reach(self) -> ParameterError:
+        """Return the error where no epsilon is enough."""
         verb = "are" if len(self.names) > 1 else "is"
-        return (
-            f"{' and '.join(self.names)} {verb} out of reach: no epsilon up to 100 is enough; ask "
-            "for a larger error, or lower the bounds of a user"
+        return ParameterError(
+            tuple(self.names),
+            f"{verb} out of reach: no epsilon up to 100 is enough",
+            "ask for a larger error, or lower the bounds of a user",
         )
 
 
@@ -342,6 +345,7 @@ class _Predicting(Protocol):
 
 def _of_another_kind(name: str, mechanism: object) -> ParameterError:
     return ParameterError(
-        f"{name} must be left out: {type(mechanism).__name__} has no such error; see "
-        "dphist.for_error for the errors of each kind"
+        name,
+        f"must be left out: {type(mechanism).__name__} has no such error; see dphist.for_error "
+        "for the errors of each kind",
     )

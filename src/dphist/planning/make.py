@@ -5,7 +5,7 @@ from fractions import Fraction
 from inspect import signature
 from typing import Any
 
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, join_arguments
 from dphist.labels.threshold.known_labels import number_of
 from dphist.parameters import decimal_text
 from dphist.planning.criteria import criterion
@@ -68,15 +68,17 @@ def plan(
     ([93, 50], [74, 89])
     """
     if kind not in SETTINGS:
-        raise ParameterError(f"kind must be one of {', '.join(SETTINGS)}")
+        raise ParameterError("kind", f"must be one of {', '.join(SETTINGS)}")
     settings = SETTINGS[kind]
     known = signature(settings).parameters
     unknown = [name for name in asked if name not in known]
     if unknown:
-        raise ParameterError(f"a plan of {kind} takes no {unknown[0]}; it takes {', '.join(known)}")
+        raise ParameterError(
+            unknown[0], f"is not for a plan of {kind}; it takes " + join_arguments(list(known))
+        )
     needed = [n for n, each in known.items() if each.default is each.empty and n not in asked]
     if needed:
-        raise ParameterError(f"a plan of {kind} needs {' and '.join(needed)}: a public number")
+        raise ParameterError(tuple(needed), f"must be given for a plan of {kind}: a public number")
     checked = tuple(criterion(each, kind) for each in criteria)
     protected = _default_unit(kind, asked) if unit is None else _named(unit)
     if asked.get("labels") is not None:
@@ -96,8 +98,10 @@ def _named(unit: str | PrivacyUnit) -> PrivacyUnit:
     try:
         return unit_of_data(unit)
     except ParameterError:
-        problem = "unit must be one line of at most 200 characters, such as 'one patient'"
-    raise ParameterError(problem)
+        pass
+    raise ParameterError(
+        "unit", "must be one line of at most 200 characters, such as 'one patient'"
+    )
 
 
 def _default_unit(kind: str, asked: dict[str, Any]) -> PrivacyUnit:

@@ -83,7 +83,7 @@ class Plan(Tabular):
     def column(self, name: str) -> list[Any]:
         """Return the values of a column, one for each setting."""
         if name not in self.columns:
-            raise ParameterError(f"name must be one of {', '.join(self.columns)}")
+            raise ParameterError("name", f"must be one of {', '.join(self.columns)}")
         at = self.columns.index(name)
         return [row[at] for row in self.rows]
 

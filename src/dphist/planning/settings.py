@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 from dphist.anonymized import AdaptiveScan
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.labels.threshold.known_labels import number_of
 from dphist.parameters import (
     Exact,
@@ -68,11 +68,13 @@ def _listed(
 ) -> dict[str, Any]:
     """Return what a threshold histogram takes of a public list; only its length matters."""
     if not isinstance(correlated, bool):
-        raise ParameterError("correlated must be True or False")
+        raise ParameterError("correlated", "must be True or False")
     if labels is None:
         if correlated or sums_of is not None:
             name = "correlated" if correlated else "sums_of"
-            raise ParameterError(f"{name} needs labels: a public list, or how many labels it has")
+            raise ParameterError(
+                name, "needs " + Argument("labels") + ": a public list, or how many labels it has"
+            )
         return {}
     found: dict[str, Any] = {"labels": range(number_of(labels))}
     if correlated:
@@ -193,12 +195,13 @@ def _grid(**asked: tuple[Any, Callable[[Any, str], Any]]) -> Iterator[Row]:
     }
     for name, values in checked.items():
         if len(set(values)) < len(values):
-            raise ParameterError(f"{name} must have each value once")
+            raise ParameterError(name, "must have each value once")
     combined = list(product(*checked.values()))
     if len(combined) > _MOST_SETTINGS:
         raise ParameterError(
-            f"a plan has at most {_MOST_SETTINGS:,} settings: give fewer values of "
-            f"{' or '.join(checked)}"
+            tuple(checked),
+            f"must make at most {_MOST_SETTINGS:,} settings together",
+            "give fewer values of one of them",
         )
     return (dict(zip(checked, values, strict=True)) for values in combined)
 
@@ -208,7 +211,7 @@ def _several(values: Any, name: str) -> Sequence[Any]:
     if not isinstance(values, list | tuple | range):
         return [values]
     if not values:
-        raise ParameterError(f"{name} must have at least one value")
+        raise ParameterError(name, "must have at least one value")
     return list(values)
 
 

@@ -86,7 +86,7 @@ def calibrate(
     (0.999999999999, (1, 1e-6)-differential privacy)
     """
     if accounting not in ("best", "cdp"):
-        raise ParameterError("accounting must be 'best' or 'cdp'")
+        raise ParameterError("accounting", "must be 'best' or 'cdp'")
     forms = _forms(mechanism, delta, parameters)
     if len(forms) > 1:
         asked: dict[str, Any] = {"releases": releases, "accounting": accounting}
@@ -105,7 +105,7 @@ def calibrate(
     if not _needs_delta(mechanism, parameters):
         return aim.noted(_stated(_largest(make, aim, _FINE)))
     if not aim.delta > 0:
-        raise ParameterError("delta must be greater than 0: the mechanism needs a delta itself")
+        raise ParameterError("delta", "must be greater than 0: the mechanism needs a delta itself")
 
     def found(share: Fraction, closeness: float, near: Fraction | None) -> M | None:
         own = _own_delta(make, aim, share)
@@ -244,7 +244,7 @@ def _largest(
 def _stated(made: M | None) -> M:
     if made is None:
         raise ParameterError(
-            "epsilon and delta are too small for this mechanism; raise one of them"
+            ("epsilon", "delta"), "are too small for this mechanism", "raise one of them"
         )
     return made
 

@@ -41,10 +41,10 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     PureDP(epsilon=5/6)
     """
     if not guarantees:
-        raise ParameterError("guarantees must name at least one guarantee")
+        raise ParameterError("guarantees", "must name at least one guarantee")
     for guarantee in guarantees:
         if not isinstance(guarantee, PureDP | ZCDP | ApproxDP | ApproxZCDP):
-            raise ParameterError("guarantees must be PureDP, ZCDP, ApproxDP or ApproxZCDP")
+            raise ParameterError("guarantees", "must be PureDP, ZCDP, ApproxDP or ApproxZCDP")
     unit = _common([guarantee.unit for guarantee in guarantees])
     kept = math.prod(1 - delta_of(guarantee) for guarantee in guarantees)
     delta = 1 - kept
@@ -88,20 +88,22 @@ def _common(units: Sequence[PrivacyUnit]) -> PrivacyUnit:
 
 def _different(one: PrivacyUnit, other: PrivacyUnit) -> ParameterError:
     """Return an error that names the conversion to equal units."""
-    start = f"guarantees must protect the same unit, not {one} and {other}"
+    start = f"must protect the same unit, not {one} and {other}"
     if one.single == other.single:
         fewer, more = sorted((one, other), key=lambda unit: unit.at_most)
         steps = -(-more.at_most // fewer.at_most)
         return ParameterError(
+            "guarantees",
             f"{start}. Group privacy converts the guarantee for {fewer} to one for {more}: "
             f"guarantee.for_unit({more.compared!r}), at {steps} times "
-            f"epsilon or {steps**2} times rho"
+            f"epsilon or {steps**2} times rho",
         )
     thing, somebody = sorted((one, other), key=_rank)
     return ParameterError(
+        "guarantees",
         f"{start}. If at most m {thing.plural} make up {somebody.single}, group privacy "
         f"converts the guarantee for {thing} to one for {somebody}: "
-        f"guarantee.for_unit({somebody.name!r}, has=m), at m times epsilon or m**2 times rho"
+        f"guarantee.for_unit({somebody.name!r}, has=m), at m times epsilon or m**2 times rho",
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from dphist.errors import ParameterError
+from dphist.errors import DphistError, ParameterError
 from dphist.privacy.as_text import float_up
 from dphist.privacy.guarantees import ZCDP, ApproxDP, ApproxZCDP, Guarantee, delta_of
 from dphist.privacy.rounding import readable
@@ -86,8 +86,9 @@ def covering(guarantees: Sequence[Guarantee]) -> Any:
             return _events().ZCDpEvent(float_up(guarantee.rho))
     own = readable(delta_of(guarantees[0]))
     raise ParameterError(
-        f"delta must be given, above {own}: this mechanism has approximate zCDP, for which "
-        "dp_accounting has no event; at a delta it has (epsilon, delta)-DP"
+        "delta",
+        f"must be given, above {own}: this mechanism has approximate zCDP, for which "
+        "dp_accounting has no event; at a delta it has (epsilon, delta)-DP",
     )
 
 
@@ -108,5 +109,5 @@ def _events() -> Any:
     except ImportError:
         dp_event = None
     if dp_event is None:
-        raise ParameterError("events need dp_accounting: pip install 'dphist[accounting]'")
+        raise DphistError("events need dp_accounting: pip install 'dphist[accounting]'")
     return dp_event

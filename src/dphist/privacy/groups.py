@@ -105,6 +105,7 @@ def _below_one(delta: Decimal, steps: int) -> Fraction:
 
 def _nothing_left(steps: int) -> ParameterError:
     return ParameterError(
-        f"delta of a group of {steps} would reach 1, which guarantees nothing: use a smaller "
-        "group, or a mechanism with a smaller delta"
+        "delta",
+        f"of a group of {steps} would reach 1, which guarantees nothing",
+        "use a smaller group, or a mechanism with a smaller delta",
     )

@@ -84,15 +84,16 @@ class Protecting(ABC):
         if wanted.single == self.unit.single:
             if has is not None:
                 raise ParameterError(
-                    "has must be omitted: both units count the same thing, and at_most states how "
-                    "many"
+                    "has",
+                    "must be omitted: both units count the same thing, and at_most states how many",
                 )
             things = wanted.at_most
         else:
             if has is None:
                 raise ParameterError(
-                    f"has must be given: the maximum number of {self.unit.plural} that "
-                    f"{wanted.single} adds or removes"
+                    "has",
+                    f"must be given: the maximum number of {self.unit.plural} that "
+                    f"{wanted.single} adds or removes",
                 )
             things = wanted.at_most * whole_number(has, "has", 1)
             bound = f"max_{self.unit.plural}"
@@ -241,7 +242,7 @@ class ApproxDP(Protecting):
         target = probability(delta, "delta")
         if target < self.delta:
             raise ParameterError(
-                f"delta must be at least this guarantee's own, {readable(self.delta)}"
+                "delta", f"must be at least this guarantee's own, {readable(self.delta)}"
             )
         return ApproxDP(self.epsilon, target, self.unit)
 
@@ -309,5 +310,5 @@ def rho_of(guarantee: Guarantee) -> Fraction:
 def _delta_above(delta: Exact, own: Fraction) -> Fraction:
     target = probability(delta, "delta")
     if not target > own:
-        raise ParameterError(f"delta must be greater than {readable(own)}")
+        raise ParameterError("delta", f"must be greater than {readable(own)}")
     return target

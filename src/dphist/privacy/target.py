@@ -32,7 +32,7 @@ class Target:
 
     def __post_init__(self) -> None:
         if not isinstance(self.guarantee, PureDP | ApproxDP):
-            raise ParameterError("a target must be a PureDP or an ApproxDP")
+            raise ParameterError("guarantee", "of a target must be a PureDP or an ApproxDP")
         whole_number(self.releases, "releases", 1, MOST_RELEASES)
 
     def __repr__(self) -> str:

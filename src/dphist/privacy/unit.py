@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.parameters import optional_whole, whole_number
 from dphist.privacy.as_text import with_article
 
@@ -69,7 +69,7 @@ class PrivacyUnit:
         word, of_text = _read(who)
         for name, fact in (("asserted", asserted), ("or_rows", or_rows)):
             if not isinstance(fact, bool):
-                raise ParameterError(f"{name} must be True or False")
+                raise ParameterError(name, "must be True or False")
             object.__setattr__(self, name, fact or of_text.get(name, False))
         most = of_text.get("events") if events is None else events
         object.__setattr__(self, "events", optional_whole(most, "events", 1))
@@ -183,7 +183,7 @@ def as_unit(unit: "PrivacyUnit | str") -> PrivacyUnit:
     if isinstance(unit, PrivacyUnit):
         return unit
     if not isinstance(unit, str) or not unit:
-        raise ParameterError("unit must be a PrivacyUnit, or text such as 'one user'")
+        raise ParameterError("unit", "must be a PrivacyUnit, or text such as 'one user'")
     return PrivacyUnit(unit)
 
 
@@ -191,7 +191,7 @@ def unit_of_data(unit: "PrivacyUnit | str") -> PrivacyUnit:
     """Return the unit that a caller names for data: a single one, whose bounds the data have."""
     named = as_unit(unit)
     if named.at_most > 1:
-        raise ParameterError("unit must be a single one, such as 'one patient', not several")
+        raise ParameterError("unit", "must be a single one, such as 'one patient', not several")
     return named
 
 
@@ -216,7 +216,9 @@ def unit_of_users(
     or_rows : whether rows without a user are kept, each as a user of its own.
     """
     if user is None and unit is not None:
-        raise ParameterError("unit needs user: it says what the users of that column are")
+        raise ParameterError(
+            "unit", "needs " + Argument("user") + ": it says what the users of that column are"
+        )
     if user is None:
         return ONE_ROW
     one = ONE_USER if unit is None else replace(unit_of_data(unit), asserted=False)
@@ -256,7 +258,7 @@ def _read(text: object) -> tuple[str, dict[str, Any]]:
             return who, {**facts, **fact}
     if words in ("", "one") or not words.isprintable() or len(words) > _LONGEST:
         raise ParameterError(
-            f"who must be one line of at most {_LONGEST} characters, such as 'user'"
+            "who", f"must be one line of at most {_LONGEST} characters, such as 'user'"
         )
     return words, {}
 
@@ -265,7 +267,9 @@ def _bounds(bounds: "Mapping[str, int | None] | Bounds") -> Bounds:
     held = dict(bounds)
     for name, bound in held.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise ParameterError("the names of bounds must be identifiers, such as max_labels")
+            raise ParameterError(
+                "bounds", "must have names that are identifiers, such as max_labels"
+            )
         if bound is not None:
             whole_number(bound, name, 1)
     return tuple(sorted(held.items()))

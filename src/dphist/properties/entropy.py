@@ -71,7 +71,7 @@ def entropy(
     """
     profile = profile_of(source)
     if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}")
+        raise ParameterError("method", f"must be one of {', '.join(METHODS)}")
     labels = optional_whole(labels, "labels", 1)
     unit_nats = math.log(logarithm_base(base))
     if method == "apml":
@@ -150,7 +150,7 @@ def logarithm_base(base: Exact) -> float:
     """Return the base as a float, checked to be above 1."""
     number = float(positive_number(base, "base"))
     if not number > 1:
-        raise ParameterError("base must be a number above 1, such as 2 for bits")
+        raise ParameterError("base", "must be a number above 1, such as 2 for bits")
     return number
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, exact_number, whole_number
 from dphist.properties.estimate import Estimate, nothing_known
 from dphist.properties.guessing_interval import FEWEST_EVEN, interval_with_noise
@@ -124,23 +124,26 @@ def estimate_guessing(
         return _taken(source, alpha, _MEASURES[measure, bits], bits, resamples)
     tries, several = _tries(guesses)
     if several:
-        raise ParameterError("guesses must be one number")
+        raise ParameterError("guesses", "must be one number")
     return _opened(source, tries, resamples)
 
 
 def _checked(guesses: object, share: Exact | None, measure: str, bits: bool) -> Fraction | None:
     """Return the share that is asked about; None if guesses are."""
     if measure not in ("guesswork", "dictionary"):
-        raise ParameterError("measure must be 'guesswork' or 'dictionary'")
+        raise ParameterError("measure", "must be 'guesswork' or 'dictionary'")
     if (guesses is None) == (share is None):
-        raise ParameterError("guesses or share must be given, and not both")
+        raise ParameterError("guesses", "or " + Argument("share") + " must be given, and not both")
     if share is not None:
         alpha = exact_number(share, "share")
         if not 0 < alpha <= 1:
-            raise ParameterError("share must be above 0 and at most 1")
+            raise ParameterError("share", "must be above 0 and at most 1")
         return alpha
     if measure != "guesswork" or bits:
-        raise ParameterError("measure and bits go with share, not with guesses")
+        raise ParameterError(
+            ("measure", "bits"),
+            "go with " + Argument("share") + ", not with " + Argument("guesses"),
+        )
     return None
 
 
@@ -281,9 +284,9 @@ def _tries(guesses: Any) -> tuple[IntArray, bool]:
         return np.array([whole_number(guesses, "guesses", 0)], np.int64), False
     many = np.asarray(guesses)
     if many.ndim != 1 or (many.size and many.dtype.kind not in "iu"):
-        raise ParameterError("guesses must be a whole number, or a list of them")
+        raise ParameterError("guesses", "must be a whole number, or a list of them")
     if np.any(many < 0) or np.any(many > 2**62):
-        raise ParameterError("guesses must be at least 0 and at most 2**62")
+        raise ParameterError("guesses", "must be at least 0 and at most 2**62")
     return many.astype(np.int64), True
 
 

@@ -126,7 +126,7 @@ def power_sum_form(order: int) -> LinearForm:
 
     def weights(counts: IntArray, n: int) -> FloatArray:
         if n < power:
-            raise ParameterError("n must be at least the order")
+            raise ParameterError("n", "must be at least the order")
         return np.exp(log_power_weights(counts, n, power))
 
     return LinearForm(f"sum of p**{power}, unbiased", weights)
@@ -146,4 +146,4 @@ def distance_form(labels: int, method: str = "polynomial") -> LinearForm:
 
 def _among(method: str, methods: tuple[str, ...]) -> None:
     if method not in methods:
-        raise ParameterError(f"method must be one of {', '.join(methods)}: others are no sums")
+        raise ParameterError("method", f"must be one of {', '.join(methods)}: others are no sums")

@@ -24,7 +24,7 @@ from scipy.special import gammaln
 
 from dphist.arrays import FloatArray
 from dphist.data.profile import Profile
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.properties.estimate import NORMAL
 
 _ROWS = 30  # rows of the profile fitted: labels seen more often say nothing about unseen ones
@@ -125,4 +125,8 @@ def _solved(cost: FloatArray, rows: FloatArray, bounds: FloatArray) -> float:
         result: Any = linprog(cost, A_ub=rows, b_ub=bounds, bounds=(0, None), method=solver)
         if result.status == 0:
             return float(result.fun)
-    raise ParameterError("the linear program was not solved for this p_min; use method='wu-yang'")
+    raise ParameterError(
+        "p_min",
+        "makes a linear program that was not solved",
+        "use " + Argument("method", "wu-yang"),
+    )

@@ -111,9 +111,9 @@ def best_approximation(curve: Curve, degree: int) -> Approximation:
     0.0625
     """
     if not 1 <= degree <= MAX_DEGREE:
-        raise ParameterError(f"degree must be between 1 and {MAX_DEGREE}")
+        raise ParameterError("degree", f"must be between 1 and {MAX_DEGREE}")
     if not all(1e-9 <= x <= 1 - 1e-9 for x in curve.corners()):
-        raise ParameterError("the corner must lie between 0 and 1, by 1e-9 at least")
+        raise ParameterError("curve", "must have its corners between 0 and 1, by 1e-9 at least")
     needed = degree + 2
     # Angles, x = sin(angle / 2)**2: extremes are dense near 0 and 1, but even in the angle.
     corners = [2 * math.asin(math.sqrt(x)) for x in curve.corners()]

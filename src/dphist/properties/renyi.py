@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from dphist.arrays import FloatArray, IntArray
 from dphist.data.profile import Profile
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, exact_number
 from dphist.properties.chao import chao1
 from dphist.properties.entropy import entropy, estimate_entropy, logarithm_base, unit_of
@@ -180,7 +180,7 @@ def _checked_order(order: Exact) -> Fraction | None:
         return None
     exact = exact_number(order, "order")
     if not 0 <= exact <= MAX_ORDER:
-        raise ParameterError(f"order must be between 0 and {MAX_ORDER}, or math.inf")
+        raise ParameterError("order", f"must be between 0 and {MAX_ORDER}, or math.inf")
     return exact
 
 
@@ -190,9 +190,13 @@ def _method_for(order: Fraction | None, method: str | None) -> str:
     if method is None:
         return "unbiased" if whole else "plug-in"
     if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}, or None")
+        raise ParameterError("method", f"must be one of {', '.join(METHODS)}, or None")
     if method == "unbiased" and not whole:
-        raise ParameterError("method 'unbiased' needs a whole order from 2; use 'plug-in'")
+        raise ParameterError(
+            "method",
+            "'unbiased' needs a whole order from 2",
+            "use " + Argument("method", "plug-in"),
+        )
     return method
 
 

@@ -124,8 +124,9 @@ def _released_again(
     mechanism: Any = release.mechanism
     if not can_be_run_again(release):
         raise ParameterError(
-            "source must be a release whose mechanism can be run again; for an estimate without"
-            " its noise, give source=release.value"
+            "source",
+            "must be a release whose mechanism can be run again",
+            "for an estimate without its noise, pass release.value",
         )
     generator = np.random.default_rng(int.from_bytes(drawn(16), "big"))
     records = profile_of(release).total

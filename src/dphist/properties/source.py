@@ -32,9 +32,10 @@ def profile_of(source: Source) -> Profile:
     value = source.value if isinstance(source, Release) else source
     if not isinstance(value, Profile):
         raise ParameterError(
-            "source must be a dphist.Profile, or a dphist.Release whose value is one"
-            " (what dphist.anonymize returns)"
+            "source",
+            "must be a dphist.Profile, or a dphist.Release whose value is one (what "
+            "dphist.anonymize returns)",
         )
     if value.total >= MOST_RECORDS:
-        raise ParameterError("source must have fewer than 2**62 records")
+        raise ParameterError("source", "must have fewer than 2**62 records")
     return value

@@ -6,7 +6,7 @@ from fractions import Fraction
 from scipy.stats import nbinom
 
 from dphist.data.profile import Profile
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, positive_number
 from dphist.properties import chao_jost, g_modeling, good_toulmin
 from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known, plain_number
@@ -135,15 +135,18 @@ def _checked(profile: Profile, extra: Exact, method: str) -> Fraction:
     """Return how far to look ahead."""
     more = positive_number(extra, "extra")
     if more < _LEAST_EXTRA:
-        raise ParameterError("extra must be at least 1e-18")
+        raise ParameterError("extra", "must be at least 1e-18")
     if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}")
+        raise ParameterError("method", f"must be one of {', '.join(METHODS)}")
     if method == GOOD_TOULMIN and more > 1:
-        raise ParameterError("extra must be at most 1 for 'good-toulmin'; use another method")
+        raise ParameterError(
+            "extra", "must be at most 1 for 'good-toulmin'", "use another " + Argument("method")
+        )
     if more > farthest(profile):
         raise ParameterError(
-            "extra must be at most the logarithm of the number of records: further on nothing "
-            "can be foreseen"
+            "extra",
+            "must be at most the logarithm of the number of records: further on nothing can be "
+            "foreseen",
         )
     return more
 

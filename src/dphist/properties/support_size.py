@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import pdtrc
 
 from dphist.data.profile import Profile
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, exact_number
 from dphist.properties import chebyshev_support, linear_program
 from dphist.properties.chao import chao1, seen_times
@@ -93,14 +93,14 @@ def estimate_support_size(
 def _checked(p_min: Exact | None) -> Fraction | None:
     least = None if p_min is None else exact_number(p_min, "p_min")
     if least is not None and not _LEAST_P_MIN <= least <= 1:
-        raise ParameterError("p_min must be at most 1, and at least 1e-18")
+        raise ParameterError("p_min", "must be at most 1, and at least 1e-18")
     return least
 
 
 def _found(profile: Profile, p_min: Fraction | None, method: str, ranged: bool) -> Estimate:
     """Return the estimate before the noise of a release; an interval may need `ranged`."""
     if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}")
+        raise ParameterError("method", f"must be one of {', '.join(METHODS)}")
     if method == "plug-in":
         note = "labels not seen are left out"
         return _labels(float(profile.labels), method, None, None, note)
@@ -108,8 +108,12 @@ def _found(profile: Profile, p_min: Fraction | None, method: str, ranged: bool) 
         return _chao1(profile) if profile.total else nothing_known(0.0, method, "labels")
     if p_min is None:
         raise ParameterError(
-            f"method {method!r} needs p_min, the least probability of a label; "
-            "method='chao1' needs none"
+            "method",
+            f"{method!r} needs "
+            + Argument("p_min")
+            + ", the least probability of a label; "
+            + Argument("method", "chao1")
+            + " needs none",
         )
     if method == "wu-yang":
         return _wu_yang(profile, p_min)

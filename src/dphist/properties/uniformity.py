@@ -67,7 +67,7 @@ def distance_to_uniformity(
     profile = profile_of(source)
     k = whole_number(labels, "labels", 1)
     if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}")
+        raise ParameterError("method", f"must be one of {', '.join(METHODS)}")
     return min(max(_sum(profile, k, method), 0.0), 1 - 1 / k)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from dphist.arrays import IntArray
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
@@ -89,7 +89,9 @@ class Budget:
             usable = self.amount * least_share >= SMALLEST_EPSILON
         if not usable:
             name = "rho" if self.gaussian else "epsilon"
-            raise ParameterError(f"{name} is too small for so many bins or records: raise {name}")
+            raise ParameterError(
+                name, "is too small for so many bins or records", "raise " + Argument(name)
+            )
 
 
 def checked_guarantee(
@@ -100,7 +102,9 @@ def checked_guarantee(
         return PureDP(privacy_parameter(epsilon, "epsilon"), unit)
     if rho is not None and epsilon is None:
         return ZCDP(privacy_parameter(rho, "rho"), unit)
-    raise ParameterError("give one of epsilon (pure DP) and rho (zCDP)")
+    raise ParameterError(
+        "epsilon", "(pure DP) or " + Argument("rho") + " (zCDP) must be given, and not both"
+    )
 
 
 def budget_of(guarantee: PureDP | ZCDP, sensitivity: int) -> Budget:

@@ -131,11 +131,11 @@ def _check(
     shape: TreeShape, noisy: Sequence[IntArray | FloatArray], weights: Sequence[float]
 ) -> None:
     if len(noisy) != len(shape.levels) or len(weights) != len(shape.levels):
-        raise ParameterError("noisy and weights must have one entry a level, the root's first")
+        raise ParameterError(("noisy", "weights"), "must have one entry a level, the root's first")
     if not all(weight >= 0 and math.isfinite(weight) for weight in weights):
-        raise ParameterError("weights must be finite and none negative")
+        raise ParameterError("weights", "must be finite and none negative")
     if not weights[-1] > 0:
-        raise ParameterError("weights must be greater than 0 at the level of the bins")
+        raise ParameterError("weights", "must be greater than 0 at the level of the bins")
     for level, weight in enumerate(weights):
         if weight > 0 and noisy[level].shape != shape.grid(level):
-            raise ParameterError("noisy must have the shape of each level's grid of nodes")
+            raise ParameterError("noisy", "must have the shape of each level's grid of nodes")

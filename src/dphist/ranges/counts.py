@@ -72,7 +72,7 @@ def _shaped(data: Any, bins: tuple[int, ...]) -> IntArray:
         counts, shape = check_grid(data, "counts")
     if shape != bins:
         raise ParameterError(
-            f"counts must have the shape of bins, {bins}: give the mechanism the data's bins"
+            "counts", f"must have the shape of bins, {bins}", "give the mechanism the data's bins"
         )
     return counts.reshape(bins)
 
@@ -97,7 +97,7 @@ def _joined(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
 
 def _length(chunk: Any) -> int:
     """Return the number of bins of a chunk along the first axis."""
-    problem = ParameterError("counts must come in chunks that are arrays of whole numbers")
+    problem = ParameterError("counts", "must come in chunks that are arrays of whole numbers")
     shape: tuple[int, ...] = redact_errors(lambda: np.shape(chunk), problem)
     if not shape:
         raise problem

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray, NumberArray
-from dphist.errors import BoundsError, ParameterError
+from dphist.errors import Argument, BoundsError, ParameterError, UnsupportedError
 from dphist.mechanism import Intervals, Meaning, MechanismBase, check_kind, provenance_of_unit
 from dphist.noise import Source
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
@@ -148,7 +148,7 @@ class RangesMechanism(MechanismBase):
             raise BoundsError(
                 f"the counts were made with sensitivity {data.sensitivity}, more than the "
                 f"mechanism's {self.sensitivity}; give the mechanism "
-                f"sensitivity={data.sensitivity}"
+                + Argument("sensitivity", data.sensitivity)
             )
 
     @abstractmethod
@@ -196,13 +196,15 @@ class RangesMechanism(MechanismBase):
         Raises
         ------
         ParameterError
-            If `level` is not above 0 and below 1, the release is not one of this kind of
-            mechanism, or its histogram was made by hand.
+            If `level` is not above 0 and below 1, or the release is not one of this kind of
+            mechanism.
+        UnsupportedError
+            If its histogram was made by hand.
         """
         self._check_asked(release, level)
         bins, answers = release.value.bins, release.value.answers
         if answers is None:
-            raise ParameterError("the histogram was made by hand; release one with a mechanism")
+            raise UnsupportedError("the histogram was made by hand; release one with a mechanism")
         width = self._bin_width(answers, level)
         return Intervals(bins - width, bins + width, level)
 
@@ -231,10 +233,10 @@ def checked_bins(bins: Any) -> tuple[int, ...]:
     """
     sizes = tuple(bins) if isinstance(bins, tuple | list) else (bins,)
     if len(sizes) == 0:
-        raise ParameterError("bins must be a whole number, or a tuple of one for each axis")
+        raise ParameterError("bins", "must be a whole number, or a tuple of one for each axis")
     if len(sizes) > MOST_AXES:
-        raise ParameterError(f"bins must have at most {MOST_AXES} axes")
+        raise ParameterError("bins", f"must have at most {MOST_AXES} axes")
     checked = tuple(whole_number(size, "bins", 1, MOST_BINS) for size in sizes)
     if math.prod(checked) > MOST_BINS:
-        raise ParameterError(f"bins must be at most {MOST_BINS} in all")
+        raise ParameterError("bins", f"must be at most {MOST_BINS} in all")
     return checked

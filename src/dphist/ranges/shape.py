@@ -44,10 +44,10 @@ class TreeShape:
 
     def __post_init__(self) -> None:
         if not isinstance(self.bins, tuple) or len(self.bins) == 0:
-            raise ParameterError("bins must be a tuple with the number of bins of each axis")
+            raise ParameterError("bins", "must be a tuple with the number of bins of each axis")
         sizes = tuple(whole_number(size, "bins", least=1) for size in self.bins)
         if not math.prod(sizes) <= LARGEST:
-            raise ParameterError("bins must be less than 2**62 in all")
+            raise ParameterError("bins", "must be less than 2**62 in all")
         object.__setattr__(self, "bins", sizes)
         object.__setattr__(self, "branching", whole_number(self.branching, "branching", least=2))
 
@@ -160,7 +160,7 @@ class TreeShape:
 
     def _check_grid(self, values: AnyArray, level: int) -> None:
         if values.shape != self.grid(level):
-            raise ParameterError("the values of a level must have the shape of its grid of nodes")
+            raise ParameterError("values", "of a level must have the shape of its grid of nodes")
 
 
 def _interleaved(values: npt.NDArray[Scalar], widths: list[int]) -> npt.NDArray[Scalar]:

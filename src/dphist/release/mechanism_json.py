@@ -50,8 +50,8 @@ def mechanism_to_json(mechanism: Maker) -> str:
             content["package"] = package
         return json.dumps(content) + "\n"
     except (TypeError, AttributeError, ValueError):
-        problem = "mechanism must be one of dphist, or registered with dphist.register"
-    raise ParameterError(problem)
+        pass
+    raise ParameterError("mechanism", "must be one of dphist, or registered with dphist.register")
 
 
 def mechanism_from_json(text: str) -> Any:

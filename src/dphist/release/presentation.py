@@ -95,7 +95,7 @@ class Presentation:
         """
         unknown = [name for name in words if name not in WORDS]
         if unknown:
-            raise ParameterError(f"{unknown[0]} is none of {', '.join(WORDS)}")
+            raise ParameterError(unknown[0], f"is none of {', '.join(WORDS)}")
         return replace(self, **words)
 
     def to_content(self) -> dict[str, str]:
@@ -139,8 +139,9 @@ def _noun(value: object, name: str) -> str:
     parts = [part.strip() for part in text.split("/")]
     if len(parts) > 2 or not all(parts) or max(map(len, parts)) > _LONGEST_NOUN:
         raise ParameterError(
-            f"{name} must be a name of at most {_LONGEST_NOUN} characters, such as 'gene', or two "
-            "forms of it, such as 'person/people'"
+            name,
+            f"must be a name of at most {_LONGEST_NOUN} characters, such as 'gene', or two forms "
+            "of it, such as 'person/people'",
         )
     return "/".join(parts)
 
@@ -149,8 +150,9 @@ def _line(value: object, name: str, longest: int) -> str:
     text = value.strip() if isinstance(value, str) else ""
     if not text or len(text) > longest or not all(c.isprintable() or c in _JOINERS for c in text):
         raise ParameterError(
-            f"{name} must be one line of text, without control characters, of at most {longest:,} "
-            "characters"
+            name,
+            f"must be one line of text, without control characters, of at most {longest:,} "
+            "characters",
         )
     return text
 
@@ -161,4 +163,4 @@ def _check_date(value: object) -> None:
     except ValueError:
         valid = False
     if not valid:
-        raise ParameterError("date must be a day, such as 2026-11-23")
+        raise ParameterError("date", "must be a day, such as 2026-11-23")

@@ -16,7 +16,7 @@ from dphist.arrays import IntArray
 from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError, UnsupportedError
 from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.privacy.unit import as_unit
@@ -183,14 +183,14 @@ class Release(Tabular):
 
         Raises
         ------
-        ParameterError
+        UnsupportedError
             If the value is of another kind, without a table.
         """
         if isinstance(self.value, Profile):  # one that is not released never becomes a table
             return pa.table({"count": self.value.counts, "prevalence": self.value.prevalences})
         if not isinstance(self.value, Tabular):
             kind = type(self.value).__name__
-            raise ParameterError(f"a value of type {kind} has no table: use release.value")
+            raise UnsupportedError(f"a value of type {kind} has no table: use release.value")
         return self.value.to_arrow()
 
     def to_pandas(self) -> Any:
@@ -338,8 +338,10 @@ def check_unit_word(word: str, unit: PrivacyUnit) -> None:
     """Refuse a word that would promise more than the guarantee: it names a user, nothing else."""
     if unit.who not in ("user", forms_of(word)[0]):
         raise ParameterError(
-            f"unit must be left out: the release protects {unit.single}, which another word does "
-            "not change; name records with record_name"
+            "unit",
+            f"must be left out: the release protects {unit.single}, which another word does not "
+            "change",
+            "name records with " + Argument("record_name"),
         )
 
 
@@ -385,14 +387,16 @@ def provenance_of(counts: LabelCounts) -> dict[str, Any]:
 def save_kind(name: str, value_type: type[Any]) -> None:
     """Have releases of one more type of value saved, under the name of their kind."""
     if _KINDS.setdefault(name, value_type) is not value_type:
-        raise ParameterError(f"there is a kind {name} already, for values of another type")
+        raise ParameterError(
+            "name", f"must be new: there is a kind {name} already, for values of another type"
+        )
 
 
 def _kind(value: object) -> str:
     for kind, held in _KINDS.items():
         if isinstance(value, held):
             return kind
-    raise ParameterError(
+    raise UnsupportedError(
         f"a value of type {type(value).__name__} cannot be saved: give the type to_content and "
         "from_content, and register its kind with dphist.report.kinds.register_kind"
     )

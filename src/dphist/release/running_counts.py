@@ -166,7 +166,7 @@ class RunningCounts(Tabular):
         wanted = whole_number(time, "time", 0)
         place = int(np.searchsorted(self._times, wanted))
         if place == len(self) or self._times[place] != wanted:
-            raise ParameterError("time must be that of a reading: one of times")
+            raise ParameterError("time", "must be that of a reading: one of times")
         return self._table(place)
 
     def top(self, k: int) -> LabelTable:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.release import Release
 from dphist.report.counted import Counted
 from dphist.report.guarantees import for_tests_json
@@ -70,10 +70,10 @@ class Kind(ABC):
 
         Raises
         ------
-        ParameterError
+        UnsupportedError
             If its kind does not say how.
         """
-        raise ParameterError(f"releases of the kind {self.name} have no spreadsheet-safe table")
+        raise UnsupportedError(f"releases of the kind {self.name} have no spreadsheet-safe table")
 
     @abstractmethod
     def plot(self, release: Release) -> "Panels":
@@ -87,7 +87,10 @@ class Kind(ABC):
         ParameterError
             If the release has no plot, or its kind does not say.
         """
-        raise ParameterError(f"releases of the kind {self.name} are plotted without ax and columns")
+        raise ParameterError(
+            ("ax", "columns"),
+            f"must be left out: releases of the kind {self.name} are plotted without them",
+        )
 
     @abstractmethod
     def page(self, release: Release) -> Page:

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 from dphist.data.profile import Profile
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release, save_kind
@@ -47,9 +47,11 @@ def register_kind(value_type: type[Any], kind: Kind) -> None:
         If the type has a kind, `kind` is not a `Kind`, or its name is that of another.
     """
     if not isinstance(kind, Kind):
-        raise ParameterError("kind must be a dphist.report.kind.Kind")
+        raise ParameterError("kind", "must be a dphist.report.kind.Kind")
     if value_type in _KINDS or value_type in _OWN:
-        raise ParameterError(f"{value_type.__name__} already has a kind")
+        raise ParameterError(
+            "value_type", f"must have no kind yet: {value_type.__name__} already has one"
+        )
     if issubclass(value_type, _Savable):
         save_kind(kind.name, value_type)
     _KINDS[value_type] = kind
@@ -62,7 +64,7 @@ def kind_of(release: Release) -> Kind:
             _KINDS[value_type] = import_module(_OWN[value_type]).KIND
         if value_type in _KINDS:
             return _KINDS[value_type].serving(release)
-    raise ParameterError(
+    raise UnsupportedError(
         f"no kind is registered for a value of type {type(release.value).__name__}; see "
         "dphist.report.kinds.register_kind"
     )

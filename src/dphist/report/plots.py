@@ -89,9 +89,11 @@ def draw_into(charts: Sequence[Chart], ax: Any) -> Any:
     alone = isinstance(ax, Axes)
     axes = [ax] if alone else list(np.asarray(ax, object).ravel())
     if not all(isinstance(each, Axes) for each in axes):
-        raise ParameterError("ax must be matplotlib Axes, or a sequence of them")
+        raise ParameterError("ax", "must be matplotlib Axes, or a sequence of them")
     if not alone and len(axes) != len(charts):
-        raise ParameterError(f"ax must be Axes, or a sequence of {len(charts)}, one for each plot")
+        raise ParameterError(
+            "ax", f"must be Axes, or a sequence of {len(charts)}, one for each plot"
+        )
     for each, chart in zip(axes, charts, strict=False):
         chart.draw(each, Palette())
         add_title(each, chart.title)

@@ -39,7 +39,7 @@ def checked_release(release: Any) -> Release:
     """Refuse anything but a release: a profile, say, would publish the data themselves."""
     if not isinstance(release, Release):
         raise ParameterError(
-            "release must be a dphist.Release, as mechanism.release(profile) returns it"
+            "release", "must be a dphist.Release, as mechanism.release(profile) returns it"
         )
     return release
 

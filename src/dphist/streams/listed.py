@@ -13,7 +13,7 @@ def checked_type(wanted: LabelType | None, labels: Sequence[Any] | None) -> Labe
         first = next(iter(labels), None) if isinstance(labels, Sequence) else None
         return type_of(first) or "text"
     if wanted not in LABEL_TYPES:
-        raise ParameterError(f"label_type must be one of {', '.join(LABEL_TYPES)}")
+        raise ParameterError("label_type", f"must be one of {', '.join(LABEL_TYPES)}")
     return wanted
 
 
@@ -24,6 +24,6 @@ def listed_labels(labels: Sequence[Any], kind: LabelType) -> tuple[str, ...]:
     texts = tuple(text for text in held if text is not None)
     if not held or len(texts) < len(held) or len(set(texts)) < len(texts):
         raise ParameterError(
-            f"labels must list at least one label, as {IN_WORDS[kind]}, and each once"
+            "labels", f"must list at least one label, as {IN_WORDS[kind]}, and each once"
         )
     return texts

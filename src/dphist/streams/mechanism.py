@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.mechanism import ExpectedError, Intervals, MechanismBase, check_kind, parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
@@ -157,7 +157,7 @@ class ContinualMechanism(MechanismBase):
     ) -> None:
         chosen = checked_method(method, horizon, labels, delta, readings)
         if labels is not None and delta not in (None, 0):
-            raise ParameterError("delta must be left out where labels are listed: there is none")
+            raise ParameterError("delta", "must be left out where labels are listed: there is none")
         kind = checked_type(label_type, labels)
         most = UNBOUNDED
         if horizon is not None:
@@ -181,22 +181,28 @@ class ContinualMechanism(MechanismBase):
             counter = self.counter
             assert isinstance(counter, LaplaceCounter)  # noqa: S101 - by its method
             if counter.rate < SMALLEST_EPSILON:
-                raise ParameterError("epsilon is too small to sample")
+                raise ParameterError("epsilon", "is too small to sample")
             return
         if self.method == "binary" and 1 / self.epsilon > LARGEST_SIGMA:
-            raise ParameterError("epsilon is too small to sample")
+            raise ParameterError("epsilon", "is too small to sample")
         events = self.max_events_per_user or 1
         each = events**2 * levels(self.horizon) * self.epsilon**2
         if self.method != "binary" and each > LARGEST_DISTANCE**2:
             raise ParameterError(
-                "epsilon is too large for this method, with max_events_per_user and horizon"
+                "epsilon",
+                "is too large for this "
+                + Argument("method")
+                + ", with "
+                + Argument("max_events_per_user")
+                + " and "
+                + Argument("horizon"),
             )
         try:
             stated = self.guarantee
         except ParameterError:
             stated = None
         if stated is None:
-            raise ParameterError("epsilon is too large for a guarantee to be stated")
+            raise ParameterError("epsilon", "is too large for a guarantee to be stated")
         _ = self.threshold  # refuses what cannot be sampled
 
     @property

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, TypeAlias, get_args
 
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact
 from dphist.streams.counters.design import UNBOUNDED
 
@@ -32,18 +32,25 @@ def checked_method(
         pure = labels is not None and delta is not None
         method = "laplace" if pure else "unbounded" if horizon is None else "toeplitz"
     if method not in get_args(Method):
-        raise ParameterError(f"method must be one of {', '.join(get_args(Method))}")
+        raise ParameterError("method", f"must be one of {', '.join(get_args(Method))}")
     if method == "laplace" and labels is None:
         raise ParameterError(
-            "labels must be listed for method 'laplace': labels from the data need a delta"
+            "labels",
+            "must be listed for "
+            + Argument("method", "laplace")
+            + ": labels from the data need a "
+            + Argument("delta"),
         )
     if method != "unbounded" and horizon is None:
-        raise ParameterError(f"horizon must be given for method {method!r}")
+        raise ParameterError("horizon", "must be given for " + Argument("method", method))
     if method == "unbounded" and horizon not in (None, UNBOUNDED):
-        raise ParameterError("horizon must be None for method 'unbounded'")
+        raise ParameterError("horizon", "must be None for " + Argument("method", "unbounded"))
     if method == "unbounded" and readings is None:
         raise ParameterError(
-            "readings must be given where there is no horizon: how often the stream is read at most"
+            "readings",
+            "must be given where there is no "
+            + Argument("horizon")
+            + ": how often the stream is read at most",
         )
     found: Method = method
     return found

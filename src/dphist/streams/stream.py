@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.noise import Source
 from dphist.parameters import Exact
 from dphist.privacy import ApproxDP, Target
@@ -138,7 +138,7 @@ class ContinualHistogram(StreamReadings):
     def calibrated_to(self, target: Target) -> "ContinualHistogram":
         """Return a new stream with this target: see `MechanismBase`."""
         if self.time or self._live.store is not None:
-            raise ParameterError("target must be set before the first event, and in memory")
+            raise ParameterError("target", "must be set before the first event, and in memory")
         return self._of(StreamState(self.mechanism.calibrated_to(target)), None)
 
     def update(
@@ -217,7 +217,8 @@ class ContinualHistogram(StreamReadings):
         bounded = self.mechanism.max_events_per_user is not None
         if user is not None and not bounded:
             raise ParameterError(
-                "user must be left out: the stream was made without max_events_per_user"
+                "user",
+                "must be left out: the stream was made without " + Argument("max_events_per_user"),
             )
         batch = read_events(
             events,
@@ -322,7 +323,7 @@ class ContinualHistogram(StreamReadings):
             If parameters are missing, or not those of the stream.
         """
         if parameters and mechanism is not None:
-            raise ParameterError("mechanism must be left out where its parameters are given")
+            raise ParameterError("mechanism", "must be left out where its parameters are given")
         if parameters:
             mechanism = ContinualMechanism(**parameters)
         return cls._of(*open_state(path, mechanism, budget, moved=moved))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP
 from dphist.release.label_types import label_of
@@ -63,12 +63,13 @@ class StreamProperties:
     def _check_user(self, given: bool) -> None:
         """Refuse an event without a user where users are bounded, and with one where not."""
         bounded = self.mechanism.max_events_per_user is not None
-        if bounded != given:
+        bound = Argument("max_events_per_user")
+        if bounded and not given:
             raise ParameterError(
-                "user must be given: the stream bounds events a user (max_events_per_user)"
-                if bounded
-                else "user must be left out: the stream was made without max_events_per_user"
+                "user", "must be given: the stream bounds events a user (" + bound + ")"
             )
+        if given and not bounded:
+            raise ParameterError("user", "must be left out: the stream was made without " + bound)
 
     def _promise(self) -> str:
         """Return the guarantee in words, for a repr."""

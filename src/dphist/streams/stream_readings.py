@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError, UnsupportedError
 from dphist.noise import Source
 from dphist.parameters import whole_number
 from dphist.release.release import Release
@@ -51,14 +51,17 @@ class StreamReadings(StreamProperties):
         every = self.mechanism.windows
         if every is None:
             raise ParameterError(
-                "windows must be given when the stream is made, for windows to be kept"
+                "windows", "must be given when the stream is made, for windows to be kept"
             )
         first, last = whole_number(start, "start", 1), whole_number(end, "end", 1)
         with self._live.ready():
             if not first <= last <= self.time or (first - 1) % every or last % every:
                 raise ParameterError(
-                    f"start - 1 and end must be multiples of windows={every}, start at most end, "
-                    f"and end at most time={self.time}"
+                    ("start", "end"),
+                    "must be such that start - 1 and end are multiples of "
+                    + Argument("windows", every)
+                    + ", start is at most end, and end at most "
+                    + Argument("time", self.time),
                 )
             return self._typed(self._state.window(first, last))
 
@@ -86,11 +89,11 @@ class StreamReadings(StreamProperties):
 
         Raises
         ------
-        ParameterError
+        UnsupportedError
             If nothing was recorded.
         """
         if not self._state.readings:
-            raise ParameterError("no reading was recorded yet: call release or record first")
+            raise UnsupportedError("no reading was recorded yet: call release or record first")
         readings = dict(sorted(self._state.readings.items()))
         kind = self.mechanism.label_type
         value = RunningCounts(list(readings), list(readings.values()), label_type=kind)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import AnyArray, IntArray
-from dphist.errors import DataError, ParameterError
+from dphist.errors import Argument, DataError, Message, ParameterError
 from dphist.tables.engine.redaction import redact_errors
 
 # Maximum of a count, of the sum of counts of one label, and of the total number of records.
@@ -34,7 +34,9 @@ class Problem(IntEnum):
     TOO_LARGE = 3
     OTHER_PART = 4
 
-    def error(self, name: str, things: str = "counts", missing: str | None = None) -> DataError:
+    def error(
+        self, name: Message, things: str = "counts", missing: Message | None = None
+    ) -> DataError:
         """Return the error for a parameter or column.
 
         Parameters
@@ -43,14 +45,14 @@ class Problem(IntEnum):
         missing : the message about missing values that follows the name (default: the message for
             an array).
         """
-        messages = {
+        messages: dict[Problem, Message] = {
             Problem.MISSING: missing or _MISSING_IN_ARRAY,
             Problem.NEGATIVE: f"must not be negative: remove or correct such {things}",
             Problem.TOO_LARGE: f"must be at most 2**62 - 1: remove or correct such {things}",
             Problem.OTHER_PART: "has users of another part: cut the table by the part of each "
-            'user, or drop their rows with others="drop"',
+            "user, or drop their rows with " + Argument("others", "drop"),
         }
-        return DataError(f"{name} {messages[self]}")
+        return DataError(name + " " + messages[self])
 
 
 def check_counts(values: object, name: str) -> IntArray:
@@ -80,7 +82,7 @@ def check_counts(values: object, name: str) -> IntArray:
     array([8, 8, 3, 0])
     """
     not_a_sequence = ParameterError(
-        f"{name} must be a one-dimensional sequence, array or Series of whole numbers"
+        name, "must be a one-dimensional sequence, array or Series of whole numbers"
     )
     if values is None or isinstance(values, str | bytes | bytearray | Mapping | set | frozenset):
         raise not_a_sequence
@@ -115,8 +117,9 @@ def check_grid(values: object, name: str) -> tuple[IntArray, tuple[int, ...]]:
     (array([8, 3, 0, 1]), (2, 2))
     """
     problem = ParameterError(
-        f"{name} must be an array of whole numbers with several dimensions, or sequences of such "
-        "parts, all of one shape"
+        name,
+        "must be an array of whole numbers with several dimensions, or sequences of such parts, "
+        "all of one shape",
     )
     flat, shape = _parts(values, name, problem)
     if len(shape) < 2:
@@ -214,7 +217,7 @@ def _is_part(value: object) -> bool:
 def _array(values: object, name: str, problem: ParameterError) -> AnyArray:
     """Return the NumPy array of an object that is not a plain sequence."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise Problem.MISSING.error(name)
+        raise Problem.MISSING.error(Argument(name))
     array: AnyArray = redact_errors(lambda: np.asarray(values), problem)
     return array
 
@@ -235,7 +238,9 @@ def _from_numbers(array: AnyArray, name: str) -> IntArray:
         return np.empty(0, dtype=np.int64)
     if kind == "f":
         # pandas and Arrow convert integers with missing values to floats with NaN.
-        raise Problem.MISSING.error(name) if np.isnan(array).any() else _not_integers(name)
+        raise (
+            Problem.MISSING.error(Argument(name)) if np.isnan(array).any() else _not_integers(name)
+        )
     if kind not in "iu":
         raise _not_integers(name)
     if array.size:
@@ -247,11 +252,11 @@ def _from_objects(values: Sequence[Any], name: str) -> IntArray:
     """Check Python objects one type at a time: NumPy would turn True into 1."""
     for kind in sorted(set(map(type, values)), key=lambda kind: kind.__qualname__):
         if kind.__name__ in _NULLS:
-            raise Problem.MISSING.error(name)
+            raise Problem.MISSING.error(Argument(name))
         if issubclass(kind, float | np.floating):
             # Only NaN differs from itself.
             gap = any(isinstance(value, kind) and value != value for value in values)
-            raise Problem.MISSING.error(name) if gap else _not_integers(name)
+            raise Problem.MISSING.error(Argument(name)) if gap else _not_integers(name)
         # NumPy treats a timedelta64 of any unit as an integer.
         unfit = issubclass(kind, bool | np.timedelta64)
         if unfit or not issubclass(kind, int | np.integer):
@@ -264,13 +269,15 @@ def _from_objects(values: Sequence[Any], name: str) -> IntArray:
 
 def _check_range(smallest: int, largest: int, name: str) -> None:
     if smallest < 0:
-        raise Problem.NEGATIVE.error(name)
+        raise Problem.NEGATIVE.error(Argument(name))
     if largest > LARGEST:
-        raise Problem.TOO_LARGE.error(name)
+        raise Problem.TOO_LARGE.error(Argument(name))
 
 
 def _not_integers(name: str) -> ParameterError:
     return ParameterError(
-        f"{name} must be whole numbers of an integer type, not text, booleans, decimals or "
-        "floats (a float above 2**53 has lost records): cast to integers"
+        name,
+        "must be whole numbers of an integer type, not text, booleans, decimals or floats (a "
+        "float above 2**53 has lost records)",
+        "cast to integers",
     )

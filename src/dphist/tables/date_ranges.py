@@ -12,7 +12,7 @@ from dphist.errors import ParameterError
 from dphist.tables.engine.redaction import redact_errors
 
 _PROBLEM = (
-    "edges must be a range of dates or datetimes without columns: pd.date_range(start, stop, "
+    "must be a range of dates or datetimes without columns: pd.date_range(start, stop, "
     "freq=...) or pl.date_range(start, stop, interval)"
 )
 
@@ -37,7 +37,9 @@ def dates_of_range(edges: object) -> tuple[AnyArray, bool] | None:
         zoned = found.tz is not None
         return (found.tz_convert(None) if zoned else found).to_numpy(), zoned
     if (library, name) == ("polars", "Expr"):
-        return redact_errors(lambda: _of_polars(_evaluated(found)), ParameterError(_PROBLEM))
+        return redact_errors(
+            lambda: _of_polars(_evaluated(found)), ParameterError("edges", _PROBLEM)
+        )
     if (library, name) == ("polars", "Series") and found.name == "literal":
         return _of_polars(found)
     return None
@@ -53,7 +55,7 @@ def _evaluated(expression: Any) -> Any:
 def _of_polars(dates: Any) -> tuple[AnyArray, bool] | None:
     kind = str(dates.dtype)
     if not kind.startswith("Date"):  # Date, or Datetime
-        raise ParameterError(_PROBLEM)
+        raise ParameterError("edges", _PROBLEM)
     zoned = getattr(dates.dtype, "time_zone", None) is not None
     return (
         dates.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zoned else dates

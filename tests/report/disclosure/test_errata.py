@@ -69,7 +69,7 @@ def test_a_fault_of_early_development_versions_is_known() -> None:
     for day in ("2026-11-21", None):
         early = replace(made, version="0.1.0", presentation=Presentation(date=day))
         assert "did not keep small deltas" in errata_in_words(early)[0]
-        with pytest.raises(dh.ParameterError, match="known privacy fault"):
+        with pytest.raises(dh.UnsupportedError, match="known privacy fault"):
             dh.disclose(early, about={})
 
 

@@ -34,7 +34,7 @@ class GeometricBins:
         object.__setattr__(self, "epsilon", positive_number(self.epsilon, "epsilon"))
         object.__setattr__(self, "bins", whole_number(self.bins, "bins", 1, 10**6))
         if self.epsilon < Fraction(1, 10**6):
-            raise dh.ParameterError("epsilon must be at least 1e-6")
+            raise dh.ParameterError("epsilon", "must be at least 1e-6")
 
     @property
     def guarantee(self):
@@ -56,7 +56,7 @@ class GeometricBins:
 
     def decode(self, noisy, /):
         if set(noisy) != {"bins"} or len(noisy["bins"]) != self.bins:
-            raise dh.ParameterError("noisy must hold the bins of a release")
+            raise dh.ParameterError("noisy", "must hold the bins of a release")
         bins = np.maximum(noisy["bins"], 0)
         return RangeHistogram(bins, answers=BinAnswers(bins, self.expected_error() ** 2))
 

@@ -139,7 +139,9 @@ class AdaptiveScan(GeometricMechanism):
         """
         for after, of in (("column_ends", "columns"), ("row_ends", "rows")):
             if len(noisy.get(after, ())) != len(noisy.get(of, ())) + 1:
-                raise ParameterError("noisy must hold the blocks of a release and where they end")
+                raise ParameterError(
+                    "noisy", "must hold the blocks of a release and where they end"
+                )
         epsilon = float(self.cell_epsilon)
         width = int(noisy["column_ends"][-1])
         ends, counts = noisy["column_ends"], noisy["columns"]

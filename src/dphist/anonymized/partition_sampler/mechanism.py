@@ -17,7 +17,7 @@ from dphist.anonymized.partition_sampler.paths import Paths
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, minus_log_above, radius
 from dphist.anonymized.partition_sampler.windows import windows_around
 from dphist.data.profile import Profile
-from dphist.errors import DphistError, ParameterError
+from dphist.errors import Argument, DphistError, ParameterError
 from dphist.mechanism import parameter
 from dphist.noise.inversion import Source, checked_source
 from dphist.noise.law import Drawing, NoiseLaw
@@ -84,19 +84,24 @@ class PartitionSampler(AnonymizedMechanism):
         exact = probability(delta, "delta")
         if not exact > 0:
             raise ParameterError(
-                "delta must be above 0: diagrams far from the data are never drawn; AdaptiveScan "
-                "and PrivHist have no delta"
+                "delta",
+                "must be above 0: diagrams far from the data are never drawn; AdaptiveScan and "
+                "PrivHist have no delta",
             )
         self._hold(delta=exact)
         if self.epsilon / self.sensitivity < _SMALLEST_EPSILON:
             raise ParameterError(
-                "epsilon divided by sensitivity must be at least 1/1000 for this mechanism; "
-                "PrivHist takes smaller ones"
+                "epsilon",
+                "divided by "
+                + Argument("sensitivity")
+                + " must be at least 1/1000 for this mechanism; PrivHist takes smaller ones",
             )
         if self.epsilon / self.sensitivity > _LARGEST_EPSILON:
             raise ParameterError(
-                "epsilon divided by sensitivity must be at most 1000 for this mechanism; "
-                "PrivHist takes larger ones"
+                "epsilon",
+                "divided by "
+                + Argument("sensitivity")
+                + " must be at most 1000 for this mechanism; PrivHist takes larger ones",
             )
 
     @property
@@ -130,7 +135,9 @@ class PartitionSampler(AnonymizedMechanism):
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw a profile; its total is part of the draw."""
         too_far = DphistError(
-            "not enough memory to sample a partition; raise epsilon, or use PrivHist"
+            "not enough memory to sample a partition; raise "
+            + Argument("epsilon")
+            + ", or use PrivHist"
         )
         # NumPy's own message would reveal the size of the windows.
         paths = redact_errors(lambda: self._paths(profile), too_far)

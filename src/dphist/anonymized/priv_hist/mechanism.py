@@ -43,7 +43,7 @@ _SMOOTHING_HELPS = Fraction(1, 10)
 # Probability that a band's bound on the number of records fails.
 _MISSED = 1e-3
 _PER_COLUMN = 8  # blocks, or less, for each column up to T
-_NO_RELEASE = "noisy must hold the private total and the counts of a release"
+_NO_RELEASE = "must hold the private total and the counts of a release"
 
 
 @savable
@@ -204,12 +204,12 @@ class PrivHist(GeometricMechanism):
             return Profile.from_counts([])
         names = ("ends", "cells") if self.block_epsilon is not None else ("columns", "rows")
         if any(name not in noisy for name in names):
-            raise ParameterError(_NO_RELEASE)
+            raise ParameterError("noisy", _NO_RELEASE)
         first, second = (noisy[name] for name in names)
         if self.block_epsilon is None:
             return decode_split(first, second, self._fakes_in(noisy))
         if len(first) != len(second):
-            raise ParameterError(_NO_RELEASE)
+            raise ParameterError("noisy", _NO_RELEASE)
         return decode_blocks(first, second)
 
     def _fakes_in(self, noisy: Mapping[str, IntArray]) -> int:
@@ -217,11 +217,11 @@ class PrivHist(GeometricMechanism):
         if "total" in noisy:
             total = noisy["total"].tolist()
             if len(total) != 1 or total[0] < 1:
-                raise ParameterError(_NO_RELEASE)
+                raise ParameterError("noisy", _NO_RELEASE)
             return self._fakes(total[0])
         # Earlier versions did not keep the total here; so many rows more than labels were counted.
         if not len(noisy["rows"]) or len(noisy.get("above", ())) != 1:
-            raise ParameterError(_NO_RELEASE)
+            raise ParameterError("noisy", _NO_RELEASE)
         return len(noisy["rows"]) - int(noisy["above"][0])
 
     def _draws_on(self, public: Profile) -> int:
@@ -278,8 +278,9 @@ class PrivHist(GeometricMechanism):
 
 def _checked_shares(shares: Sequence[Exact]) -> Shares:
     problem = ParameterError(
-        "shares must be three numbers, the first two above 0 and the third at least 0, "
-        "for example (1, 1, 1)"
+        "shares",
+        "must be three numbers, the first two above 0 and the third at least 0, for example (1, "
+        "1, 1)",
     )
     if isinstance(shares, str) or not isinstance(shares, Sequence) or len(shares) != 3:
         raise problem

@@ -96,10 +96,10 @@ def enumeration(
     except KeyboardInterrupt:
         return Enumeration(LayerReport("exact", "interrupted", _covered(seen, pairs)), seen.best)
     except HiddenRandomnessError as error:
-        return _without(f"{str(error)[0].upper()}{str(error)[1:]}.")
+        return _without(f"The laws cannot be enumerated: {error}.")
     except DphistError as error:
         if not (seen.pairs or seen.partial):
-            return _without(f"{str(error)[0].upper()}{str(error)[1:]}.")
+            return _without(f"The laws cannot be enumerated: {error}.")
     if not (seen.pairs or seen.partial):
         return _without("Laws on the neighbors are too large to enumerate in this time.")
     verdict = "refuted" if seen.refuted else "not refuted"

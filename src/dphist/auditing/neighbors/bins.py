@@ -23,7 +23,7 @@ class BinsKind:
         self.size = math.prod(self.bins)
         self.by = mechanism.sensitivity
         if self.size > _MOST_CELLS:
-            raise ParameterError(f"bins must be at most {_MOST_CELLS} in all to be audited")
+            raise ParameterError("bins", f"must be at most {_MOST_CELLS} in all to be audited")
 
     def pairs(self) -> Iterator[Pair]:
         """Return edge cases first, then a unit in many bins, and random counts."""

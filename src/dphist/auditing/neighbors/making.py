@@ -34,7 +34,7 @@ def pairs_for(mechanism: Any) -> tuple[Pair, ...]:
     kind = _kind_of(mechanism)
     if kind is None:
         raise ParameterError(
-            "neighbours must be given: no kind of dphist says what data this mechanism takes"
+            "neighbours", "must be given: no kind of dphist says what data this mechanism takes"
         )
     return tuple(_usable(kind.pairs(), mechanism))
 

@@ -53,7 +53,8 @@ def given_pairs(neighbors: Any) -> tuple[Pair, ...]:
         pairs = []
     if not pairs:
         raise ParameterError(
-            "neighbours must be pairs (one, other), or triples with a name first: data that differ "
-            "in one protected unit"
+            "neighbours",
+            "must be pairs (one, other), or triples with a name first: data that differ in one "
+            "protected unit",
         )
     return tuple(pairs)

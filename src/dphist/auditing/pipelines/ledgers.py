@@ -37,7 +37,7 @@ def transcript() -> Callable[[Sequence[int]], Any]:
             try:
                 third = ledger.release(half, data, by="ben", key="third").value.bins.tolist()
             except BudgetError as error:
-                third = str(error).replace(folder, "")
+                third = str(error)
             left = str(ledger.remaining.epsilon)
         return {
             "first": first,

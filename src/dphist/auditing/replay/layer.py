@@ -116,7 +116,7 @@ class _Replaying:
             try:
                 transcript = record(self.show, one, seed=seed, told=told)
             except DivergedError as error:
-                self.objection = f"{_upper(str(error))} ({pair.name})."
+                self.objection = f"In the first run: {error} ({pair.name})."
                 return
             if not transcript.entries:
                 continue

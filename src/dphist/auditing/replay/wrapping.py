@@ -46,7 +46,9 @@ def replayable(
     """
     rate = sigma if epsilon is None else epsilon
     if rate is None or (epsilon is not None and sigma is not None):
-        raise ParameterError("replayable needs one of epsilon and sigma: a callable")
+        raise ParameterError(
+            ("epsilon", "sigma"), "of replayable must be given, exactly one of them: a callable"
+        )
     kind = "geometric" if sigma is None else "gaussian"
     name = getattr(sampler, "__qualname__", type(sampler).__name__)
 
@@ -57,7 +59,7 @@ def replayable(
             return sampler(*arguments, **named)
         parameter = Fraction(rate(*arguments, **named))
         if not parameter > 0:
-            raise ParameterError("epsilon and sigma of replayable must return numbers above 0")
+            raise ParameterError(("epsilon", "sigma"), "of replayable must return numbers above 0")
         request = Request(kind, parameter, (), f"{name}{arguments!r}{sorted(named.items())!r}")
         return asked.draw_with(request, lambda: sampler(*arguments, **named))
 

@@ -14,8 +14,7 @@ from dphist.atomic_files import check_distinct
 from dphist.commands import ending
 from dphist.commands.configuration.arguments import arguments_of, check_defaults
 from dphist.commands.configuration.reading import Configuration, Section, read_configuration
-from dphist.commands.in_options import in_options
-from dphist.commands.options import Commands, UsageError, known_options
+from dphist.commands.options import Commands, UsageError
 from dphist.commands.printing import complain, say
 from dphist.commands.publishing import (
     Protected,
@@ -27,8 +26,9 @@ from dphist.commands.publishing import (
 )
 from dphist.commands.registry import parsed
 from dphist.commands.resources import run_command
+from dphist.commands.wording import as_keys
 from dphist.durable.address import is_address
-from dphist.errors import BudgetError, DphistError, LedgerError, OutputFileError
+from dphist.errors import BudgetError, DphistError, LedgerError, Message, OutputFileError
 
 if TYPE_CHECKING:
     from dphist.ledger import Ledger
@@ -92,7 +92,7 @@ def _run(options: argparse.Namespace) -> None:
     _check_outputs(found, prepared)
     if not options.dry_run:
         for each in prepared:
-            with _named(found, each, []):
+            with _named(found, each, options, []):
                 _check(each)
         _check_sums(found, prepared)
     done: list[str] = []
@@ -100,7 +100,7 @@ def _run(options: argparse.Namespace) -> None:
         if not (options.quiet or options.json):
             say(f"{'' if not done else chr(10)}[{each.section.name}]", flush=True)
         ending.go_on()
-        with _named(found, each, done):
+        with _named(found, each, options, done):
             run_command(each.options)
         done.append(each.section.name)
     for each in prepared:
@@ -136,8 +136,8 @@ def _prepared(found: Configuration, section: Section, asked: argparse.Namespace)
     try:
         options = parsed([arguments[0], *flags, *arguments[1:]])
     except UsageError as error:
-        text = str(error).partition("\n")[0]
-        raise UsageError(f"{found.path}: [{section.name}]: {text}") from None
+        said: Message = error.args[0]  # the second line is about a command line
+        raise UsageError(f"{found.path}: [{section.name}]: " + said) from None
     options.configuration, options.config = found.digest, found.path
     return _Prepared(section, options)
 
@@ -167,7 +167,7 @@ def _check_outputs(found: Configuration, prepared: list[_Prepared]) -> None:
             check_not_read(path, read)
         check_distinct(paths)
     except (UsageError, OutputFileError) as error:
-        raise UsageError(f"{found.path}: {error}") from None
+        raise UsageError(f"{found.path}: " + error.args[0]) from None
 
 
 def _read_by(each: _Prepared) -> list[str]:
@@ -241,17 +241,15 @@ def _is_paid(found: Configuration, ledger: "Ledger", each: _Prepared) -> bool:
 
 
 @contextmanager
-def _named(found: Configuration, each: _Prepared, done: list[str]) -> Iterator[None]:
-    """Have an error name the section, and the releases that were made before it."""
+def _named(
+    found: Configuration, each: _Prepared, options: argparse.Namespace, done: list[str]
+) -> Iterator[None]:
+    """Have an error name the section, its keys, and the releases that were made before it."""
     try:
         yield
-    except (UsageError, DphistError) as error:
-        text = str(error)
-        if isinstance(error, DphistError) and not isinstance(error, BudgetError):
-            text = in_options(text, known_options(each.options))
+    except DphistError as error:
+        options.write = as_keys(each.options.names)
         made = f"; made before it: {', '.join(f'[{name}]' for name in done)}" if done else ""
         if not done and sys.stdout is not None:
             sys.stdout.flush()
-        first, *more = text.split("\n")
-        said = f"{found.path}: [{each.section.name}]: {first}{made}"
-        raise type(error)(said, *more) from None
+        raise error.within(f"{found.path}: [{each.section.name}]: ", made) from None

@@ -118,7 +118,7 @@ def check_data_options(options: argparse.Namespace) -> None:
     if options.count is not None and options.count in (options.user, options.label):
         raise UsageError("--count must be a column of its own")
     if options.max_labels is not None and options.max_labels < 1:
-        raise ParameterError("max_labels must be at least 1")
+        raise ParameterError("max_labels", "must be at least 1")
     if _counts_cut_users(options) and (options.user is None or options.null_users == "separate"):
         raise UsageError(
             "--count-cut-users needs --user, and --null-users other than separate: it is users "

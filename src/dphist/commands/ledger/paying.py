@@ -21,7 +21,7 @@ from dphist.release.release import Release
 _NOT_ABOUT = {
     *("output", "table", "report", "overwrite", "quiet", "json", "dry_run", "run", "reserve"),
     *("ledger", "account", "by", "key", "signing_key", "unit_word"),
-    *("config", "section", "configuration", "priced", "checked"),
+    *("config", "section", "configuration", "priced", "checked", "names", "write"),
     *(name for name in WORDS if name != "unit"),
     *("epsilon", "delta", "rho", "known_labels", "expected_total"),
     *("expect_total", "expect_users", "expect_shape", "expect_rows"),

@@ -34,7 +34,7 @@ def check_output(path: str | None, options: argparse.Namespace) -> None:
     try:
         check_output_path(path)
     except OutputFileError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(*error.args) from None
     if not options.overwrite and os.path.lexists(os.path.realpath(path)):
         raise UsageError(refusal([path]))
 

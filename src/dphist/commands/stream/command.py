@@ -256,7 +256,7 @@ def _check_options(options: argparse.Namespace) -> None:
     ):
         value = getattr(options, name)
         if value not in (None, NO_HORIZON) and value < 1:
-            raise ParameterError(f"{name} must be at least 1")
+            raise ParameterError(name, "must be at least 1")
     if options.method == "laplace" and options.epsilon is not None and options.delta is None:
         options.delta = "0"
     given = [name for name in _NEW if getattr(options, name) is not None]
@@ -338,10 +338,10 @@ def _check_same(mechanism: ContinualMechanism, options: argparse.Namespace) -> N
         if name == "labels":
             value = tuple(text_of(label, mechanism.label_type) for label in value)
         if getattr(mechanism, name) != value:
-            option = "known-labels" if name == "labels" else name.replace("_", "-")
             raise ParameterError(
-                f"the stream at {options.state} was made with another --{option}: leave it out to "
-                "go on"
+                name,
+                f"must be as the stream at {options.state} was made with",
+                "leave it out to go on",
             )
 
 

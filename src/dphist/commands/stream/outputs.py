@@ -23,7 +23,7 @@ from dphist.commands.publishing import (
     text_of,
 )
 from dphist.commands.stream.unit import named
-from dphist.errors import DphistError, OutputFileError, ParameterError
+from dphist.errors import DphistError, OutputFileError, UnsupportedError
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.report.csv_field import Field, csv_field, safe_field
@@ -95,7 +95,7 @@ def _strange(
     """Return those of some outputs that are there and not known to be of this stream."""
     try:
         current = stream.released()
-    except ParameterError:  # nothing was recorded
+    except UnsupportedError:  # nothing was recorded
         current = None
     there = {kind: path for kind, path in outputs_of(options).items() if path in paths}
     there = {kind: path for kind, path in there.items() if os.path.lexists(os.path.realpath(path))}
@@ -175,7 +175,7 @@ def check_stream_paths(options: argparse.Namespace) -> None:
         for path in paths:
             check_output_path(path)
     except OutputFileError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(*error.args) from None
 
 
 def _is_input(path: str) -> bool:

@@ -28,7 +28,7 @@ from dphist.errors import (
     HorizonError,
     InputFileError,
     OutputFileError,
-    ParameterError,
+    UnsupportedError,
 )
 from dphist.release.label_types import LabelType, as_arrow, label_of, text_of
 from dphist.report.counted import how_many
@@ -104,7 +104,7 @@ class Run:
         except ColumnError:  # in the header, before anything was counted
             raise
         except (DataError, HorizonError, InputFileError) as error:
-            problem: BaseException = type(error)(f"{error}; {self._held()}")
+            problem: BaseException = error.within("", f"; {self._held()}")
         except DphistError as error:  # of the state or an output
             problem = error
         except Interrupted as error:
@@ -255,7 +255,7 @@ class Run:
         first = self._problem
         try:
             write_outputs(self.stream, self.options, self.replaced)
-        except ParameterError:  # nothing was recorded
+        except UnsupportedError:  # nothing was recorded
             return
         except OutputFileError as error:
             if first is None:
@@ -263,7 +263,7 @@ class Run:
             elif isinstance(first, Interrupted):
                 self._problem = Interrupted(f"{first}; {error}", first.number)
             elif isinstance(first, DphistError):
-                self._problem = type(first)(f"{first}; {error}")
+                self._problem = first.within("", "; " + error.args[0])
 
     def _unused(self) -> bool:
         """Whether the state would be none if the run failed now: see `removed_if_unused`."""

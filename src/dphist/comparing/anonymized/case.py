@@ -91,5 +91,5 @@ def one_run(mechanism: Any, profile: Profile) -> tuple[tuple[float], float]:
     seconds = time.perf_counter() - begun
     value = getattr(released, "value", released)
     if not isinstance(value, Profile):
-        raise ParameterError("a mechanism for anonymized histograms must release a Profile")
+        raise ParameterError("mechanisms", "for anonymized histograms must release a Profile")
     return (float(profile.distance(value)),), seconds

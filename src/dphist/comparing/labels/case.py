@@ -31,7 +31,7 @@ class LabelsCase(Case):
 
     def __init__(self, counts: LabelCounts, delta: Any) -> None:
         if delta is None:
-            raise ParameterError("delta must be given: mechanisms for labels have a total delta")
+            raise ParameterError("delta", "must be given: mechanisms for labels have a total delta")
         self.data = counts
         self._delta = delta
         table = counts.largest(_ALL)
@@ -105,7 +105,7 @@ def _by_label(value: Any) -> Mapping[Any, int | None]:
     if isinstance(value, Mapping):
         return value
     if not isinstance(value, LabelTable):
-        raise ParameterError("a mechanism for labels must release a LabelTable, or a mapping")
+        raise ParameterError("mechanisms", "for labels must release a LabelTable, or a mapping")
     counts = value.counts
     held: list[int | None] = [None] * len(value) if counts is None else counts.tolist()
     return {

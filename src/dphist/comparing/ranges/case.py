@@ -38,7 +38,7 @@ class RangesCase(Case):
     def __init__(self, counts: Any, delta: Any = None) -> None:
         shape = counts.counts.shape if isinstance(counts, BinnedCounts) else np.shape(counts)
         if not shape or 0 in shape:
-            raise ParameterError("data must have at least one bin")
+            raise ParameterError("data", "must have at least one bin")
         self._loaded = load_counts(counts, shape)
         # No mechanism may change what the next one gets.
         self._loaded.counts.setflags(write=False)
@@ -116,12 +116,14 @@ class RangesCase(Case):
         value = getattr(released, "value", released)
         if isinstance(value, RangeHistogram):
             if value.bins.shape != self.counts.shape:
-                raise ParameterError("a mechanism for ranges must release as many bins as it gets")
+                raise ParameterError(
+                    "mechanisms", "for ranges must release as many bins as they get"
+                )
             return value if value.bins.ndim == 1 and not _is_sum(value) else value.bins
         bins = np.asarray(value)
         if bins.shape != self.counts.shape or bins.dtype.kind not in "iuf":
             raise ParameterError(
-                "a mechanism for ranges must release a RangeHistogram, or an array of its bins"
+                "mechanisms", "for ranges must release a RangeHistogram, or an array of its bins"
             )
         return bins
 

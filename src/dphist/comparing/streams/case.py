@@ -40,10 +40,10 @@ class StreamsCase(Case):
 
     def __init__(self, events: Iterable[Iterable[str]], delta: Any) -> None:
         if delta is None:
-            raise ParameterError("delta must be given: running counts have a total delta")
+            raise ParameterError("delta", "must be given: running counts have a total delta")
         self.data = [sorted(set(event)) for event in events]
         if not self.data:
-            raise ParameterError("data must have at least one event")
+            raise ParameterError("data", "must have at least one event")
         self._delta = delta
         length = len(self.data)
         self._times = sorted({-(-length * turn // READINGS) for turn in range(1, READINGS + 1)})
@@ -102,7 +102,7 @@ class StreamsCase(Case):
         """Return what feeds the events to a new stream and reads it."""
         made = getattr(mechanism, "mechanism", mechanism)
         if not isinstance(made, ContinualMechanism):
-            raise ParameterError("a mechanism for streams must be a ContinualMechanism")
+            raise ParameterError("mechanisms", "for streams must be ContinualMechanisms")
 
         def once() -> tuple[Sequence[float | None], float]:
             stream = ContinualHistogram(**parameters_of(made))

@@ -56,14 +56,15 @@ class Axis:
 
     def __post_init__(self) -> None:
         if self.name is not None and not isinstance(self.name, str):
-            raise ParameterError("name must be text or None")
+            raise ParameterError("name", "must be text or None")
         if not isinstance(self.edges, np.ndarray) or self.edges.dtype not in _KINDS:
             raise ParameterError(
-                "edges must be an array of int64, float64, datetime64[D] or datetime64[us]: use "
-                "Axis.from_edges for anything else"
+                "edges",
+                "must be an array of int64, float64, datetime64[D] or datetime64[us]",
+                "use Axis.from_edges for anything else",
             )
         if self.edges.ndim != 1:
-            raise ParameterError("edges must be one-dimensional")
+            raise ParameterError("edges", "must be one-dimensional")
         held = self.edges.copy()
         if held.dtype.kind == "f":
             held += 0.0  # turns -0.0 into 0.0, which is equal but has another hash
@@ -176,15 +177,16 @@ class Axis:
     def _no_edge(self, wanted: Any) -> ParameterError:
         """Return the error for a value that is no edge; edges and the value are public."""
         of = "" if self.name is None else f" {self.name!r}"
-        said = f"value must be an edge of the axis{of}, and of the type of its edges"
+        said = f"must be an edge of the axis{of}, and of the type of its edges"
         if wanted is None or wanted != wanted:
-            return ParameterError(said)
+            return ParameterError("value", said)
         place = int(np.searchsorted(self.edges, wanted))
         near = [edge_text(edge) for edge in self.edges[max(place - 1, 0) : place + 1]]
         if len(near) == 2:
-            return ParameterError(f"{said}: {edge_text(wanted)} is between {near[0]} and {near[1]}")
-        side = "before the first" if place == 0 else "after the last"
-        return ParameterError(f"{said}: {edge_text(wanted)} is {side}, {near[0]}")
+            beside = f"between {near[0]} and {near[1]}"
+        else:
+            beside = f"{'before the first' if place == 0 else 'after the last'}, {near[0]}"
+        return ParameterError("value", f"{said}: {edge_text(wanted)} is {beside}")
 
     def positions(self, values: Any) -> Any:
         """Return the indices of the edges that are equal to values.

@@ -6,7 +6,7 @@ import numpy as np
 
 from dphist.arrays import AnyArray
 from dphist.data.axis.times import DAY, Moment
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 
 _MONTHS = {"mo": 1, "q": 3, "y": 12}
 _WIDTH = re.compile(r"([0-9]{1,6}) ?(mo|q|y)")
@@ -22,7 +22,7 @@ def months_of(width: object) -> int | None:
     matched = _WIDTH.fullmatch(width) if isinstance(width, str) else None
     months = int(matched[1]) * _MONTHS[matched[2]] if matched else None
     if months == 0:
-        raise ParameterError("width must be at least one month, such as '1mo', '1q' or '1y'")
+        raise ParameterError("width", "must be at least one month, such as '1mo', '1q' or '1y'")
     return months
 
 
@@ -45,19 +45,24 @@ def calendar_edges(first: Moment, last: Moment, months: int) -> AnyArray:
     """
     if first.zoned or last.zoned:
         raise ParameterError(
-            "start and stop must have no time zone where width is in months: give edges instead, "
-            "such as pd.date_range(start, stop, freq='MS', tz=...)"
+            ("start", "stop"),
+            "must have no time zone where " + Argument("width") + " is in months",
+            "give "
+            + Argument("edges")
+            + " instead, such as pd.date_range(start, stop, freq='MS', tz=...)",
         )
     start, stop = (np.datetime64(each.instant, "us") for each in (first, last))
     month = start.astype("M8[M]")
     offset = start - month.astype("M8[us]")
     if offset >= np.timedelta64(_LATEST_DAY * DAY, "us"):
         raise ParameterError(
-            f"start must be at most the {_LATEST_DAY}th of its month where width is in months, so "
-            "that every month has this day"
+            "start",
+            f"must be at most the {_LATEST_DAY}th of its month where "
+            + Argument("width")
+            + " is in months, so that every month has this day",
         )
     if not stop > start:
-        raise ParameterError("stop must be greater than start")
+        raise ParameterError("stop", "must be greater than " + Argument("start"))
     bins = int((stop.astype("M8[M]") - month).astype(np.int64)) // months
     steps = month + np.arange(bins + 2) * np.timedelta64(months, "M")
     edges = steps.astype("M8[us]") + offset
@@ -66,7 +71,9 @@ def calendar_edges(first: Moment, last: Moment, months: int) -> AnyArray:
         kind = "D" if first.is_date else "s"
         near = " or ".join(str(edge.astype(f"M8[{kind}]")) for edge in edges[place - 1 : place + 1])
         raise ParameterError(
-            f"start and stop must be a whole number of widths apart: move stop to {near}"
+            ("start", "stop"),
+            "must be a whole number of widths apart",
+            "move " + Argument("stop") + f" to {near}",
         )
     kept: AnyArray = edges[: int(np.searchsorted(edges, stop)) + 1]
     return kept.astype("M8[D]") if first.is_date and last.is_date else kept

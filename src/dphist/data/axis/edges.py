@@ -26,7 +26,7 @@ from dphist.data.axis.times import (
     width_of,
     zone_of,
 )
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError, join_arguments
 from dphist.parameters import exact_number
 from dphist.tables.date_ranges import dates_of_range
 
@@ -39,10 +39,11 @@ _NUMBERS = (Integral, float, np.floating, Decimal, Fraction)
 def public_only(name: str) -> ParameterError:
     """Return the error for edges that would depend on the data."""
     return ParameterError(
-        f"{name}: bins must be fixed without looking at the data, as their edges are published. "
-        "Write the edges out as a list, tuple, range or NumPy array of numbers, dates or ISO text, "
-        "or pd.date_range or pl.date_range, or give width, start and stop; a number of bins, a "
-        "rule such as 'auto', quantiles and columns of a table are refused"
+        name,
+        "must be fixed without looking at the data, as edges are published: a number of bins, a "
+        "rule such as 'auto', quantiles and columns of a table are refused",
+        "write the edges out as a list, tuple, range or NumPy array of numbers, dates or ISO text, "
+        "or pd.date_range or pl.date_range, or give " + join_arguments(("width", "start", "stop")),
     )
 
 
@@ -65,7 +66,7 @@ def edges_of(edges: object) -> tuple[AnyArray, bool]:
     (array([ 0. , 18. , 65.5]), dtype('<M8[D]'))
     """
     if isinstance(edges, np.ma.MaskedArray):
-        raise ParameterError("edges must not be a masked array")
+        raise ParameterError("edges", "must not be a masked array")
     found = dates_of_range(edges)
     if found is not None:
         array, zoned = moments_of_array(found[0], "edges"), found[1]
@@ -74,7 +75,7 @@ def edges_of(edges: object) -> tuple[AnyArray, bool]:
     if not isinstance(edges, list | tuple | range | np.ndarray):
         raise public_only("edges")
     if isinstance(edges, np.ndarray) and edges.ndim != 1:
-        raise ParameterError("edges of one axis must be one-dimensional")
+        raise ParameterError("edges", "of one axis must be one-dimensional")
     _check_length(len(edges))
     if isinstance(edges, np.ndarray) and edges.dtype.kind not in "OU":
         array, zoned = _of_array(edges)
@@ -95,15 +96,15 @@ def check_edges(edges: AnyArray) -> None:
     # `not all(<)` also refuses NaN and NaT.
     if not np.all(edges[:-1] < edges[1:]):
         raise ParameterError(
-            "edges must be strictly increasing, each once, without NaN or missing values"
+            "edges", "must be strictly increasing, each once, without NaN or missing values"
         )
     if edges.dtype.kind == "f" and not np.all(np.isfinite(edges[1:-1])):
-        raise ParameterError("edges may be infinite only at both ends")
+        raise ParameterError("edges", "may be infinite only at both ends")
     if edges.dtype.kind == "M":
         day = 1 if edges.dtype == np.dtype("M8[D]") else DAY
         whole = edges.view(np.int64)
         if not (FIRST_DAY * day <= whole[0] and whole[-1] < (LAST_DAY + 1) * day):
-            raise ParameterError("edges must be in the years 1 to 9999")
+            raise ParameterError("edges", "must be in the years 1 to 9999")
 
 
 def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray, bool]:
@@ -129,11 +130,14 @@ def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray,
             raise public_only(name)
     if is_number(start) and is_number(stop):
         if not is_number(width):
-            raise ParameterError("width must be a number, as start and stop are")
+            raise ParameterError(
+                "width",
+                "must be a number, as " + Argument("start") + " and " + Argument("stop") + " are",
+            )
         return _regular_numbers(start, stop, width), False
     if not isinstance(start, MOMENTS) or not isinstance(stop, MOMENTS):
         raise ParameterError(
-            "start and stop must both be numbers, or both dates, datetimes or ISO text"
+            ("start", "stop"), "must both be numbers, or both dates, datetimes or ISO text"
         )
     months = months_of(width)
     first, last = moment(start, "start"), moment(stop, "stop")
@@ -161,17 +165,24 @@ def _regular_numbers(start: Any, stop: Any, width: Any) -> AnyArray:
         for value, name in ((start, "start"), (stop, "stop"), (width, "width"))
     )
     if not step > 0:
-        raise ParameterError("width must be greater than 0")
+        raise ParameterError("width", "must be greater than 0")
     bins = _whole_widths((last - first) / step)
     if all(isinstance(value, Integral) for value in (start, stop, width)):
         if first < -(2**63) or last >= 2**63:
-            raise ParameterError("start and stop must be within int64: at most 2**63 - 1")
+            raise ParameterError(("start", "stop"), "must be within int64: at most 2**63 - 1")
         # Offsets may exceed int64, though the edges do not: add modulo 2**64.
         offsets = np.arange(bins + 1, dtype=np.uint64) * np.uint64(int(step))
         return (offsets + np.uint64(int(first) % 2**64)).view(np.int64)
     edges = nearest_floats(first, step, bins)
     if not np.all(edges[:-1] < edges[1:]):
-        raise ParameterError("width is too small: floats near start or stop are further apart")
+        raise ParameterError(
+            "width",
+            "is too small: floats near "
+            + Argument("start")
+            + " or "
+            + Argument("stop")
+            + " are further apart",
+        )
     return edges
 
 
@@ -189,20 +200,22 @@ def nearest_floats(start: Fraction, width: Fraction, bins: int) -> FloatArray:
         return np.fromiter((number / below for number in numbers), np.float64, bins + 1)
     except OverflowError:
         pass
-    raise ParameterError("start and stop must be within the range of float64")
+    raise ParameterError(("start", "stop"), "must be within the range of float64")
 
 
 def _whole_widths(widths: Fraction, near: str = "") -> int:
     """Return the checked number of bins; `near` are the values next to `stop` that would do."""
     if not widths > 0:
-        raise ParameterError("stop must be greater than start")
+        raise ParameterError("stop", "must be greater than " + Argument("start"))
     if widths.denominator != 1:
         near = near or f"{int(widths)} or {int(widths) + 1} widths after start"
         raise ParameterError(
-            f"start and stop must be a whole number of widths apart: move stop to {near}"
+            ("start", "stop"),
+            "must be a whole number of widths apart",
+            "move " + Argument("stop") + f" to {near}",
         )
     if not widths <= MOST_BINS:
-        raise ParameterError(f"width must make at most {MOST_BINS} bins: make it larger")
+        raise ParameterError("width", f"must make at most {MOST_BINS} bins", "make it larger")
     return int(widths)
 
 
@@ -259,11 +272,13 @@ def _of_numbers(items: Sequence[Any]) -> AnyArray:
         except ValueError:
             floats.append(np.nan)
         if np.isinf(floats[-1]) and item != floats[-1]:
-            raise ParameterError("edges must be within the range of float64")
+            raise ParameterError("edges", "must be within the range of float64")
         if is_whole and floats[-1] != int(item):
             raise ParameterError(
-                "edges that are whole numbers above 2**53 must not be mixed with floats, which "
-                "cannot represent them: make all edges whole numbers"
+                "edges",
+                "that are whole numbers above 2**53 must not be mixed with floats, which cannot "
+                "represent them",
+                "make all edges whole numbers",
             )
     return np.array(floats, np.float64) + 0.0
 
@@ -278,15 +293,16 @@ def _of_moments(moments: list[Moment]) -> AnyArray:
 
 def _check_length(length: int) -> None:
     if not 2 <= length <= MOST_BINS + 1:
-        raise ParameterError(f"edges must be at least two, and make at most {MOST_BINS} bins")
+        raise ParameterError("edges", f"must be at least two, and make at most {MOST_BINS} bins")
 
 
 def _too_large() -> ParameterError:
-    return ParameterError("edges that are whole numbers must be within int64")
+    return ParameterError("edges", "that are whole numbers must be within int64")
 
 
 def _not_edges() -> ParameterError:
     return ParameterError(
-        "edges must be numbers, or dates, datetimes and ISO text; not both kinds, truth values, "
-        "missing values or anything else"
+        "edges",
+        "must be numbers, or dates, datetimes and ISO text; not both kinds, truth values, "
+        "missing values or anything else",
     )

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from dphist.data.axis.edges import MOST_BINS, edges_of, public_only, regular_edges
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, join_arguments
 from dphist.tables.binning.slots import Grid, value_roles
 from dphist.tables.reading.columns import check_name
 
@@ -24,7 +24,7 @@ def grid_of(column: Any, edges: Any, width: Any, start: Any, stop: Any) -> Grid:
     single = not isinstance(column, list | tuple)
     names = (column,) if single else tuple(column)
     if not names:
-        raise ParameterError("column must be the name of a column, or a list of names")
+        raise ParameterError("column", "must be the name of a column, or a list of names")
     for name, role in zip(names, value_roles(len(names)), strict=True):
         check_name(name, role)
     if single:
@@ -35,7 +35,8 @@ def grid_of(column: Any, edges: Any, width: Any, start: Any, stop: Any) -> Grid:
         parts = [_edges_of_axis(*values) for values in zip(*each, strict=True)]
     grid = Grid(names, tuple(part[0] for part in parts), tuple(part[1] for part in parts))
     if math.prod(grid.shape) > MOST_BINS:
-        raise ParameterError(f"all axes together must have at most {MOST_BINS} bins")
+        axes = "width" if edges is None else "edges"
+        raise ParameterError(axes, f"must make at most {MOST_BINS} bins on all axes together")
     return grid
 
 
@@ -46,7 +47,7 @@ def _for_each(name: str, value: Any, axes: int) -> list[Any]:
     if not isinstance(value, list | tuple):
         return [value] * axes
     if len(value) != axes:
-        raise ParameterError(f"{name} must be a list with one item for each column")
+        raise ParameterError(name, "must be a list with one item for each column")
     return list(value)
 
 
@@ -57,5 +58,7 @@ def _edges_of_axis(edges: Any, width: Any, start: Any, stop: Any) -> tuple[Any, 
             raise public_only("edges")
         return regular_edges(start, stop, width)
     if width is not None or start is not None or stop is not None:
-        raise ParameterError("edges must be given alone, without width, start and stop")
+        raise ParameterError(
+            "edges", "must be given alone, without " + join_arguments(("width", "start", "stop"))
+        )
     return edges_of(edges)

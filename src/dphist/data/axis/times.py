@@ -82,7 +82,7 @@ def moments_of_array(values: AnyArray, name: str) -> AnyArray:
         raise _unreadable(name)
     years = values.astype("M8[Y]").view(np.int64) + 1970  # cannot overflow for any unit
     if np.any((years < 1) | (years > 9999)):
-        raise ParameterError(f"{name} must be in the years 1 to 9999")
+        raise ParameterError(name, "must be in the years 1 to 9999")
     if unit in ("Y", "M", "W", "D"):
         return values.astype("M8[D]")
     whole = values.astype("M8[us]")
@@ -95,7 +95,7 @@ def zone_of(moments: Sequence[Moment], name: str) -> bool:
     """Return whether moments have a time zone: all or none."""
     zones = {each.zoned for each in moments}
     if len(zones) > 1:
-        raise ParameterError(f"{name} must all have a time zone, or none of them")
+        raise ParameterError(name, "must all have a time zone, or none of them")
     return zones == {True}
 
 
@@ -118,9 +118,10 @@ def width_of(width: object) -> int:
         step = int(width.astype(np.int64)) * per * _NUMPY_UNITS.get(unit, Fraction(0))
     if not 0 < step <= 10_000 * 366 * DAY or step.denominator != 1:
         raise ParameterError(
-            "width must be a positive time in whole microseconds: a datetime.timedelta, a "
-            "numpy.timedelta64, or text such as '15m', '1h', '1d' or '1w', or '1mo', '1q' or '1y' "
-            "for months of the calendar"
+            "width",
+            "must be a positive time in whole microseconds: a datetime.timedelta, a "
+            "numpy.timedelta64, or text such as '15m', '1h', '1d' or '1w', or '1mo', '1q' or "
+            "'1y' for months of the calendar",
         )
     return int(step)
 
@@ -159,10 +160,11 @@ def _of_text(text: str, name: str) -> datetime.date:
 
 def _unreadable(name: str) -> ParameterError:
     return ParameterError(
-        f"{name} must be numbers, dates, datetimes or ISO text such as '2024-01-31' or "
-        "'2024-01-31T12:30', without missing values"
+        name,
+        "must be numbers, dates, datetimes or ISO text such as '2024-01-31' or "
+        "'2024-01-31T12:30', without missing values",
     )
 
 
 def _too_fine(name: str) -> ParameterError:
-    return ParameterError(f"{name} must be in whole microseconds")
+    return ParameterError(name, "must be in whole microseconds")

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import DataError, ParameterError
+from dphist.errors import Argument, DataError, ParameterError
 from dphist.labels.discover.law import least_threshold, look_sigma
 from dphist.labels.discover.looks import AboveThreshold, found_labels
 from dphist.labels.discover.weights import LARGEST_SET, UNIT, first_weight
@@ -106,13 +106,19 @@ class DiscoverLabels(LabelsMechanism):
             looks=whole_number(looks, "looks", 1, _MOST_LOOKS),
         )
         if look_sigma(self.epsilon, self.looks) > LARGEST_SIGMA:
-            raise ParameterError("epsilon is too small to sample; raise epsilon")
+            raise ParameterError(
+                "epsilon", "is too small to sample", "raise " + Argument("epsilon")
+            )
         try:
             provable = self.guarantee
         except ParameterError:
             provable = None
         if provable is None:
-            raise ParameterError("epsilon is too large for a guarantee to be stated; lower epsilon")
+            raise ParameterError(
+                "epsilon",
+                "is too large for a guarantee to be stated",
+                "lower " + Argument("epsilon"),
+            )
 
     @property
     def guarantee(self) -> ApproxZCDP:
@@ -162,8 +168,9 @@ class DiscoverLabels(LabelsMechanism):
         counts = LabelsMechanism._accept(self, table)
         if counts.sets is None and counts.null_users is not None:
             raise ParameterError(
-                "DiscoverLabels needs data that say who has which label: make them with "
-                "LabelCounts.from_table(..., user=..., keep_sets=True)"
+                "data",
+                "must say who has which label",
+                "make them with LabelCounts.from_table(..., user=..., keep_sets=True)",
             )
         return counts
 
@@ -173,8 +180,9 @@ class DiscoverLabels(LabelsMechanism):
             found = self._found(counts, source)
         if found is None:
             raise DataError(
-                "not enough memory to look at who has which label: lower max_labels; nothing was "
-                "released"
+                "not enough memory to look at who has which label: lower "
+                + Argument("max_labels")
+                + "; nothing was released"
             )
         return found
 

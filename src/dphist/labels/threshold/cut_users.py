@@ -10,7 +10,7 @@ from typing import Any
 
 from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import BoundsError, ParameterError
+from dphist.errors import Argument, BoundsError, ParameterError
 
 NAME = "users"
 """The key of `Release.noisy` that holds both numbers."""
@@ -59,7 +59,7 @@ def checked(noisy: Mapping[str, IntArray]) -> IntArray:
     """Return the two numbers, refusing what no release of them holds."""
     found = noisy.get(NAME)
     if found is None or found.shape != (2,):
-        raise ParameterError(f"noisy must hold two numbers of {NAME}, as the release has them")
+        raise ParameterError("noisy", f"must hold two numbers of {NAME}, as the release has them")
     return found
 
 
@@ -67,14 +67,18 @@ def check_counted(counts: LabelCounts, max_labels: int, max_count: int) -> None:
     """Refuse data in which users were not counted, or were counted under other bounds."""
     if counts.users is None:
         raise ParameterError(
-            "count_cut_users needs data in which users were counted: make them with "
-            "LabelCounts.from_table(..., user=..., count_users=True)"
+            "count_cut_users",
+            "needs data in which users were counted",
+            "make them with LabelCounts.from_table(..., user=..., count_users=True)",
         )
     if (counts.max_labels, counts.max_count) != (max_labels, max_count):
         raise BoundsError(
-            f"count_cut_users needs data with the mechanism's own bounds, max_labels="
-            f"{max_labels} and max_count={max_count}: users who had more are those "
-            "with more than that"
+            Argument("count_cut_users")
+            + " needs data with the mechanism's own bounds, "
+            + Argument("max_labels", max_labels)
+            + " and "
+            + Argument("max_count", max_count)
+            + ": users who had more are those with more than that"
         )
 
 

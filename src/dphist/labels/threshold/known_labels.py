@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import ColumnError, ParameterError
+from dphist.errors import Argument, ColumnError, ParameterError
 from dphist.parameters import whole_number
 from dphist.tables import redact_errors
 
@@ -19,8 +19,9 @@ _MOST_COUNTED = 10_000_000  # labels of which a list is made, for a number in it
 def listed(labels: Sequence[Any]) -> tuple[Any, ...]:
     """Return known labels as a release file holds them, checked to be distinct and of one kind."""
     problem = ParameterError(
-        "labels must list at least one label, each once, all of one kind: text, whole numbers, "
-        "truth values or dates"
+        "labels",
+        "must list at least one label, each once, all of one kind: text, whole numbers, truth "
+        "values or dates",
     )
     if isinstance(labels, range) and labels:  # many labels of which nothing but the number matters
         return tuple(labels)
@@ -39,7 +40,7 @@ def number_of(labels: int | Sequence[Any]) -> int:
     if isinstance(labels, int):
         number = whole_number(labels, "labels", 1)
         if number > _MOST_COUNTED:
-            raise ParameterError(f"labels must be at most {_MOST_COUNTED:,} if it is a number")
+            raise ParameterError("labels", f"must be at most {_MOST_COUNTED:,} if it is a number")
         return number
     return len(listed(labels))
 
@@ -47,12 +48,12 @@ def number_of(labels: int | Sequence[Any]) -> int:
 def number_listed(labels: Sequence[Any], known: tuple[Any, ...] | None) -> int:
     """Return how many labels are named, checked to be known and distinct."""
     if known is None:
-        raise ParameterError("labels must be listed labels, and the mechanism lists none")
+        raise ParameterError("labels", "must be listed labels, and the mechanism lists none")
     named = listed(labels)
     if not set(named) <= set(known) or not {type(each) for each in named} <= {
         type(each) for each in known
     }:
-        raise ParameterError("labels must be among the mechanism's listed labels")
+        raise ParameterError("labels", "must be among the mechanism's listed labels")
     return len(named)
 
 
@@ -77,13 +78,16 @@ def looked_up(counts: LabelCounts, labels: tuple[Any, ...]) -> tuple[pa.Array, l
     ColumnError
         If the labels are not of that type, or two of them are the same date or timestamp.
     """
-    unfit = ColumnError("labels must be of the kind that the label column of the table holds")
+    unfit = ColumnError(
+        Argument("labels") + " must be of the kind that the label column of the table holds"
+    )
     kind = counts.label_type
     read = _moments if pa.types.is_temporal(kind) else pa.array
     column = redact_errors(lambda: read(labels, kind), unfit)
     if len(column.unique()) < len(column):
         raise ColumnError(
-            "labels must be different dates or timestamps: two of them, such as a date and its "
+            Argument("labels")
+            + " must be different dates or timestamps: two of them, such as a date and its "
             "midnight, are the same one in the label column; leave one of them out"
         )
     return column, counts.counts_of(column)

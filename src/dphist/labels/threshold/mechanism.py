@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -145,11 +145,11 @@ class ThresholdHistogram(ThresholdCost):
         sums_of: int = 1,
     ) -> None:
         if noise not in ("laplace", "gaussian"):
-            raise ParameterError("noise must be 'laplace' or 'gaussian'")
+            raise ParameterError("noise", "must be 'laplace' or 'gaussian'")
         if labels is not None and delta not in (None, 0):
-            raise ParameterError("delta must be left out where labels are listed: there is none")
+            raise ParameterError("delta", "must be left out where labels are listed: there is none")
         if not isinstance(count_cut_users, bool):
-            raise ParameterError("count_cut_users must be True or False")
+            raise ParameterError("count_cut_users", "must be True or False")
         known = None if labels is None else listed(labels)
         self._hold(
             epsilon=checked_epsilon(epsilon),
@@ -171,14 +171,16 @@ class ThresholdHistogram(ThresholdCost):
             not self.epsilon / self.max_count >= SMALLEST_EPSILON
             or self.noise_scale > LARGEST_SIGMA
         ):
-            raise ParameterError("epsilon divided by max_count is too small to sample")
+            raise ParameterError(
+                "epsilon", "divided by " + Argument("max_count") + " is too small to sample"
+            )
         try:
             provable = self.guarantee, self.epsilon_guarantee
         except ParameterError:
             provable = None
         if provable is None:
             raise ParameterError(
-                "epsilon and max_labels are too large for a guarantee to be stated"
+                ("epsilon", "max_labels"), "are too large for a guarantee to be stated"
             )
 
     @property

@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import BoundsError, ParameterError
+from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.labels.threshold.correlated_noise import CorrelatedNoise
 from dphist.labels.threshold.correlation import best_correlation, worthwhile_correlation
 from dphist.noise.gaussian import LARGEST_SIGMA
@@ -34,11 +34,16 @@ def is_correlated(
         too fine to be sampled.
     """
     if not isinstance(asked, bool) and asked != "auto":
-        raise ParameterError("correlated must be True, False or 'auto'")
+        raise ParameterError("correlated", "must be True, False or 'auto'")
     if asked is True and labels is None:
-        raise ParameterError("correlated needs labels: only known labels can share noise")
+        raise ParameterError(
+            "correlated", "needs " + Argument("labels") + ": only known labels can share noise"
+        )
     if asked is True and noise != "gaussian":
-        raise ParameterError("correlated needs noise='gaussian': no other noise can be shared")
+        raise ParameterError(
+            "correlated",
+            "needs " + Argument("noise", "gaussian") + ": no other noise can be shared",
+        )
     if asked is False or labels is None or noise != "gaussian":
         return False
     if asked == "auto":
@@ -48,8 +53,9 @@ def is_correlated(
         CorrelatedNoise(scale, best_correlation(labels, most, sums_of, shared=True))
     ):
         raise ParameterError(
-            "correlated must be False for so many labels at so small an epsilon: the noise would "
-            "be beyond what is sampled exactly"
+            "correlated",
+            "must be False for so many labels at so small an epsilon: the noise would be beyond "
+            "what is sampled exactly",
         )
     return True
 
@@ -63,7 +69,7 @@ def check_only_adds(counts: LabelCounts) -> None:
         raise BoundsError(
             "correlated noise needs counts to which a user only adds: count the labels with "
             "LabelCounts.from_table, assert it with LabelCounts.from_counts(..., only_adds=True), "
-            "or make the mechanism with correlated=False"
+            "or make the mechanism with " + Argument("correlated", False)
         )
 
 

@@ -60,7 +60,7 @@ class Connections:
             self.name = _shown(parameters)
         except (psycopg.Error, UnicodeError):
             raise ParameterError(
-                "the address must be of the form postgresql://user@host:port/database"
+                "place", "must be an address of the form postgresql://user@host:port/database"
             ) from None
         self._parameters: dict[str, Any] = {**_DEFAULTS, **parameters, "client_encoding": "UTF8"}
         self._idle: list[Connection] = []

@@ -43,7 +43,7 @@ def open_store(
     """
     if is_address(place):
         if moved:
-            raise ParameterError("moved is for ledgers in files")
+            raise ParameterError("moved", "is for ledgers in files")
         return _postgres().open(str(place), check)
     return SqliteStore.open(place, check, moved=moved)
 

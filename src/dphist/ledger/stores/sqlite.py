@@ -17,7 +17,7 @@ from dphist import leftovers
 from dphist.durable import identity
 from dphist.durable.files import sync_folder
 from dphist.durable.sqlite_codes import extended_code, primary_code
-from dphist.errors import InputFileError, LedgerError, OutputFileError, ParameterError
+from dphist.errors import Argument, InputFileError, LedgerError, OutputFileError, ParameterError
 from dphist.ledger.stores.about import About
 from dphist.ledger.stores.file_lock import PATIENCE, in_use, locked, refused
 from dphist.ledger.stores.head import Head, checked_head, new_head, not_a_ledger
@@ -190,7 +190,9 @@ class SqliteStore:
             raise LedgerError(
                 f"{self.path} is a copy of a ledger, or was moved to another file system: two "
                 "copies of one ledger would spend the budget twice. If the original is gone and "
-                "was not used since, open this one with moved=True (`dphist ledger verify --moved`)"
+                "was not used since, open this one with "
+                + Argument("moved", True)
+                + " (`dphist ledger verify --moved`)"
             )
         if head.entries < identity.noted_commits(descriptor):
             raise self._older()
@@ -248,7 +250,7 @@ def _real(path: str | Path) -> Path:
         return Path(os.path.realpath(path))
     except (TypeError, ValueError):
         raise ParameterError(
-            "place must be the path of a file, or a postgresql:// address"
+            "place", "must be the path of a file, or a postgresql:// address"
         ) from None
 
 

@@ -111,14 +111,15 @@ class AdaptiveTree(RangesMechanism):
     ) -> None:
         self._hold_shared(epsilon, rho, bins, sensitivity)
         if workload not in ("ranges", "prefix"):
-            raise ParameterError("workload must be 'ranges' or 'prefix'")
+            raise ParameterError("workload", "must be 'ranges' or 'prefix'")
         self._hold(
             workload=workload,
             expected_total=optional_whole(expected_total, "expected_total", 0),
         )
         if 2**self.shape.height > MOST_BINS:
             raise ParameterError(
-                f"bins must be at most {MOST_BINS} in all, each axis rounded up to a power of two"
+                "bins",
+                f"must be at most {MOST_BINS} in all, each axis rounded up to a power of two",
             )
         self.budget.check(_SMALLEST_SHARE)
 
@@ -221,7 +222,7 @@ class AdaptiveTree(RangesMechanism):
             and units.min() >= 1
             and units.max() <= UNITS
         ):
-            raise ParameterError("noisy must hold the counts of a release and what each cost")
+            raise ParameterError("noisy", "must hold the counts of a release and what each cost")
         levels = np.frexp(places.astype(np.float64))[1] - 1
         ends = (np.diff(places) <= 0) | (np.diff(units) != 0) | (np.diff(levels) != 0)
         starts = [0, *(np.flatnonzero(ends) + 1).tolist()]

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray, NumberArray
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.mechanism import parameter
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
@@ -112,7 +112,9 @@ class HierarchicalTree(RangesMechanism):
         if nonnegative != "subtrees":
             _truth(nonnegative, "nonnegative")
         if nonnegative and not self.consistent:
-            raise ParameterError("nonnegative must be False where consistent is False")
+            raise ParameterError(
+                "nonnegative", "must be False where " + Argument("consistent") + " is False"
+            )
         object.__setattr__(self, "nonnegative", nonnegative)
         self.budget.check(self.share)
 
@@ -238,11 +240,13 @@ class HierarchicalTree(RangesMechanism):
         """Return the levels as grids, the root's first; zeros where one was not measured."""
         shape, measured = self.shape, self.measured
         if sorted(noisy) != sorted(_name(level) for level in measured):
-            raise ParameterError("noisy must hold the measured levels of a release")
+            raise ParameterError("noisy", "must hold the measured levels of a release")
         grids = [shape.grid(level) for level in shape.levels]
         flat = [noisy.get(_name(level), np.zeros(1, np.int64)) for level in shape.levels]
         if any(part.size != np.prod(grid) for part, grid in zip(flat, grids, strict=True)):
-            raise ParameterError("noisy must hold every node of the measured levels of a release")
+            raise ParameterError(
+                "noisy", "must hold every node of the measured levels of a release"
+            )
         return [part.reshape(grid) for part, grid in zip(flat, grids, strict=True)]
 
     @property
@@ -267,5 +271,5 @@ def _name(level: int) -> str:
 
 def _truth(value: object, name: str) -> bool:
     if not isinstance(value, bool):
-        raise ParameterError(f"{name} must be True or False")
+        raise ParameterError(name, "must be True or False")
     return value

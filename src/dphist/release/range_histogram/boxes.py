@@ -38,11 +38,11 @@ def checked_boxes(
     except ValueError:
         spread = []
     if not spread:
-        raise ParameterError("lo and hi must have the same shape, or shapes that broadcast")
+        raise ParameterError(("lo", "hi"), "must have the same shape, or shapes that broadcast")
     first, last = spread[: len(bins)], spread[len(bins) :]
     for low, high, size in zip(first, last, bins, strict=True):
         if not ((low >= 0) & (low <= high) & (high <= size)).all():
-            raise ParameterError(f"lo and hi must satisfy 0 <= lo <= hi <= {size}, the bins")
+            raise ParameterError(("lo", "hi"), f"must satisfy 0 <= lo <= hi <= {size}, the bins")
     single = all(np.ndim(end) == 0 for end in ends)
     return [np.atleast_1d(low) for low in first], [np.atleast_1d(high) for high in last], single
 
@@ -65,7 +65,7 @@ def places_of(end: Any, axis: Axis | None, name: str) -> Any:
     if not is_time:
         return end
     if axis is None or axis.edges.dtype.kind != "M":
-        raise ParameterError(f"{name} must be whole numbers, the places of bins: see between")
+        raise ParameterError(name, "must be whole numbers, the places of bins: see between")
     return axis.positions(end)
 
 
@@ -75,10 +75,10 @@ def _by_axis(bins: tuple[int, ...], end: Any, name: str) -> list[IntArray]:
     elif isinstance(end, tuple | list) and len(end) == len(bins):
         parts = list(end)
     else:
-        raise ParameterError(f"{name} must be a tuple with one entry for each of {len(bins)} axes")
+        raise ParameterError(name, f"must be a tuple with one entry for each of {len(bins)} axes")
     whole = [np.asarray(part) for part in parts]
     if any(part.dtype.kind not in "iu" and part.size > 0 for part in whole):
-        raise ParameterError(f"{name} must be whole numbers, the places of bins")
+        raise ParameterError(name, "must be whole numbers, the places of bins")
     return [part.astype(np.int64) for part in whole]
 
 

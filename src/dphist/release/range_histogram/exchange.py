@@ -11,7 +11,7 @@ import numpy as np
 
 from dphist.arrays import FloatArray, NumberArray
 from dphist.data.axis.axis import Axis
-from dphist.errors import ParameterError
+from dphist.errors import UnsupportedError
 from dphist.release.range_histogram.answers import Answers
 from dphist.release.range_histogram.vega import vega_of
 
@@ -60,7 +60,7 @@ class Exchanged:
 
         Raises
         ------
-        ParameterError
+        UnsupportedError
             If an axis has fewer than two finite edges.
         """
         axes = [self._uhi_axis(axis) for axis in range(self.bins.ndim)]
@@ -84,7 +84,7 @@ class Exchanged:
         edges = axis.as_floats()
         finite = edges[np.isfinite(edges)]
         if len(finite) < 2:
-            raise ParameterError("an axis must have two finite edges to be a histogram of UHI")
+            raise UnsupportedError("an axis must have two finite edges to be a histogram of UHI")
         metadata: dict[str, Any] = {} if axis.name is None else {"name": axis.name}
         if axis.edges.dtype.kind == "M":
             metadata["edges"] = "days since 1970-01-01, UTC"
@@ -105,7 +105,7 @@ class Exchanged:
 
         Raises
         ------
-        ParameterError
+        UnsupportedError
             If there are more than two axes, or the histogram was made by hand.
         """
         return vega_of(self)  # type: ignore[arg-type]

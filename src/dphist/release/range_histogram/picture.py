@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dphist.errors import ParameterError
+from dphist.errors import UnsupportedError
 from dphist.visible import visible
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def draw(
     import matplotlib.pyplot as plt
 
     if histogram.bins.ndim > 2:
-        raise ParameterError("a histogram of more than two axes cannot be drawn")
+        raise UnsupportedError("a histogram of more than two axes cannot be drawn")
     if ax is None:
         _, ax = plt.subplots(layout="constrained")
     if histogram.bins.ndim == 1:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from dphist.arrays import AnyArray, FloatArray, NumberArray
 from dphist.data.axis.axis import Axis
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.range_histogram.answers import Answers
 from dphist.release.range_histogram.bin_numbers import BinNumbers
 from dphist.release.range_histogram.boxes import checked_boxes, places_of
@@ -132,20 +132,22 @@ class RangeHistogram(Exchanged, Tabular):
         Raises
         ------
         ParameterError
-            If a value is not equal to an edge, or the data have no edges.
+            If a value is not equal to an edge.
+        UnsupportedError
+            If the data have no edges.
 
         >>> ages = RangeHistogram(np.array([3, 4]), (Axis.from_edges([0, 18, 65], "age"),))
         >>> ages.between(18, 65)
         (1, 2)
         """
         if not self.has_edges:
-            raise ParameterError("the histogram has no edges: give the places of bins")
+            raise UnsupportedError("the histogram has no edges: give the places of bins")
         if len(self.axes) == 1:
             return self.axes[0].positions(start), self.axes[0].positions(stop)
         for name, end in (("start", start), ("stop", stop)):
             if not isinstance(end, tuple | list) or len(end) != len(self.axes):
                 many = f"one entry for each of {len(self.axes)} axes"
-                raise ParameterError(f"{name} must be a tuple with {many}")
+                raise ParameterError(name, f"must be a tuple with {many}")
         ends = [
             tuple(axis.positions(value) for axis, value in zip(self.axes, end, strict=True))
             for end in (start, stop)
@@ -172,7 +174,7 @@ class RangeHistogram(Exchanged, Tabular):
         """
         kept = tuple(self._number_of(axis) for axis in axes)
         if not kept or len(set(kept)) < len(kept):
-            raise ParameterError("axes must name at least one axis, and each once")
+            raise ParameterError("axes", "must name at least one axis, and each once")
         return self._part(kept, (0,) * self.bins.ndim, self.bins.shape)
 
     def slice(self, lo: Any, hi: Any, axis: str | int = 0) -> "RangeHistogram":
@@ -198,7 +200,7 @@ class RangeHistogram(Exchanged, Tabular):
         ends = self._places(number, lo, "lo"), self._places(number, hi, "hi")
         low, high, single = checked_boxes((size,), *ends)
         if not single or not low[0][0] < high[0][0]:
-            raise ParameterError("lo and hi must be the ends of at least one bin")
+            raise ParameterError(("lo", "hi"), "must be the ends of at least one bin")
         start, stop = [0] * self.bins.ndim, list(self.bins.shape)
         start[number], stop[number] = int(low[0][0]), int(high[0][0])
         return self._part(tuple(range(self.bins.ndim)), tuple(start), tuple(stop))
@@ -220,7 +222,9 @@ class RangeHistogram(Exchanged, Tabular):
         if not isinstance(axis, str | bool) and axis in range(self.bins.ndim):
             return int(axis)
         listed = ", ".join(map(repr, names))
-        raise ParameterError(f"axis must be the name or number of an axis; the names are {listed}")
+        raise ParameterError(
+            "axis", f"must be the name or number of an axis; the names are {listed}"
+        )
 
     def _places(self, axis: int, end: Any, name: str) -> Any:
         """Return places of bins for places, or for edges of times."""
@@ -228,7 +232,7 @@ class RangeHistogram(Exchanged, Tabular):
 
     def _asked(self, what: str, lo: Any, hi: Any) -> Any:
         if self.answers is None:
-            raise ParameterError("the histogram was made by hand; release one with a mechanism")
+            raise UnsupportedError("the histogram was made by hand; release one with a mechanism")
         if self.bins.ndim == 1:
             lo, hi = self._places(0, lo, "lo"), self._places(0, hi, "hi")
         else:
@@ -248,7 +252,7 @@ class RangeHistogram(Exchanged, Tabular):
 
         Raises
         ------
-        ParameterError
+        UnsupportedError
             If there are several axes.
         """
         bins = len(self._line())
@@ -277,11 +281,13 @@ class RangeHistogram(Exchanged, Tabular):
         Raises
         ------
         ParameterError
-            If there are several axes, or `q` is not from 0 to 1.
+            If `q` is not from 0 to 1.
+        UnsupportedError
+            If there are several axes.
         """
         asked = np.asarray(q, np.float64)
         if not ((asked >= 0) & (asked <= 1)).all():
-            raise ParameterError("q must be from 0 to 1")
+            raise ParameterError("q", "must be from 0 to 1")
         share = self.cdf()
         if np.isnan(share[-1]):
             places = np.full(asked.shape, np.nan)
@@ -342,7 +348,7 @@ class RangeHistogram(Exchanged, Tabular):
 
         Raises
         ------
-        ParameterError
+        UnsupportedError
             If there are more than two axes.
         """
         from dphist.release.range_histogram.picture import draw
@@ -366,7 +372,7 @@ class RangeHistogram(Exchanged, Tabular):
 
     def _line(self) -> NumberArray:
         if self.bins.ndim != 1:
-            raise ParameterError("a histogram of several axes has no cdf and no quantiles")
+            raise UnsupportedError("a histogram of several axes has no cdf and no quantiles")
         return self.bins
 
     def to_content(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dphist.arrays import AnyArray
-from dphist.errors import ParameterError
+from dphist.errors import UnsupportedError
 from dphist.release.range_histogram.picture import MOST_CELLS, finite, grouped
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ _SIZE = {"width": 480, "height": 280}
 def vega_of(histogram: "RangeHistogram") -> dict[str, Any]:
     """Return the specification of a histogram: see `RangeHistogram.to_vega`."""
     if histogram.bins.ndim > 2:
-        raise ParameterError("a histogram of more than two axes cannot be drawn")
+        raise UnsupportedError("a histogram of more than two axes cannot be drawn")
     if histogram.answers is None:
-        raise ParameterError("the histogram was made by hand; release one with a mechanism")
+        raise UnsupportedError("the histogram was made by hand; release one with a mechanism")
     drawn = _steps(histogram) if histogram.bins.ndim == 1 else _map(histogram)
     return {"$schema": _SCHEMA, **_SIZE, **drawn}
 

@@ -98,7 +98,6 @@ def read_about(about: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     ParameterError
         If fields are missing, unknown or of another form: all of them are named.
     """
-    name = "about" if isinstance(about, Mapping) else str(about)
     given = about if isinstance(about, Mapping) else _loaded(Path(about))
     found: dict[str, Any] = {}
     wrong: list[str] = []
@@ -113,7 +112,7 @@ def read_about(about: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     known = [field.name for field in (*ASKED, *OPTIONAL)]
     wrong += [_unknown(str(key), known) for key in given if key not in known]
     if missing or wrong:
-        raise ParameterError(*_told(name, missing, wrong))
+        raise _refusal(missing, wrong)
     return found
 
 
@@ -157,16 +156,17 @@ def _comment(field: Field) -> list[str]:
     return [f"# {text}{date_form}, such as {field.example}"]
 
 
-def _told(name: str, missing: Sequence[Field], wrong: Sequence[str]) -> list[str]:
-    lines = []
+def _refusal(missing: Sequence[Field], wrong: Sequence[str]) -> ParameterError:
+    """Return the error that names all fields that are missing or wrong."""
+    fault = "has wrong fields:"
     if missing:
         names = [field.name for field in missing]
         listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-        lines.append(f"{name} lacks what only you know: {listed}. Add, for example:")
-        lines += [f"  {field.name} = {field.example}  # {field.told}" for field in missing]
-    lines += [f"{name}: {each}" for each in wrong]
-    lines.append("'dphist disclose --template about.toml' writes a file with all fields.")
-    return lines
+        fault = f"lacks what only you know: {listed}. Add, for example:"
+    examples = [f"  {field.name} = {field.example}  # {field.told}" for field in missing]
+    faults = [f"  {each}" for each in wrong]
+    last = "'dphist disclose --template about.toml' writes a file with all fields."
+    return ParameterError("about", fault, more=(*examples, *faults, last))
 
 
 def _unknown(key: str, known: Sequence[str]) -> str:

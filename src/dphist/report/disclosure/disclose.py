@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dphist.errors import LedgerError, ParameterError
+from dphist.errors import LedgerError, ParameterError, UnsupportedError
 from dphist.labels import PayWhatYouGet
 from dphist.ledger import Ledger
 from dphist.ledger import entries as actions
@@ -73,14 +73,14 @@ def disclose(
         disclosed = _of_account(releases, account)
     else:
         if account is not None:
-            raise ParameterError("account goes with a ledger; omit it for releases")
+            raise ParameterError("account", "goes with a ledger", "omit it for releases")
         disclosed = _of_releases([releases] if isinstance(releases, Release) else list(releases))
     return RegistryEntry(content_of(disclosed, read_about(about)))
 
 
 def _of_releases(releases: Sequence[Release]) -> Disclosed:
     if not releases:
-        raise ParameterError("releases must name at least one release")
+        raise ParameterError("releases", "must name at least one release")
     for number, release in enumerate(releases, 1):
         _check(
             checked_release(release), "the release" if len(releases) == 1 else f"release {number}"
@@ -125,7 +125,7 @@ def _of_account(ledger: Ledger, account: str | None) -> Disclosed:
 def _only(ledger: Ledger) -> str:
     names = [each.name for each in ledger.accounts]
     if len(names) != 1:
-        raise ParameterError(f"account must be one of {', '.join(map(repr, names)) or 'none'}")
+        raise ParameterError("account", f"must be one of {', '.join(map(repr, names)) or 'none'}")
     return names[0]
 
 
@@ -155,9 +155,11 @@ def _mechanism_of(described: Mapping[str, Any], payment: Payment) -> Maker:
 def _check(release: Release, name: str) -> None:
     """Refuse a release whose guarantee does not hold."""
     if release.for_tests:
-        raise ParameterError(f"{name} protects nobody: {FOR_TESTS}. Release again without source=")
+        raise UnsupportedError(
+            f"{name} protects nobody: {FOR_TESTS}. Release again without source="
+        )
     for erratum in errata_of(release):
-        raise ParameterError(
+        raise UnsupportedError(
             f"{name} was made by dphist {release.version}, which has a known privacy fault: "
             f"{erratum.fault} {erratum.remedy}"
         )
@@ -170,16 +172,21 @@ def _check_distinct(releases: Sequence[Release]) -> None:
     for number, text in enumerate(texts):
         if text in texts[:number]:
             raise ParameterError(
-                f"release {number + 1} is the same as release {texts.index(text) + 1}; name it once"
+                "releases",
+                f"must not repeat: number {number + 1} is the same as number "
+                f"{texts.index(text) + 1}",
+                "name it once",
             )
     streams = [
         each.mechanism for each in releases if isinstance(each.mechanism, ContinualMechanism)
     ]
     if len(streams) != len(set(streams)):
         raise ParameterError(
-            "two releases are of streams with the same parameters. If they are of one stream, name "
+            "releases",
+            "must not hold two of streams with the same parameters. If they are of one stream, "
+            "name "
             "the last one: it has all readings, and its guarantee is for all of them. Streams that "
-            "differ are disclosed one by one, or as an account of a ledger"
+            "differ are disclosed one by one, or as an account of a ledger",
         )
 
 

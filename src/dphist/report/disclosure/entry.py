@@ -62,7 +62,7 @@ class RegistryEntry:
         if yaml.safe_load(text) != self.content or not text.startswith(
             f"url_slug: {self.content['url_slug']}\n"
         ):
-            raise ParameterError("name must have letters, from which an address can be made")
+            raise ParameterError("name", "must have letters, from which an address can be made")
         return text
 
     def save(self, path: str | Path) -> None:
@@ -107,11 +107,13 @@ def _check(content: Mapping[str, Any]) -> None:
         name = _ASKED_AS.get(names[-1], names[-1]) if names else "the entry"
         if isinstance(problem.instance, str) and re.search(_FORMULA, problem.instance):
             raise ParameterError(
-                f"{name} has two backslashes that begin no formula; the registry takes \\\\( and "
-                "\\\\) alone"
+                "about",
+                f"has two backslashes that begin no formula in {name}; the registry takes \\\\( "
+                "and \\\\) alone",
             )
         where = ".".join(path) or "the entry"
         raise ParameterError(
-            f"{name} does not fit the registry ({where}, {problem.validator}); see "
-            "registry.schema.json in the package"
+            "about",
+            f"does not fit the registry in {name} ({where}, {problem.validator}); see "
+            "registry.schema.json in the package",
         )

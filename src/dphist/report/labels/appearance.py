@@ -5,7 +5,7 @@ Both follow from the parameters of a mechanism.
 
 from dataclasses import dataclass
 
-from dphist.errors import ParameterError
+from dphist.errors import UnsupportedError
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
 
 _CHANCES = (0.5, LEVEL)
@@ -36,5 +36,5 @@ def half_width(mechanism: LabelsMechanism) -> int:
     """Return the smallest q such that the rounded noise of a count is within q with 95 %."""
     width = mechanism.half_width(LEVEL)
     if width is None:
-        raise ParameterError("a release without counts has no intervals")
+        raise UnsupportedError("a release without counts has no intervals")
     return width

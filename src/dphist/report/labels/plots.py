@@ -45,7 +45,7 @@ def charts_of(release: Release) -> tuple[Chart, ...]:
     """Return the two charts of a release with counts, or the one of a ranking."""
     if isinstance(release.mechanism, DiscoverLabels):
         raise ParameterError(
-            "release must hold counts or a ranking to be plotted; this one holds labels alone"
+            "release", "must hold counts or a ranking to be plotted; this one holds labels alone"
         )
     if release.value.counts is None:
         return (order_chart(release),)

@@ -6,7 +6,7 @@ import pyarrow as pa
 from markupsafe import Markup
 
 from dphist.data.profile import Profile
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import FOR_TESTS, Release
@@ -26,7 +26,10 @@ def card_of_release(release: Release) -> Card:
     try:
         kind = kind_of(release)
         promise, counted = kind.promise(release), kind.counted(release)
-    except ParameterError:  # of a kind that nobody registered, or that pages cannot state
+    except (
+        ParameterError,
+        UnsupportedError,
+    ):  # of a kind that nobody registered, or that pages cannot state
         facts = [("Guarantee", str(release.guarantee)), ("Protects", str(release.guarantee.unit))]
         return Card(f"Release of {type(release.mechanism).__name__}", facts, warning=warning)
     facts = [
@@ -117,7 +120,7 @@ def _figure_of(kind: Kind, release: Release) -> Markup:
         return Markup()  # the bars of the table are the plot
     try:
         charts = kind.charts(release)
-    except ParameterError:
+    except (ParameterError, UnsupportedError):
         return Markup()
     return drawn(charts[0], f"{charts[0].title} of the release.")
 

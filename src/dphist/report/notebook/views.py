@@ -4,7 +4,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, UnsupportedError
 from dphist.report.notebook.card import Card
 
 View = Callable[[Any], Card]
@@ -36,7 +36,7 @@ def register_view(shown: type[Any], view: View) -> None:
         If the class has a view.
     """
     if shown in _OTHERS or _name_of(shown) in _OWN:
-        raise ParameterError(f"{shown.__name__} already has a view")
+        raise ParameterError("shown", f"must have no view yet: {shown.__name__} already has one")
     _OTHERS[shown] = view
 
 
@@ -49,7 +49,7 @@ def html_of(value: Any) -> str:
             module, _, function = _OWN[_name_of(kind)].partition(":")
             view: View = getattr(import_module(module), function)
             return view(value).html()
-    raise ParameterError(f"a value of type {type(value).__name__} has no view: see register_view")
+    raise UnsupportedError(f"a value of type {type(value).__name__} has no view: see register_view")
 
 
 def _name_of(kind: type[Any]) -> str:

@@ -31,7 +31,7 @@ def chart_of(release: Release) -> Chart:
     """Return the chart of a release with counts: one line a label, in the order released."""
     if counts_of(release) is None:
         raise ParameterError(
-            "release must hold counts to be plotted; this one holds ranked labels alone"
+            "release", "must hold counts to be plotted; this one holds ranked labels alone"
         )
     rows = rows_of(release, _ROWS)
     return Chart(TITLE, lambda ax, palette: _draw(ax, palette, rows))

@@ -1,6 +1,6 @@
 """What is known of a release by what `dphist.Mechanism` says of its mechanism, in sentences."""
 
-from dphist.errors import ParameterError
+from dphist.errors import UnsupportedError
 from dphist.mechanism import ExpectedError
 from dphist.privacy.as_text import plain, up
 from dphist.release.release import Release
@@ -12,7 +12,7 @@ def expected_of(release: Release) -> ExpectedError:
     """Return the error that the mechanism expects."""
     found = release.mechanism.expected_error()
     if not isinstance(found, ExpectedError):
-        raise ParameterError(
+        raise UnsupportedError(
             f"expected_error of {type(release.mechanism).__name__} must return a "
             f"dphist.mechanism.ExpectedError for values of type {type(release.value).__name__}"
         )

@@ -92,7 +92,7 @@ def properties_of(
         labels = whole_number(labels, "labels", 1)
     runs = whole_number(resamples, "resamples", 0, MOST)
     if 0 < runs < FEWEST:
-        raise ParameterError(f"resamples must be at least {FEWEST}, or 0 to leave the noise out")
+        raise ParameterError("resamples", f"must be at least {FEWEST}, or 0 to leave the noise out")
     if isinstance(source, Release):
         if runs:
             # This finds wrong arguments in milliseconds; the runs take seconds.

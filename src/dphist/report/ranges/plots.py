@@ -50,7 +50,7 @@ def plot(release: Release) -> Panels:
 def check_plotted(histogram: RangeHistogram) -> None:
     """Refuse a histogram that has too many axes for a plot."""
     if histogram.bins.ndim > 2:
-        raise ParameterError("release must be of one axis or two to be plotted")
+        raise ParameterError("release", "must be of one axis or two to be plotted")
 
 
 def charts_of(release: Release) -> list[Chart]:

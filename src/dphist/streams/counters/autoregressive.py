@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from dphist.arrays import IntArray
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.noise import Source, rounded_gaussian
 from dphist.streams.counters.design import Design, design
 
@@ -182,7 +182,7 @@ def scaled(
     """
     distance = _root_below(squared_distance)
     if not 0 < distance <= LARGEST_DISTANCE:
-        raise ParameterError("epsilon is too large or too small for running counts")
+        raise ParameterError("epsilon", "is too large or too small for running counts")
     steps = [w * (1 - d**2) for w, d in zip(chosen.weights, chosen.decays, strict=True)]
     # Bits of the largest deviation minus bits of the smallest step's deviation.
     spread = (_floor_log2(max(chosen.weights) / min(steps)) + 3) // 2 + 1
@@ -192,8 +192,16 @@ def scaled(
     left = distance - added / Fraction(2) ** step_bits
     if left < distance * (1 - _MOST_SHARE):
         raise ParameterError(
-            "horizon is too long for this epsilon and this method: shorten it, raise epsilon, "
-            "bound the number of readings, or take method='binary'"
+            "horizon",
+            "is too long for this " + Argument("epsilon") + " and this " + Argument("method"),
+            "shorten "
+            + Argument("horizon")
+            + ", raise "
+            + Argument("epsilon")
+            + ", bound the number of "
+            + Argument("readings")
+            + ", or take "
+            + Argument("method", "binary"),
         )
     scale = _short(chosen.squared_sensitivity / left**2)
     variances = tuple(scale * weight for weight in chosen.weights)

@@ -108,7 +108,7 @@ def toeplitz_counter(
         except ParameterError as error:
             refused = error
     if not found:
-        raise refused or ParameterError("epsilon is too small for running counts")
+        raise refused or ParameterError("epsilon", "is too small for running counts")
     return min(found, key=lambda counter: counter.variance)
 
 

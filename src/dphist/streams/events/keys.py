@@ -59,8 +59,9 @@ def batch_key(key: Any) -> BatchKey | None:
         return None
     if not isinstance(key, tuple | list) or len(key) < 2:
         raise ParameterError(
-            "key must be a tuple that names where the batch comes from, and last a number that "
-            'grows from batch to batch, such as ("topic", 0, 1234)'
+            "key",
+            "must be a tuple that names where the batch comes from, and last a number that grows "
+            'from batch to batch, such as ("topic", 0, 1234)',
         )
     return BatchKey(origin_of(key[:-1]), whole_number(key[-1], "the last item of key", 0, _LAST))
 
@@ -73,7 +74,7 @@ def origin_of(names: Sequence[Any]) -> str:
     """
     plain = [_plain(name) for name in names]
     if not plain or None in plain:
-        raise ParameterError("the names in key must be text or whole numbers")
+        raise ParameterError("key", "must hold names that are text or whole numbers")
     return json.dumps(plain)
 
 

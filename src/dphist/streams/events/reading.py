@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.errors import DataError, ParameterError
+from dphist.errors import Argument, DataError, ParameterError
 from dphist.release.label_types import IN_WORDS, LabelType
 from dphist.streams.events.columns import (
     PLAIN,
@@ -91,13 +91,17 @@ def read_events(
     check_request(wanted, None)
     if with_users and user is None:
         raise ParameterError(
-            "user must name the column of users of a dataframe, because max_events_per_user bounds "
-            "the events of each user"
+            "user",
+            "must name the column of users of a dataframe, because "
+            + Argument("max_events_per_user")
+            + " bounds the events of each user",
         )
     if not isinstance(events, PLAIN) and is_table(events):
         return _read_frame(events, wanted, label_type)
     if event is not None or user is not None:
-        raise ParameterError("event and user name columns, so events must be a dataframe")
+        raise ParameterError(
+            ("event", "user"), "name columns, so " + Argument("events") + " must be a dataframe"
+        )
     return _read_iterable(events, label_type)
 
 
@@ -137,7 +141,8 @@ def user_key(user: object) -> tuple[UserType, bytes]:
     (('text', b't5'), ('integer', b'i5'), ('date', b'd5'))
     """
     problem = DataError(
-        "user must be text in UTF-8, an integer of up to 64 bits, a date, a truth value or a UUID"
+        Argument("user")
+        + " must be text in UTF-8, an integer of up to 64 bits, a date, a truth value or a UUID"
     )
     if isinstance(user, str):
         return "text", b"t" + redact_errors(lambda: str.encode(user), problem)
@@ -155,8 +160,9 @@ def user_key(user: object) -> tuple[UserType, bytes]:
 def _read_iterable(events: Any, kind: LabelType) -> Events:
     """Read the events of an iterable of iterables of labels."""
     unfit = ParameterError(
-        'events must be a sequence of events, each a list or set of text, such as [["a", "b"], '
-        "[]], or a dataframe"
+        "events",
+        'must be a sequence of events, each a list or set of text, such as [["a", "b"], []], or '
+        "a dataframe",
     )
     if isinstance(events, str | bytes | bytearray | Mapping | Set):  # sets have no order
         raise unfit

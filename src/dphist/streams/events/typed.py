@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
-from dphist.errors import ColumnError, DataError
+from dphist.errors import Argument, ColumnError, DataError
 from dphist.release.label_types import IN_WORDS, LabelType, is_of_type, text_of
 from dphist.streams.events.columns import to_int64
 from dphist.tables import redact_errors
@@ -19,7 +19,9 @@ def check_labels(kind: pa.DataType, name: str, wanted: LabelType) -> None:
     """
     if not (is_of_type(kind, wanted) or pa.types.is_null(kind) or kind is OBJECTS):
         raise ColumnError(
-            f"column {name!r} must hold labels of the stream's label_type: {IN_WORDS[wanted]}"
+            f"column {name!r} must hold labels of the stream's "
+            + Argument("label_type")
+            + f": {IN_WORDS[wanted]}"
         )
 
 
@@ -35,7 +37,9 @@ def typed_labels_of(
     kind : the type of the column.
     """
     problem = DataError(
-        f"column {name!r} must hold labels of the stream's label_type: {IN_WORDS[wanted]}"
+        f"column {name!r} must hold labels of the stream's "
+        + Argument("label_type")
+        + f": {IN_WORDS[wanted]}"
     )
     there = pc.is_valid(values).to_numpy(zero_copy_only=False)
     if kind is OBJECTS and there.any():

@@ -5,6 +5,7 @@ threads then counts all events that wait, in the order of their arrival, as one 
 """
 
 import contextlib
+import copy
 import queue
 import threading
 import time
@@ -217,7 +218,7 @@ class _Call:
 def _error_for_all(error: BaseException | None) -> DphistError:
     """Return an error for one of the threads whose events were not recorded."""
     if isinstance(error, DphistError):
-        return type(error)(*error.args)
+        return copy.copy(error)
     return StateError(
         "the call that was recording this event, together with its own, was interrupted or failed; "
         "whether the event counts is in `time`, if need be after the stream is opened again"

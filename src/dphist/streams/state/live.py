@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from dphist.errors import DphistError, HorizonError, StateError
+from dphist.errors import Argument, DphistError, HorizonError, StateError
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
 from dphist.streams.events.cutting import Events, slice_events
@@ -80,7 +80,8 @@ class LiveState:
         """Return the error for more events than are left."""
         horizon = self.state.mechanism.horizon
         return HorizonError(
-            f"horizon is {horizon} events, of which {horizon - self.state.time} are left: the "
+            Argument("horizon")
+            + f" is {horizon} events, of which {horizon - self.state.time} are left: the "
             "guarantee covers no more. Make a new stream, which costs its own budget"
         )
 
@@ -146,9 +147,10 @@ class LiveState:
                 self._torn = False
                 # Whoever brings such an event again may count it twice.
                 if self.store.uncertain and not stopped:
-                    raise StateError(
-                        f"{error}, and the disk could not confirm it: the events of this call may "
-                        "count or not. Close the stream and open it again; its time shows which"
+                    raise StateError(*error.args).within(
+                        "",
+                        ", and the disk could not confirm it: the events of this call may count or "
+                        "not. Close the stream and open it again; its time shows which",
                     ) from None
                 raise
         self.state.apply(step)

@@ -29,8 +29,8 @@ def open_state(
     new = not os.path.lexists(path)
     if new and mechanism is None:
         raise ParameterError(
-            "epsilon, delta and horizon must be given to begin a stream: there is no state at "
-            f"{path}"
+            ("epsilon", "delta", "horizon"),
+            f"must be given to begin a stream: there is no state at {path}",
         )
     store = Store.create(path) if new else Store.open(path, moved=moved)
     try:
@@ -59,13 +59,13 @@ def take_over(path: str | Path, *, moved: bool) -> StreamState:
 def _with_budget(mechanism: ContinualMechanism, budget: ApproxDP) -> ContinualMechanism:
     """Return the mechanism with `budget` as its target; its guarantee must be within the budget."""
     if not isinstance(budget, ApproxDP):
-        raise ParameterError("budget must be an ApproxDP(epsilon, delta)")
+        raise ParameterError("budget", "must be an ApproxDP(epsilon, delta)")
     check_unit(budget, mechanism.guarantee.unit, "budget")
     try:
         return mechanism.calibrated_to(Target(budget))
     except ParameterError:
         pass
-    raise ParameterError("budget must be at least what the stream costs: see to_approx_dp")
+    raise ParameterError("budget", "must be at least what the stream costs: see to_approx_dp")
 
 
 def _load_or_begin(
@@ -84,20 +84,22 @@ def _load_or_begin(
     if state is None:
         if mechanism is None:
             raise ParameterError(
-                f"epsilon, delta and horizon must be given: there is no stream yet at {store.path}"
+                ("epsilon", "delta", "horizon"),
+                f"must be given: there is no stream yet at {store.path}",
             )
         state = StreamState(mechanism)
         store.commit(all_rows(state))
-    elif mechanism is not None and not _have_equal_parameters(mechanism, state.mechanism):
+    elif mechanism is not None and (names := _different_parameters(mechanism, state.mechanism)):
         raise ParameterError(
-            f"the stream at {store.path} was made with other parameters: leave them out to "
-            "continue it, or name another file"
+            names,
+            f"must be as the stream at {store.path} was made with",
+            "leave out all parameters to continue it, or name another file",
         )
     return state
 
 
-def _have_equal_parameters(given: ContinualMechanism, kept: ContinualMechanism) -> bool:
-    """Whether the parameters are equal, and also the targets if both have one.
+def _different_parameters(given: ContinualMechanism, kept: ContinualMechanism) -> tuple[str, ...]:
+    """Return the names of parameters that differ; "budget" if both have targets and these do.
 
     A state of an earlier version has that version's default method, at the same cost. It continues
     with it where today's default is given.
@@ -110,7 +112,8 @@ def _have_equal_parameters(given: ContinualMechanism, kept: ContinualMechanism) 
     wanted, held = parameters_of(given), parameters_of(kept)
     if (wanted["method"], held["method"]) == ("toeplitz", "autoregressive"):
         wanted = {**wanted, "method": "autoregressive"}
-    return wanted == held and len(targets) < 2
+    different = tuple(name for name in held if wanted[name] != held[name])
+    return different or ("budget",) * (len(targets) > 1)
 
 
 def _load_state(store: Store) -> StreamState | None:

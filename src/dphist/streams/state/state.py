@@ -11,7 +11,7 @@ from operator import itemgetter
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
-from dphist.errors import HorizonError, ParameterError
+from dphist.errors import Argument, HorizonError, ParameterError
 from dphist.noise import Source
 from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
 from dphist.streams.events.cutting import Events, cut, keep_known, remove_labels, slice_events
@@ -122,8 +122,9 @@ class StreamState:
         # Another batch may repeat the events that are counted already.
         if key.position != done.position or len(events) != done.events:
             raise ParameterError(
-                f"key must end with {done.position} again, with the same events: a part of that "
-                "batch was counted before a crash, and the others must follow first"
+                "key",
+                f"must end with {done.position} again, with the same events: a part of that "
+                "batch was counted before a crash, and the others must follow first",
             )
         return slice_events(events, done.counted, len(events))
 
@@ -192,7 +193,8 @@ class StreamState:
             number += 1
         if number > self.mechanism.most_readings:
             raise HorizonError(
-                f"readings is {self.mechanism.readings}, and the stream was already read at that "
+                Argument("readings")
+                + f" is {self.mechanism.readings}, and the stream was already read at that "
                 "many times: the guarantee covers no more. Make a new stream, which costs its own "
                 "budget"
             )

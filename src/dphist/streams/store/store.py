@@ -11,7 +11,7 @@ from typing import NoReturn, SupportsIndex
 
 from dphist.durable.files import sync_folder
 from dphist.durable.identity import AN_OLDER_CONTENT
-from dphist.errors import StateError
+from dphist.errors import Argument, StateError
 from dphist.streams.store.creation import create_file
 from dphist.streams.store.database import (
     check_rows,
@@ -137,7 +137,8 @@ class Store:
                 raise StateError(
                     f"{path} is a copy, or was moved to another file system: if two copies of one "
                     "stream continue, they draw different noise for the same counts. If the "
-                    "original was not used since and is gone, open the copy with moved=True"
+                    "original was not used since and is gone, open the copy with "
+                    + Argument("moved", True)
                 )
             if header.commits < owner.commits:
                 raise StateError(

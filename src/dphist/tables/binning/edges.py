@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray
-from dphist.errors import ColumnError
+from dphist.errors import Argument, ColumnError
 from dphist.tables.binning.edge_keys import (
     EDGES_AT_ONCE,
     ceilings,
@@ -229,8 +229,9 @@ def search_for(kind: pa.DataType, edges: AnyArray, name: str, zoned: bool) -> Se
     if types.is_integer(kind) or types.is_floating(kind) or _is_decimal(kind):
         if not numbers:
             raise ColumnError(
-                f"column {name!r} holds numbers, but its edges are dates or times: give edges that "
-                "are numbers, or cast the column to dates or timestamps"
+                f"column {name!r} holds numbers, but its edges are dates or times: give "
+                + Argument("edges")
+                + " that are numbers, or cast the column to dates or timestamps"
             )
         return _search_of_numbers(kind, edges)
     if not types.is_date(kind) and not types.is_timestamp(kind):
@@ -241,23 +242,26 @@ def search_for(kind: pa.DataType, edges: AnyArray, name: str, zoned: bool) -> Se
         )
     if numbers:
         raise ColumnError(
-            f"column {name!r} holds dates or timestamps, but its edges are numbers: give edges "
-            "that are dates, datetimes or ISO text such as '2024-01-31'"
+            f"column {name!r} holds dates or timestamps, but its edges are numbers: give "
+            + Argument("edges")
+            + " that are dates, datetimes or ISO text such as '2024-01-31'"
         )
     days = edges.dtype == np.dtype("datetime64[D]")
     whole = edges.view(np.int64)
     if types.is_date32(kind) or types.is_date64(kind):
         if not days:
             raise ColumnError(
-                f"column {name!r} holds dates, but its edges are times: give edges that are dates, "
-                "or cast the column to timestamps"
+                f"column {name!r} holds dates, but its edges are times: give "
+                + Argument("edges")
+                + " that are dates, or cast the column to timestamps"
             )
         scale = Fraction(_MICROSECONDS_A_DAY, 1000) if types.is_date64(kind) else None
         return WholeSearch.from_edges(whole, f"i{kind.bit_width // 8}", scale=scale)
     if zoned and kind.tz is None:
         raise ColumnError(
-            f"column {name!r} has no time zone, but its edges have one: give edges without a time "
-            "zone, or set the time zone of the column"
+            f"column {name!r} has no time zone, but its edges have one: give "
+            + Argument("edges")
+            + " without a time zone, or set the time zone of the column"
         )
     scale = _IN_A_MICROSECOND[kind.unit] * (_MICROSECONDS_A_DAY if days else 1)
     return WholeSearch.from_edges(whole, np.int64, scale=None if scale == 1 else scale)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.parameters import optional_whole, whole_number
 from dphist.tables.checks import LARGEST, Problem
 from dphist.tables.counting.cuts import Cut
@@ -67,12 +67,15 @@ class Bounds:
         most = whole_number(self.max_count, "max_count", 1, most=LARGEST)
         object.__setattr__(self, "max_count", most)
         if self.null_users not in NULL_USERS:
-            raise ParameterError('null_users must be "refuse", "drop" or "separate"')
+            raise ParameterError("null_users", 'must be "refuse", "drop" or "separate"')
         if self.null_labels not in NULL_LABELS:
-            raise ParameterError('null_labels must be "refuse" or "drop"')
+            raise ParameterError("null_labels", 'must be "refuse" or "drop"')
         if self.count_users and self.null_users == "separate":
             raise ParameterError(
-                'count_users needs null_users other than "separate": it counts users, not rows'
+                "count_users",
+                "needs "
+                + Argument("null_users")
+                + " other than 'separate': it counts users, not rows",
             )
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
-from dphist.errors import ParameterError
+from dphist.errors import Argument, Message, ParameterError
 from dphist.tables.checks import LARGEST
 from dphist.tables.counting.bounding import (
     USERS,
@@ -127,7 +127,7 @@ def _held(
     counted: Callable[[Rows], Rows | pa.Table],
     cut: Cut | None,
     *,
-    missing: Mapping[str, str],
+    missing: Mapping[str, Message],
     summed: Sequence[str] = (),
     progress: Progress | None,
     delimiter: str | None,
@@ -172,7 +172,9 @@ def bounded_pairs(
         Also if `bounds.max_count` is above 1, or users are counted: a pair is there or not.
     """
     if bounds.count_users or bounds.max_count > 1:
-        raise ParameterError("keep_sets needs max_count 1, and no count_users")
+        raise ParameterError(
+            "keep_sets", "needs " + Argument("max_count", 1) + ", and no " + Argument("count_users")
+        )
     wanted, own = _wanted(names), bounds if "user" in names else replace(bounds, max_labels=None)
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
@@ -252,9 +254,12 @@ def _with_prevalences(counts: IntArray) -> tuple[IntArray, IntArray]:
 _MISSING_USER = "has rows without a user: drop them"
 MISSING_USERS = {"who": f"{_MISSING_USER} or give them one"}
 _MISSING = {
-    "who": f'{_MISSING_USER}, give them one, or count labels with null_users="drop", or '
-    'with null_users="separate" if each such row is a separate user',
-    "term": f'{MISSING[Use.KEY]}, or count labels with null_labels="drop"',
+    "who": f"{_MISSING_USER}, give them one, or count labels with "
+    + Argument("null_users", "drop")
+    + ", or with "
+    + Argument("null_users", "separate")
+    + " if each such row is a separate user",
+    "term": f"{MISSING[Use.KEY]}, or count labels with " + Argument("null_labels", "drop"),
 }
 
 

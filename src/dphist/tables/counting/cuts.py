@@ -58,7 +58,7 @@ def cut_of(part: Any, parts: Any, others: Any) -> Cut:
     """
     number = whole_number(parts, "parts", 1, MOST_PARTS)
     if others not in ("drop", "refuse"):
-        raise ParameterError('others must be "drop" or "refuse"')
+        raise ParameterError("others", 'must be "drop" or "refuse"')
     return Cut(whole_number(part, "part", 0, number - 1), number, others)
 
 

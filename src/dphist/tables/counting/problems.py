@@ -7,7 +7,7 @@ reported.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from dphist.errors import DataError, DphistError
+from dphist.errors import DataError, DphistError, Message
 from dphist.tables.checks import LARGEST, Problem
 from dphist.tables.reading.columns import Use, Wanted
 
@@ -49,7 +49,7 @@ def raise_problem(
     engine: DphistError,
     *,
     from_text: bool = False,
-    missing: Mapping[str, str] | None = None,
+    missing: Mapping[str, Message] | None = None,
 ) -> None:
     """Raise the error for the largest problem number, if there is a problem.
 

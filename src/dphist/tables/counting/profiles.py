@@ -201,7 +201,7 @@ def count_degrees(
         If the file is missing or its content does not match its extension.
     """
     if not isinstance(directed, bool):
-        raise ParameterError("directed must be True or False")
+        raise ParameterError("directed", "must be True or False")
     wanted = [key_column("source", source, "source"), key_column("target", target, "target")]
 
     def counted(rows: Rows) -> Rows:

@@ -286,13 +286,13 @@ def counts_of(store: Store, labels: Sequence[Any]) -> list[int]:
         If a label is repeated, or is not of the type of the labels in the store.
     """
     kind = store.schema.field("label").type
-    unfit = ParameterError(f"labels must be of the type of the label column, {kind}")
+    unfit = ParameterError("labels", f"must be of the type of the label column, {kind}")
     if isinstance(labels, pa.Array | pa.ChunkedArray):  # Arrow would crash on invalid arrays
         redact_errors(lambda: labels.validate(full=True), unfit)
     listed = list(labels)
     wanted = redact_errors(lambda: _as_column(listed, kind), unfit)
     if wanted.null_count or len(pc.unique(wanted)) != len(wanted):
-        raise ParameterError("labels must be listed once each")
+        raise ParameterError("labels", "must be listed once each")
     found = store.rows_of(wanted).combine_chunks()
     place = pc.index_in(wanted, found["label"])
     return [int(n) for n in pc.fill_null(found["count"].take(place), 0).to_pylist()]
@@ -324,5 +324,5 @@ def _stopped() -> DataError:
 def _engine_failure() -> DataError:
     return DataError(
         "the engine that holds the counted labels could not answer, so nothing was released: count "
-        f"them again; if memory or disk ran out, {MORE_ROOM}"
+        "them again; if memory or disk ran out, " + MORE_ROOM
     )

@@ -80,7 +80,7 @@ def count_bounded_terms(
     most = LARGEST if max_records is None else min(max_records, LARGEST)
     alone, salt = "who" not in roles, key or fresh_key()
     if max_records is None and not alone:
-        raise ParameterError("max_records must be given where there are users")
+        raise ParameterError("max_records", "must be given where there are users")
 
     def counted() -> _Found:
         rows = opened()

@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 
 from dphist import leftovers
-from dphist.errors import DataError, DphistError
+from dphist.errors import Argument, DataError, DphistError
 from dphist.stopping import exceptions_wait
 from dphist.tables.engine.resources import resources
 
@@ -113,7 +113,7 @@ def _folder(stack: ExitStack) -> str:
         reason = error.strerror or "the system refused"
     else:
         return folder
-    raise DataError(f"no temporary folder could be made: {reason}; {MORE_ROOM}")
+    raise DataError(f"no temporary folder could be made: {reason}; " + MORE_ROOM)
 
 
 def _remove(folder: str) -> None:
@@ -193,14 +193,20 @@ def _keep_count_of_progress(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute("SET enable_progress_bar_print = false; SET enable_progress_bar = true")
 
 
-MORE_ROOM = "give memory='8GB', or temp='FOLDER' on a larger disk (in Python by dphist.Resources)"
+MORE_ROOM = (
+    "give "
+    + Argument("memory", "8GB")
+    + ", or "
+    + Argument("temp", "FOLDER")
+    + " on a larger disk (in Python by dphist.Resources)"
+)
 """What to do where memory or disk ran out."""
 
 
 def out_of_room(work: str) -> DataError:
     """Return the error for DuckDB running out of memory or disk during `work`."""
     return DataError(
-        f"{work} ran out of memory, or of disk below the folder of temporary files: {MORE_ROOM}"
+        f"{work} ran out of memory, or of disk below the folder of temporary files: " + MORE_ROOM
     )
 
 

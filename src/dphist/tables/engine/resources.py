@@ -93,7 +93,7 @@ def _bytes_of(memory: int | str) -> int:
     [1000000000, 2000000000, 1073741824, 500000000]
     """
     refused = ParameterError(
-        "memory must be a number of bytes or a size such as '4GB' or '512MB', and at least 64MB"
+        "memory", "must be a number of bytes or a size such as '4GB' or '512MB', and at least 64MB"
     )
     if isinstance(memory, bool) or not isinstance(memory, int | str):
         raise refused
@@ -114,7 +114,7 @@ def _bytes_of_text(text: str) -> int:
 
 def _folder_of(temp: str | os.PathLike[str]) -> str:
     """Return the absolute path of a folder that can be written to."""
-    refused = ParameterError("temp must be a folder that exists and that you can write to")
+    refused = ParameterError("temp", "must be a folder that exists and that you can write to")
     if not isinstance(temp, str | os.PathLike) or not os.fspath(temp):
         raise refused  # an empty text, such as of a variable that is not set, is no folder
     folder = Path(temp).absolute()

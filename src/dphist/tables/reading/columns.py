@@ -53,7 +53,7 @@ def count_column(role: str, name: str, parameter: str) -> Wanted:
 def check_name(value: object, parameter: str) -> None:
     """Refuse a column name that is not text."""
     if not isinstance(value, str):
-        raise ParameterError(f"{parameter} must be the name of a column, as text")
+        raise ParameterError(parameter, "must be the name of a column, as text")
 
 
 def check_request(wanted: Sequence[Wanted], progress: object) -> None:
@@ -61,10 +61,11 @@ def check_request(wanted: Sequence[Wanted], progress: object) -> None:
     for column in wanted:
         check_name(column.name, column.parameter)
     if len({column.name for column in wanted}) < len(wanted):
-        listed = " and ".join(column.parameter for column in wanted)
-        raise ParameterError(f"{listed} must be different columns")
+        raise ParameterError(
+            tuple(column.parameter for column in wanted), "must be different columns"
+        )
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
-        raise ParameterError("progress must be a function of one number, True, or None")
+        raise ParameterError("progress", "must be a function of one number, True, or None")
 
 
 def list_names(wanted: Iterable[Wanted]) -> str:

@@ -49,7 +49,7 @@ def format_of(name: str, shown: str, delimiter: str | None = None) -> FileFormat
     suffixes = Path(name.lower()).suffixes
     if suffixes[-1:] == [".parquet"]:
         if delimiter is not None:
-            raise ParameterError(f"delimiter applies to text files only, not to {shown}")
+            raise ParameterError("delimiter", f"applies to text files only, not to {shown}")
         return FileFormat("", None)
     compression = _COMPRESSIONS.get(suffixes[-1]) if suffixes else None
     last = suffixes[-2:-1] if compression else suffixes[-1:]

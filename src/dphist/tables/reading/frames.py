@@ -37,7 +37,7 @@ AnyFrame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 def is_frame(frame: object) -> bool:
     """Whether this is a dataframe that Narwhals reads."""
-    problem = ParameterError("frame must be a dataframe Narwhals reads, or the path of a file")
+    problem = ParameterError("frame", "must be a dataframe Narwhals reads, or the path of a file")
     try:
         _wrap(frame, problem)
     except ParameterError:
@@ -165,8 +165,9 @@ class PandasSource(StreamedSource):
 def unordered_error() -> ParameterError:
     """Return the error for a dataframe without a row order, where one is required."""
     return ParameterError(
-        "events must be in time order, but the rows of this kind of dataframe have no order: sort "
-        "and collect them, in Spark with toPandas()"
+        "events",
+        "must be in time order, but the rows of this kind of dataframe have no order",
+        "sort and collect them, in Spark with toPandas()",
     )
 
 
@@ -195,7 +196,7 @@ def _wrap(frame: object, failure: DphistError) -> AnyFrame:
     if found is not None:
         return found
     if kind == "TypeError":
-        raise ParameterError("frame must be a dataframe Narwhals reads, or the path of a file")
+        raise ParameterError("frame", "must be a dataframe Narwhals reads, or the path of a file")
     if kind == "DuplicateError":
         raise ColumnError("frame has two columns with the same name: rename all but one")
     raise failure

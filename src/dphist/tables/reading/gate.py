@@ -58,7 +58,7 @@ def open_source(
     if isinstance(frame, str | os.PathLike):
         return open_file(stack, frame, wanted, report, delimiter)
     if delimiter is not None:
-        raise ParameterError("delimiter applies to text files only: leave it out")
+        raise ParameterError("delimiter", "applies to text files only: leave it out")
     source: Source
     if is_spark(frame):
         if ordered:

@@ -113,8 +113,10 @@ def _check_order(relation: Any, wall: Wall) -> None:
     ask = relation.filter("false").aggregate
     if not wall(lambda: ask(setting).fetchall()[0][1]):
         raise ParameterError(
-            "events must be in time order, which DuckDB keeps only with its setting "
-            "preserve_insertion_order: set it to true"
+            "events",
+            "must be in time order, which DuckDB keeps only with its setting "
+            "preserve_insertion_order",
+            "set it to true",
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from dphist.errors import ColumnError, InputFileError, ParameterError
+from dphist.errors import Argument, ColumnError, InputFileError, ParameterError
 from dphist.tables.engine.redaction import redact_errors
 from dphist.tables.reading.columns import Use, Wanted, repeated_column
 from dphist.tables.reading.file_format import FileFormat, OpenedFile
@@ -41,8 +41,9 @@ def check_delimiter(delimiter: str | None) -> None:
     single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
     if not single or delimiter in '"\r\n\0' or delimiter.isalnum():
         raise ParameterError(
-            "delimiter must be one ASCII character, such as ';' or a tab, but not a letter, digit, "
-            "quote or line ending"
+            "delimiter",
+            "must be one ASCII character, such as ';' or a tab, but not a letter, digit, quote "
+            "or line ending",
         )
 
 
@@ -179,17 +180,20 @@ def _position_in_header(
     others = [delimiter for delimiter in _TRIED if delimiter != kind.delimiter]
     found = [other for other in others if _has_column(wanted, path, kind, other)]
     if found:
-        remedy = f"it has this column with {_name(found[0])}: give delimiter={found[0]!r}"
+        remedy = f"it has this column with {_name(found[0])}: give " + Argument(
+            "delimiter", found[0]
+        )
     else:
         listed = ", ".join(_name(other) for other in others[:-1])
         remedy = (
             f"it does not have this column with {listed} or {_name(others[-1])} either: correct "
-            "the name, add a header line, or give delimiter, the character that separates the "
-            "fields"
+            "the name, add a header line, or give "
+            + Argument("delimiter")
+            + ", the character that separates the fields"
         )
     raise ColumnError(
         f"the first line of {shown} must name the columns, but names no {wanted!r}; it has "
-        f"{fields}, separated by {_name(kind.delimiter)}; {remedy}"
+        f"{fields}, separated by {_name(kind.delimiter)}; " + remedy
     )
 
 
