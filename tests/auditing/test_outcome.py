@@ -14,7 +14,7 @@ from dphist.auditing.watching import watch_run
 
 
 @pytest.mark.usefixtures("repeatable")
-@pytest.mark.quick("[LeafCounts]", "[SortedCounts]", "[ThresholdHistogram]", "[Continual", every=4)
+@pytest.mark.quick("[LeafCounts]", "[SortedCounts]", "[ThresholdHistogram]", "[Continual")
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_released_numbers_are_compared(name: str) -> None:
     """Of data with large counts, numbers that vary from run to run are among the features."""

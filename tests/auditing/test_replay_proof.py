@@ -203,6 +203,7 @@ def test_claims_below_the_cost_are_refuted_and_claims_at_it_are_not(name: str, s
         assert below.epsilon < below.epsilon_lower <= cost
 
 
+@pytest.mark.verify
 def test_a_claim_below_the_cost_is_refuted_before_any_run_is_counted() -> None:
     result = dh.audit(dh.AdaptiveScan(epsilon=1), epsilon="0.4", seconds=30)
     assert result.refuted

@@ -79,6 +79,7 @@ def test_projecting_gains_ten_times_but_for_two_sequences(name, epsilon) -> None
 
 
 @pytest.mark.parametrize("name", [*REAL, SHIPPED])
+@pytest.mark.quick(every=5)
 def test_the_gain_grows_as_epsilon_falls(name) -> None:
     assert gain(name, "1") < gain(name, "0.1") < gain(name, "0.01")
 

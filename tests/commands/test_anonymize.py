@@ -100,6 +100,7 @@ def test_a_file_without_rows_is_released(tmp_path) -> None:
     assert (tmp_path / "t.csv").read_text().startswith("count,prevalence\n")
 
 
+@pytest.mark.verify
 def test_dry_run_reads_no_data(capsys, tmp_path) -> None:
     """A named pipe would hang if anybody opened it."""
     pipe = tmp_path / "data.csv"

@@ -85,6 +85,7 @@ def test_only_what_is_named_with_parameters(capsys) -> None:
     assert errors["Mine"] == 2 * 44
 
 
+@pytest.mark.verify
 def test_pictures_and_pages(capsys) -> None:
     words = ["--mechanism", "RankSplit", "--only", "--quiet", "--epsilon", "1", "--target", "0.5"]
     assert main([*PROFILE, *words, "--plot", "out.png", "--report", "out.html"]) == 0

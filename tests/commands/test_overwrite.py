@@ -172,7 +172,7 @@ def test_a_new_stream_replaces_nothing(monkeypatch, capsys) -> None:
     assert fed(monkeypatch, "a\n" * 300, *NEW, *ALL, "--quiet", "--overwrite") == 0
 
 
-@pytest.mark.quick("[---table]", "---output]", "[another stream---table]", every=6)
+@pytest.mark.quick("[---table]", "[another stream---table]")
 @pytest.mark.parametrize("option", OUTPUTS)
 @pytest.mark.parametrize("strange", ["", "no output of dphist\n", "another stream", "\udcff"])
 def test_a_stream_replaces_nothing_of_anybody_else(option, strange, monkeypatch, capsys) -> None:

@@ -93,7 +93,7 @@ def further(kind: str, held: object) -> list[object]:
     return MORE[kind]
 
 
-@pytest.mark.quick("[likely-", every=13)
+@pytest.mark.quick("[likely-")
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
 @pytest.mark.parametrize("changes", [likely, further])
 def test_every_column_of_every_row_is_checked(
@@ -154,7 +154,6 @@ def test_entries_and_keys_are_read_in_parts(
 
 
 @pytest.mark.parametrize("number", range(1, 15))
-@pytest.mark.quick(every=2)
 def test_an_edited_entry_is_named(number: int, edit: Callable[..., Ledger]) -> None:
     """Its content is changed so that it can follow those before it, and costs the same."""
     ledger = edit()

@@ -101,7 +101,7 @@ def test_the_cost_is_the_one_of_calibrate(case: str) -> None:
     assert made.epsilon_at(delta) <= total_of(made)
 
 
-@pytest.mark.quick("[labels]", "[tree]", every=2)
+@pytest.mark.quick("[tree]")
 @pytest.mark.parametrize("case", ["labels", "known", "tree", "anonymized", "stream"])
 def test_several_releases_share_the_total(case: str) -> None:
     kind, wanted, parameters = CASES[case]

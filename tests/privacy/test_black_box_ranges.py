@@ -44,8 +44,8 @@ def looked_at(name: str):
     )
 
 
-@pytest.mark.quick("[leaf counts]")
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.verify
 def test_no_more_is_lost_than_claimed(name, seeded) -> None:
     make, one, other = CASES[name]
     runs = 800 if "opened" in name else 2_000

@@ -58,8 +58,8 @@ def test_odd_values_say_nothing(arguments: list[str], tmp_path: Path) -> None:
         assert run(arguments, data, tmp_path) == (0, b"", b"")
 
 
-@pytest.mark.quick("[labels]")
 @pytest.mark.parametrize("arguments", [LABELS, PROFILE], ids=lambda each: each[0])
+@pytest.mark.verify
 def test_an_invalid_row_says_the_same_whatever_the_others_are(
     arguments: list[str], tmp_path: Path
 ) -> None:

@@ -142,8 +142,8 @@ def fits(drawn: Counter[Partition], data: Partition, rate: float) -> tuple[float
     return p_value(law), p_value(wrong * law.sum() / wrong.sum())
 
 
-@pytest.mark.quick("data1")
 @pytest.mark.parametrize("data", [(), (3, 1), (4, 4, 4), (6, 3, 1, 1, 1)])
+@pytest.mark.verify
 def test_draws_follow_the_law(data: Partition, seeded) -> None:
     """20,000 draws against exp(-rate d) / Z, for n <= 12; false alarms below 1e-6."""
     mechanism, source = PartitionSampler(epsilon=2, delta=1e-9), seeded(1)

@@ -98,11 +98,7 @@ SOME = [
 @pytest.mark.quick(
     "(4096,)-{'epsilon': 1}",
     "(64, 64)-{'rho': '1e-6'}",
-    "(300, 40)",
-    "(16385,)",
-    "(5000,)",
     "(4096,)-{'epsilon': '1/10', 'workload'",
-    every=9,
 )
 @pytest.mark.parametrize(("bins", "kind"), SOME, ids=str)
 def test_adaptive_trees(bins: tuple[int, ...], kind: dict[str, Any]) -> None:

@@ -153,7 +153,6 @@ def test_the_binary_mechanism(name: str) -> None:
 
 
 @pytest.mark.parametrize("listed", [True, False])
-@pytest.mark.quick(every=2)
 def test_enormous_counts_are_released_by_their_noisy_ones_alone(listed: bool) -> None:
     """More than 2**20 events of one label, or none: the same noisy counts, the same release."""
     labels = {"labels": LISTED} if listed else {}

@@ -161,7 +161,7 @@ def users(mechanism: ThresholdHistogram) -> Iterator[tuple[list[tuple[int, int]]
                 yield list(common), list(new)
 
 
-@pytest.mark.quick("epsilon=Fraction(1, 1)", "max_labels=1", every=5)
+@pytest.mark.quick("epsilon=Fraction(1, 1)", "max_labels=1", every=4)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_the_definition_holds_for_every_user(mechanism: ThresholdHistogram) -> None:
     missing = [check(mechanism, common, new) for common, new in users(mechanism)]

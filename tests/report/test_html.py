@@ -96,6 +96,7 @@ def test_stands_alone(source: str) -> None:
     assert {"script", "link", "img", "iframe", "object"}.isdisjoint(page.tags)
 
 
+@pytest.mark.quick("[empty]")
 def test_ids_are_unique_and_references_resolve(source: str) -> None:
     page = Page(source)
     assert len(page.ids) == len(set(page.ids))
@@ -198,6 +199,7 @@ def test_markup_is_escaped() -> None:
     assert releases.HOSTILE in page.text
 
 
+@pytest.mark.verify
 def test_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     release = releases.tiny_release()
     with pytest.raises(OutputFileError):

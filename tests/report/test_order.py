@@ -49,6 +49,7 @@ def test_the_sure_difference_is_the_smallest(mechanism) -> None:
     assert f"differ by {sure} records" in order_in_words(mechanism)
 
 
+@pytest.mark.verify
 def test_a_released_ranking_tells() -> None:
     counts = dh.LabelCounts.from_counts(["a", "b"], [90, 30], max_labels=None, max_count=1)
     release = MECHANISMS["gumbel"].release(counts)

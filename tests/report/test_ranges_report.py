@@ -53,6 +53,7 @@ def test_the_page_stands_alone(source: str) -> None:
     assert len(source) < 300_000
 
 
+@pytest.mark.quick(every=8)
 def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     text = Page(source).text
     mechanism = release.mechanism

@@ -350,7 +350,6 @@ def stated_and_used(
 )
 @pytest.mark.parametrize("epsilon", [Fraction(1, 20), Fraction(1)], ids=str)
 @pytest.mark.parametrize("method", ["toeplitz", "autoregressive"])
-@pytest.mark.quick(every=7)
 def test_all_times_at_which_a_stream_draws_noise_are_budgeted(
     method: Any,
     horizon: int,

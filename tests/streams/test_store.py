@@ -634,7 +634,6 @@ def test_a_state_renamed_or_removed_in_use_takes_no_more_commits(state, tmp_path
         "PRAGMA journal_mode = WAL",
     ],
 )
-@pytest.mark.quick(every=7)
 def test_an_edited_state_is_refused(statement, state) -> None:
     edit(state, statement)
     with pytest.raises(StateError, match=r"damaged|not the state of a stream") as caught:

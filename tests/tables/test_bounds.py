@@ -41,7 +41,6 @@ def added(bounds: Bounds) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize("null_users", ["refuse", "drop", "separate"])
-@pytest.mark.quick(every=3)
 def test_all_bounds_that_can_be_made_are_kept(null_users: str) -> None:
     tried = 0
     for most_labels, most, count_users in itertools.product([None, 1, 2], [1, 3], [False, True]):

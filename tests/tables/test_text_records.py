@@ -113,8 +113,8 @@ def random_files(seed: int, number: int) -> Iterator[tuple[bytes, int]]:
         yield mark + header + end + body, fields
 
 
-@pytest.mark.quick("[0]")
 @pytest.mark.parametrize("seed", range(30))
+@pytest.mark.verify
 def test_files_have_the_records_of_a_plain_reader(seed: int, tmp_path: Path) -> None:
     """Both ways out of the gate, all compressions; and what is refused is refused by the rule."""
     read = 0
@@ -151,7 +151,6 @@ def test_files_have_the_records_of_a_plain_reader(seed: int, tmp_path: Path) -> 
     ],
 )
 @pytest.mark.parametrize("rows", [0, 5, 300_000])
-@pytest.mark.quick(every=5)
 def test_a_wrong_record_is_named_by_its_line(
     record: bytes, fault: str, rows: int, tmp_path: Path
 ) -> None:

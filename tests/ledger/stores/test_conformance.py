@@ -460,7 +460,6 @@ def _spend(place: Place, worker: int, started: Any, told: Any) -> None:
         told.put(outcome)
 
 
-@pytest.mark.quick(every=2)
 def test_processes_overspend_nothing(place: Place) -> None:
     """The budget is for 20 of the 48 that six processes ask for."""
     context = multiprocessing.get_context("fork")

@@ -163,7 +163,6 @@ def trips(place: str, monkeypatch: pytest.MonkeyPatch, *, used: bool = False) ->
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.quick(every=2)
 def test_a_connection_lost_at_any_round_trip_costs_nothing(
     after: bool, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
