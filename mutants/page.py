@@ -15,7 +15,9 @@ of `make verify` only.
 
 All of them were last run on 25 November 2026, family by family (`python -m mutants ledger store`),
 on two cores that other work shared, in about an hour: 583 were caught and none was missed. Some
-code changed in that time; the mutants that it touched were run again by name.
+code changed in that time; the mutants that it touched were run again by name. Those that are newer
+were run by name when they were added, and on 26 November 2026 the 142 whose tests had left cases to
+`make verify`: all were caught.
 
 `python -m mutants --page > docs/mutants.md` writes this page.
 """

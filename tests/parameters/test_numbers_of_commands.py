@@ -40,6 +40,8 @@ WORDS = {
     *("C", "COLUMN", "CSV", "DIR", "FILE", "FILE|URL", "HTML", "JSON", "KEY", "NAME", "NAME=VALUE"),
     *("NAMES", "PAGE", "PEM", "PICTURE", "TEXT", "TOML", "YAML"),
 }
+LISTS: set[tuple[str, str]] = set()
+"""Options of several numbers, which may have spaces around them."""
 # Options that stand in the place of others; and those that need others.
 INSTEAD = {
     "--rho": ["--epsilon", "--delta", "--delta-of-entries"],
@@ -63,6 +65,8 @@ def _options(parser: argparse.ArgumentParser, words: str) -> Iterator[tuple[str,
             option = action.option_strings[-1]
             assert action.metavar is None or action.metavar in NUMBERS | WORDS, (words, option)
             is_number = action.metavar is None or action.metavar in NUMBERS
+            if action.metavar is not None and "," in action.metavar:
+                LISTS.add((words, option))
             if is_number and option != "--separator":
                 yield words, option
 
@@ -105,6 +109,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("tried", ["one", "all"])
 def test_every_number_of_a_command_is_read_alike(tried, command, option, folder, capsys) -> None:
     for text in SOME[:1] if tried == "one" else SOME:
+        if (command, option) in LISTS and text.strip() != text:
+            continue
         given = f"{text},20" if option == "--edges" else text
         assert main(line(command, option, given)) == 2, text
         said = capsys.readouterr().err
