@@ -26,7 +26,7 @@ from dphist.tables.engine.progress_display import (
     in_words,
     report_to,
 )
-from dphist.tables.engine.spark.calls import call_spark
+from dphist.tables.engine.spark.calls import _ConnectJobs, call_spark
 from dphist.tables.engine.spark.progress import (
     measured_in_classic,
     measured_in_connect,
@@ -264,6 +264,23 @@ def test_tasks_of_stages() -> None:
     assert measured_of([(0, 0)]).fraction < 0
     assert measured_of([(4, 4), (6, 3)]) == Measured(0.625, 10, 7, "tasks", "stage 2")
     assert measured_of([(4, 4)]).fraction == 0.5  # Spark may plan more
+
+
+def test_a_second_query_of_a_call_forgets_no_stage(often: None) -> None:
+    """Spark Connect tells of no stages while a query is planned."""
+    handlers: list[Any] = []
+    session = SimpleNamespace(
+        registerProgressHandler=handlers.append, removeProgressHandler=handlers.remove
+    )
+    told = [SimpleNamespace(stage_id=1, num_tasks=8, num_completed_tasks=4)]
+    seen: list[Done] = []
+    with _ConnectJobs(session).watched(threading.current_thread(), seen.append):
+        for stages in (told, []):
+            handlers[0](stages=stages)
+            time.sleep(0.05)
+    assert len(seen) > 5
+    assert all(each.total == 8 for each in seen)
+    assert not handlers
 
 
 def test_a_stage_that_never_begins_is_not_counted() -> None:

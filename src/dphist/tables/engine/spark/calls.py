@@ -143,7 +143,9 @@ class _ConnectJobs(_Jobs):
         def handle(stages: Any, **_: Any) -> None:
             nonlocal latest
             if threading.current_thread() is thread:  # not another query of the session
-                latest = measured_in_connect(stages or ())
+                measured = measured_in_connect(stages or ())
+                if measured.total is not None:  # a second query of one call begins with no stage
+                    latest = measured
 
         if progress is not None:
             self.session.registerProgressHandler(handle)
