@@ -13,12 +13,13 @@ import numpy as np
 from benchmarks.data import profiles
 from benchmarks.markdown import print_table
 from dphist import AdaptiveScan, Profile
+from dphist.data.diagram import Diagram
 
 EPSILONS = ["4", "2", "1", "0.1", "0.01"]
 RUNS = 20
 
 
-def counts_at(profile: Profile, ranks: np.ndarray) -> np.ndarray:
+def counts_at(profile: Diagram, ranks: np.ndarray) -> np.ndarray:
     """The count of each rank's label, 0 beyond the last."""
     return profile.conjugate().cumulative_prevalences(ranks)
 

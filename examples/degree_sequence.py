@@ -66,7 +66,7 @@ def tell(release: dh.Release, folder: Path) -> None:
     print(f"Written: {folder / 'degrees.json'}, {folder / 'degrees.html'}")
 
 
-def at_least(degrees: dh.Profile, least: int) -> int:
+def at_least(degrees: dh.AnonymizedHistogram, least: int) -> int:
     """How many nodes have this degree or more."""
     return int(degrees.cumulative_prevalences(least))
 

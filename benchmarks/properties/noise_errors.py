@@ -21,7 +21,7 @@ from benchmarks.properties.populations import (
     draw,
 )
 from benchmarks.properties.property_noise import Property
-from dphist import Profile, anonymize, properties
+from dphist import AnonymizedHistogram, Profile, anonymize, properties
 
 RECORDS = 1000
 RUNS = 400
@@ -39,7 +39,7 @@ HEADS = {
 # Data without any small count.
 EVEN = Profile.from_counts([RECORDS // 10] * 10)
 
-Estimator = Callable[[Profile], float]
+Estimator = Callable[[Profile | AnonymizedHistogram], float]
 
 
 class Question(NamedTuple):

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
     from dphist.privacy.calibration import calibrate
     from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
+    from dphist.release.anonymized_histogram import AnonymizedHistogram
     from dphist.release.mechanism_json import mechanism_from_json, mechanism_to_json
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
@@ -73,6 +74,7 @@ __all__ = [
     "ZCDP",
     "AdaptiveScan",
     "AdaptiveTree",
+    "AnonymizedHistogram",
     "ApproxDP",
     "ApproxZCDP",
     "AuditResult",
@@ -185,6 +187,7 @@ _HOMES = {
     "planning.for_error": ("for_error",),
     "planning.make": ("plan",),
     "planning.plan": ("Plan",),
+    "release.anonymized_histogram": ("AnonymizedHistogram",),
     "release.mechanism_json": ("mechanism_from_json", "mechanism_to_json"),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),

@@ -11,6 +11,7 @@ from dphist.anonymized import cumulative_counts
 from dphist.anonymized.partition_sampler.radius import minus_log_above, radius
 from dphist.anonymized.priv_hist import mechanism as priv_hist
 from dphist.anonymized.priv_hist.band import bounds_of_split
+from dphist.data.diagram import Diagram
 from dphist.noise.magnitude import (
     geometric_simultaneous_bound,
     geometric_standard_deviation,
@@ -20,7 +21,7 @@ from dphist.noise.magnitude import (
 from tests.privacy.laws import Scripted
 
 
-def encloses(lower: Profile, upper: Profile, truth: Profile) -> bool:
+def encloses(lower: Diagram, upper: Diagram, truth: Diagram) -> bool:
     """Whether every sorted count of the truth lies between those of the other two."""
     r = np.union1d(np.union1d(lower.counts, upper.counts), truth.counts)
     low, high = lower.cumulative_prevalences(r), upper.cumulative_prevalences(r)
@@ -106,7 +107,7 @@ def zipf_drawn(labels: int, exponent: float) -> Profile:
     return Profile.from_counts(counts[counts > 0])
 
 
-def covered(truth: Profile, lower: Profile, upper: Profile) -> float:
+def covered(truth: Diagram, lower: Diagram, upper: Diagram) -> float:
     """What part of ranks, evenly spaced on a logarithmic axis, has its count between two others."""
     ranks = np.unique(np.geomspace(1, truth.labels, 200).astype(np.int64))
     low, true, high = (p.conjugate().cumulative_prevalences(ranks) for p in (lower, truth, upper))
@@ -157,7 +158,7 @@ def test_the_sampler_s_band_reaches_the_farthest_truth(level: float) -> None:
     log_mass = minus_log_above(1 - Fraction(level))
     while (wider := radius(farthest, mechanism.rate, log_mass)) > farthest:
         farthest = wider
-    release = dh.Release(Profile.from_counts([]), mechanism.guarantee, mechanism)
+    release = dh.Release(dh.AnonymizedHistogram([], []), mechanism.guarantee, mechanism)
     band = mechanism.band(release, level)
     for truth in ([farthest], [1] * farthest):
         assert encloses(band.lower, band.upper, Profile.from_counts(truth))

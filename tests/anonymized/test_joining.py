@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dphist import AdaptiveScan, Profile
+from dphist import AdaptiveScan, AnonymizedHistogram, Profile
 from dphist.anonymized.adaptive_scan.decoding import decode_curve, halfway, whole_or_even
 from dphist.anonymized.adaptive_scan.joining import agreeing, joined, level_start
 from dphist.anonymized.adaptive_scan.roughness import of_rows
@@ -44,13 +44,13 @@ def test_curves_that_agree_are_left_alone(columns, rows) -> None:
 def test_a_column_too_low_by_noise_is_raised() -> None:
     """A square: 500 columns of 1,000, the last one short by noise, and 1,000 rows."""
     columns, rows = np.append(np.full(499, 1000), 999), np.full(1000, 500)
-    assert joined(*agreeing(columns, rows)) == Profile.from_prevalences([1000], [1000])
-    assert joined(columns, rows) != Profile.from_prevalences([1000], [1000])
+    assert joined(*agreeing(columns, rows)) == AnonymizedHistogram([1000], [1000])
+    assert joined(columns, rows) != AnonymizedHistogram([1000], [1000])
 
 
 def test_a_row_of_noise_is_cut() -> None:
     columns, rows = np.array([1, 1, 1]), np.array([10**6 - 3, 1])
-    assert joined(*agreeing(columns, rows)) == Profile.from_counts([10**6])
+    assert joined(*agreeing(columns, rows)) == AnonymizedHistogram([10**6], [1])
 
 
 @pytest.mark.parametrize("base", [3, 4])

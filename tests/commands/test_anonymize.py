@@ -18,6 +18,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
+from tests.support.histograms import histogram_of
 
 ROOT = Path(__file__).parents[2]
 SHAKESPEARE = ROOT / "data" / "words_shakespeare.csv"
@@ -55,7 +56,7 @@ def test_all_outputs(tmp_path, capsys) -> None:
     assert code == 0
     release = dh.Release.load(paths["json"])
     assert release.guarantee == dh.PureDP("1/2")
-    assert dh.Profile.read(paths["csv"]) == release.value
+    assert dh.Profile.read(paths["csv"]).distance(release.value) == 0
     assert paths["html"].read_text().lstrip().lower().startswith("<!doctype html>")
     out = capsys.readouterr().out
     assert all(str(path) in out for path in paths.values())
@@ -72,7 +73,7 @@ def test_raw_records_of_each_kind(suffix, records, tmp_path) -> None:
         path = records
     out = tmp_path / "r.json"
     assert run("anonymize", path, "--label", "password", "--epsilon", 45, "--output", out) == 0
-    expected = dh.Profile.from_counts([15, 15, 14, 14, 14, 14, 14])
+    expected = histogram_of([15, 15, 14, 14, 14, 14, 14])
     assert dh.Release.load(out).value == expected
 
 
@@ -84,7 +85,7 @@ def test_label_counts(tmp_path) -> None:
         "anonymize", path, "--label", "word", "--count", "n", "--epsilon", 45, "--output", out
     )
     assert code == 0
-    assert dh.Release.load(out).value == dh.Profile.from_counts([6, 2])
+    assert dh.Release.load(out).value == histogram_of([6, 2])
 
 
 def test_sensitivity_reaches_the_mechanism(tmp_path) -> None:

@@ -29,7 +29,7 @@ class Mine:
     guarantee = dh.PureDP(1)
 
     def release(self, data):
-        return dh.Profile.from_counts(data.sorted_counts() + self.shift)
+        return dh.AnonymizedHistogram(data.counts + self.shift, data.prevalences)
 
 
 @dataclass(frozen=True)

@@ -300,6 +300,6 @@ def test_no_bound_is_said(tmp_path: Path, capsys) -> None:
 
 
 def test_too_many_records_are_refused() -> None:
-    endless = dh.Profile.of_saved([2**62], [1])
+    endless = dh.AnonymizedHistogram([2**62], [1])
     with pytest.raises(dh.ParameterError, match="source must have fewer"):
         properties_of(endless)

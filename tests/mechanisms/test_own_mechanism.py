@@ -124,7 +124,7 @@ class Whole:
     description = reference = "None."
 
     def release(self, data: object, source: object = None) -> dh.Release:
-        value = dh.Profile.from_counts([1])
+        value = dh.AnonymizedHistogram([1], [1])
         return dh.Release(value, self.guarantee, self)  # type: ignore[arg-type]
 
     def decode(self, noisy: object) -> None:

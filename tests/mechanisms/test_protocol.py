@@ -212,7 +212,7 @@ def test_intervals_hold_the_release(name: str) -> None:
         assert release.value.counts is None
         return
     assert found.level == 0.9
-    if isinstance(release.value, dh.Profile):
+    if isinstance(release.value, dh.AnonymizedHistogram):
         rows = release.value.labels
         for low, high in ((found.lower, release.value), (release.value, found.upper)):
             assert (low.total, low.labels) <= (high.total, max(high.labels, rows))

@@ -45,8 +45,12 @@ def in_full(ask: Callable[..., Any]) -> Callable[..., Estimate]:
 
 @pytest.mark.parametrize(("ask", "asked"), ASKED)
 def test_of_nothing_nothing_is_known(ask: Callable[..., Any], asked: dict[str, Any]) -> None:
-    nothing = dh.Profile.from_counts([])
-    for source in (nothing, dh.Release(nothing, dh.PureDP(1), dh.AdaptiveScan(epsilon=1))):
+    nothing, released = dh.Profile.from_counts([]), dh.AnonymizedHistogram([], [])
+    for source in (
+        nothing,
+        released,
+        dh.Release(released, dh.PureDP(1), dh.AdaptiveScan(epsilon=1)),
+    ):
         found = in_full(ask)(source, **asked)
         assert isinstance(found, Estimate)
         assert found.value == ask(source, **asked)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import data
-from dphist import Profile, anonymize
+from dphist import AnonymizedHistogram, Profile, anonymize
 from dphist.errors import ParameterError
 from dphist.properties.estimate import Estimate
 from dphist.properties.guessing import estimate_guessing, guessing, guesswork
@@ -131,7 +131,7 @@ def test_the_largest_data_do_not_wrap() -> None:
 @pytest.mark.parametrize("counts", [[2**61], [2**62, 2**62 + 1]])
 def test_totals_that_no_data_have_are_refused(asked: dict[str, Any], counts: list[int]) -> None:
     """Noise may lift a release so far that sums of its counts wrap."""
-    endless = Profile.of_saved(counts, [4] * len(counts))
+    endless = AnonymizedHistogram(counts, [4] * len(counts))
     with pytest.raises(ParameterError, match="source must have fewer than 2\\*\\*62 records"):
         guessing(endless, **asked)
 

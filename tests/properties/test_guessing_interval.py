@@ -5,27 +5,30 @@ import math
 import numpy as np
 import pytest
 
-from dphist import Profile, anonymize
+from dphist import AnonymizedHistogram, Profile, anonymize
+from dphist.anonymized.reference import as_data
+from dphist.data.diagram import Diagram
 from dphist.properties import estimate_guessing
 from dphist.properties.guessing_interval import FEWEST_EVEN, _highest, interval_with_noise
 from dphist.properties.held_out import clopper_pearson, held_out_share
 from dphist.properties.profile_likelihood import Population
 from dphist.properties.resampling import even_of, even_releases
+from tests.support.histograms import histogram_of
 
-FLAT, PEAKED = Profile.from_prevalences([1, 2], [60, 20]), Profile.from_counts([30, 20, *[1] * 50])
-MORE_PEAKED = Profile.from_counts([35, 25, *[1] * 50])
+FLAT, PEAKED = AnonymizedHistogram([1, 2], [60, 20]), histogram_of([30, 20, *[1] * 50])
+MORE_PEAKED = histogram_of([35, 25, *[1] * 50])
 EVEN = Population(np.array([1 / 100]), np.array([100.0]))
 LIKELY = Population(np.array([0.005, 0.2, 0.3]), np.array([100.0, 1.0, 1.0]))
 
 
-def shares(profile: Profile) -> float:
+def shares(profile: Diagram) -> float:
     return float(profile.sorted_counts()[:2].sum()) / profile.total
 
 
-def low_end(released: Profile, even_releases_: list[Profile]) -> float:
+def low_end(released: AnonymizedHistogram, even_releases_: list[AnonymizedHistogram]) -> float:
     """Lower end for two guesses, where releases of the likeliest population are more peaked."""
-    likeliest = tuple((PEAKED, MORE_PEAKED) for _ in range(20))
-    even = tuple((FLAT, each) for each in even_releases_)
+    likeliest = tuple((as_data(PEAKED), MORE_PEAKED) for _ in range(20))
+    even = tuple((as_data(FLAT), each) for each in even_releases_)
     sampling = held_out_share(released, 2) - 0.05, 1.0
     low, _ = interval_with_noise(sampling, released, 2, shares, (LIKELY, likeliest), (EVEN, even))
     return low
@@ -46,7 +49,7 @@ def test_peaks_that_noise_does_not_make_are_real() -> None:
 def test_between_them_the_end_is_between() -> None:
     """The larger the peaks that noise makes of even labels, the lower it is."""
     counts = [[c, c, *[1] * 50] for c in (1, 10, 14, 18, 20, 22, 24)]
-    ends = [low_end(PEAKED, [*[FLAT] * 38, Profile.from_counts(each)]) for each in counts]
+    ends = [low_end(PEAKED, [*[FLAT] * 38, histogram_of(each)]) for each in counts]
     assert ends == sorted(ends, reverse=True)
     assert len(set(ends)) > 4
 
@@ -57,7 +60,7 @@ def test_the_highest_of_39_is_exceeded_with_probability_one_in_forty() -> None:
     random, above, runs = np.random.default_rng(3), 0, 400
     for _ in range(runs):
         values = iter(np.rint(1000 * random.exponential(size=FEWEST_EVEN + 1) ** 2).astype(int) + 1)
-        pairs = [(FLAT, Profile.from_counts([next(values)])) for _ in range(FEWEST_EVEN)]
+        pairs = [(as_data(FLAT), histogram_of([next(values)])) for _ in range(FEWEST_EVEN)]
         above += next(values) > _highest(lambda profile: float(profile.total), tuple(pairs))
     assert above <= 0.025 * runs + 3 * math.sqrt(0.025 * runs)
 
@@ -76,5 +79,5 @@ def test_even_populations_are_as_large_and_their_runs_differ_by_release() -> Non
 
 
 def test_no_guesses_open_nothing() -> None:
-    release = anonymize(PEAKED, epsilon=1)
+    release = anonymize(as_data(PEAKED), epsilon=1)
     assert estimate_guessing(release, guesses=0, resamples=10).interval == (0.0, 0.0)

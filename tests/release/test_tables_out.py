@@ -12,6 +12,7 @@ import pytest
 import dphist as dh
 from dphist.errors import DphistError, UnsupportedError
 from dphist.release.label_table import LabelTable
+from dphist.release.tabular import Tabular
 
 LABELS = dh.LabelCounts.from_counts(["a", "b", "ü"], [900, 800, 700], max_labels=1, max_count=1)
 DAYS = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=60), "x": range(60)})
@@ -68,13 +69,19 @@ def test_a_histogram_has_its_dates_and_its_errors() -> None:
     assert np.array_equal(release.to_pandas()["start_x"], [0, 30, 0, 30])
 
 
-def test_a_released_profile_is_a_table_as_a_release_alone() -> None:
+def test_an_anonymized_histogram_is_a_table() -> None:
     release, _ = RELEASES["anonymized"]
-    assert release.to_arrow()["count"].to_pylist() == release.value.counts.tolist()
-    assert release.to_pandas()["prevalence"].tolist() == release.value.prevalences.tolist()
-    for data in (release.value, LABELS, BINNED):
-        assert not hasattr(data, "__arrow_c_stream__")
-        assert not hasattr(data, "to_pandas")
+    for table in (release, release.value):
+        assert table.to_arrow()["count"].to_pylist() == release.value.counts.tolist()
+        assert table.to_pandas()["prevalence"].tolist() == release.value.prevalences.tolist()
+        assert pl.DataFrame(table).equals(table.to_polars())
+
+
+def test_data_are_no_table() -> None:
+    for data in (dh.Profile.from_counts([3]), LABELS, BINNED):
+        assert not isinstance(data, Tabular)
+        for name in ("__arrow_c_stream__", "to_arrow", "to_pandas", "to_polars", "to_content"):
+            assert not hasattr(data, name)
 
 
 def test_running_counts_are_a_table() -> None:
@@ -87,9 +94,8 @@ def test_running_counts_are_a_table() -> None:
 def test_a_missing_package_is_named_with_the_remedy(table, package, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     for value in (table, getattr(table, "value", table)):
-        if hasattr(value, f"to_{package}"):  # a profile has no table of its own
-            with pytest.raises(DphistError, match=f"pip install {package}"):
-                getattr(value, f"to_{package}")()
+        with pytest.raises(DphistError, match=f"pip install {package}"):
+            getattr(value, f"to_{package}")()
 
 
 def test_labels_without_counts_are_a_table() -> None:

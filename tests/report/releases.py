@@ -8,6 +8,7 @@ from functools import partial
 
 from dphist import (
     AdaptiveScan,
+    AnonymizedHistogram,
     CumulativeCounts,
     PartitionSampler,
     PrivHist,
@@ -113,5 +114,5 @@ class Hostile:
 
 def hostile_release() -> Release:
     mechanism = Hostile()
-    value = Profile.from_counts([5, 2])
+    value = AnonymizedHistogram([5, 2], [1, 1])
     return Release(value, mechanism.guarantee, mechanism, 7, {}, HOSTILE)  # type: ignore[arg-type]

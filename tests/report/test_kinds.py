@@ -115,7 +115,7 @@ def test_a_value_that_files_cannot_hold_is_not_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("registered_average")
-@pytest.mark.parametrize("value", [dh.Profile.from_counts([5, 3, 3]), RANGES])
+@pytest.mark.parametrize("value", [dh.AnonymizedHistogram([5, 3], [1, 2]), RANGES])
 @pytest.mark.quick("[value1]")
 def test_a_mechanism_with_nothing_but_the_protocol_is_shown(value: Any) -> None:
     """Without `to_approx_dp`, `sensitivity` and `band`: rho-zCDP for one record."""
@@ -123,7 +123,7 @@ def test_a_mechanism_with_nothing_but_the_protocol_is_shown(value: Any) -> None:
     assert total_of(release.mechanism).guarantee == dh.ZCDP(1).to_approx_dp("1e-6")
     assert "one record" in summary_text(release)
     assert kinds.kind_of(release).as_json(release)["guarantee"]["sensitivity"] == 1
-    if isinstance(value, dh.Profile):
+    if isinstance(value, dh.AnonymizedHistogram):
         assert "ε = 7.76621662532" in Page(report_html(release)).text
         dh.plot(release)
 
@@ -224,7 +224,7 @@ def test_a_kind_of_somebody_else_is_shown_like_ours(value: Mean) -> None:
 
 @pytest.mark.usefixtures("registered")
 def test_a_type_has_one_kind() -> None:
-    for taken in (Mean, dh.Profile):
+    for taken in (Mean, dh.AnonymizedHistogram):
         with pytest.raises(dh.ParameterError, match="already has one"):
             kinds.register_kind(taken, MeanKind())
     with pytest.raises(dh.ParameterError, match="must be"):

@@ -31,6 +31,7 @@ SHOWN: dict[str, Any] = {
     **{name: release for name, (release, _) in RELEASES.items()},
     "histogram": RELEASES["ranges"][0].value,
     "map": RELEASES["grid"][0].value,
+    "anonymized alone": RELEASES["anonymized"][0].value,
     "labels alone": RELEASES["labels"][0].value,
     "awkward labels": LABELED,
     "stream": STREAM,
@@ -202,10 +203,10 @@ def test_cards_of_secret_data_show_their_bounds() -> None:
     assert "at most 3 records" in read(dh.Profile.from_counts([5], sensitivity=3))[0]
 
 
-def test_a_profile_shows_no_values_even_if_it_was_released() -> None:
-    release, _ = RELEASES["anonymized"]
-    assert release.value._repr_html_() == dh.Profile.from_counts([3])._repr_html_()
-    assert "50" in read(release)[0]
+def test_a_released_histogram_shows_its_counts() -> None:
+    text, _ = read(dh.AnonymizedHistogram([50, 7], [20, 1]))
+    assert "Released anonymized histogram Labels 21 Records 1,007" in text
+    assert "50 20 7 1" in text
 
 
 def test_a_ledger_shows_budgets_and_releases_and_its_data_do_not_show(tmp_path) -> None:

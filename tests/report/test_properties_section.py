@@ -2,7 +2,7 @@
 
 import pytest
 
-from dphist import Profile, RankSplit, Release, properties
+from dphist import AnonymizedHistogram, Profile, RankSplit, Release, properties
 from dphist.errors import ParameterError
 from dphist.properties import Estimate
 from dphist.properties.resampling import further_releases
@@ -68,7 +68,7 @@ def test_it_is_a_function_of_the_release() -> None:
 
 def test_of_very_many_records_it_does_not_run_the_mechanism(monkeypatch) -> None:
     release = releases.usual_release()
-    many = Release(Profile.of_saved([2**30], [2]), release.guarantee, release.mechanism)
+    many = Release(AnonymizedHistogram([2**30], [2]), release.guarantee, release.mechanism)
 
     def refuse(*_: object) -> None:
         raise AssertionError
@@ -80,7 +80,7 @@ def test_of_very_many_records_it_does_not_run_the_mechanism(monkeypatch) -> None
 def test_what_is_too_large_is_left_out() -> None:
     release = releases.tiny_release()
     endless = Release(
-        Profile.of_saved([2**62, 2**62 + 1], [3, 3]), release.guarantee, release.mechanism
+        AnonymizedHistogram([2**62, 2**62 + 1], [3, 3]), release.guarantee, release.mechanism
     )
     assert not can_be_estimated(endless.value)
     assert population(endless).lines == []

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dphist import ApproxDP, Profile, PureDP, RankSplit, Release
+from dphist import AnonymizedHistogram, ApproxDP, PureDP, RankSplit, Release
 from dphist.report import mechanism_facts, words
 from dphist.report.summary import summary_text
 from tests.report import releases
@@ -22,7 +22,7 @@ def test_fits_a_terminal_and_is_plain(make: object) -> None:
 
 def test_fits_a_terminal_with_the_longest_numbers() -> None:
     mechanism = RankSplit(epsilon=Fraction(10**60 + 7, 3 * 10**60), total=2**50)
-    value = Profile.from_prevalences([1, 10**18], [3 * 10**18, 1])
+    value = AnonymizedHistogram([1, 10**18], [3 * 10**18, 1])
     release = Release(value, mechanism.guarantee, mechanism, 2**62)
     lines = summary_text(release).splitlines()
     assert max(map(len, lines)) <= 78

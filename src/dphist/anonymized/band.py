@@ -1,36 +1,37 @@
-"""Error bands: a smaller and a larger profile with the true one between them."""
+"""Error bands: a smaller and a larger histogram with the true one between them."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from dphist.arrays import IntArray
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 
 NOTHING = np.zeros(0, np.int64)  # no rows, or no columns
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Two profiles with the true curve between theirs, simultaneously everywhere.
+    """Two histograms with the true curve between theirs, simultaneously everywhere.
 
     Attributes
     ----------
-    lower, upper : Profile
+    lower, upper : AnonymizedHistogram
         For every rank i, the true i-th largest count is between those of `lower` and `upper`, and
         for every r, so is the true number of labels with count r or more.
     level : probability that all of this holds, over the mechanism's noise only.
     covers : the part of the true diagram that the band covers, in words.
     """
 
-    lower: Profile
-    upper: Profile
+    lower: AnonymizedHistogram
+    upper: AnonymizedHistogram
     level: float
     covers: str
 
 
-def from_rows_and_columns(rows: IntArray, columns: IntArray) -> Profile:
-    """Join row lengths and, below them, column heights into one profile.
+def from_rows_and_columns(rows: IntArray, columns: IntArray) -> AnonymizedHistogram:
+    """Join row lengths and, below them, column heights into one histogram.
 
     Parameters
     ----------
@@ -41,11 +42,13 @@ def from_rows_and_columns(rows: IntArray, columns: IntArray) -> Profile:
     prevalences = columns - np.append(columns[1:], 0)
     counts = np.append(np.arange(1, len(columns) + 1), rows)
     how_many = np.append(prevalences, np.ones(len(rows), np.int64))
-    return Profile.of_released(counts, how_many)
+    return AnonymizedHistogram(counts, how_many)
 
 
-def holding(lower: Profile, upper: Profile, value: Profile) -> tuple[Profile, Profile]:
-    """Widen two profiles where needed, so that the released one is between them."""
+def holding(
+    lower: Diagram, upper: Diagram, value: Diagram
+) -> tuple[AnonymizedHistogram, AnonymizedHistogram]:
+    """Widen two histograms where needed, so that the released one is between them."""
     ends = np.unique(np.concatenate([lower.counts, upper.counts, value.counts]))
     heights = value.cumulative_prevalences(ends)
     low = np.minimum(lower.cumulative_prevalences(ends), heights)
@@ -53,15 +56,15 @@ def holding(lower: Profile, upper: Profile, value: Profile) -> tuple[Profile, Pr
     return from_heights(ends, low), from_heights(ends, high)
 
 
-def from_heights(ends: IntArray, heights: IntArray) -> Profile:
-    """Make a profile from blocks of columns of equal height.
+def from_heights(ends: IntArray, heights: IntArray) -> AnonymizedHistogram:
+    """Make a histogram from blocks of columns of equal height.
 
     Parameters
     ----------
     ends : (k,) int64, ascending; the last column of each block.
     heights : (k,) int64, non-increasing, non-negative.
     """
-    return Profile.of_released(ends, heights - np.append(heights[1:], 0))
+    return AnonymizedHistogram(ends, heights - np.append(heights[1:], 0))
 
 
 def curve_bounds(ends: IntArray, counts: IntArray, t: int) -> tuple[IntArray, IntArray]:

@@ -15,7 +15,7 @@ from dphist.anonymized.mechanism import (
     GeometricMechanism,
     checked_cell_epsilon,
 )
-from dphist.anonymized.reference import Shape, public_profile, zipf_profile
+from dphist.anonymized.reference import Shape, as_data, public_profile, zipf_profile
 from dphist.arrays import IntArray
 from dphist.data.profile import Profile
 from dphist.mechanism import parameter
@@ -87,13 +87,14 @@ class CumulativeCounts(GeometricMechanism):
     def _public(self, total: int | None, shape: Shape) -> Profile:
         public = public_profile(total, shape, zipf_profile(self.largest))
         # Cells beyond `largest` are lost by definition and not by noise.
-        return from_rows_and_columns(NOTHING, tiling.columns_below(public, 0, self.largest))
+        kept = tiling.columns_below(public, 0, self.largest)
+        return as_data(from_rows_and_columns(NOTHING, kept))
 
     def _draws_on(self, public: Profile) -> int:
         return self.largest
 
     def band(self, release: Release, level: float = 0.95) -> Band:
-        """Return profiles that enclose the true cumulative prevalences, all at once.
+        """Return histograms that enclose the true cumulative prevalences, all at once.
 
         If no noise exceeds t, projecting keeps every one within t of the truth
         (`docs/proofs/cumulative_counts.md`, Lemma 3); t comes from the noise alone.

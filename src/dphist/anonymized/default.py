@@ -32,7 +32,7 @@ def anonymize(
     Returns
     -------
     Release
-        With `value` a Profile and `total` a private estimate of the number of records.
+        With `value` an AnonymizedHistogram and `total` a private estimate of the number of records.
 
     Guarantee
     ---------

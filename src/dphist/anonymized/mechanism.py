@@ -17,7 +17,9 @@ from dphist.noise.inversion import Source
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.parameters import Exact, privacy_parameter, whole_number
 from dphist.privacy import Guarantee, PrivacyUnit, PureDP
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
+from dphist.release.released import refuse_released
 
 EPSILON = Meaning(meaning="Privacy parameter of the whole release; smaller is more private.")
 SENSITIVITY = Meaning(
@@ -30,12 +32,12 @@ class Drawn(NamedTuple):
 
     Attributes
     ----------
-    value : the released profile.
+    value : the released histogram.
     total : a private estimate of the number of records, or None where nothing estimates it apart.
     noisy : the noisy counts that `value` was inferred from, where they are kept.
     """
 
-    value: Profile
+    value: AnonymizedHistogram
     total: int | None = None
     noisy: Mapping[str, IntArray] | None = None
 
@@ -71,7 +73,8 @@ class AnonymizedMechanism(MechanismBase):
         Returns
         -------
         Release
-            Of a Profile, with `total` and `noisy` where the mechanism makes and keeps them.
+            Of an AnonymizedHistogram, with `total` and `noisy` where the mechanism makes and keeps
+            them.
 
         Raises
         ------
@@ -123,7 +126,7 @@ class AnonymizedMechanism(MechanismBase):
 
     @abstractmethod
     def band(self, release: Release, level: float = 0.95) -> Band:
-        """Return profiles that enclose the true one with probability `level` or more."""
+        """Return histograms that enclose the true one with probability `level` or more."""
 
     def pointwise_band(self, release: Release, level: float = 0.95) -> Band | None:
         """Return error bars, estimated for each point by itself; None where there are none."""
@@ -131,14 +134,14 @@ class AnonymizedMechanism(MechanismBase):
         return None
 
     def intervals(self, release: Release, level: float = 0.95) -> Band:
-        """Return profiles that enclose the true one: `band`, by the name all mechanisms have."""
+        """Return histograms that enclose the true one: `band`, by the name all mechanisms have."""
         return self.band(release, level)
 
-    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> Profile:
-        """Return a profile that was read from a file; ValueError if it is none."""
-        check_kind(value, Profile)
-        profile: Profile = value
-        return profile
+    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> AnonymizedHistogram:
+        """Return a histogram that was read from a file; ValueError if it is none."""
+        check_kind(value, AnonymizedHistogram)
+        histogram: AnonymizedHistogram = value
+        return histogram
 
     def _hold_shared(self, epsilon: Exact, sensitivity: int) -> None:
         """Check and set the fields that all mechanisms have."""
@@ -163,7 +166,7 @@ class AnonymizedMechanism(MechanismBase):
 
 
 class GeometricMechanism(AnonymizedMechanism):
-    """A mechanism that infers the profile from counts with two-sided geometric noise."""
+    """A mechanism that infers the histogram from counts with two-sided geometric noise."""
 
     __slots__ = ()
 
@@ -174,7 +177,7 @@ class GeometricMechanism(AnonymizedMechanism):
 
     @property
     def noise_scale(self) -> Fraction:
-        """Scale of the geometric noise on what the profile is inferred from, in records."""
+        """Scale of the geometric noise on what the histogram is inferred from, in records."""
         return 1 / self.cell_epsilon
 
     @property
@@ -186,6 +189,7 @@ class GeometricMechanism(AnonymizedMechanism):
 def checked_profile(profile: Profile) -> Profile:
     """Refuse anything but a profile."""
     refuse_guarded(profile)
+    refuse_released(profile, "profile")
     if not isinstance(profile, Profile):
         raise ParameterError("profile", "must be a dphist.Profile; see Profile.from_table")
     return profile

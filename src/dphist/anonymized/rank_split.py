@@ -31,6 +31,7 @@ from dphist.noise.magnitude import (
 )
 from dphist.parameters import Exact, optional_whole
 from dphist.privacy.as_text import down, plain
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 
@@ -115,8 +116,8 @@ class RankSplit(GeometricMechanism):
         total = None if self.total is not None else max(noisy_total, 0)
         return Drawn(self.decode(noisy), total, noisy)
 
-    def decode(self, noisy: Mapping[str, IntArray]) -> Profile:
-        """Return the profile inferred from noisy rows and columns; post-processing.
+    def decode(self, noisy: Mapping[str, IntArray]) -> AnonymizedHistogram:
+        """Return the histogram inferred from noisy rows and columns; post-processing.
 
         Raises
         ------
@@ -151,7 +152,7 @@ class RankSplit(GeometricMechanism):
         return 2 * self._size(public.total)
 
     def band(self, release: Release, level: float = 0.95) -> Band:
-        """Return profiles that enclose the true one, all ranks and counts at once.
+        """Return histograms that enclose the true one, all ranks and counts at once.
 
         If no noise exceeds t, every projected row and column is within t of the truth
         (`docs/proofs/rank_split.md`, Lemma 4); t comes from the noise alone. With a public

@@ -14,11 +14,13 @@ from typing import TypeAlias
 import numpy as np
 
 from dphist.anonymized.band import from_rows_and_columns
+from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import Argument, ParameterError
 from dphist.noise.inversion import Source
 from dphist.noise.repeatable import repeatable_source
 from dphist.parameters import Exact, positive_number, whole_number
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 
 Shape: TypeAlias = Exact | Release
@@ -76,9 +78,9 @@ def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = 
                 "total",
                 "must be omitted where " + Argument("shape") + " is a release, which has one",
             )
-        if not isinstance(shape.value, Profile):
+        if not isinstance(shape.value, AnonymizedHistogram):
             raise ParameterError("shape", "must be a release of an anonymized histogram")
-        return shape.value
+        return as_data(shape.value)
     exponent = positive_number(shape, "shape")
     if total is None and otherwise is not None and exponent == 1:
         return otherwise
@@ -90,6 +92,11 @@ def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = 
     return sampled(
         zipf_profile_of(guess) if exponent == 1 else power_profile_of(guess, float(exponent))
     )
+
+
+def as_data(public: Diagram) -> Profile:
+    """Return a public histogram as data, for a mechanism to be tried on."""
+    return Profile(public.counts, public.prevalences)
 
 
 def sampled(curve: Profile) -> Profile:
@@ -119,7 +126,7 @@ def power_profile(largest: float, exponent: float) -> Profile:
     below = int(large[-1]) if root else 0
     reach = np.floor((largest / np.arange(1, below + 1)) ** (1 / exponent)).astype(np.int64)
     columns = np.maximum(reach - root, 0)  # labels after the first, by count
-    return from_rows_and_columns(large, columns)
+    return as_data(from_rows_and_columns(large, columns))
 
 
 def power_profile_of(total: int, exponent: float) -> Profile:
@@ -142,7 +149,7 @@ def checked_guess(total: int | None) -> int:
     return whole_number(total, "total", 0, _MOST_RECORDS)
 
 
-def error_on(public: Profile, publish: Callable[[Source], Profile], draws: int) -> float:
+def error_on(public: Profile, publish: Callable[[Source], Diagram], draws: int) -> float:
     """Return the mean distance between a public profile and `publish(source)`.
 
     Few runs are enough if each averages over many noise draws. The random bytes are a fixed

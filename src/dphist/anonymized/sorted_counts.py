@@ -122,7 +122,7 @@ class SortedCounts(GeometricMechanism):
         return self.labels
 
     def band(self, release: Release, level: float = 0.95) -> Band:
-        """Return profiles that enclose the first `labels` true counts, all at once.
+        """Return histograms that enclose the first `labels` true counts, all at once.
 
         If no noise exceeds t, sorting or projecting keeps every count within t of the truth
         (`docs/proofs/sorted_counts.md`, Lemma 3); t comes from the noise alone.

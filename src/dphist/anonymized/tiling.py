@@ -8,20 +8,20 @@ So the vector of their counts has L1 sensitivity 1 per cell
 import numpy as np
 
 from dphist.arrays import IntArray
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 
 
-def first_rows(profile: Profile, rows: int) -> IntArray:
+def first_rows(profile: Diagram, rows: int) -> IntArray:
     """Return the `rows` largest counts, padded with zeros; (rows,) int64."""
     return profile.conjugate().cumulative_prevalences(np.arange(1, rows + 1))
 
 
-def columns_below(profile: Profile, row: int, columns: int) -> IntArray:
+def columns_below(profile: Diagram, row: int, columns: int) -> IntArray:
     """Return the number of cells below `row` in columns 1..`columns`; (columns,) int64."""
     heights = profile.cumulative_prevalences(np.arange(1, columns + 1))
     return np.maximum(heights - row, 0)
 
 
-def rows_beyond(profile: Profile, rows: int, column: int) -> IntArray:
+def rows_beyond(profile: Diagram, rows: int, column: int) -> IntArray:
     """Return `column` plus the number of cells beyond it, for rows 1..`rows`; (rows,) int64."""
     return np.maximum(first_rows(profile, rows), column)

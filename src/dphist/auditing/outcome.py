@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dphist.auditing.watching import Shown, watch_run
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release
@@ -89,7 +89,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Release):
         released = ("value", "total", "noisy", "provenance")
         return {name: getattr(value, name) for name in released}
-    if isinstance(value, Profile):
+    if isinstance(value, Diagram):
         return {"counts": value.counts, "prevalences": value.prevalences}
     if isinstance(value, LabelTable):
         counts = value.counts

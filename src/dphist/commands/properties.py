@@ -13,7 +13,8 @@ from dphist.commands.printing import say
 from dphist.data.profile import Profile
 from dphist.parameters import Exact
 from dphist.properties.resampling import RESAMPLES
-from dphist.properties.source import Source, profile_of
+from dphist.properties.source import Source, get_histogram
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
 from dphist.report.guarantees import cost_of, for_tests_json
 from dphist.report.kinds import kind_of
@@ -101,7 +102,7 @@ def _read(name: str, delimiter: str | None) -> Source:
     if Path(name).suffix.lower() != ".json":
         return Profile.read(name, delimiter=delimiter)
     release = Release.load(name)
-    if not isinstance(release.value, Profile):
+    if not isinstance(release.value, AnonymizedHistogram):
         raise UsageError(
             f"{name} is a release of kind '{kind_of(release).name}'; properties are estimated from "
             "an anonymized histogram, which 'dphist anonymize' makes"
@@ -120,14 +121,14 @@ def _extra(text: str | None) -> list[Exact] | None:
 
 def _as_json(source: Source, found: Sequence[Property]) -> dict[str, Any]:
     """Return everything; null where a number is missing or infinite."""
-    profile = profile_of(source)
+    histogram = get_histogram(source)
     release = source if isinstance(source, Release) else None
     return {
         "private": release is not None and not release.for_tests,
         "guarantee": None if release is None else kind_of(release).promise(release).json,
         **({} if release is None else for_tests_json(release)),
-        "records": profile.total,
-        "labels": profile.labels,
+        "records": histogram.total,
+        "labels": histogram.labels,
         "properties": [
             {
                 "property": item.function,
@@ -143,6 +144,7 @@ def _as_json(source: Source, found: Sequence[Property]) -> dict[str, Any]:
                 "unit": item.estimate.unit,
                 "method": item.estimate.method,
                 "notes": list(item.estimate.notes),
+                "source": item.estimate.source,
             }
             for item in found
         ],
@@ -154,10 +156,14 @@ def _finite(number: float | None) -> float | None:
 
 
 def _text(source: Source, found: Sequence[Property], options: argparse.Namespace) -> str:
-    profile = profile_of(source)
+    histogram = get_histogram(source)
     lines = ["Properties of the population behind a histogram", ""]
     lines += _wrapped(f"{options.file}: {_made(source)}", "  Source          ")
-    lines += [f"  Records (n)     {profile.total:,}", f"  Labels          {profile.labels:,}", ""]
+    lines += [
+        f"  Records (n)     {histogram.total:,}",
+        f"  Labels          {histogram.labels:,}",
+        "",
+    ]
     lines += _table(found)
     lines.append("")
     lines += _wrapped(_errors(source, options.resamples), "  ")

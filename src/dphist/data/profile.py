@@ -1,4 +1,4 @@
-"""An anonymized histogram, with whom it protects: made of counts, tables, files and graphs."""
+"""The data of an anonymized histogram, with whom they protect: of counts, tables, files, graphs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from dphist import tables
 from dphist.arrays import AnyArray, IntArray
-from dphist.data.diagram import Diagram, merged
+from dphist.data.diagram import Diagram, merge_pairs
 from dphist.data.guard import Guarding, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is, cut_of, partial_of
-from dphist.errors import Argument, DataError, ParameterError, UnsupportedError, join_arguments
+from dphist.errors import Argument, DataError, ParameterError, UnsupportedError
 from dphist.parameters import whole_number
 from dphist.privacy.unit import (
     ONE_EDGE,
@@ -31,7 +31,7 @@ from dphist.tables.engine.progress import Progress
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
 class Profile(Diagram):
-    """The number of labels with each count, without the labels themselves.
+    """The number of labels with each count, without the labels themselves: secret data.
 
     Attributes
     ----------
@@ -46,8 +46,8 @@ class Profile(Diagram):
 
     Notes
     -----
-    A profile of real data is secret. Its repr shows no counts, so that logs and notebooks do not
-    publish them.
+    Neither its repr nor a notebook shows counts, so that logs do not publish them. A release of it
+    holds an `AnonymizedHistogram`.
     """
 
     sensitivity: int
@@ -127,34 +127,7 @@ class Profile(Diagram):
             )
         tables.check_total(each, how_many)  # before anything is added up
         said = None if unit is None else asserted_unit(unit)
-        return cls(*merged(each, how_many), sensitivity, said)
-
-    @classmethod
-    def of_released(cls, counts: IntArray, prevalences: IntArray) -> "Profile":
-        """Make a profile of counts that a mechanism inferred; zeros are dropped.
-
-        The total may exceed 2**62, the limit for data, because of noise. The total of an error
-        band may be of any size; 2**63 - 1 stands for all larger totals.
-        """
-        return cls(*merged(counts, prevalences))
-
-    @classmethod
-    def of_saved(cls, counts: Any, prevalences: Any) -> "Profile":
-        """Make a profile from the lists of a saved release; counts may exceed the limit for data.
-
-        Raises
-        ------
-        DataError
-            If the lists are not pairs of positive int64.
-        """
-        if len(counts) != len(prevalences) or not all(
-            type(number) is int and 0 < number < 2**63 for number in (*counts, *prevalences)
-        ):
-            raise DataError(
-                join_arguments(("counts", "prevalences"))
-                + " must be pairs of positive whole numbers"
-            )
-        return cls.of_released(np.array(counts, np.int64), np.array(prevalences, np.int64))
+        return cls(*merge_pairs(each, how_many), sensitivity, said)
 
     @classmethod
     @stoppable
@@ -394,31 +367,8 @@ class Profile(Diagram):
         # An edge changes one cell for each end counted.
         return cls(*pairs, 1 if directed else 2, ONE_EDGE)
 
-    def conjugate(self) -> "Profile":
-        """Return the profile that has this one's columns as its rows, with the same sensitivity.
-
-        >>> Profile.from_counts([3, 1]).conjugate().sorted_counts()
-        array([2, 1, 1])
-        """
-        widths = np.diff(self.counts, prepend=0)
-        return Profile(self._heights[:-1][::-1], widths[::-1], self.sensitivity, self.unit)
-
-    def distance(self, other: "Profile") -> int:
-        """Return the exact sorted L1 distance to another profile.
-
-        The i-th largest counts of the two are compared, and the absolute differences are added.
-        The sum equals the number of cells in exactly one of the two diagrams.
-
-        >>> Profile.from_counts([8, 8, 3]).distance(Profile.from_counts([8, 7]))
-        4
-        """
-        if not isinstance(other, Profile):
-            raise ParameterError("other", "must be a dphist.Profile")
-        ends = np.union1d(self.counts, other.counts)
-        widths = np.diff(ends, prepend=0)
-        mine, theirs = self.cumulative_prevalences(ends), other.cumulative_prevalences(ends)
-        # Each term is below 2**62, but the sum only below 2**63.
-        return int(np.sum(np.abs(mine - theirs) * widths, dtype=np.uint64))
+    def _with_pairs(self, counts: IntArray, prevalences: IntArray) -> "Profile":
+        return Profile(counts, prevalences, self.sensitivity, self.unit)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
         """Refuse: an array would lose `sensitivity`."""
@@ -430,11 +380,8 @@ class Profile(Diagram):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Profile):
             return NotImplemented
-        return (
-            (self.sensitivity, self.unit) == (other.sensitivity, other.unit)
-            and np.array_equal(self.counts, other.counts)
-            and np.array_equal(self.prevalences, other.prevalences)
-        )
+        bounds = self.sensitivity, self.unit
+        return bounds == (other.sensitivity, other.unit) and self._holds_the_pairs_of(other)
 
     __hash__ = None  # type: ignore[assignment]
 

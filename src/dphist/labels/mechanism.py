@@ -18,6 +18,7 @@ from dphist.parameters import Exact, positive_delta, privacy_parameter, whole_nu
 from dphist.privacy import PrivacyUnit
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release, provenance_of
+from dphist.release.released import refuse_released
 from dphist.tables import LARGEST
 
 EPSILON = Meaning(
@@ -174,6 +175,7 @@ class LabelsMechanism(MechanismBase):
         The bounds of a bare frame are the caller's promise: they are the mechanism's.
         """
         refuse_guarded(table)
+        refuse_released(table, "table")
         if not isinstance(table, LabelCounts):
             return LabelCounts.promised(table, self.max_labels, self.max_count)
         if not _within(table.max_labels, self._protected_labels()):

@@ -15,6 +15,7 @@ from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PrivacyUnit
 from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_USER, unit_of_data
 from dphist.ranges.mechanism import RangesMechanism
+from dphist.release.released import refuse_released
 
 _HELD: tuple[tuple[Any, type], ...] = (
     (AnonymizedMechanism, Profile),
@@ -62,12 +63,13 @@ def check_bounds(mechanism: object, data: object) -> None:
     """Refuse data whose bounds a mechanism does not protect, before anything is charged.
 
     Bounds are public, and nothing else of the data is looked at. The mechanism would refuse them
-    too, but only after the charge.
+    too, but only after the charge. So it is with what is released already.
 
     Raises
     ------
-    BoundsError
+    BoundsError, ParameterError
     """
+    refuse_released(data, "data")
     for kind, held in _HELD:
         if isinstance(mechanism, kind) and isinstance(data, held):
             mechanism._accept(data)

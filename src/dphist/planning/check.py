@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.planning.criteria import Criterion
 from dphist.planning.plan import Plan
 from dphist.privacy import ApproxDP, PureDP, delta_of
 from dphist.privacy.unit import OF_ROWS
 from dphist.ranges.reference import random_boxes
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import target_of
 from dphist.release.range_histogram import RangeHistogram
@@ -21,7 +21,7 @@ from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 
 _KINDS: dict[str, type[Any]] = {
-    "anonymized": Profile,
+    "anonymized": AnonymizedHistogram,
     "labels": LabelTable,
     "ranges": RangeHistogram,
     "stream": RunningCounts,
@@ -122,15 +122,15 @@ def _total(release: Release) -> PureDP | ApproxDP | None:
 
 def _labels(release: Release, _asked: Criterion) -> _Found:
     number = _number_of_labels(release.value)
-    if isinstance(release.value, Profile):
-        return number, f"the released profile has {number:,} labels, an estimate"
+    if isinstance(release.value, AnonymizedHistogram):
+        return number, f"the released histogram has {number:,} labels, an estimate"
     return number, f"{number:,} labels were released"
 
 
 def _number_of_labels(value: Any) -> int:
     if isinstance(value, RunningCounts):
         return len(value.latest)
-    if isinstance(value, Profile):
+    if isinstance(value, AnonymizedHistogram):
         return value.labels
     return sum(label is not None for label in value.labels)
 

@@ -1,9 +1,9 @@
 """Chao's lower bound on the number of labels, for use when the number is unknown."""
 
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 
 
-def chao1(profile: Profile) -> float:
+def chao1(profile: Diagram) -> float:
     """Return a lower bound, in expectation, on the number of labels of the population.
 
     Notes
@@ -13,6 +13,7 @@ def chao1(profile: Profile) -> float:
     number of classes in a population" (in Chao and Chiu 2016, "Species richness: estimation and
     comparison").
 
+    >>> from dphist import Profile
     >>> chao1(Profile.from_counts([5, 2, 1, 1, 1]))
     6.35
     """
@@ -23,12 +24,12 @@ def chao1(profile: Profile) -> float:
     return profile.labels + unseen * (profile.total - 1) / profile.total
 
 
-def seen_once(profile: Profile) -> int:
+def seen_once(profile: Diagram) -> int:
     """Return the number of labels with one record."""
     return seen_times(profile, 1)
 
 
-def seen_times(profile: Profile, r: int) -> int:
+def seen_times(profile: Diagram, r: int) -> int:
     """Return the number of labels with r records."""
     from_r, above = profile.cumulative_prevalences([r, r + 1]).tolist()
     return int(from_r - above)

@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 from dphist.properties.chao import seen_once, seen_times
 
 
-def new_labels(profile: Profile, extra: float) -> tuple[float, float]:
+def new_labels(profile: Diagram, extra: float) -> tuple[float, float]:
     """Return the number of new labels in `extra` n further records, and its standard error.
 
     Notes
@@ -28,6 +28,7 @@ def new_labels(profile: Profile, extra: float) -> tuple[float, float]:
     Spiders of the girdled trees (Ellison et al. 2010), in as many further spiders; iNEXT's manual
     has 34.731 - 26 species:
 
+    >>> from dphist import Profile
     >>> counts = [46, 22, 17, 15, 15, 9, 8, 6, 6, 4] + [2] * 4 + [1] * 12
     >>> round(new_labels(Profile.from_counts(counts), 1)[0], 3)
     8.731

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import xlog1py, xlogy
 
 from dphist.arrays import FloatArray, IntArray
+from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, optional_whole, positive_number
@@ -16,8 +17,7 @@ from dphist.properties.polynomials import Entropy
 from dphist.properties.profile_likelihood import Population, likeliest_population
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import Sampling, jackknife, sampling
-from dphist.properties.source import Source, profile_of
-from dphist.release.release import Release
+from dphist.properties.source import Histogram, Source, get_histogram, name_source
 
 LINEAR = ("plug-in", "miller-madow", "wu-yang", "jvhw")
 METHODS = (*LINEAR, "apml")
@@ -37,7 +37,7 @@ def entropy(
 
     Parameters
     ----------
-    source : Profile or Release of one.
+    source : Release or AnonymizedHistogram; or Profile, and the result is then not private.
     method : one of
 
         - "plug-in": the entropy of the profile itself, too low by about K/(2 n) nats for K
@@ -65,11 +65,12 @@ def entropy(
     maximum-likelihood population of the profile (`dphist.properties.sampling`); the intervals of
     "wu-yang" and "jvhw" include both. The noise of a release is added.
 
+    >>> from dphist import Profile
     >>> profile = Profile.from_counts([4] * 8)
     >>> round(entropy(profile, method="plug-in"), 9), round(entropy(profile, labels=8), 9)
     (3.0, 3.0)
     """
-    profile = profile_of(source)
+    profile = get_histogram(source)
     if method not in METHODS:
         raise ParameterError("method", f"must be one of {', '.join(METHODS)}")
     labels = optional_whole(labels, "labels", 1)
@@ -98,13 +99,13 @@ def estimate_entropy(
         Runs of a release's mechanism that measure how its noise changes error and interval.
     """
     value = entropy(source, method=method, labels=labels, base=base)
-    profile, unit_nats = profile_of(source), math.log(logarithm_base(base))
+    profile, unit_nats = get_histogram(source), math.log(logarithm_base(base))
     if profile.total == 0:
-        return nothing_known(value, method, unit_of(unit_nats))
+        return nothing_known(value, method, unit_of(unit_nats), name_source(source))
     notes = _notes(profile, method, labels)
     error, interval, highest = None, None, math.inf if labels is None else math.log(labels)
-    # More labels than `labels`: data contradict the parameter; in a release it may be noise.
-    if method in LINEAR and (_may_be(profile, labels) or isinstance(source, Release)):
+    # More labels than `labels`: data contradict the parameter; what is released may have noise.
+    if method in LINEAR and (_may_be(profile, labels) or not isinstance(source, Profile)):
         strays = _sampling(profile, method, labels)
         error = strays.spread / unit_nats
         held = _interval_holds(profile, method, labels)
@@ -115,7 +116,7 @@ def estimate_entropy(
             interval = max(0.0, ends[0]), min(ends[1], highest / unit_nats)
     found = Estimate(value, method, error, interval, unit_of(unit_nats), notes)
 
-    def again(other: Profile) -> float:
+    def again(other: Histogram) -> float:
         return entropy(other, method=method, labels=labels, base=base)
 
     return including_noise(source, found, again, resamples, (0.0, highest / unit_nats))
@@ -164,22 +165,22 @@ def _uses_labels(method: str) -> bool:
     return method in ("wu-yang", "jvhw", "apml")
 
 
-def _labels_there_are(profile: Profile, labels: int | None) -> float:
+def _labels_there_are(profile: Diagram, labels: int | None) -> float:
     return chao1(profile) if labels is None else float(max(labels, profile.labels))
 
 
-def _most(profile: Profile, method: str, labels: int | None) -> float:
+def _most(profile: Diagram, method: str, labels: int | None) -> float:
     """Return the maximum of an estimate, in nats."""
     if not _uses_labels(method):
         return math.inf
     return math.log(max(chao1(profile) if labels is None else labels, 1))
 
 
-def _may_be(profile: Profile, labels: int | None) -> bool:
+def _may_be(profile: Diagram, labels: int | None) -> bool:
     return labels is None or profile.labels <= labels
 
 
-def _interval_holds(profile: Profile, method: str, labels: int | None) -> bool:
+def _interval_holds(profile: Diagram, method: str, labels: int | None) -> bool:
     """Whether enough is known about unseen labels for an interval."""
     if method not in ("wu-yang", "jvhw"):
         return False
@@ -189,7 +190,7 @@ def _interval_holds(profile: Profile, method: str, labels: int | None) -> bool:
 
 
 def _distances(
-    profile: Profile, method: str, labels: int | None, strays: Sampling
+    profile: Diagram, method: str, labels: int | None, strays: Sampling
 ) -> tuple[float, float]:
     """Return the distances of the interval's ends below and above the estimate, in nats.
 
@@ -212,7 +213,7 @@ def _distances(
     return below, above
 
 
-def _linear(profile: Profile, method: str, labels: int | None) -> float:
+def _linear(profile: Diagram, method: str, labels: int | None) -> float:
     """Return the sum of the weights of all labels, seen and unseen, in nats."""
     n = profile.total
     if n == 0:
@@ -227,14 +228,14 @@ def _linear(profile: Profile, method: str, labels: int | None) -> float:
     return float(profile.prevalences @ each + unseen)
 
 
-def _sampling(profile: Profile, method: str, labels: int | None) -> Sampling:
+def _sampling(profile: Diagram, method: str, labels: int | None) -> Sampling:
     def weigh(counts: IntArray) -> FloatArray:
         return weights(counts, profile.total, method=method, labels=labels)
 
     return sampling(profile, weigh, _labels_there_are(profile, labels), Population.entropy)
 
 
-def _jackknife_error(profile: Profile, method: str, labels: int | None) -> float:
+def _jackknife_error(profile: Diagram, method: str, labels: int | None) -> float:
     """Jackknife standard error of the sum, in nats: a record less changes f(r) to f(r - 1)."""
     now, before = (
         weights(at, profile.total, method=method, labels=labels)
@@ -243,7 +244,7 @@ def _jackknife_error(profile: Profile, method: str, labels: int | None) -> float
     return jackknife(profile, before - now)
 
 
-def _notes(profile: Profile, method: str, labels: int | None) -> tuple[str, ...]:
+def _notes(profile: Diagram, method: str, labels: int | None) -> tuple[str, ...]:
     """Return the assumptions and limits of an estimate."""
     notes = []
     if _uses_labels(method):

@@ -2,6 +2,16 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Literal, TypeAlias
+
+Given: TypeAlias = Literal["data", "released value", "release"]
+"""What a property was estimated from."""
+
+_SAID: dict[Given, str] = {
+    "data": "estimated from data: not private",
+    "released value": "estimated from a released value, without the noise of its release",
+    "release": "estimated from a release",
+}
 
 NORMAL = 1.959963984540054  # 97.5 % point
 _TAIL = 0.025
@@ -20,9 +30,14 @@ class Estimate:
     interval : lower and upper end of a 95 % interval, or None where no defensible value exists.
     unit : unit of `value`: "bits", "labels", "1" for a plain number.
     notes : assumptions and limits of the estimate.
+    source : what was given: "data" (a Profile; the estimate is not private), "released value" (an
+        AnonymizedHistogram; no error includes the noise) or "release".
 
-    >>> float(Estimate(1.5, "plug-in", None, None, "bits", ()))
+    >>> estimate = Estimate(1.5, "plug-in", 0.25, None, "bits", ())
+    >>> float(estimate)
     1.5
+    >>> print(estimate)
+    1.5 bits, standard error 0.25; estimated from data: not private
     """
 
     value: float
@@ -31,14 +46,24 @@ class Estimate:
     interval: tuple[float, float] | None
     unit: str
     notes: tuple[str, ...]
+    source: Given = "data"
 
     def __float__(self) -> float:
         return self.value
 
+    def __str__(self) -> str:
+        text = f"{self.value:.6g}" + (f" {self.unit}" if self.unit != "1" else "")
+        if self.standard_error is not None:
+            text += f", standard error {self.standard_error:.2g}"
+        if self.interval is not None:
+            low, high = self.interval
+            text += f", 95 % interval {low:.6g} to {high:.6g}"
+        return f"{text}; {_SAID[self.source]}"
 
-def nothing_known(value: float, method: str, unit: str) -> Estimate:
+
+def nothing_known(value: float, method: str, unit: str, source: Given = "data") -> Estimate:
     """Return the estimate for zero records: a conventional value, without error or interval."""
-    return Estimate(value, method, None, None, unit, ("no records: nothing is known",))
+    return Estimate(value, method, None, None, unit, ("no records: nothing is known",), source)
 
 
 def may_be_unseen(n: int) -> float:

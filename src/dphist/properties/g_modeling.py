@@ -22,7 +22,7 @@ from scipy.special import gammaln
 from threadpoolctl import ThreadpoolController
 
 from dphist.arrays import FloatArray
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 
 # Labels with more records hardly tell of unseen ones, and there may be very many counts.
 LARGEST_COUNT = 40
@@ -71,7 +71,7 @@ class Rates:
         return value, float(np.sqrt(self.weights @ variances))
 
 
-def new_labels(profile: Profile, extra: float) -> tuple[float, float]:
+def new_labels(profile: Diagram, extra: float) -> tuple[float, float]:
     """Return the expected number of new labels in `extra` n further records, and its error.
 
     A label of rate m is unseen with probability exp(-m) and then seen with 1 - exp(-extra m).
@@ -80,7 +80,7 @@ def new_labels(profile: Profile, extra: float) -> tuple[float, float]:
     return found.sum_of(np.exp(-found.rates) * -np.expm1(-extra * found.rates))
 
 
-def new_labels_of_sample(profile: Profile, extra: float) -> float:
+def new_labels_of_sample(profile: Diagram, extra: float) -> float:
     """Return the expected number for a profile that is not secret, and remember its fit.
 
     The samples that measure the noise of a release are asked for several properties.
@@ -96,7 +96,7 @@ def _remembered(seen: tuple[float, ...]) -> FloatArray:
     return found.weights @ found.labels
 
 
-def fitted_rates(profile: Profile) -> Rates:
+def fitted_rates(profile: Diagram) -> Rates:
     """Return the densities of rates that fit the counts up to 40.
 
     Notes
@@ -108,7 +108,7 @@ def fitted_rates(profile: Profile) -> Rates:
     return _fitted(_small_counts(profile))
 
 
-def _small_counts(profile: Profile) -> FloatArray:
+def _small_counts(profile: Diagram) -> FloatArray:
     """Return the number of labels with 1, 2, ... records, (r,)."""
     few = profile.counts <= LARGEST_COUNT
     seen = np.zeros(LARGEST_COUNT)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import bdtrc, pdtrc
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 from dphist.properties.chao import chao1
 from dphist.properties.profile_likelihood import Population
 from dphist.properties.sampling import sampling
@@ -22,7 +22,7 @@ GOOD_TOULMIN, SMOOTHED, POISSON = "good-toulmin", "smoothed", "smoothed-poisson"
 SUMS = (GOOD_TOULMIN, SMOOTHED, POISSON)
 
 
-def new_labels(profile: Profile, extra: Fraction, method: str) -> tuple[float, float]:
+def new_labels(profile: Diagram, extra: Fraction, method: str) -> tuple[float, float]:
     """Return the sum of weights over the labels of `profile`, and its standard error.
 
     The error, sqrt(sum f(r)^2 phi_r), is an upper bound for that of the expected number (Efron and
@@ -33,7 +33,7 @@ def new_labels(profile: Profile, extra: Fraction, method: str) -> tuple[float, f
     return math.fsum(each * profile.prevalences), math.sqrt(variance)
 
 
-def smoothing_bias(profile: Profile, extra: Fraction, method: str) -> float:
+def smoothing_bias(profile: Diagram, extra: Fraction, method: str) -> float:
     """Return the bias of the sum, in labels, for the maximum-likelihood population."""
     n, t = profile.total, float(extra)
 

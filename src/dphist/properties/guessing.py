@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, exact_number, whole_number
 from dphist.properties.estimate import Estimate, nothing_known
@@ -27,7 +27,7 @@ from dphist.properties.resampling import (
     including_noise,
     likeliest_of,
 )
-from dphist.properties.source import Source, profile_of
+from dphist.properties.source import Source, get_histogram, name_source
 from dphist.release.release import Release
 
 _SHARE = "share of records"
@@ -57,7 +57,8 @@ def guessing(
 
     Parameters
     ----------
-    source : Profile or Release of one: labels are passwords, records accounts.
+    source : Release or AnonymizedHistogram; or Profile, and the result is then not private. Labels
+        are passwords, records accounts.
     guesses : nonnegative int, or several, (b,)
         Tries per account, beta. The result is lambda_beta, the share of accounts opened.
     share : number in (0, 1]
@@ -94,7 +95,7 @@ def guessing(
     >>> guessing(profile, share="3/4"), guessing(profile, share="3/4", measure="dictionary")
     (1.5, 2.0)
     """
-    profile, alpha = profile_of(source), _checked(guesses, share, measure, bits)
+    profile, alpha = get_histogram(source), _checked(guesses, share, measure, bits)
     if alpha is not None:
         return _MEASURES[measure, bits](guesswork(profile, alpha))
     tries, several = _tries(guesses)
@@ -149,14 +150,14 @@ def _checked(guesses: object, share: Exact | None, measure: str, bits: bool) -> 
 
 def _opened(source: Source, tries: IntArray, resamples: int) -> Estimate:
     """Return the `Estimate` for one number of guesses."""
-    profile = profile_of(source)
+    profile = get_histogram(source)
     value = float(opened_share(profile, tries)[0])
     if profile.total == 0:
-        return nothing_known(value, "plug-in", _SHARE)
+        return nothing_known(value, "plug-in", _SHARE, name_source(source))
     beta = int(tries[0])
     estimate = _opened_estimate(profile, beta, value)
 
-    def again(other: Profile) -> float:
+    def again(other: Diagram) -> float:
         return float(opened_share(other, tries)[0])
 
     def ends(pairs: Pairs) -> tuple[float, float]:
@@ -178,14 +179,14 @@ def _taken(
     resamples: int,
 ) -> Estimate:
     """Return the `Estimate` for a share."""
-    profile, unit = profile_of(source), "bits" if bits else "guesses"
+    profile, unit = get_histogram(source), "bits" if bits else "guesses"
     found = guesswork(profile, alpha)
     if profile.total == 0:
-        return nothing_known(ask(found), "plug-in", unit)
+        return nothing_known(ask(found), "plug-in", unit, name_source(source))
     notes = _notes(profile, int(found.dictionary))
     estimate = Estimate(ask(found), "plug-in", None, None, unit, notes)
 
-    def again(other: Profile) -> float:
+    def again(other: Diagram) -> float:
         return ask(guesswork(other, alpha))
 
     return including_noise(source, estimate, again, resamples, (0.0, math.inf))
@@ -225,7 +226,7 @@ _MEASURES: dict[tuple[str, bool], Callable[[Guesswork], float]] = {
 }
 
 
-def opened_share(profile: Profile, tries: IntArray) -> FloatArray:
+def opened_share(profile: Diagram, tries: IntArray) -> FloatArray:
     """Return lambda_beta, the share of records with one of the beta most frequent labels.
 
     Parameters
@@ -242,7 +243,7 @@ def opened_share(profile: Profile, tries: IntArray) -> FloatArray:
     return shares
 
 
-def guesswork(profile: Profile, alpha: Fraction) -> Guesswork:
+def guesswork(profile: Diagram, alpha: Fraction) -> Guesswork:
     """Return the effort to open a share alpha, in O(distinct counts).
 
     G_alpha = (1 - lambda) mu_alpha + sum over i <= mu_alpha of i p_i.
@@ -263,14 +264,14 @@ def guesswork(profile: Profile, alpha: Fraction) -> Guesswork:
     return Guesswork(float(last), opened, (1 - opened) * last + spent)
 
 
-def _cumulated(profile: Profile) -> tuple[IntArray, IntArray, IntArray]:
+def _cumulated(profile: Diagram) -> tuple[IntArray, IntArray, IntArray]:
     """Return counts descending (c,), and cumulative labels and records, from 0, (c+1,) each."""
     counts, prevalences = profile.counts[::-1], profile.prevalences[::-1]
     ends = np.append(0, np.cumsum(prevalences))
     return counts, ends, np.append(0, np.cumsum(counts * prevalences))
 
 
-def _records_of_top(profile: Profile, tries: IntArray) -> IntArray:
+def _records_of_top(profile: Diagram, tries: IntArray) -> IntArray:
     counts, ends, records = _cumulated(profile)
     block = np.searchsorted(ends, tries, side="right") - 1
     each = np.append(counts, 0)[block]  # past the last label there is nothing
@@ -290,7 +291,7 @@ def _tries(guesses: Any) -> tuple[IntArray, bool]:
     return many.astype(np.int64), True
 
 
-def _opened_estimate(profile: Profile, tries: int, opened: float) -> Estimate:
+def _opened_estimate(profile: Diagram, tries: int, opened: float) -> Estimate:
     low, _ = held_out_interval(profile, tries)
     _, high = clopper_pearson(opened, profile.total)
     return Estimate(
@@ -303,7 +304,7 @@ def _opened_estimate(profile: Profile, tries: int, opened: float) -> Estimate:
     )
 
 
-def _notes(profile: Profile, tries: int) -> tuple[str, ...]:
+def _notes(profile: Diagram, tries: int) -> tuple[str, ...]:
     trusted = int(profile.cumulative_prevalences(_TRUSTED))
     notes = ["of the records in the profile; others are guessed less easily"]
     if tries > trusted:

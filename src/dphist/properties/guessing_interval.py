@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 from dphist.properties.estimate import NORMAL
 from dphist.properties.held_out import clopper_pearson, held_out_share
 from dphist.properties.profile_likelihood import Population
@@ -25,9 +25,9 @@ FEWEST_EVEN = 39
 
 def interval_with_noise(
     sampling: tuple[float, float],
-    profile: Profile,
+    profile: Diagram,
     tries: int,
-    own: Callable[[Profile], float],
+    own: Callable[[Diagram], float],
     likeliest: tuple[Population, Pairs],
     even: tuple[Population, Pairs],
 ) -> tuple[float, float]:
@@ -41,7 +41,7 @@ def interval_with_noise(
     likeliest, even : two populations; samples of each, and releases of these.
     """
 
-    def held_out(other: Profile) -> float:
+    def held_out(other: Diagram) -> float:
         return held_out_share(other, tries) if other.total else 0.0
 
     low, high = sampling
@@ -59,13 +59,13 @@ def interval_with_noise(
     return min(share - down, smallest), opened + up
 
 
-def _noise(ask: Callable[[Profile], float], pairs: Pairs) -> tuple[float, float]:
+def _noise(ask: Callable[[Diagram], float], pairs: Pairs) -> tuple[float, float]:
     """Return standard deviation and mean of how far a release is off its sample."""
     strays = np.array([ask(released) - ask(sample) for sample, released in pairs])
     return float(np.std(strays, ddof=1)), float(np.mean(strays))
 
 
-def _highest(ask: Callable[[Profile], float], pairs: Pairs) -> float:
+def _highest(ask: Callable[[Diagram], float], pairs: Pairs) -> float:
     """Return what a further release exceeds with probability 2.5 %, or less: a Monte Carlo test.
 
     As if normal, or by order: of n + 1 alike, one is the largest with probability 1 / (n + 1).

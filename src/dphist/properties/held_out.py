@@ -13,18 +13,19 @@ import numpy as np
 from scipy.special import betaincinv
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 from dphist.properties.chao import chao1
 from dphist.properties.sampling import sampling
 
 _TAIL = 0.025
 
 
-def held_out_share(profile: Profile, tries: int) -> float:
+def held_out_share(profile: Diagram, tries: int) -> float:
     """Return the share of records that `tries` labels open, chosen without the record itself.
 
     Ties are broken at random; the result is the mean over that. O(c) for c distinct counts.
 
+    >>> from dphist import Profile
     >>> held_out_share(Profile.from_counts([3, 1]), 1)
     0.75
     >>> held_out_share(Profile.from_counts([1, 1, 1, 1]), 2)
@@ -35,7 +36,7 @@ def held_out_share(profile: Profile, tries: int) -> float:
     return float(chance * counts @ profile.prevalences) / n
 
 
-def held_out_interval(profile: Profile, tries: int) -> tuple[float, float]:
+def held_out_interval(profile: Diagram, tries: int) -> tuple[float, float]:
     """Return Clopper and Pearson's 95 % interval of the held-out share.
 
     It is that for as many independent records as would give the share's own variance, where that
@@ -47,7 +48,7 @@ def held_out_interval(profile: Profile, tries: int) -> tuple[float, float]:
     return clopper_pearson(share, independent)
 
 
-def _spread(profile: Profile, tries: int) -> float:
+def _spread(profile: Diagram, tries: int) -> float:
     """Return the standard deviation of the held-out share, the smaller of two approximations.
 
     Both are for samples from the maximum-likelihood population. The first keeps the count that a
@@ -90,7 +91,7 @@ def clopper_pearson(share: float, n: float) -> tuple[float, float]:
     return (low, high) if math.isfinite(low + high) else (0.0, 1.0)
 
 
-def _chance(profile: Profile, values: IntArray, tries: int, without: int) -> FloatArray:
+def _chance(profile: Diagram, values: IntArray, tries: int, without: int) -> FloatArray:
     """Return the probability that a label is among the `tries` most frequent, ties at random.
 
     Parameters

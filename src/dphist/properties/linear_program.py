@@ -23,7 +23,7 @@ from scipy.optimize import linprog
 from scipy.special import gammaln
 
 from dphist.arrays import FloatArray
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 from dphist.errors import Argument, ParameterError
 from dphist.properties.estimate import NORMAL
 
@@ -50,7 +50,7 @@ class Unseen(NamedTuple):
     most: float
 
 
-def unseen(profile: Profile, p_min: float, ranged: bool = True) -> Unseen:
+def unseen(profile: Diagram, p_min: float, ranged: bool = True) -> Unseen:
     """Return the number of labels of probability `p_min` or more that `profile` lacks.
 
     Without `ranged` the range is not computed: it contains all possible numbers.

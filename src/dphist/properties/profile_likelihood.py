@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 
 # Counts do not share a probability if their square roots differ by more: the square root of a
 # count has standard deviation 1/2, so 6 is twelve standard deviations.
@@ -48,7 +48,7 @@ class Population:
         return float(np.interp(many, ends, totals))
 
 
-def likeliest_population(profile: Profile, most_labels: float) -> Population:
+def likeliest_population(profile: Diagram, most_labels: float) -> Population:
     """Return the maximum-likelihood population of at most `most_labels` labels.
 
     Notes

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, exact_number
 from dphist.properties.chao import chao1
@@ -20,7 +20,7 @@ from dphist.properties.estimate import Estimate, nothing_known
 from dphist.properties.power_sum_interval import entropy_interval
 from dphist.properties.resampling import RESAMPLES, Pairs, including_noise
 from dphist.properties.sampling import jackknife, sampling
-from dphist.properties.source import Source, profile_of
+from dphist.properties.source import Source, get_histogram, name_source
 
 METHODS = ("plug-in", "unbiased")
 # The method of `entropy` that answers order 1.
@@ -42,7 +42,7 @@ def renyi_entropy(
 
     Parameters
     ----------
-    source : Profile or Release of one.
+    source : Release or AnonymizedHistogram; or Profile, and the result is then not private.
     order : from 0 to 1000, or math.inf. Order 0 is the logarithm of the number of labels, 1
         Shannon's entropy, 2 that of a collision, infinity that of the first guess.
     base : base of the logarithm, above 1; 2 gives bits.
@@ -71,11 +71,12 @@ def renyi_entropy(
     which labels were seen, and on the largest count. For the unbiased sum there is an interval
     (`dphist.properties.power_sum_interval`), if the relative error of the sum is at most 1.
 
+    >>> from dphist import Profile
     >>> profile = Profile.from_counts([2, 2])
     >>> [round(renyi_entropy(profile, order=2, method=m), 6) for m in ("plug-in", "unbiased")]
     [1.0, 1.584963]
     """
-    profile = profile_of(source)
+    profile = get_histogram(source)
     unit_nats = math.log(logarithm_base(base))
     exact = _checked_order(order)
     chosen = _method_for(exact, method)
@@ -100,7 +101,7 @@ def estimate_renyi_entropy(
     resamples : int, from 10 to 10,000
         Runs of a release's mechanism that measure how its noise changes error and interval.
     """
-    profile, unit_nats = profile_of(source), math.log(logarithm_base(base))
+    profile, unit_nats = get_histogram(source), math.log(logarithm_base(base))
     exact = _checked_order(order)
     chosen = _method_for(exact, method)
     if exact is not None and float(exact) == 1:
@@ -109,7 +110,7 @@ def estimate_renyi_entropy(
     value = nats / unit_nats
     unit = unit_of(unit_nats)
     if profile.total == 0:
-        return nothing_known(value, chosen, unit)
+        return nothing_known(value, chosen, unit, name_source(source))
     interval, relative = None, 0.0
     if chosen == "unbiased" and exact is not None and error is not None:
         error = max(error, _likely_error(profile, int(exact), nats))
@@ -121,10 +122,10 @@ def estimate_renyi_entropy(
     notes = _notes(exact, value, error is not None)
     found = Estimate(value, chosen, scaled, interval, unit, notes)
 
-    def nats_of(other: Profile) -> float:
+    def nats_of(other: Diagram) -> float:
         return _entropy_and_error(other, exact, chosen == "unbiased")[0]
 
-    def again(other: Profile) -> float:
+    def again(other: Diagram) -> float:
         return nats_of(other) / unit_nats
 
     def ends(pairs: Pairs) -> tuple[float, float]:
@@ -137,7 +138,7 @@ def estimate_renyi_entropy(
     return including_noise(source, found, again, resamples, (0.0, math.inf), ends)
 
 
-def _likely_error(profile: Profile, order: int, nats: float) -> float:
+def _likely_error(profile: Diagram, order: int, nats: float) -> float:
     """Standard error for the maximum-likelihood population, in nats; 0 if powers overflow.
 
     For a nearly uniform profile, removing a record has no first-order effect, and the jackknife is
@@ -217,7 +218,7 @@ def _notes(order: Fraction | None, value: float, has_error: bool) -> tuple[str, 
 
 
 def _entropy_and_error(
-    profile: Profile, order: Fraction | None, unbiased: bool
+    profile: Diagram, order: Fraction | None, unbiased: bool
 ) -> tuple[float, float | None]:
     """Return the entropy in nats for an order other than 1, and its standard error if any."""
     n = profile.total

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from dphist.arrays import FloatArray, IntArray
+from dphist.data.diagram import merge_pairs
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source as Randomness
@@ -30,11 +31,13 @@ from dphist.parameters import whole_number
 from dphist.properties.chao import chao1
 from dphist.properties.estimate import NORMAL, Estimate, plain_number
 from dphist.properties.profile_likelihood import Population, likeliest_population
-from dphist.properties.source import Source, profile_of
+from dphist.properties.source import Histogram, Source, get_histogram, name_source
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 
 RESAMPLES = 100
-Pairs: TypeAlias = tuple[tuple[Profile, Profile], ...]  # samples, each with a release of it
+# Samples, each with a release of it.
+Pairs: TypeAlias = tuple[tuple[Profile, AnonymizedHistogram], ...]
 # Ten values give a standard deviation to a quarter; thousands add nothing, and all are kept.
 FEWEST, MOST = 10, 10_000
 _MOST_LABELS = 1e15  # no release says anything about so rare labels
@@ -43,18 +46,18 @@ _MOST_LABELS = 1e15  # no release says anything about so rare labels
 def including_noise(
     source: Source,
     found: Estimate,
-    estimate: Callable[[Profile], float],
+    estimate: Callable[[Histogram], float],
     resamples: int,
     within: tuple[float, float] = (-math.inf, math.inf),
     ends: Callable[[Pairs], tuple[float, float]] | None = None,
 ) -> Estimate:
-    """Return `found` with the noise of `source`, if it is a release, in its error and interval.
+    """Return `found` as that of `source`: of a release, with its noise in error and interval.
 
     Parameters
     ----------
-    source : the profile or release of `found`.
+    source : what `found` was estimated from.
     found : the estimate, with standard error and interval of sampling alone.
-    estimate : the same estimator, for any profile.
+    estimate : the same estimator, for any histogram.
     resamples : int, from 10 to 10,000
         Number of runs of the mechanism.
     within : minimum and maximum of the property.
@@ -67,6 +70,7 @@ def including_noise(
         If `resamples` is out of range, or the mechanism of the release cannot be run.
     """
     runs = whole_number(resamples, "resamples", FEWEST, MOST)
+    found = replace(found, source=name_source(source))
     if not isinstance(source, Release):
         return found
     pairs = further_releases(source, runs)
@@ -112,7 +116,7 @@ def even_releases(release: Release, resamples: int) -> Pairs:
     The seed follows from the released profile. With one seed for all releases, a tail that these
     runs happen to miss would be missed for all of them.
     """
-    released = profile_of(release)
+    released = get_histogram(release)
     content = released.counts.tobytes() + released.prevalences.tobytes()
     seed = int.from_bytes(sha256(content).digest(), "big")
     return _released_again(release, even_of(release), resamples, Random(seed).randbytes)  # noqa: S311 - no secret
@@ -129,7 +133,7 @@ def _released_again(
             "for an estimate without its noise, pass release.value",
         )
     generator = np.random.default_rng(int.from_bytes(drawn(16), "big"))
-    records = profile_of(release).total
+    records = get_histogram(release).total
     samples = [sample_of(population, records, generator) for _ in range(resamples)]
     return tuple((each, mechanism.release(each, drawn).value) for each in samples)
 
@@ -137,13 +141,13 @@ def _released_again(
 @lru_cache(maxsize=1)
 def likeliest_of(release: Release) -> Population:
     """Return the maximum-likelihood population of the released profile, labels by Chao's bound."""
-    released = profile_of(release)
+    released = get_histogram(release)
     return likeliest_population(released, min(chao1(released), _MOST_LABELS))
 
 
 def even_of(release: Release) -> Population:
     """Return a population of as many labels, by Chao's bound, which are all equally probable."""
-    labels = min(chao1(profile_of(release)), _MOST_LABELS)
+    labels = min(chao1(get_histogram(release)), _MOST_LABELS)
     return Population(np.array([1 / labels]), np.array([labels]))
 
 
@@ -163,7 +167,7 @@ def sample_of(population: Population, records: int, random: np.random.Generator)
         else:
             counts.append(np.arange(max(0, math.floor(mean - reach)), math.ceil(mean + reach) + 1))
             prevalences.append(random.multinomial(many, _poisson(counts[-1], mean)))
-    return Profile.of_released(np.concatenate(counts), np.concatenate(prevalences))
+    return Profile(*merge_pairs(np.concatenate(counts), np.concatenate(prevalences)))
 
 
 def _poisson(support: IntArray, mean: float) -> FloatArray:

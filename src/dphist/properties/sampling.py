@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 from dphist.properties.estimate import plain_number
 from dphist.properties.profile_likelihood import Population, likeliest_population
 
@@ -44,7 +44,7 @@ class Sampling:
 
 
 def sampling(
-    profile: Profile, weigh: Weigh, most_labels: float, truth: Callable[[Population], float]
+    profile: Diagram, weigh: Weigh, most_labels: float, truth: Callable[[Population], float]
 ) -> Sampling:
     """Return standard deviation and bias of the sum of `weigh` over labels, seen and unseen.
 
@@ -97,7 +97,7 @@ def sampling_of(
     return Sampling(spread, total - truth(population))
 
 
-def jackknife(profile: Profile, change: FloatArray) -> float:
+def jackknife(profile: Diagram, change: FloatArray) -> float:
     """Return the standard error from leaving out each record in turn (Efron and Stein 1981).
 
     Parameters

@@ -5,14 +5,14 @@ from fractions import Fraction
 
 from scipy.stats import nbinom
 
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, positive_number
 from dphist.properties import chao_jost, g_modeling, good_toulmin
 from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known, plain_number
 from dphist.properties.good_toulmin import GOOD_TOULMIN, SMOOTHED, SUMS
 from dphist.properties.resampling import RESAMPLES, including_noise
-from dphist.properties.source import Source, profile_of
+from dphist.properties.source import Source, get_histogram, name_source
 
 G_MODELING, CHAO_JOST = "g-modeling", "chao-jost"
 METHODS = (G_MODELING, CHAO_JOST, *SUMS)
@@ -30,7 +30,8 @@ def support_coverage(
 
     Parameters
     ----------
-    source : Profile or Release of one, of n records.
+    source : Release or AnonymizedHistogram, of n records; or Profile, and the result is then not
+        private.
     extra : number above 0, t
         Further records, in units of n: 1 doubles the data.
     method : str
@@ -76,7 +77,7 @@ def support_coverage(
     67.2
     75.0
     """
-    profile = profile_of(source)
+    profile = get_histogram(source)
     more = _checked(profile, extra, method)
     return _possible(_expected(profile, more, method)[0], more, profile.total)
 
@@ -96,12 +97,12 @@ def estimate_support_coverage(
     resamples : int, from 10 to 10,000
         Runs of a release's mechanism that measure how its noise changes error and interval.
     """
-    profile = profile_of(source)
+    profile = get_histogram(source)
     more = _checked(profile, extra, method)
     raw, error = _expected(profile, more, method)
     value = _possible(raw, more, profile.total)
     if profile.total == 0:
-        return nothing_known(value, method, "labels")
+        return nothing_known(value, method, "labels", name_source(source))
     bias = 0.0
     if method in SUMS and method != GOOD_TOULMIN:
         bias = good_toulmin.smoothing_bias(profile, more, method)
@@ -120,7 +121,7 @@ def estimate_support_coverage(
         notes=_notes(method, profile.total, float(more), bias),
     )
 
-    def again(other: Profile) -> float:
+    def again(other: Diagram) -> float:
         # With fewer records `extra` may exceed the limit, which is not checked here.
         if method == G_MODELING:
             expected = g_modeling.new_labels_of_sample(other, float(more))
@@ -131,7 +132,7 @@ def estimate_support_coverage(
     return including_noise(source, found, again, resamples, (0.0, float(more * profile.total)))
 
 
-def _checked(profile: Profile, extra: Exact, method: str) -> Fraction:
+def _checked(profile: Diagram, extra: Exact, method: str) -> Fraction:
     """Return how far to look ahead."""
     more = positive_number(extra, "extra")
     if more < _LEAST_EXTRA:
@@ -151,12 +152,12 @@ def _checked(profile: Profile, extra: Exact, method: str) -> Fraction:
     return more
 
 
-def farthest(profile: Profile) -> float:
+def farthest(profile: Diagram) -> float:
     """Return the maximum of `extra`: ln n, but at least 1; no limit without records."""
     return max(1.0, math.log(profile.total)) if profile.total else math.inf
 
 
-def _expected(profile: Profile, more: Fraction, method: str) -> tuple[float, float]:
+def _expected(profile: Diagram, more: Fraction, method: str) -> tuple[float, float]:
     """Return the estimate, not clipped, and its standard error."""
     if method == G_MODELING:
         return g_modeling.new_labels(profile, float(more))

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import pdtrc
 
+from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, exact_number
@@ -14,8 +15,7 @@ from dphist.properties import chebyshev_support, linear_program
 from dphist.properties.chao import chao1, seen_times
 from dphist.properties.estimate import NORMAL, Estimate, nothing_known, plain_number
 from dphist.properties.resampling import RESAMPLES, including_noise
-from dphist.properties.source import Source, profile_of
-from dphist.release.release import Release
+from dphist.properties.source import Histogram, Source, get_histogram
 
 METHODS = ("wu-yang", "valiant-valiant", "chao1", "plug-in")
 _LEAST_P_MIN = Fraction(1, 10**18)  # no data are large enough to distinguish it from 0
@@ -31,7 +31,7 @@ def support_size(
 
     Parameters
     ----------
-    source : Profile or Release of one.
+    source : Release or AnonymizedHistogram; or Profile, and the result is then not private.
     p_min : number in (0, 1]
         Minimum probability of any label, for example 1/k for uniform labels out of at most k. You
         assert it. Without such a bound the support size is undetermined: any number of rarer
@@ -57,7 +57,7 @@ def support_size(
     >>> support_size(profile, method="plug-in"), round(support_size(profile, p_min="1/80"), 1)
     (35.0, 48.9)
     """
-    return _found(profile_of(source), _checked(p_min), method, ranged=False).value
+    return _found(get_histogram(source), _checked(p_min), method, ranged=False).value
 
 
 def estimate_support_size(
@@ -75,17 +75,17 @@ def estimate_support_size(
     resamples : int, from 10 to 10,000
         Runs of a release's mechanism that measure how its noise changes error and interval.
     """
-    profile, least = profile_of(source), _checked(p_min)
+    profile, least = get_histogram(source), _checked(p_min)
     found = _found(profile, least, method, ranged=True)
     promise = None if method in ("chao1", "plug-in") else least
-    # More labels than 1/p_min: data contradict p_min; in a release, noise may have added labels.
-    if promise and profile.labels * promise > 1 and not isinstance(source, Release):
+    # More labels than 1/p_min: data contradict p_min; to what is released, noise may have added.
+    if promise and profile.labels * promise > 1 and isinstance(source, Profile):
         found = replace(found, standard_error=None, interval=None)
 
-    def again(other: Profile) -> float:
+    def again(other: Histogram) -> float:
         return support_size(other, p_min=least, method=method)
 
-    # For a release with more labels than 1/p_min, the estimate is above 1/p_min as well.
+    # For a released histogram with more labels than 1/p_min, the estimate is above 1/p_min as well.
     most = max(float(1 / promise), found.value) if promise else math.inf
     return including_noise(source, found, again, resamples, (0.0, most))
 
@@ -97,7 +97,7 @@ def _checked(p_min: Exact | None) -> Fraction | None:
     return least
 
 
-def _found(profile: Profile, p_min: Fraction | None, method: str, ranged: bool) -> Estimate:
+def _found(profile: Diagram, p_min: Fraction | None, method: str, ranged: bool) -> Estimate:
     """Return the estimate before the noise of a release; an interval may need `ranged`."""
     if method not in METHODS:
         raise ParameterError("method", f"must be one of {', '.join(METHODS)}")
@@ -120,7 +120,7 @@ def _found(profile: Profile, p_min: Fraction | None, method: str, ranged: bool) 
     return _valiant_valiant(profile, p_min, ranged)
 
 
-def _wu_yang(profile: Profile, p_min: Fraction) -> Estimate:
+def _wu_yang(profile: Diagram, p_min: Fraction) -> Estimate:
     """Return Wu and Yang's estimate, with bounds on its error and bias.
 
     The error is the sum over labels of f(N) - 1, with N Poisson and f(0) = 0. Its variance is at
@@ -149,7 +149,7 @@ def _wu_yang(profile: Profile, p_min: Fraction) -> Estimate:
     return _labels(value, "wu-yang", spread, interval, _promise(profile, p_min), note)
 
 
-def _nearly_all_seen(profile: Profile, p_min: Fraction) -> Estimate:
+def _nearly_all_seen(profile: Diagram, p_min: Fraction) -> Estimate:
     """Return the number of labels seen, if the estimator weights each of them by 1.
 
     Of S labels u are missed, about Poisson with mean at most S exp(-n p_min). The interval ends at
@@ -169,7 +169,7 @@ def _nearly_all_seen(profile: Profile, p_min: Fraction) -> Estimate:
     )
 
 
-def _valiant_valiant(profile: Profile, p_min: Fraction, ranged: bool) -> Estimate:
+def _valiant_valiant(profile: Diagram, p_min: Fraction, ranged: bool) -> Estimate:
     missing = linear_program.unseen(profile, float(p_min), ranged)
     value, least, most = (_possible(profile.labels + m, profile, p_min) for m in missing)
     return _labels(
@@ -183,7 +183,7 @@ def _valiant_valiant(profile: Profile, p_min: Fraction, ranged: bool) -> Estimat
     )
 
 
-def _chao1(profile: Profile) -> Estimate:
+def _chao1(profile: Diagram) -> Estimate:
     """Return Chao's lower bound with its log-normal interval (Chao 1987).
 
     The variances are those of the bias-corrected form with the factor (n - 1)/n, as in Chao and
@@ -208,7 +208,7 @@ def _chao1(profile: Profile) -> Estimate:
     return _labels(value, "chao1", spread, interval, note)
 
 
-def _all_twice(profile: Profile) -> tuple[float, tuple[float, float]]:
+def _all_twice(profile: Diagram) -> tuple[float, tuple[float, float]]:
     """Return error and interval if Chao's bound equals the number of labels seen.
 
     Chao's interval may begin above that number, the estimate; here it never does.
@@ -224,7 +224,7 @@ def _all_twice(profile: Profile) -> tuple[float, tuple[float, float]]:
     return spread, (float(seen), around + half)
 
 
-def _promise(profile: Profile, p_min: Fraction) -> str:
+def _promise(profile: Diagram, p_min: Fraction) -> str:
     """Return a note on `p_min`, and on whether the profile has more labels than 1/p_min."""
     promise = f"every label has probability {float(p_min):.3g} or more"
     if profile.labels * p_min > 1:
@@ -249,6 +249,6 @@ def _labels(
     )
 
 
-def _possible(labels: float, profile: Profile, p_min: Fraction) -> float:
+def _possible(labels: float, profile: Diagram, p_min: Fraction) -> float:
     """Clip to the possible range: from the number of labels seen to 1/p_min."""
     return max(float(profile.labels), min(labels, float(1 / p_min)))

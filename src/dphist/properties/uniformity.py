@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
+from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
@@ -23,8 +24,7 @@ from dphist.properties.polynomials import Distance, best_approximation
 from dphist.properties.profile_likelihood import Population
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import Sampling, sampling
-from dphist.properties.source import Source, profile_of
-from dphist.release.release import Release
+from dphist.properties.source import Histogram, Source, get_histogram, name_source
 
 METHODS = ("polynomial", "plug-in")
 # Degree and width in units of log n; share of the width in which the polynomial is used.
@@ -46,7 +46,7 @@ def distance_to_uniformity(
 
     Parameters
     ----------
-    source : Profile or Release of one.
+    source : Release or AnonymizedHistogram; or Profile, and the result is then not private.
     labels : k, number of labels of the uniform population, including those without records. A
         release may have more labels because of noise; these also get probability 1/k.
     method : "polynomial", or "plug-in" for the distance of the profile itself.
@@ -60,11 +60,12 @@ def distance_to_uniformity(
     ParameterError
         If `labels` is below 1, or the method unknown.
 
+    >>> from dphist import Profile
     >>> profile = Profile.from_counts([30, 10])
     >>> distance_to_uniformity(profile, labels=2, method="plug-in")
     0.25
     """
-    profile = profile_of(source)
+    profile = get_histogram(source)
     k = whole_number(labels, "labels", 1)
     if method not in METHODS:
         raise ParameterError("method", f"must be one of {', '.join(METHODS)}")
@@ -87,14 +88,14 @@ def estimate_distance_to_uniformity(
         Runs of a release's mechanism that measure how its noise changes error and interval.
     """
     value = distance_to_uniformity(source, labels=labels, method=method)
-    profile, k = profile_of(source), int(labels)
+    profile, k = get_histogram(source), int(labels)
     if profile.total == 0:
-        return nothing_known(value, method, "1")
+        return nothing_known(value, method, "1", name_source(source))
     notes, error = [], None
     if profile.labels > k:
         notes.append("the profile has more labels than were given")
-    # More labels than `labels`: data contradict the parameter; in a release it may be noise.
-    if profile.labels <= k or isinstance(source, Release):
+    # More labels than `labels`: data contradict the parameter; what is released may have noise.
+    if profile.labels <= k or not isinstance(source, Profile):
         strays = _sampling(profile, k, method)
         error = strays.spread
         notes.append(strays.note())
@@ -102,7 +103,7 @@ def estimate_distance_to_uniformity(
         notes.append("fewer records than labels/log(labels): no method is accurate")
     found = Estimate(value, method, error, None, "1", tuple(notes))
 
-    def again(other: Profile) -> float:
+    def again(other: Histogram) -> float:
         return distance_to_uniformity(other, labels=k, method=method)
 
     return including_noise(source, found, again, resamples, (0.0, 1 - 1 / k))
@@ -199,7 +200,7 @@ def scaled_krawtchouk(
     return values
 
 
-def _sum(profile: Profile, labels: int, method: str) -> float:
+def _sum(profile: Diagram, labels: int, method: str) -> float:
     """Return the sum of the weights of all labels, seen and unseen."""
     n = profile.total
     if n == 0:
@@ -209,7 +210,7 @@ def _sum(profile: Profile, labels: int, method: str) -> float:
     return float(profile.prevalences @ seen + max(labels - profile.labels, 0) * unseen)
 
 
-def _sampling(profile: Profile, labels: int, method: str) -> Sampling:
+def _sampling(profile: Diagram, labels: int, method: str) -> Sampling:
     def weigh(counts: IntArray) -> FloatArray:
         return weights(counts, profile.total, labels=labels, method=method)
 

@@ -12,6 +12,7 @@ from dphist.data.binned_counts import BinnedCounts
 from dphist.data.guard import refuse_guarded
 from dphist.errors import DataError, ParameterError
 from dphist.privacy import PrivacyUnit
+from dphist.release.released import refuse_released
 from dphist.tables import redact_errors
 from dphist.tables.checks import LARGEST, check_counts, check_grid
 
@@ -52,6 +53,7 @@ def load_counts(data: Any, bins: tuple[int, ...]) -> Counts:
     min(x, c) changes by at most 1 if x does. No error message depends on a sum.
     """
     refuse_guarded(data)
+    refuse_released(data, "counts")
     if isinstance(data, BinnedCounts):
         counts = _cut_off(_shaped(data.counts, bins), bins)
         return Counts(counts, data.axes, data.outside, data.sensitivity, data.unit)

@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.release.document import read_whole_numbers
-from dphist.release.tabular import Tabular
+from dphist.release.released import Released
 from dphist.tables.reading.types import is_key_type
 
 
-class LabelTable(Tabular):
+class LabelTable(Released):
     """Released labels, in the order of the release.
 
     Columns ``label`` and, where counts are released, ``count``. A null label in the last row

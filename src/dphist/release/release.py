@@ -15,11 +15,11 @@ import pyarrow as pa
 from dphist.arrays import IntArray
 from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
-from dphist.data.profile import Profile
 from dphist.errors import Argument, ParameterError, UnsupportedError
 from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.privacy.unit import as_unit
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.described import construct, described, described_guarantee, guarantee_of
 from dphist.release.document import VERSION as VERSION
 from dphist.release.document import (
@@ -34,8 +34,9 @@ from dphist.release.maker import Maker, Restoring, target_of
 from dphist.release.mechanisms import find_mechanism, known_in, package_of
 from dphist.release.presentation import Presentation, Words, forms_of
 from dphist.release.range_histogram import RangeHistogram
+from dphist.release.released import Released
 from dphist.release.running_counts import RunningCounts
-from dphist.release.tabular import Tabular, pandas_frame
+from dphist.release.tabular import Tabular
 from dphist.shown import shown_by
 
 FORMAT = "dphist release"
@@ -47,7 +48,7 @@ FOR_TESTS = f"random bits {SUPPLIED}"
 """Note of a release with randomness from elsewhere than the operating system."""
 
 _KINDS: dict[str, type[Any]] = {
-    "anonymized histogram": Profile,
+    "anonymized histogram": AnonymizedHistogram,
     "labelled histogram": LabelTable,
     "universal histogram": RangeHistogram,
     "running histogram": RunningCounts,
@@ -55,12 +56,12 @@ _KINDS: dict[str, type[Any]] = {
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Release(Tabular):
+class Release(Released):
     """A published value, its guarantee, and the mechanism that made it.
 
     Attributes
     ----------
-    value : Profile, LabelTable, RangeHistogram or RunningCounts
+    value : AnonymizedHistogram, LabelTable, RangeHistogram or RunningCounts
         The released histogram: anonymized, with labels, of ordered bins, or the readings of a
         stream; or a value of somebody else's kind. Not secret.
     guarantee : cost and privacy unit of the release. The unit is the one that `provenance` names
@@ -109,11 +110,8 @@ class Release(Tabular):
             check_unit_word(self.presentation.unit, self.guarantee.unit)
 
     def __repr__(self) -> str:
-        shown = f"{self.value!r}"
-        if isinstance(self.value, Profile):
-            shown = f"labels={self.value.labels}, total={self.total}"
         said = f"; {FOR_TESTS}" if self.for_tests else ""
-        return f"Release({self.mechanism!r}, {shown}{said})"
+        return f"Release({self.mechanism!r}, {self.value!r}{said})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Release):
@@ -177,7 +175,7 @@ class Release(Tabular):
         return shown_by("plot", self, ax=ax, columns=columns)
 
     def to_arrow(self) -> pa.Table:
-        """Return the released table: that of the value; of a profile, count and prevalence.
+        """Return the released table: that of the value.
 
         `to_pandas`, `to_polars` and all libraries that read Arrow streams have the same columns.
 
@@ -186,18 +184,17 @@ class Release(Tabular):
         UnsupportedError
             If the value is of another kind, without a table.
         """
-        if isinstance(self.value, Profile):  # one that is not released never becomes a table
-            return pa.table({"count": self.value.counts, "prevalence": self.value.prevalences})
-        if not isinstance(self.value, Tabular):
-            kind = type(self.value).__name__
-            raise UnsupportedError(f"a value of type {kind} has no table: use release.value")
-        return self.value.to_arrow()
+        return self._table().to_arrow()
 
     def to_pandas(self) -> Any:
         """Return the released table as a pandas dataframe; pandas must be installed."""
-        if isinstance(self.value, Tabular):
-            return self.value.to_pandas()
-        return pandas_frame(self.to_arrow())
+        return self._table().to_pandas()
+
+    def _table(self) -> Tabular:
+        if not isinstance(self.value, Tabular):
+            kind = type(self.value).__name__
+            raise UnsupportedError(f"a value of type {kind} has no table: use release.value")
+        return self.value
 
     def to_csv(
         self, path: str | Path | None = None, *, spreadsheet_safe: bool = False
@@ -233,7 +230,7 @@ class Release(Tabular):
             "unit": self.guarantee.unit.to_content(),
             "mechanism": described(self.mechanism),
             "total": self.total,
-            "value": _content_of(self.value),
+            "value": self.value.to_content(),
             "noisy": {name: counts.tolist() for name, counts in self.noisy.items()},
         }
         if self.provenance:
@@ -309,7 +306,7 @@ def _decode(content: dict[str, Any]) -> Release:
     total = content["total"]
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
         raise TypeError("total is a whole number or null")
-    value = _value_of(content["kind"], content["value"])
+    value = _KINDS[content["kind"]].from_content(content["value"])
     noisy = {str(k): read_whole_numbers(v) for k, v in content["noisy"].items()}
     if isinstance(mechanism, Restoring):
         value = mechanism.restored(value, noisy)
@@ -400,16 +397,3 @@ def _kind(value: object) -> str:
         f"a value of type {type(value).__name__} cannot be saved: give the type to_content and "
         "from_content, and register its kind with dphist.report.kinds.register_kind"
     )
-
-
-def _content_of(value: Any) -> Any:
-    if isinstance(value, Profile):
-        return {"counts": value.counts.tolist(), "prevalences": value.prevalences.tolist()}
-    return value.to_content()
-
-
-def _value_of(kind: str, content: Any) -> Any:
-    held = _KINDS[kind]
-    if held is Profile:
-        return Profile.of_saved(content["counts"], content["prevalences"])
-    return held.from_content(content)

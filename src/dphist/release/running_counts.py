@@ -20,14 +20,14 @@ from dphist.release.label_types import (
     order_of,
     text_of,
 )
-from dphist.release.tabular import Tabular
+from dphist.release.released import Released
 
 Reading: TypeAlias = Mapping[Any, int] | tuple[Sequence[Any], Sequence[int]]
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-class RunningCounts(Tabular):
+class RunningCounts(Released):
     """Readings of a stream at increasing times: the labels released at each, with counts.
 
     A label missing from a reading was not above the threshold at that time: its count is unknown

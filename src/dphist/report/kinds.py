@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
-from dphist.data.profile import Profile
 from dphist.errors import ParameterError, UnsupportedError
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release, save_kind
@@ -13,7 +13,7 @@ from dphist.report.kind import Kind
 
 # Modules that hold a `KIND`. Each imports its mechanisms, so only those in use are imported.
 _OWN = {
-    Profile: "dphist.report.anonymized.kind",
+    AnonymizedHistogram: "dphist.report.anonymized.kind",
     RangeHistogram: "dphist.report.ranges.kind",
     LabelTable: "dphist.report.labels.kind",
     RunningCounts: "dphist.report.streams.kind",

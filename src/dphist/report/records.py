@@ -1,7 +1,7 @@
 """What anonymized histograms and histograms over ranges share: both protect records."""
 
-from dphist.data.profile import Profile
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 from dphist.report.counted import Counted, counted_after_cut, how_many
 from dphist.report.delta_words import Number
@@ -37,6 +37,6 @@ def number_of(release: Release) -> Number:
     """Return how many units there are by the released total."""
     records = release.total
     if records is None:
-        records = release.value.total if isinstance(release.value, Profile) else 0
+        records = release.value.total if isinstance(release.value, AnonymizedHistogram) else 0
     one_record = release.guarantee.unit == ONE_RECORD
     return number_shown(release, max(records, 0), sensitivity_of(release), exact=one_record)

@@ -9,10 +9,12 @@ import numpy as np
 
 from dphist.anonymized.band import curve_bounds
 from dphist.arrays import IntArray
-from dphist.data.profile import Profile
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 
 
-def bounds_of_scans(noisy: Mapping[str, IntArray], t: int) -> tuple[Profile, Profile]:
+def bounds_of_scans(
+    noisy: Mapping[str, IntArray], t: int
+) -> tuple[AnonymizedHistogram, AnonymizedHistogram]:
     """Return a diagram inside the true one and one containing it, if no noise exceeds `t`."""
     ends, row_ends = noisy["column_ends"], noisy["row_ends"]
     low, high = curve_bounds(ends, noisy["columns"], t)
@@ -27,9 +29,11 @@ def bounds_of_scans(noisy: Mapping[str, IntArray], t: int) -> tuple[Profile, Pro
     )
 
 
-def _joined(ends: IntArray, heights: IntArray, row_ends: IntArray, lengths: IntArray) -> Profile:
+def _joined(
+    ends: IntArray, heights: IntArray, row_ends: IntArray, lengths: IntArray
+) -> AnonymizedHistogram:
     """Return the diagram with these columns and, right of them, rows of these lengths."""
     reach = int(row_ends[lengths > 0].max(initial=0))
     how_many = np.diff(np.minimum(row_ends, reach), prepend=0)
     steps = heights - np.append(heights[1:], reach)
-    return Profile.of_released(np.append(ends[1:], ends[-1] + lengths), np.append(steps, how_many))
+    return AnonymizedHistogram(np.append(ends[1:], ends[-1] + lengths), np.append(steps, how_many))

@@ -1,4 +1,4 @@
-"""Joining decoded columns and the rows beyond them to a profile. Pure functions of both."""
+"""Joining decoded columns and the rows beyond them to a histogram. Pure functions of both."""
 
 import math
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from dphist.anonymized.band import from_rows_and_columns
 from dphist.arrays import IntArray
-from dphist.data.profile import Profile
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 
 
-def joined(columns: IntArray, rows: IntArray) -> Profile:
-    """Return the profile with these columns and, right of them all, rows of these lengths."""
+def joined(columns: IntArray, rows: IntArray) -> AnonymizedHistogram:
+    """Return the histogram with these columns and, right of them all, rows of these lengths."""
     rows = rows[rows > 0]
     # A row reaches beyond the columns' end, less the columns that are not so high.
     lower = np.searchsorted(columns[::-1], np.arange(1, len(rows) + 1), side="left")

@@ -30,6 +30,7 @@ from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_stopped_bound
 from dphist.parameters import Exact
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 
@@ -129,8 +130,8 @@ class AdaptiveScan(GeometricMechanism):
             _count_next(scan, [min(scan.position + width, FARTHEST)], cells_up_to, noise)
         return scan
 
-    def decode(self, noisy: Mapping[str, IntArray]) -> Profile:
-        """Return the profile inferred from the blocks' noisy counts; post-processing.
+    def decode(self, noisy: Mapping[str, IntArray]) -> AnonymizedHistogram:
+        """Return the histogram inferred from the blocks' noisy counts; post-processing.
 
         Raises
         ------
@@ -156,7 +157,7 @@ class AdaptiveScan(GeometricMechanism):
         return 50 * math.isqrt(public.total)  # a run takes as long as so many
 
     def band(self, release: Release, level: float = 0.95) -> Band:
-        """Return profiles that enclose the true one, all ranks and counts at once.
+        """Return histograms that enclose the true one, all ranks and counts at once.
 
         They follow from the noisy counts if no noise exceeds t (`docs/proofs/adaptive_scan.md`,
         Lemma 4), and are widened where the decoding leaves them.
@@ -167,7 +168,7 @@ class AdaptiveScan(GeometricMechanism):
         return Band(*holding(*bounds_of_scans(noisy, t), release.value), level, "all labels")
 
     def pointwise_band(self, release: Release, level: float = 0.95) -> Band:
-        """Return error bars: profiles that enclose the true one at about `level` of the points.
+        """Return error bars: histograms that enclose the true one at about `level` of the points.
 
         Far narrower than `band`, and no bound: they are the decoding's own estimate of how
         far it is off at each rank (`docs/adaptive-scan.md#error-bars` has measured coverage).

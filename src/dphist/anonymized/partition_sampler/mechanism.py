@@ -158,7 +158,7 @@ class PartitionSampler(AnonymizedMechanism):
         return 2**40  # so that it is run once: at small epsilon a run takes seconds
 
     def band(self, release: Release, level: float = 0.95) -> Band:
-        """Return profiles that enclose the true one, all ranks and counts at once.
+        """Return histograms that enclose the true one, all ranks and counts at once.
 
         The band is very wide. Only the total distance of a draw from the true profile is bounded,
         and the whole distance may be in any single count.

@@ -13,7 +13,7 @@ import numpy as np
 
 from dphist.anonymized.tiling import first_rows
 from dphist.arrays import IntArray
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 from dphist.noise.search import first_true
 
 _LARGEST_SIDE = 2**31  # a larger square has more cells than data may have
@@ -68,7 +68,7 @@ class Windows:
     rows: RowWindows
     columns: RowWindows
 
-    def choices(self, profile: Profile) -> "Choices":
+    def choices(self, profile: Diagram) -> "Choices":
         """Return the choices of a draw; `profile` is the diagram in the middle of these windows."""
         # Entry i is used only for sides of at least i, and an entry is at least the side.
         places = np.maximum(np.arange(1, self.largest + 1), self.smallest)
@@ -106,7 +106,7 @@ class Choices:
     costs: list[int]
 
 
-def windows_around(profile: Profile, distance: int) -> Windows:
+def windows_around(profile: Diagram, distance: int) -> Windows:
     """Return windows that hold all partitions within `distance` of a diagram."""
     rows = profile.conjugate()
 
@@ -126,7 +126,7 @@ def windows_around(profile: Profile, distance: int) -> Windows:
     )
 
 
-def row_windows(profile: Profile, rows: int, distance: int) -> RowWindows:
+def row_windows(profile: Diagram, rows: int, distance: int) -> RowWindows:
     """Return the windows of rows 1..`rows` of all partitions within `distance`."""
     i = np.arange(1, rows + 1)
     true = first_rows(profile, rows)
@@ -163,7 +163,7 @@ def row_windows(profile: Profile, rows: int, distance: int) -> RowWindows:
     return RowWindows(true, least, most)
 
 
-def missing_in_square(profile: Profile, rows: Profile, side: int | IntArray) -> IntArray:
+def missing_in_square(profile: Diagram, rows: Diagram, side: int | IntArray) -> IntArray:
     """Return the cells of each square side x side outside the diagram; `rows` is its conjugate."""
     sides = np.asarray(side, np.int64)
     row: IntArray = np.minimum(rows.cumulative_prevalences(np.maximum(sides, 1)), sides)
@@ -172,7 +172,7 @@ def missing_in_square(profile: Profile, rows: Profile, side: int | IntArray) -> 
     return missing
 
 
-def beyond_corner(profile: Profile, rows: Profile, side: int | IntArray) -> IntArray:
+def beyond_corner(profile: Diagram, rows: Diagram, side: int | IntArray) -> IntArray:
     """Return the number of cells in rows beyond each side that are also in columns beyond it."""
     sides = np.asarray(side, np.int64)
     row: IntArray = np.maximum(rows.cumulative_prevalences(sides + 1), sides)

@@ -10,9 +10,9 @@ import numpy as np
 from dphist.anonymized.band import curve_bounds, from_heights
 from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.arrays import IntArray
-from dphist.data.profile import Profile
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 
-Bounds = tuple[Profile, Profile]
+Bounds = tuple[AnonymizedHistogram, AnonymizedHistogram]
 
 
 def bounds_of_split(
@@ -61,11 +61,11 @@ def bounds_of_blocks(ends: IntArray, cells: IntArray, t: int, most: int) -> Boun
     return lower, upper
 
 
-def _joined(heights: IntArray, rows: IntArray) -> Profile:
+def _joined(heights: IntArray, rows: IntArray) -> AnonymizedHistogram:
     """Return the diagram of these columns and of first rows that reach beyond the last one."""
     start = len(heights)
     how_many = heights - np.append(heights[1:], len(rows))
-    return Profile.of_released(
+    return AnonymizedHistogram(
         np.append(np.arange(1, start + 1), rows),
         np.append(how_many, np.ones(len(rows), np.int64)),
     )

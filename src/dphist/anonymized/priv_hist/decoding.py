@@ -1,14 +1,14 @@
-"""Decoding of PrivHist's noisy counts to a profile: pure functions of noisy numbers."""
+"""Decoding of PrivHist's noisy counts to a histogram: pure functions of noisy numbers."""
 
 import numpy as np
 
 from dphist.anonymized.band import from_heights
 from dphist.anonymized.inference import infer_decreasing, isotonic_decreasing, whole_non_negative
 from dphist.arrays import IntArray
-from dphist.data.profile import Profile
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 
 
-def decode_split(columns: IntArray, rows: IntArray, fakes: int) -> Profile:
+def decode_split(columns: IntArray, rows: IntArray, fakes: int) -> AnonymizedHistogram:
     """Join small and large counts and remove the fake ones (steps L1 to L4).
 
     Parameters
@@ -24,7 +24,7 @@ def decode_split(columns: IntArray, rows: IntArray, fakes: int) -> Profile:
     how_many = np.append(steps, np.ones(len(rows), np.int64))
     for place, other in ((start + 1, start), (start, start + 1)):
         how_many = without_closest(counts, how_many, place, other, fakes)
-    return Profile.of_released(counts, how_many)
+    return AnonymizedHistogram(counts, how_many)
 
 
 def without_closest(
@@ -41,7 +41,7 @@ def without_closest(
     return remaining
 
 
-def decode_blocks(ends: IntArray, cells: IntArray) -> Profile:
+def decode_blocks(ends: IntArray, cells: IntArray) -> AnonymizedHistogram:
     """Spread each block's noisy cells evenly over its columns (steps H5 and H6).
 
     Parameters

@@ -22,12 +22,14 @@ from dphist.anonymized.priv_hist.decoding import decode_blocks, decode_split
 from dphist.anonymized.reference import zipf_profile
 from dphist.anonymized.size import check_size
 from dphist.arrays import IntArray
+from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_simultaneous_bound, geometric_upper_bound
 from dphist.parameters import Exact, exact_number
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 
@@ -136,7 +138,7 @@ class PrivHist(GeometricMechanism):
 
     @property
     def cell_epsilon(self) -> Fraction:
-        """Parameter of the geometric noise on the numbers the profile is inferred from."""
+        """Parameter of the geometric noise on the numbers the histogram is inferred from."""
         return self.block_epsilon or self.split_epsilon
 
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
@@ -192,8 +194,8 @@ class PrivHist(GeometricMechanism):
     def _fakes(self, total: int) -> int:
         return regions.fake_counts(total, float(self.split_epsilon))
 
-    def decode(self, noisy: Mapping[str, IntArray]) -> Profile:
-        """Return the profile inferred from noisy counts and the private total; post-processing.
+    def decode(self, noisy: Mapping[str, IntArray]) -> AnonymizedHistogram:
+        """Return the histogram inferred from noisy counts and the private total; post-processing.
 
         Raises
         ------
@@ -201,7 +203,7 @@ class PrivHist(GeometricMechanism):
             If `noisy` does not hold the counts of a release of this mechanism.
         """
         if noisy.get("total", np.ones(1)).tolist() == [0]:
-            return Profile.from_counts([])
+            return AnonymizedHistogram([], [])
         names = ("ends", "cells") if self.block_epsilon is not None else ("columns", "rows")
         if any(name not in noisy for name in names):
             raise ParameterError("noisy", _NO_RELEASE)
@@ -228,7 +230,7 @@ class PrivHist(GeometricMechanism):
         return 2 * math.isqrt(public.total)
 
     def band(self, release: Release, level: float = 0.95) -> Band:
-        """Return profiles that enclose the true one, all ranks and counts at once.
+        """Return histograms that enclose the true one, all ranks and counts at once.
 
         They follow from the noisy counts if no noise exceeds t (`docs/proofs/priv_hist.md`,
         Lemmas 5 and 6), and are widened where the published decoding leaves them.
@@ -238,7 +240,7 @@ class PrivHist(GeometricMechanism):
         most = total + geometric_upper_bound(self.total_epsilon, _MISSED)
         noisy = release.noisy
         if total == 0:
-            bounds = Profile.from_counts([]), zipf_profile(most)
+            bounds: tuple[Diagram, Diagram] = AnonymizedHistogram([], []), zipf_profile(most)
         elif self.block_epsilon is not None:
             t = geometric_simultaneous_bound(self.block_epsilon, len(noisy["ends"]), missed)
             bounds = bounds_of_blocks(noisy["ends"], noisy["cells"], t, most)

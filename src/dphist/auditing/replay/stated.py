@@ -11,9 +11,9 @@ from typing import Any
 
 from dphist.anonymized import AdaptiveScan, CumulativeCounts, PrivHist, RankSplit, SortedCounts
 from dphist.auditing.replay.kinds import labels_in_order
-from dphist.data.profile import Profile
 from dphist.labels import ThresholdHistogram
 from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 
 _EXACT = 2**44  # noisy numbers below it are inferred without rounding
@@ -60,9 +60,9 @@ def _of_sorted(mechanism: SortedCounts, release: Release, data: Any) -> Numbers:
 
 
 def _of_cumulative(mechanism: CumulativeCounts, release: Release, data: Any) -> Numbers:
-    profile: Profile = release.value
-    heights = profile.cumulative_prevalences(range(1, mechanism.largest + 1)).tolist()
-    alike = len(profile.counts) < mechanism.largest or heights[0] >= _EXACT
+    histogram: AnonymizedHistogram = release.value
+    heights = histogram.cumulative_prevalences(range(1, mechanism.largest + 1)).tolist()
+    alike = len(histogram.counts) < mechanism.largest or heights[0] >= _EXACT
     return None if alike else heights
 
 

@@ -13,6 +13,7 @@ from dphist.comparing.making import Given
 from dphist.comparing.measuring import Run
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 
 _SECONDS_A_DRAW = 1e-7  # of `SortedCounts` on 34 million labels, which sorts them as well
 
@@ -90,6 +91,8 @@ def one_run(mechanism: Any, profile: Profile) -> tuple[tuple[float], float]:
     released = mechanism.release(profile)
     seconds = time.perf_counter() - begun
     value = getattr(released, "value", released)
-    if not isinstance(value, Profile):
-        raise ParameterError("mechanisms", "for anonymized histograms must release a Profile")
+    if not isinstance(value, AnonymizedHistogram):
+        raise ParameterError(
+            "mechanisms", "for anonymized histograms must release an AnonymizedHistogram"
+        )
     return (float(profile.distance(value)),), seconds

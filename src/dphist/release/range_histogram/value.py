@@ -16,7 +16,8 @@ from dphist.release.range_histogram.boxes import checked_boxes, places_of
 from dphist.release.range_histogram.exchange import Exchanged
 from dphist.release.range_histogram.parts import PartAnswers, part_of_axes, part_of_bins
 from dphist.release.range_histogram.saved import read_content
-from dphist.release.tabular import Tabular, pandas_module
+from dphist.release.released import Released
+from dphist.release.tabular import pandas_module
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RangeHistogram(Exchanged, Tabular):
+class RangeHistogram(Exchanged, Released):
     """A released histogram over one or more ordered axes. Not secret.
 
     Attributes

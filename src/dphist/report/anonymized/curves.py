@@ -1,9 +1,9 @@
-"""A profile as curves that can be drawn: exact corners, then few of them.
+"""A released histogram as curves that can be drawn: exact corners, then few of them.
 
 Both curves are staircases. Step i reaches from i - 1/2 to i + 1/2. So even a single label has a
 width on a logarithmic axis, and the vertical edges lie between whole numbers, where the curve has
-no value. Labels are not expanded: a profile of 34 million labels has two corners for each distinct
-count.
+no value. Labels are not expanded: a histogram of 34 million labels has two corners for each
+distinct count.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.data.profile import Profile
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 
 # Cells of a logarithmic axis. A figure is some 400 units wide, so a corner that is left out
 # is about one unit or less away from one that is kept.
@@ -32,23 +32,23 @@ class Curve:
     y: IntArray
 
 
-def counts_by_rank(profile: Profile) -> Curve:
+def counts_by_rank(histogram: AnonymizedHistogram) -> Curve:
     """Return the i-th largest count over the rank i: corners (2d,), all of them.
 
-    >>> curve = counts_by_rank(Profile.from_counts([8, 8, 3]))
+    >>> curve = counts_by_rank(AnonymizedHistogram([8, 3], [2, 1]))
     >>> curve.x, curve.y
     (array([0.5, 2.5, 2.5, 3.5]), array([8, 8, 3, 3]))
     """
-    edges = np.append(0, np.cumsum(profile.prevalences[::-1])) + 0.5
-    return Curve(np.repeat(edges, 2)[1:-1], np.repeat(profile.counts[::-1], 2))
+    edges = np.append(0, np.cumsum(histogram.prevalences[::-1])) + 0.5
+    return Curve(np.repeat(edges, 2)[1:-1], np.repeat(histogram.counts[::-1], 2))
 
 
-def labels_by_count(profile: Profile) -> Curve:
+def labels_by_count(histogram: AnonymizedHistogram) -> Curve:
     """Return the number of labels with count r or more over r: corners (2d,), all of them.
 
     It is the mirror image of `counts_by_rank`.
     """
-    return counts_by_rank(profile.conjugate())
+    return counts_by_rank(histogram.conjugate())
 
 
 def thin(curve: Curve, cells: int = CELLS) -> Curve:

@@ -11,8 +11,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from dphist.anonymized.band import Band
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.arrays import FloatArray
-from dphist.data.profile import Profile
 from dphist.privacy.as_text import percent
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 from dphist.report.anonymized.curves import Curve, counts_by_rank, labels_by_count, outline, thin
 from dphist.report.nouns import nouns_of
@@ -36,7 +36,7 @@ _WIDE = 0.015  # of the width
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """What both plots draw besides the released profile, and what the legends call it.
+    """What both plots draw besides the released histogram, and what the legends call it.
 
     Attributes
     ----------
@@ -100,7 +100,9 @@ class _Curves:
     bars: tuple[Curve, Curve] | None
 
 
-def _curves(released: Profile, bands: Bands, curve: Callable[[Profile], Curve]) -> _Curves:
+def _curves(
+    released: AnonymizedHistogram, bands: Bands, curve: Callable[[AnonymizedHistogram], Curve]
+) -> _Curves:
     bars = bands.bars
     return _Curves(
         thin(curve(bands.band.lower)),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dphist.data.profile import Profile
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +36,21 @@ class Ends:
     rows: int
 
 
-def ends_of(profile: Profile, size: int = 10) -> Ends:
+def ends_of(histogram: AnonymizedHistogram, size: int = 10) -> Ends:
     """Return the first `size` rows of each end; all of a table of at most `2 * size` rows."""
-    rows = len(profile.counts)
+    rows = len(histogram.counts)
     if rows <= 2 * size:
-        return Ends(_rows(profile, range(rows)), [], rows)
-    return Ends(_rows(profile, range(size)), _rows(profile, range(rows - size, rows)), rows)
+        return Ends(_rows(histogram, range(rows)), [], rows)
+    return Ends(_rows(histogram, range(size)), _rows(histogram, range(rows - size, rows)), rows)
 
 
-def _rows(profile: Profile, places: range) -> list[Row]:
+def _rows(histogram: AnonymizedHistogram, places: range) -> list[Row]:
     """Return rows by their place from the largest count, which is place 0."""
     found = []
     for place in places:
-        at = len(profile.counts) - 1 - place
-        count = int(profile.counts[at])
+        at = len(histogram.counts) - 1 - place
+        count = int(histogram.counts[at])
         found.append(
-            Row(count, int(profile.prevalences[at]), int(profile.cumulative_prevalences(count)))
+            Row(count, int(histogram.prevalences[at]), int(histogram.cumulative_prevalences(count)))
         )
     return found

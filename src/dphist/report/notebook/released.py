@@ -5,8 +5,8 @@ from typing import Any
 import pyarrow as pa
 from markupsafe import Markup
 
-from dphist.data.profile import Profile
 from dphist.errors import ParameterError, UnsupportedError
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import FOR_TESTS, Release
@@ -65,6 +65,13 @@ def card_of_histogram(histogram: RangeHistogram) -> Card:
     )
 
 
+def card_of_anonymized(histogram: AnonymizedHistogram) -> Card:
+    """Return the card of a released anonymized histogram."""
+    facts = [("Labels", f"{histogram.labels:,}"), ("Records", f"{histogram.total:,}")]
+    tables = _tables_of(histogram)
+    return Card("Released anonymized histogram", facts, [_OF_RELEASE], tables=tables)
+
+
 def card_of_labels(table: LabelTable) -> Card:
     """Return the card of released labels."""
     return Card("Released labels", [], [_OF_RELEASE], tables=_tables_of(table))
@@ -82,7 +89,7 @@ def card_of_stream(counts: RunningCounts) -> Card:
 
 def _tables_of(value: Any) -> list[Table]:
     """Return the head of the table of a released value; none of a kind without one."""
-    if isinstance(value, Profile):
+    if isinstance(value, AnonymizedHistogram):
         largest = [part[::-1][:HEAD].tolist() for part in (value.counts, value.prevalences)]
         rows = list(zip(*largest, strict=True))
         caption = f"The largest {len(rows)} of {len(value.counts):,} counts."

@@ -14,19 +14,12 @@ _WHY = (
 
 
 def card_of_profile(profile: Profile) -> Card:
-    """Return the card of a profile: the same for secret ones and for those of a release.
-
-    The class does not say which it is. Only a `Release` shows its values.
-    """
-    why = (
-        "A profile may be secret, so no values are shown: what a notebook shows is saved with it. "
-        "Give it to a mechanism; its release is shown with its values."
-    )
+    """Return the card of a profile."""
     facts = [
         ("Privacy unit", _unit(profile.unit)),
         ("Sensitivity", f"at most {_many(profile.sensitivity, 'record')} of one unit"),
     ]
-    return Card("Anonymized histogram: dphist.Profile", facts, [why])
+    return Card("Number of labels by count, not released: dphist.Profile", facts, [_WHY])
 
 
 def card_of_label_counts(counts: LabelCounts) -> Card:

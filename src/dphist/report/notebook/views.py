@@ -12,6 +12,9 @@ View = Callable[[Any], Card]
 _HERE = "dphist.report.notebook"
 _OWN = {
     "dphist.release.release.Release": f"{_HERE}.released:card_of_release",
+    "dphist.release.anonymized_histogram.AnonymizedHistogram": (
+        f"{_HERE}.released:card_of_anonymized"
+    ),
     "dphist.release.range_histogram.value.RangeHistogram": f"{_HERE}.released:card_of_histogram",
     "dphist.release.label_table.LabelTable": f"{_HERE}.released:card_of_labels",
     "dphist.release.running_counts.RunningCounts": f"{_HERE}.released:card_of_stream",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
-from dphist.data.profile import Profile
+from dphist.data.diagram import Diagram
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, decimal_text, exact_number, positive_number, whole_number
 from dphist.properties import (
@@ -19,7 +19,7 @@ from dphist.properties import (
     estimate_support_size,
 )
 from dphist.properties.resampling import FEWEST, MOST, RESAMPLES
-from dphist.properties.source import MOST_RECORDS, Source, profile_of
+from dphist.properties.source import MOST_RECORDS, Source, get_histogram, name_source
 from dphist.properties.support_coverage import G_MODELING, farthest
 from dphist.release.release import Release
 
@@ -49,9 +49,9 @@ class Property:
     parameters: dict[str, _Parameter] = field(default_factory=dict)
 
 
-def can_be_estimated(profile: Profile) -> bool:
+def can_be_estimated(histogram: Diagram) -> bool:
     """Whether a histogram has records, and not more than the estimators can take."""
-    return 0 < profile.total < MOST_RECORDS
+    return 0 < histogram.total < MOST_RECORDS
 
 
 def properties_of(
@@ -67,7 +67,7 @@ def properties_of(
 
     Parameters
     ----------
-    source : Profile or Release of one.
+    source : Release or AnonymizedHistogram; or Profile, and the result is then not private.
     labels : how many labels the population has, if known; the distance to uniformity needs it.
     p_min : smallest probability of a label, if known. With it, the number of labels is estimated
         and not only bounded from below.
@@ -87,7 +87,7 @@ def properties_of(
     >>> [row.name for row in rows][:3]
     ['Shannon entropy', 'Rényi entropy of order 2', 'Min-entropy']
     """
-    profile = profile_of(source)
+    histogram = get_histogram(source)
     if labels is not None:
         labels = whole_number(labels, "labels", 1)
     runs = whole_number(resamples, "resamples", 0, MOST)
@@ -96,9 +96,11 @@ def properties_of(
     if isinstance(source, Release):
         if runs:
             # This finds wrong arguments in milliseconds; the runs take seconds.
-            properties_of(profile, labels=labels, p_min=p_min, extra=extra, base=base, resamples=0)
-        source = source if runs else profile
-    again = max(runs, FEWEST)  # checked, but not used for a profile
+            properties_of(
+                histogram, labels=labels, p_min=p_min, extra=extra, base=base, resamples=0
+            )
+        source = source if runs else histogram
+    again = max(runs, FEWEST)  # checked, but used for a release alone
     return [
         *_entropies(source, again, labels, base),
         *_sizes(source, again, p_min),
@@ -138,10 +140,12 @@ def _new_labels(source: Source, runs: int, extra: Sequence[Exact] | None) -> lis
         text = decimal_text(more)
         times_n = "n" if more == 1 else f"{text}n" if "/" not in text else f"({text})n"
         name = f"New labels in {times_n} further records"
-        if more <= farthest(profile_of(source)):
+        if more <= farthest(get_histogram(source)):
             estimate = estimate_support_coverage(source, extra=more, resamples=runs)
         else:
-            estimate = Estimate(math.nan, G_MODELING, None, None, "labels", (_TOO_FAR,))
+            estimate = Estimate(
+                math.nan, G_MODELING, None, None, "labels", (_TOO_FAR,), name_source(source)
+            )
         found.append(Property("support_coverage", name, estimate, {"extra": text}))
     return found
 
@@ -156,7 +160,7 @@ def _distances(source: Source, runs: int, labels: int | None) -> list[Property]:
 
 def _guesses(source: Source, runs: int) -> list[Property]:
     """Return shares of the most common labels; for passwords, of accounts that guesses open."""
-    have = profile_of(source).labels
+    have = get_histogram(source).labels
     found = []
     for tries in [tries for tries in _GUESSES if tries < have] or [1]:
         estimate = estimate_guessing(source, guesses=tries, resamples=runs)
