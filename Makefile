@@ -28,8 +28,10 @@ test: $(VENV)/.dev
 coverage: $(VENV)/.dev
 	$(BIN)/python $(FAST) --cov --cov-report=term $(TESTS)
 
+# More than cores: a third of the time they wait for other processes.
+WORKERS := 3
 verify: $(VENV)/.verify chromium
-	$(BIN)/python -m pytest -m verify -n 2 --durations=60 --durations-min=4 $(TESTS)
+	$(BIN)/python -m pytest -m verify -n $(WORKERS) --durations=60 --durations-min=4 $(TESTS)
 
 # The kernel's limit of memory, as in a container: as root, where there are control groups of version 2.
 DPHIST_CGROUP ?= /sys/fs/cgroup
@@ -47,10 +49,10 @@ chromium:
 	  || { echo "make verify needs Chromium: install it, on Debian as root with" \
 	            "'apt-get install chromium'" >&2; exit 1; }
 
-# An hour of audits; the table goes into docs/audit.md. AUDITED="RankSplit ledger" audits some.
+# Cases that take long, and an hour of audits; the table goes into docs/audit.md. AUDITED="RankSplit ledger" audits some.
 AUDIT_SECONDS := 3600
 audit: $(VENV)/.verify
-	$(BIN)/python -m pytest -m audit $(TESTS)
+	$(BIN)/python -m pytest -m audit -n 2 $(TESTS)
 	$(BIN)/python -m benchmarks.everything_audited --seconds $(AUDIT_SECONDS) --write docs/audit.md \
 	  $(AUDITED)
 

@@ -36,18 +36,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         test, _, case = item.nodeid.partition("[")
         # Spark takes 20 s to start.
-        if "spark" in case or not is_quick(item, numbers[test]):
-            item.add_marker("verify")
+        left_to = "verify" if "spark" in case else target_of(item, numbers[test])
+        if left_to:
+            item.add_marker(left_to)
 
 
-def is_quick(item: pytest.Item, numbers: Iterator[int]) -> bool:
-    """Whether `make test` runs a case; `numbers` counts the cases of its test that it may run."""
+def target_of(item: pytest.Item, numbers: Iterator[int]) -> str:
+    """Return the target that a case is left to; empty for one of `make test`.
+
+    Of the cases that `every` leaves out, `make verify` runs every second and `make audit` the rest.
+
+    Parameters
+    ----------
+    numbers : counts the cases of the test that `every` chooses from.
+    """
     mark = item.get_closest_marker("quick")
     if mark is None:
-        return True
+        return ""
     if mark.args and not any(part in item.name for part in mark.args):
-        return False
-    return next(numbers) % mark.kwargs.get("every", 1) == 0
+        return "verify"
+    number = next(numbers) % mark.kwargs.get("every", 1)
+    return ("audit" if number % 2 == 0 else "verify") if number else ""
 
 
 @pytest.fixture

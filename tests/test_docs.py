@@ -95,7 +95,7 @@ VARIES = {
     "own-mechanism.md": (_DURATION,),
 }
 # These take long and run once: the words of their output are compared, and where numbers are.
-ONCE = ("anonymized.md", "properties.md", *VARIES)
+ONCE = ("anonymized.md", "properties.md", "scale.md", *VARIES)
 # None of their output is random: it is compared exactly.
 EXACT = ("ledger.md", "notebooks.md", "disclosure.md", "planning.md")
 # These run in a process of their own: a session of Spark would be that of other tests, too.

@@ -80,7 +80,7 @@ def test_intervals_hold_for_flat_laws(
     records: int, guesses: int, epsilon: int | str | None
 ) -> None:
     """Seeded. With peaks that noise made taken for real, 60 to 88 of 100 did at epsilon 0.1."""
-    random, law, held, runs = np.random.default_rng(11), np.full(1000, 1e-3), 0, 40
+    random, law, held, runs = np.random.default_rng(11), np.full(1000, 1e-3), 0, 20
     for _ in range(runs):
         profile = Profile.from_counts(random.multinomial(records, law))
         source = (
@@ -88,4 +88,4 @@ def test_intervals_hold_for_flat_laws(
         )
         low, high = estimate_guessing(source, guesses=guesses, resamples=20).interval or (1, 0)
         held += low <= guesses / 1000 <= high
-    assert held >= 0.9 * runs - 3  # 33 of 40: above it but once in 500, if 95 % hold
+    assert held >= 0.9 * runs - 2  # 16 of 20: below it but once in 400, if 95 % hold

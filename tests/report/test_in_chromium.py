@@ -185,8 +185,7 @@ def faults(found: Shown) -> dict[str, object]:
     return {name: fault for name, fault in checks.items() if fault}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 800, 400])
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (800, "dark"), (400, "light")])
 def test_every_width_and_scheme(browser: "Browser", path: Path, width: int, scheme: str) -> None:
     with shown(browser, path, width, scheme) as found:
         assert faults(found) == {}
