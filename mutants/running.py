@@ -111,11 +111,13 @@ def run_mutants(mutants: list[Mutant], base: Path, jobs: int) -> Iterator[Result
 def run_mutant(mutant: Mutant, base: Path) -> Result:
     """Apply a mutant to a copy of `base`, and run its tests there."""
     copy, outcome = base.with_name(mutant.name), base.with_name(f"{mutant.name}.json")
-    shutil.copytree(base, copy, symlinks=True)
+    # Links take a tenth of the time of copies. What is changed is a file of its own.
+    shutil.copytree(base, copy, symlinks=True, copy_function=os.link)
     start = time.monotonic()
     try:
-        file = mutant.file(copy)
-        file.write_text(mutant.applied(copy))
+        file, changed = mutant.file(copy), mutant.applied(copy)
+        file.unlink()
+        file.write_text(changed)
         for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
             compiled.unlink()
         try:

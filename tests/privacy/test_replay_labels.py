@@ -82,7 +82,7 @@ def told(mechanism: ThresholdHistogram) -> dict[int, Told]:
     }
 
 
-@pytest.mark.quick("'delta': '1e-30'", "'max_count': 7", every=4)
+@pytest.mark.quick("'delta': '1e-30'", "'max_count': 7")
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("parameters", [
     {"epsilon": "1e-9", "delta": "1e-30", "max_labels": 10},
