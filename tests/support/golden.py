@@ -1,0 +1,81 @@
+"""Golden files: what surfaces say, letter by letter, in files that a review can read.
+
+`DPHIST_GOLDEN=write pytest ...` writes them. A change of such a file is meant, or it is a fault.
+"""
+
+import os
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dphist.release.release import VERSION
+
+_BLOCKS = {"p", "h1", "h2", "h3", "dt", "dd", "li", "tr", "caption", "figcaption", "pre", "title"}
+_NO_TEXT = {"style", "svg", "script"}
+
+
+def check_golden(path: Path, text: str) -> None:
+    """Compare a text with that of a file, without the version of dphist."""
+    text = text.replace(VERSION, "X.Y.Z").rstrip() + "\n"
+    if os.environ.get("DPHIST_GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), f"{path.name} says something else"
+
+
+class _Text(HTMLParser):
+    """The text of a page: a line for each block; cells of a row are separated by bars."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.silent = 0
+        self.lines = [""]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.silent += tag in _NO_TEXT
+        if tag in ("td", "th"):
+            self.lines[-1] += " | "
+        elif tag in _BLOCKS:
+            self.lines.append(f"{tag}: ")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.silent -= tag in _NO_TEXT
+
+    def handle_data(self, data: str) -> None:
+        if not self.silent:
+            self.lines[-1] += data
+
+
+def text_of_html(source: str) -> str:
+    """Return the text of a page or card, a line for each block."""
+    parser = _Text()
+    parser.feed(source)
+    lines = (" ".join(line.replace("\u00a0", " ").split()) for line in parser.lines)
+    return "\n".join(line for line in lines if line)
+
+
+def text_of_axes(axes: Any) -> str:
+    """Return what plots show: titles, labels, ticks, legends and the numbers that are drawn."""
+    lines = []
+    for ax in axes:
+        (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+        lines += [
+            f"title: {ax.get_title(loc='left')}",
+            f"x: {ax.get_xlabel()}, {ax.get_xscale()}, {left:.6g} to {right:.6g}",
+            f"y: {ax.get_ylabel()}, {ax.get_yscale()}, {bottom:.6g} to {top:.6g}",
+            f"ticks: {list(ax.get_xticks())} {list(ax.get_yticks())}",
+            f"legend: {[text.get_text() for text in ax.get_legend().get_texts()]}",
+            *(f"text: {text.get_text()}" for text in ax.texts),
+            *(f"line: {_numbers(line.get_xydata())}" for line in ax.lines),
+            *(f"area: {_numbers(patch.get_xy())}" for patch in ax.patches),
+        ]
+    return "\n".join(lines)
+
+
+def _numbers(points: Any) -> str:
+    """Return the corners of a curve: how many there are, the first ones, and the sums."""
+    corners = np.asarray(points, np.float64)
+    first = " ".join(f"({x:.6g}, {y:.6g})" for x, y in corners[:6])
+    return f"{len(corners)} corners, sums {corners.sum(axis=0).round(3).tolist()}: {first}"
