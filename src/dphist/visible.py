@@ -18,6 +18,18 @@ def visible(text: str) -> str:
     )
 
 
+def harmless(label: str, length: int) -> str:
+    """Return a label of limited length that cannot control a terminal or a page.
+
+    >>> harmless("a\\x1b[2Jb", 20), harmless("abcdef", 4), harmless("", 4)
+    ('a\\\\x1b[2Jb', 'abc…', '""')
+    """
+    seen = visible(label[: length + 1])
+    if not seen.strip():
+        return f'"{seen[:length]}"'
+    return seen if len(seen) <= length and len(label) <= length else seen[: length - 1] + "…"
+
+
 def visible_lines(text: str) -> str:
     """Return a text of several lines, each made visible."""
     return "\n".join(map(visible, text.split("\n")))

@@ -9,7 +9,7 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.report import report_html
-from dphist.report.kinds import kind_of
+from dphist.report.kinds import json_of, told
 from dphist.report.summary import summary_text
 
 NUMBERS = re.compile(r"\(1, 1e-6\)-differential privacy")
@@ -56,11 +56,11 @@ def test_labels(command: str, most: int, table: Path, tmp_path: Path) -> None:
     assert (
         headline(report_html(ours)) == headline(paths["html"].read_text()) == "ε = 1, δ = 0.000001"
     )
-    assert kind_of(ours).cost(ours) == kind_of(theirs).cost(theirs)
+    assert told(ours, "cost") == told(theirs, "cost")
     for shown in (summary_text, repr):
         assert NUMBERS.search(shown(ours))
         assert NUMBERS.search(shown(theirs))
-    first, second = (kind_of(each).as_json(each)["guarantee"] for each in (ours, theirs))
+    first, second = (json_of(each)["guarantee"] for each in (ours, theirs))
     assert first == second
     assert (first["epsilon"], first["delta"]) == ("1", "0.000001")
 
@@ -81,7 +81,7 @@ def test_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out.splitlines()[0]
     stream = dh.calibrate(dh.ContinualHistogram, epsilon=1, delta="1e-6", horizon=1000)
     release = stream.release()
-    assert said == f"Guarantee: {kind_of(release).cost(release)}, for one event."
+    assert said == f"Guarantee: {told(release, 'cost')}, for one event."
     assert headline(report_html(release)) == "ε = 1, δ = 0.000001"
 
 
@@ -91,7 +91,7 @@ def test_ranges_state_what_was_asked_for() -> None:
     assert tree.epsilon < dh.PureDP("1/3").epsilon
     release = tree.release([5, 6, 7, 8])
     assert headline(report_html(release)) == "ε = 1/3"
-    assert kind_of(release).cost(release) == "1/3-differential privacy (pure) in all"
+    assert told(release, "cost") == "1/3-differential privacy (pure) in all"
     smooth = dh.calibrate(
         lambda epsilon: dh.LeafCounts(rho=epsilon, bins=4), epsilon=1, delta="1e-6"
     )
@@ -111,4 +111,4 @@ def test_several_releases_are_stated_together() -> None:
     assert (
         "every set of possible results of 52 such releases together is at most 2.72 times" in text
     )
-    assert kind_of(release).as_json(release)["guarantee"]["releases"] == 52
+    assert json_of(release)["guarantee"]["releases"] == 52

@@ -12,7 +12,7 @@ import pytest
 import dphist as dh
 from dphist import properties
 from dphist.cli import main
-from dphist.report.properties.rows import properties_of
+from dphist.properties.overview import properties_of
 
 SENTINEL = "918273645"
 # Corbet's butterflies: species caught 1, 2, ..., 24 times (Fisher, Corbet and Williams 1943).
@@ -165,7 +165,7 @@ def test_the_mechanism_runs_once_for_all_properties(monkeypatch, saved: Path, ca
 def test_too_far_ahead_is_said_in_its_row(butterflies: Path, capsys) -> None:
     assert run("properties", butterflies, "--extra", "1,99") == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "New labels in 99n further records unknown — " in text
+    assert "New labels in 99n further records unknown none stated " in text
     assert run("properties", butterflies, "--extra", "1,99", "--json") == 0
     found = strict_json(capsys.readouterr().out)["properties"]
     far = next(item for item in found if item["parameters"] == {"extra": "99"})

@@ -20,7 +20,7 @@ from dphist.ledger.book import Account
 from dphist.ledger.budget import Budget
 from dphist.release.document import checksum
 from dphist.report import report_html
-from dphist.report.kinds import kind_of
+from dphist.report.kinds import json_of
 from dphist.report.summary import summary_text
 
 EACH = [PureDP, ZCDP]
@@ -486,7 +486,7 @@ def test_edges_are_said_to_be_protected_and_not_to_be_cut(directed: bool) -> Non
             assert wrong not in text
     assert "if adding or removing one edge, a row of the table, turns one" in page
     assert "For a node with m edges, all of them together, epsilon is m times as large" in page
-    told = kind_of(release).as_json(release)
+    told = json_of(release)
     assert (told["guarantee"]["unit"], told["counts_of"]) == ("one edge", "edges")
 
 

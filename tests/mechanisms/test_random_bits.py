@@ -12,7 +12,7 @@ import dphist as dh
 from dphist.privacy import Target
 from dphist.release.maker import parameters_of
 from dphist.release.release import FOR_TESTS
-from dphist.report.kinds import kind_of
+from dphist.report.kinds import json_of
 from dphist.report.summary import summary_text
 from tests.mechanisms.cases import (
     CASES,
@@ -38,8 +38,8 @@ def test_a_release_drawn_with_a_callers_bits_says_so(
     assert (real.for_tests, drawn.for_tests) == (False, True)
     for shown in (repr, summary_text, dh.Release.to_json):
         check_shown(shown(real), shown(drawn))
-    assert kind_of(drawn).as_json(drawn)["random_bits"] == "supplied by the caller: for tests"
-    assert "random_bits" not in kind_of(real).as_json(real)
+    assert json_of(drawn)["random_bits"] == "supplied by the caller: for tests"
+    assert "random_bits" not in json_of(real)
     loaded = check_saved(drawn, tmp_path / "r.json")
     assert loaded.for_tests
     assert not dh.Release.from_json(real.to_json()).for_tests

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dphist import PrivacyUnit, Release
-from dphist.report.counted import Counted
-from dphist.report.delta_words import Number
+from dphist.document.counted import Counted
+from dphist.document.delta_words import Number
 from dphist.report.kind import Kind, Summary
 from dphist.report.page import Page
 from dphist.report.promise import Promise, promise_of_records
 
 if TYPE_CHECKING:
-    from dphist.report.plots import Panels
+    from dphist.render.charts import Panels
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,14 @@ class MeanKind(Kind):
         return f"mean\n{release.value.mean}\n"
 
     def plot(self, release: Release) -> "Panels":
-        from dphist.report.plots import Chart, draw_charts
+        from dphist.render.charts import Drawing, draw_charts
 
         mean = release.value.mean
-        return draw_charts([Chart("Mean", lambda ax, _: ax.axvline(mean, label="Released"))], 5, 5)  # type: ignore[arg-type]
+
+        def draw(ax: Any, _: object) -> None:
+            ax.axvline(mean, label="Released")
+
+        return draw_charts([Drawing("Mean", draw)], 5, 5)
 
     def page(self, release: Release) -> MeanPage:
         return MeanPage(figures=[], parameters=[], paper=None, limits=[], mean=release.value.mean)

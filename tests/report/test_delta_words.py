@@ -10,10 +10,11 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
+from dphist.document import guarantee_words as words
+from dphist.document.delta_words import Number, delta_in_words
 from dphist.privacy import Target
-from dphist.report import report_html, words
-from dphist.report.delta_words import Number, delta_in_words
-from dphist.report.kinds import kind_of
+from dphist.report import report_html
+from dphist.report.kinds import json_of
 from dphist.report.summary import summary_text
 from tests.report.releases import number_protected
 
@@ -109,7 +110,7 @@ def test_releases_warn_on_page_in_summary_and_for_programs(count: int, warned: b
         shown = " ".join(text.split())
         assert ("Warning: δ times the number of users" in shown) == warned
         assert (STRONG in shown) == (not warned)
-    assert bool(kind_of(release).as_json(release)["warnings"]) == warned
+    assert bool(json_of(release)["warnings"]) == warned
 
 
 @pytest.mark.parametrize("events", [9_000, 20_000, 150_000])

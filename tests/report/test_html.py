@@ -9,11 +9,8 @@ import matplotlib
 import pytest
 
 from dphist import OutputFileError, ParameterError, Profile, Release, write_report
-from dphist.release.maker import parameters_of
-from dphist.report import report_html, words
-from dphist.report.plots import NARROW
+from dphist.report import report_html
 from tests.report import releases
-from tests.report.releases import number_protected
 
 _VOID = {"meta", "link", "br", "img", "hr", "input"}
 
@@ -106,35 +103,6 @@ def test_ids_are_unique_and_references_resolve(source: str) -> None:
     assert set(wanted) <= set(page.ids)
 
 
-def test_says_what_is_promised(release: Release, source: str) -> None:
-    text = Page(source).text
-    mechanism = release.mechanism
-    number = number_protected(release)
-    assert words.guarantee_in_words(release.guarantee, mechanism.sensitivity, number) in text
-    assert words.guarantee_in_symbols(release.guarantee) in text
-    assert words.neighbors_in_words(mechanism.sensitivity) in text
-    assert str(words.Contribution(mechanism.sensitivity)) in text
-    assert mechanism.description in text
-    for name in parameters_of(mechanism):
-        assert f"{name} " in text
-    band = mechanism.band(release)
-    assert words.band_in_words(band) in text
-    assert band.covers in text
-    assert "95 %" in text
-    bars = mechanism.pointwise_band(release)
-    assert words.bars_in_words(bars) in text
-    assert ("not a bound" in text) == (bars is not None)
-
-
-def test_says_how_to_cite_and_reload(release: Release, source: str) -> None:
-    text = Page(source).text
-    assert f"dphist {release.version}" in text
-    assert any(source in text for source in ("arXiv:", "ePrint", "docs/adaptive-scan.md"))
-    assert 'dphist.Release.load("release.json")' in text
-    assert "dphist show release.json" in text
-    assert f"{type(release.mechanism).__name__}(epsilon=" in text
-
-
 def test_figures_have_text_titles_and_the_pages_colours(release: Release, source: str) -> None:
     bars = release.mechanism.pointwise_band(release)
     figures = re.findall(r"<svg.*?</svg>", source, flags=re.DOTALL)
@@ -145,7 +113,7 @@ def test_figures_have_text_titles_and_the_pages_colours(release: Release, source
         assert "<desc" in figure
         assert "records" in figure
         named = f"95 % {'' if bars else 'error '}band</text>" in figure
-        assert named != (NARROW.replace(" %", "\u00a0%") in source or NARROW in figure)
+        assert named != ("narrower than the line" in figure)
         assert bars is not None or "pointwise</text>" not in figure
         assert re.findall(r"#[0-9a-fA-F]{6}\b", figure.replace("url(#", "url(")) == []
         assert "font-family" not in figure
@@ -153,24 +121,7 @@ def test_figures_have_text_titles_and_the_pages_colours(release: Release, source
             assert f"var({variable})" in figure
 
 
-def test_table_shows_both_ends() -> None:
-    release = releases.usual_release()
-    text = Page(report_html(release)).text
-    assert f"The released table has {len(release.value.counts):,} rows" in text
-    for at in (*range(10), *range(-10, 0)):
-        count, prevalence = int(release.value.counts[at]), int(release.value.prevalences[at])
-        or_more = int(release.value.cumulative_prevalences(count))
-        assert f"{count:,} {prevalence:,} {or_more:,}" in text
-    assert f"{release.value.labels:,}" in text
-    assert f"{release.total:,}" in text
-
-
 @pytest.mark.verify
-def test_public_parameters_are_named_as_such() -> None:
-    assert "The parameter labels." in Page(report_html(releases.sorted_release())).text
-    assert "The parameter" not in Page(report_html(releases.usual_release())).text
-
-
 def test_nothing_of_the_true_data() -> None:
     release = releases.secret_release()
     shown = report_html(release)

@@ -216,7 +216,10 @@ def test_text_and_tables_reach_the_right_edge(browser: "Browser", path: Path) ->
         is_plan = not found.page.locator("#guarantee").count()
         is_audit = found.page.locator("#found, #found1").count()
         first = "#settings ~ dl" if is_plan else "#guarantee ~ p"
-        for at in ("#found ~ dl, #found1 ~ dl" if is_audit else first, "#limits ~ ul"):
+        for at in (
+            "#found ~ dl, #found1 ~ dl" if is_audit else first,
+            "#limits ~ ul, #limits ~ dl",
+        ):
             box = found.page.locator(at).first.bounding_box()
             assert box is not None
             assert box["x"] + box["width"] >= edge - 32

@@ -26,11 +26,13 @@ from dphist import (
     TopThreshold,
     plot,
 )
+from dphist.document import guarantee_words as words
+from dphist.document import mechanism_facts
+from dphist.document.totals import total_in_words, total_of
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import PrivacyUnit, Target
 from dphist.release.maker import parameters_of
-from dphist.report import mechanism_facts, report_html, words
-from dphist.report.guarantees import total_in_words, total_of
+from dphist.report import report_html
 from dphist.report.labels import words as labels_words
 from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.rows import rows_of

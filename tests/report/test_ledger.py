@@ -159,12 +159,12 @@ def test_entries_that_cannot_follow_each_other_are_not_shown(ledger: dh.Ledger) 
 def test_a_release_without_a_ledger_says_nothing_of_one() -> None:
     release = dh.AdaptiveScan(epsilon=1).release(dh.Profile.from_counts([3]))
     from dphist.report import report_html
-    from dphist.report.kinds import kind_of
+    from dphist.report.kinds import json_of
     from dphist.report.summary import summary_text
 
     assert "ledger" not in report_html(release).lower()
     assert "Ledger" not in summary_text(release)
-    assert not {"ledger", "entry", "account"} & set(kind_of(release).as_json(release))
+    assert not {"ledger", "entry", "account"} & set(json_of(release))
 
 
 def test_ledger_account_and_entry_are_escaped_in_a_release(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 import dphist as dh
 from dphist.errors import LedgerError, ParameterError, UnsupportedError
+from dphist.render.card import HEAD
 from dphist.report.notebook import Card, Table, html_of, register_view, views
-from dphist.report.notebook.card import HEAD
 from dphist.shown import shown_by
 from tests.release.test_tables_out import BINNED, LABELS, RELEASES, STREAM
 from tests.report.mean_kind import Mean

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from dphist import ParameterError, Profile, Release, plot
-from dphist.report.anonymized.curves import counts_by_rank, labels_by_count, outline, thin
-from dphist.report.plots import log_ticks
+from dphist.anonymized.charts import counts_by_rank, labels_by_count, outline, thin
+from dphist.render.charts import log_ticks
 from tests.report import releases
 
 

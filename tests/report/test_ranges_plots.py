@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dphist import AdaptiveTree, Axis, LeafCounts, ParameterError, plot
+from dphist.document.chart import NARROW
 from dphist.release.range_histogram.picture import ERRORS
 from dphist.report import report_html
-from dphist.report.plots import NARROW
 from dphist.report.ranges.map import cells_of, least_seen, shades_of
 from dphist.report.ranges.plots import MOST, bins_a_step, charts_of
 from dphist.report.ranges.rows import usual_error

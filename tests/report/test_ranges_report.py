@@ -14,8 +14,10 @@ import pytest
 
 import dphist as dh
 from dphist import AdaptiveTree, Axis, HierarchicalTree, LeafCounts, Release, bin_counts
+from dphist.document import guarantee_words as words
+from dphist.document import mechanism_facts
 from dphist.release.range_histogram import RangeHistogram
-from dphist.report import mechanism_facts, report_html, words
+from dphist.report import report_html
 from dphist.report.ranges import words as ranges_words
 from dphist.report.ranges.axis_texts import edge_texts
 from dphist.report.ranges.rows import outside_of, parts, quantiles_of, rows_of

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 import dphist as dh
 from dphist import ApproxDP, Profile, PureDP
+from dphist.document import guarantee_words as words
+from dphist.document import mechanism_facts
+from dphist.document.totals import guarantee_json
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.privacy.as_text import down, float_up, plain, short_exact, up
-from dphist.report import mechanism_facts, words
-from dphist.report.guarantees import guarantee_json
-from dphist.report.kinds import kind_of
+from dphist.report.kinds import json_of
 from dphist.report.labels import words as labels_words
 from dphist.report.streams import words as streams_words
 from dphist.report.summary import summary_text
@@ -159,7 +160,7 @@ def test_json_of_a_guarantee_is_whole_and_exact(guarantee: object) -> None:
 def test_as_json_of_an_anonymized_release_with_delta_has_it() -> None:
     profile = Profile.from_counts([3, 2, 1])
     release = dh.PartitionSampler(epsilon=1, delta="1e-9", sensitivity=2).release(profile)
-    found = kind_of(release).as_json(release)
+    found = json_of(release)
     assert found["guarantee"] == {
         "name": "ApproxDP",
         "epsilon": "1",

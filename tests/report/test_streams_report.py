@@ -11,12 +11,13 @@ import pytest
 from rich.cells import cell_len
 
 from dphist import ApproxDP, Release
+from dphist.document import guarantee_words as words
+from dphist.document.totals import total_in_words, total_of
 from dphist.privacy import Target
 from dphist.release.maker import parameters_of
 from dphist.release.running_counts import RunningCounts
-from dphist.report import report_html, words
-from dphist.report.guarantees import total_in_words, total_of
-from dphist.report.kinds import kind_of
+from dphist.report import report_html
+from dphist.report.kinds import json_of, told
 from dphist.report.streams import words as streams_words
 from dphist.report.streams.rows import rows_of
 from dphist.report.summary import summary_text
@@ -150,7 +151,7 @@ def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
     assert "Whether one event is in the data or not," in summary_text(ALL["unknown"]())
     assert total_of(UNKNOWN) == Target(UNKNOWN.to_approx_dp("2e-6"))
     assert total_of(KNOWN) == Target(KNOWN.to_approx_dp("1e-6"))
-    assert kind_of(ALL["users"]()).cost(ALL["users"]()) == "(6, 1e-6)-differential privacy in all"
+    assert told(ALL["users"](), "cost") == "(6, 1e-6)-differential privacy in all"
 
 
 def test_the_last_reading_is_the_table_of_the_page() -> None:
@@ -228,7 +229,7 @@ def test_the_table_quotes_what_is_empty_or_would_be_lost() -> None:
 def test_programs_are_told_guarantee_and_size() -> None:
     release = ALL["users"]()
     unit = "all events of one user, of which at most 3 count"
-    assert kind_of(release).as_json(release) == {
+    assert json_of(release) == {
         "guarantee": {"name": "ApproxDP", "epsilon": "6", "delta": "0.000001", "unit": unit},
         "time": 9000,
         "readings": 12,

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import dphist as dh
-from dphist.report import mechanism_facts
-from dphist.report.counted import counted_after_cut
+from dphist.document import mechanism_facts
+from dphist.document.counted import counted_after_cut
 from dphist.report.labels import words as labels_words
 from dphist.report.streams import words as streams_words
 from dphist.report.summary import summary_text

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import dphist as dh
+from dphist.document.delta_words import Number
 from dphist.labels.threshold.cut_users import CutUsers
 from dphist.report import kinds, report_html
-from dphist.report.delta_words import Number
 from dphist.report.labels.counted import cut_users_in_words
 from dphist.report.summary import summary_text
 from tests.report.releases import number_protected
@@ -72,7 +72,7 @@ def test_counts_say_that_users_were_cut(make: Callable[[], dh.Release], said: st
     assert "Intervals cover the noise, not what was cut" in headline
     assert "users cut" in read(page[page.index("<table") :].replace("Users", "users"))
     assert said in read(summary_text(release))
-    assert said in kinds.kind_of(release).as_json(release)["counts_of"]
+    assert said in kinds.json_of(release)["counts_of"]
     axes = dh.plot(release)
     legends = [text.get_text() for ax in axes for text in ax.get_legend().get_texts()]
     assert sum("users cut" in text for text in legends) == len(axes)
@@ -127,7 +127,7 @@ def test_rows_of_counts_are_cut_and_rows_are_not() -> None:
 def test_ranks_have_no_counts() -> None:
     data = dh.LabelCounts.from_table(TEXTS, label="w", user="who")
     release = dh.TopLabels(epsilon=2, delta="1e-6", k=3, candidates=5).release(data)
-    assert "counts_of" not in kinds.kind_of(release).as_json(release)
+    assert "counts_of" not in kinds.json_of(release)
 
 
 def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
@@ -141,7 +141,7 @@ def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     )
     assert told in read(report_html(release))
     assert told in read(summary_text(release))
-    found = kinds.kind_of(release).as_json(release)["cut_users"]
+    found = kinds.json_of(release)["cut_users"]
     assert found == {
         "within": cut.within,
         "cut": cut.cut,
@@ -153,7 +153,7 @@ def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     assert abs(cut.share - 1) < 0.2  # each of the 700 has three labels or more
     without = labelled()
     assert "The release does not state how many users" in read(report_html(without))
-    assert "cut_users" not in kinds.kind_of(without).as_json(without)
+    assert "cut_users" not in kinds.json_of(without)
 
 
 def test_released_numbers_of_users_say_what_delta_is_worth() -> None:

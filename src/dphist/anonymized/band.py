@@ -7,6 +7,10 @@ import numpy as np
 from dphist.arrays import IntArray
 from dphist.data.diagram import Diagram
 from dphist.release.anonymized_histogram import AnonymizedHistogram
+from dphist.sentence import Sentence
+
+ALL_LABELS = Sentence("all {labels}")
+"""What a band covers that covers everything."""
 
 NOTHING = np.zeros(0, np.int64)  # no rows, or no columns
 

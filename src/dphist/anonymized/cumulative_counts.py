@@ -24,6 +24,7 @@ from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
+from dphist.sentence import Sentence
 
 
 @savable
@@ -113,8 +114,9 @@ class CumulativeCounts(GeometricMechanism):
     @property
     def description(self) -> str:
         """How a release is made."""
-        return (
-            "Cumulative counts (Kuo, Chiu, Kifer, Hay and Machanavajjhala 2018). How many labels "
-            f"have each count or more, up to {self.largest:,}, a public maximum, with two-sided "
-            "geometric noise; least squares then makes the sequence non-increasing."
+        return Sentence(
+            "Cumulative counts (Kuo, Chiu, Kifer, Hay and Machanavajjhala 2018). How many {labels} "
+            "have each count or more, up to {largest:,}, a public maximum, with two-sided "
+            "geometric noise; least squares then makes the sequence non-increasing.",
+            largest=self.largest,
         )

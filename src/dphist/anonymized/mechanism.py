@@ -20,10 +20,11 @@ from dphist.privacy import Guarantee, PrivacyUnit, PureDP
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
+from dphist.sentence import Sentence
 
 EPSILON = Meaning(meaning="Privacy parameter of the whole release; smaller is more private.")
 SENSITIVITY = Meaning(
-    meaning="Records that one protected unit can change in the histogram, at most."
+    meaning=Sentence("{Records} that one protected unit can change in the histogram, at most.")
 )
 
 
@@ -131,6 +132,10 @@ class AnonymizedMechanism(MechanismBase):
     def pointwise_band(self, release: Release, level: float = 0.95) -> Band | None:
         """Return error bars, estimated for each point by itself; None where there are none."""
         self._check_asked(release, level, 0.999999)
+        return None
+
+    def standard_error_of_total(self, release: Release) -> float | None:
+        """Return the standard error of `release.total`, in records; None without such a total."""
         return None
 
     def intervals(self, release: Release, level: float = 0.95) -> Band:

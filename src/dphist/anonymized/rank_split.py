@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from dphist.anonymized import tiling
-from dphist.anonymized.band import Band, from_rows_and_columns
+from dphist.anonymized.band import ALL_LABELS, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
     EPSILON,
@@ -34,6 +34,7 @@ from dphist.privacy.as_text import down, plain
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
+from dphist.sentence import Sentence
 
 # Share of epsilon spent on the total when none is public. A larger one costs error
 # everywhere, a smaller one widens the regions for small data at small epsilon; 1/40 lies
@@ -41,6 +42,7 @@ from dphist.release.release import Release
 TOTAL_SHARE = Fraction(1, 40)
 # Probability that the estimated total, with its margin, is below the true one.
 MISSED = 1e-3
+_IF_TOTAL_HOLDS = Sentence("all {labels}, if the public total holds")
 
 
 @savable
@@ -82,8 +84,10 @@ class RankSplit(GeometricMechanism):
 
     epsilon: Fraction = parameter(**EPSILON)
     total: int | None = parameter(
-        "Public bound on the number of records, known without looking at the data.",
-        not_given="No public bound on the number of records; a private estimate took its place.",
+        Sentence("Public bound on the number of {records}, known without looking at the data."),
+        not_given=Sentence(
+            "No public bound on the number of {records}; a private estimate took its place."
+        ),
         public=True,
     )
     sensitivity: int = parameter(**SENSITIVITY)
@@ -173,8 +177,14 @@ class RankSplit(GeometricMechanism):
             from_rows_and_columns(low_rows, low_columns),
             from_rows_and_columns(high_rows, high_columns),
             level,
-            "all labels" if self.total is None else "all labels, if the public total holds",
+            ALL_LABELS if self.total is None else _IF_TOTAL_HOLDS,
         )
+
+    def standard_error_of_total(self, release: Release) -> float | None:
+        """Return the standard error of the private total, in records; None of a public one."""
+        if release.total is None:
+            return None
+        return geometric_standard_deviation(self._total_epsilon / self.sensitivity)
 
     @property
     def description(self) -> str:
@@ -182,13 +192,16 @@ class RankSplit(GeometricMechanism):
         size = f"a public bound of {self.total or 0:,}"
         if self.total is None:
             deviation = geometric_standard_deviation(self._total_epsilon / self.sensitivity)
-            size = (
-                f"a private estimate that used {TOTAL_SHARE} of epsilon (standard deviation "
-                f"{plain(down(deviation, 2))} records)"
+            size = Sentence(
+                "a private estimate that used {share} of epsilon (standard deviation {deviation} "
+                "{records})",
+                share=TOTAL_SHARE,
+                deviation=plain(down(deviation, 2)),
             )
-        return (
+        return Sentence(
             "Rank split (Manurangsi 2022). The k largest counts, and how many of the other "
-            "labels have each count or more up to k, each with two-sided geometric noise; k is "
-            f"the square root of the number of records, for which there was {size}. Least "
-            "squares then makes both parts non-increasing."
+            "{labels} have each count or more up to k, each with two-sided geometric noise; k is "
+            "the square root of the number of {records}, for which there was {size}. Least "
+            "squares then makes both parts non-increasing.",
+            size=size,
         )

@@ -26,6 +26,7 @@ from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
+from dphist.sentence import Sentence
 
 Inference = Literal["isotonic", "sort", "none"]
 _INFERENCES = ("isotonic", "sort", "none")
@@ -72,7 +73,7 @@ class SortedCounts(GeometricMechanism):
 
     epsilon: Fraction = parameter(**EPSILON)
     labels: int = parameter(
-        "Public number of labels, those that never occur included.", public=True
+        Sentence("Public number of {labels}, those that never occur included."), public=True
     )
     inference: Inference = parameter("How the noisy counts become a non-increasing sequence.")
     sensitivity: int = parameter(**SENSITIVITY)
@@ -146,8 +147,9 @@ class SortedCounts(GeometricMechanism):
             "sort": "sorting then makes the sequence non-increasing",
             "none": "negative counts then become zero",
         }[self.inference]
-        return (
-            "Sorted counts (Hay, Rastogi, Miklau and Suciu 2010). Each of the "
-            f"{self.labels:,} largest counts, a public number of labels, with two-sided "
-            f"geometric noise; {ending}."
+        return Sentence(
+            "Sorted counts (Hay, Rastogi, Miklau and Suciu 2010). Each of the {number:,} largest "
+            "counts, a public number of {labels}, with two-sided geometric noise; {ending}.",
+            number=self.labels,
+            ending=ending,
         )

@@ -4,22 +4,23 @@ import argparse
 from functools import partial
 
 from dphist.anonymized import AdaptiveScan
+from dphist.anonymized.kind import KIND
 from dphist.commands.meanings import help_of
 from dphist.commands.options import Commands, UsageError, add_file, add_outputs
+from dphist.commands.presenting import presentation_of
 from dphist.commands.publishing import release_file
 from dphist.commands.records import (
     add_records_dry_run,
     add_unit,
     check_unit,
     guesses_of,
-    print_dry_run,
     protected_of,
+    say_dry_run,
     sensitivity_of,
-    unit_of,
 )
 from dphist.data.profile import Profile
+from dphist.document.kind import DataFacts
 from dphist.errors import ColumnError
-from dphist.report import words
 from dphist.tables.engine.progress import Progress
 
 _CALLED = {"total": "--expect-total", "shape": "--expect-shape"}
@@ -72,7 +73,7 @@ def _anonymize(options: argparse.Namespace) -> None:
     _check_options(options)
     mechanism = AdaptiveScan(epsilon=options.epsilon, sensitivity=sensitivity_of(options))
     if options.dry_run:
-        _print_dry_run(mechanism, options)
+        say_dry_run(KIND.document(mechanism, _data_of(options), None), mechanism, options)
         return
     release_file(mechanism, options, partial(_read, options), protected_of(options))
 
@@ -111,17 +112,13 @@ def _read(options: argparse.Namespace, progress: Progress | None) -> Profile:
     )
 
 
-def _print_dry_run(mechanism: AdaptiveScan, options: argparse.Namespace) -> None:
-    errors = {
-        guess: mechanism.expected_error(guess, options.expect_shape)
-        for guess in guesses_of(options)
-    }
-    said = [
-        words.guarantee_in_words(*unit_of(mechanism, options)),
-        mechanism.description,
-        *(
-            f"If there are {guess:,} records: {words.error_in_words(error, guess)}."
-            for guess, error in errors.items()
-        ),
-    ]
-    print_dry_run(mechanism, options, errors, said)
+def _data_of(options: argparse.Namespace) -> DataFacts:
+    """Return what the options say of data that are not read."""
+    bounds = {} if options.max_records is None else {"max_records": options.max_records}
+    return DataFacts(
+        unit=protected_of(options).unit,
+        bounds=bounds,
+        presentation=presentation_of(options),
+        guesses=guesses_of(options),
+        shape=options.expect_shape,
+    )

@@ -11,20 +11,20 @@ from typing import Any
 from dphist.commands.options import Commands, UsageError, add_delimiter, parts_of, whole
 from dphist.commands.printing import say
 from dphist.data.profile import Profile
+from dphist.document.counted import unit_of
+from dphist.document.totals import cost_of, for_tests_json
 from dphist.parameters import Exact
+from dphist.properties.overview import Property, properties_of
 from dphist.properties.resampling import RESAMPLES
 from dphist.properties.source import Source, get_histogram
+from dphist.properties.words import interval_of, name_of, notes_of, value_of
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
-from dphist.report.guarantees import cost_of, for_tests_json
-from dphist.report.kinds import kind_of
-from dphist.report.properties.rows import Property, properties_of
-from dphist.report.properties.words import interval_of, name_of, notes_of, value_of
-from dphist.report.records import unit_of
-from dphist.report.text_table import WIDTH
+from dphist.render.text_table import WIDTH
+from dphist.report.kinds import json_of, kind_of
 
 _NOT_PRIVATE = "computed from the data themselves, so what is printed is not private"
-_SAMPLING = "Intervals and standard errors are for the records as a sample of the population"
+_SAMPLING = "Intervals are for the records as a sample of the population"
 
 
 def add_properties(commands: Commands, summary: str) -> None:
@@ -125,7 +125,7 @@ def _as_json(source: Source, found: Sequence[Property]) -> dict[str, Any]:
     release = source if isinstance(source, Release) else None
     return {
         "private": release is not None and not release.for_tests,
-        "guarantee": None if release is None else kind_of(release).promise(release).json,
+        "guarantee": None if release is None else json_of(release)["guarantee"],
         **({} if release is None else for_tests_json(release)),
         "records": histogram.total,
         "labels": histogram.labels,
@@ -179,7 +179,9 @@ def _made(source: Source) -> str:
     if not isinstance(source, Release):
         return _NOT_PRIVATE
     said = f"; {FOR_TESTS}" if source.for_tests else ""
-    return f"released under {cost_of(source)}, for {unit_of(source)}{said}"
+    return (
+        f"released under {cost_of(source.mechanism, source.guarantee)}, for {unit_of(source)}{said}"
+    )
 
 
 def _errors(source: Source, resamples: int) -> str:
@@ -190,12 +192,12 @@ def _errors(source: Source, resamples: int) -> str:
         covered = "; the noise of the release comes on top."
     else:
         covered = ", and for the noise of the release."
-    return f"{_SAMPLING}{covered} ± stands for one standard error."
+    return f"{_SAMPLING}{covered} ± stands for half of a 95 % interval."
 
 
 def _table(found: Sequence[Property]) -> list[str]:
     """Return names to the left, numbers to the right."""
-    rows = [("property", "estimate", "95 % interval, or ± error")]
+    rows = [("property", "estimate", "95 % interval, or ±")]
     rows += [(name_of(item), value_of(item.estimate), interval_of(item.estimate)) for item in found]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [

@@ -21,8 +21,7 @@ from dphist.errors import DphistError, OutputFileError
 from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.report import report_html
-from dphist.report.kinds import kind_of
-from dphist.report.nouns import in_own_words
+from dphist.report.kinds import json_of, told
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from dphist.stopping import handlers_wait
@@ -221,15 +220,15 @@ def _announce(
         return
     if options.json:
         if options.output:
-            told = {**kind_of(release).as_json(in_own_words(release)), **shown, "wrote": paths}
-            say(json.dumps(told), flush=True)
+            content = {**json_of(release), **shown, "wrote": paths}
+            say(json.dumps(content), flush=True)
         else:
             say(release.to_json().rstrip(), flush=True)
         return
     if options.output is None:
         say(summary_text(release))
     else:
-        say(f"Released under {kind_of(release).cost(release)}.")
+        say(f"Released under {told(release, 'cost')}.")
     for line in said:
         say(line)
     say_written(paths)

@@ -19,6 +19,8 @@ from dphist.commands.records import (
 )
 from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import bin_counts
+from dphist.document import guarantee_words as words
+from dphist.document.delta_words import Number
 from dphist.parameters import number_of_text, whole_of_text
 from dphist.ranges import (
     AdaptiveTree,
@@ -26,8 +28,6 @@ from dphist.ranges import (
     LeafCounts,
     RangesMechanism,
 )
-from dphist.report import words
-from dphist.report.delta_words import Number
 from dphist.report.ranges import words as ranges_words
 
 _INFINITE = ("inf", "+inf", "-inf")

@@ -11,15 +11,18 @@ from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, whole
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.printing import say
-from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
+from dphist.commands.publishing import Protected, in_the_way, refusal, say_in_the_way
 from dphist.commands.resources import add_resources, space_of
 from dphist.commands.user_unit import user_unit
+from dphist.document import guarantee_words as words
+from dphist.document.blocks import JSON, Document, Fact, Note, Section
+from dphist.document.totals import guarantee_for, records_json
 from dphist.errors import ParameterError
 from dphist.privacy import Guarantee
 from dphist.privacy.unit import ONE_ROW
 from dphist.release.maker import Maker
-from dphist.report import words
-from dphist.report.guarantees import guarantee_for, records_json
+from dphist.render.as_json import content
+from dphist.render.text import text
 
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
 
@@ -150,6 +153,21 @@ def print_dry_run(
         say(line)
     say_in_the_way(options)
     say("FILE was not opened.")
+
+
+def say_dry_run(document: Document, mechanism: Maker, options: argparse.Namespace) -> None:
+    """Print what is to be said of a release that is not made; FILE is not opened."""
+    quoted = quote(mechanism, options, protected_of(options))
+    if options.quiet:
+        return
+    lines, space = space_of(options, _way_of(options))
+    there = in_the_way(options)
+    refused = [f"It would be refused: {refusal(there)}."] if there else []
+    shown = {**quoted.shown, **space, "refused_outputs": there}
+    said = [Note(line) for line in (*lines, *quoted.said, *refused, "FILE was not opened.")]
+    facts = [Fact("", "", key, value, on=frozenset({JSON})) for key, value in shown.items()]
+    whole = document.with_section(Section("run", "", [*said, *facts]))
+    say(json.dumps(content(whole)) if options.json else text(whole).rstrip())
 
 
 def _way_of(options: argparse.Namespace) -> str:

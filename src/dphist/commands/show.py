@@ -7,8 +7,8 @@ from dphist.commands.options import Commands, UsageError, add_outputs
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.printing import complain
 from dphist.commands.publishing import check_paths, publish
+from dphist.document.errata import errata_in_words
 from dphist.release.release import Release
-from dphist.report.disclosure.errata import errata_in_words
 
 
 def add_show(commands: Commands, summary: str) -> None:

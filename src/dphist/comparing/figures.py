@@ -10,7 +10,7 @@ from dphist.comparing import drawing
 from dphist.comparing.case import Measure
 from dphist.comparing.comparison import ComparedRow, Comparison, Style
 from dphist.comparing.text import capital
-from dphist.report.plots import Panels, say_empty
+from dphist.render.charts import Panels, say_empty
 
 _BARS = 2  # standard errors, to both sides
 _WIDTH, _HEIGHT = 11, 4.4

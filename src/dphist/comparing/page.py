@@ -10,10 +10,11 @@ from dphist.comparing.contender import BLACK
 from dphist.comparing.figures import draw_panel, lines_of
 from dphist.comparing.text import capital
 from dphist.comparing.words import cells_of, ending, heading, headings, title_of
+from dphist.render.charts import Drawing, Palette, color_text
+from dphist.render.svg import HEIGHT
 from dphist.report.html import template_of
 from dphist.report.page import Figure
-from dphist.report.plots import Chart, Palette, color_text
-from dphist.report.svg import HEIGHT, figure
+from dphist.report.svg import figure
 
 _LINE = 20  # of the legend, in the figure's units
 
@@ -80,4 +81,4 @@ def _figure(comparison: Comparison, measure: Measure, name: str, title: str, sai
         if palette.text is not None:
             color_text(ax, palette.text)
 
-    return figure(Chart(title, draw), name, said, HEIGHT + _LINE * (len(lines) - 1))
+    return figure(Drawing(title, draw), name, said, HEIGHT + _LINE * (len(lines) - 1))

@@ -3,8 +3,8 @@
 from dphist.comparing.case import Measure
 from dphist.comparing.comparison import NOTICE, ComparedRow, Comparison
 from dphist.comparing.text import capital, epsilon_text, number_text, seconds_text
-from dphist.report.notebook.card import HEAD, Card, Prose, Table
-from dphist.report.text_table import beside, left, right
+from dphist.render.card import HEAD, Card, Prose, Table
+from dphist.render.text_table import beside, left, right
 
 _TITLES = {
     "anonymized": "Mechanisms for anonymized histograms",

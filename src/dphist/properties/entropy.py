@@ -18,6 +18,7 @@ from dphist.properties.profile_likelihood import Population, likeliest_populatio
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import Sampling, jackknife, sampling
 from dphist.properties.source import Histogram, Source, get_histogram, name_source
+from dphist.sentence import Sentence
 
 LINEAR = ("plug-in", "miller-madow", "wu-yang", "jvhw")
 METHODS = (*LINEAR, "apml")
@@ -246,16 +247,18 @@ def _jackknife_error(profile: Diagram, method: str, labels: int | None) -> float
 
 def _notes(profile: Diagram, method: str, labels: int | None) -> tuple[str, ...]:
     """Return the assumptions and limits of an estimate."""
-    notes = []
+    notes: list[str] = []
     if _uses_labels(method):
         notes.append(
-            "number of labels: Chao's lower bound, from the profile; if most unseen labels are far"
-            " rarer, the entropy is larger"
+            Sentence(
+                "number of {labels}: Chao's lower bound, from the profile; if most unseen {labels} "
+                "are far rarer, the entropy is larger"
+            )
             if labels is None
-            else "number of labels: as given"
+            else Sentence("number of {labels}: as given")
         )
     if labels is not None and labels < profile.labels:
-        notes.append("the profile has more labels than were given")
+        notes.append(Sentence("the profile has more {labels} than were given"))
     n = profile.total
     if labels is not None and n * math.log(max(n, 2)) < labels:
         notes.append("fewer records than labels/log(labels): no method is accurate")

@@ -29,6 +29,7 @@ from dphist.properties.resampling import (
 )
 from dphist.properties.source import Source, get_histogram, name_source
 from dphist.release.release import Release
+from dphist.sentence import Sentence
 
 _SHARE = "share of records"
 _TRUSTED = 6  # records from which the share of a label counts as known; a rule of thumb
@@ -306,12 +307,16 @@ def _opened_estimate(profile: Diagram, tries: int, opened: float) -> Estimate:
 
 def _notes(profile: Diagram, tries: int) -> tuple[str, ...]:
     trusted = int(profile.cumulative_prevalences(_TRUSTED))
-    notes = ["of the records in the profile; others are guessed less easily"]
+    notes = [Sentence("of the {records} in the profile; others are guessed less easily")]
     if tries > trusted:
         notes.append(
-            f"beyond {trusted:,} guesses labels have fewer than {_TRUSTED} records, so their order "
-            "is mostly chance"
+            Sentence(
+                "beyond {trusted:,} guesses {labels} have fewer than {least} {records}, so their "
+                "order is mostly chance",
+                trusted=trusted,
+                least=_TRUSTED,
+            )
         )
     if tries > profile.labels:
-        notes.append("there are fewer labels than guesses")
+        notes.append(Sentence("there are fewer {labels} than guesses"))
     return tuple(notes)

@@ -21,6 +21,7 @@ from dphist.properties.power_sum_interval import entropy_interval
 from dphist.properties.resampling import RESAMPLES, Pairs, including_noise
 from dphist.properties.sampling import jackknife, sampling
 from dphist.properties.source import Source, get_histogram, name_source
+from dphist.sentence import Sentence
 
 METHODS = ("plug-in", "unbiased")
 # The method of `entropy` that answers order 1.
@@ -203,15 +204,15 @@ def _method_for(order: Fraction | None, method: str | None) -> str:
 
 def _notes(order: Fraction | None, value: float, has_error: bool) -> tuple[str, ...]:
     """Return the assumptions and limits of an estimate; for order 1, `entropy` does."""
-    notes = []
+    notes: list[str] = []
     if math.isinf(value):
-        notes.append("no label has as many records as the order: no upper bound")
+        notes.append(Sentence("no {label} has as many {records} as the order: no upper bound"))
     elif order is None:
         notes.append("depends on the largest count alone; no standard error")
     elif order == 0:
-        notes.append("labels not seen are left out; no standard error")
+        notes.append(Sentence("{labels} not seen are left out; no standard error"))
     elif order < 1:
-        notes.append("labels not seen are left out")
+        notes.append(Sentence("{labels} not seen are left out"))
     if has_error:
         notes.append("the standard error is that of sampling, without bias")
     return tuple(notes)

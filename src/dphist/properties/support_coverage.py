@@ -13,6 +13,7 @@ from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_
 from dphist.properties.good_toulmin import GOOD_TOULMIN, SMOOTHED, SUMS
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Source, get_histogram, name_source
+from dphist.sentence import Sentence
 
 G_MODELING, CHAO_JOST = "g-modeling", "chao-jost"
 METHODS = (G_MODELING, CHAO_JOST, *SUMS)
@@ -190,21 +191,29 @@ def _possible(labels: float, extra: Fraction, total: int) -> float:
 
 
 def _notes(method: str, total: int, t: float, bias: float) -> tuple[str, ...]:
-    notes = ["the interval is for the number that will be seen"]
+    notes: list[str] = ["the interval is for the number that will be seen"]
     if method == G_MODELING:
-        notes.append("labels of nearly equal probability are assumed to be about equally many")
+        alike = "{labels} of nearly equal probability are assumed to be about equally many"
+        notes.append(Sentence(alike))
     if method == CHAO_JOST:
         notes.append("a lower bound in expectation; the interval does not allow for its bias")
     if method in SUMS and method != GOOD_TOULMIN:
         size, side = plain_number(abs(bias)), "few" if bias < 0 else "many"
         notes.append(
-            f"smoothing counts about {size} labels too {side}; the interval allows for them"
+            Sentence(
+                "smoothing counts about {size} {labels} too {side}; the interval allows for them",
+                size=size,
+                side=side,
+            )
         )
         if t > 1 and total > 1:
             power = math.log1p(2 / t) / math.log(3) if method == SMOOTHED else 1 / t
             share = 100 * total ** (-power / 2)
             notes.append(
-                f"in the worst case, the error is about {plain_number(share)} % of the further "
-                "records (Orlitsky et al. 2016)"
+                Sentence(
+                    "in the worst case, the error is about {share} % of the further {records} "
+                    "(Orlitsky et al. 2016)",
+                    share=plain_number(share),
+                )
             )
     return tuple(notes)

@@ -16,6 +16,7 @@ from dphist.properties.chao import chao1, seen_times
 from dphist.properties.estimate import NORMAL, Estimate, nothing_known, plain_number
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.source import Histogram, Source, get_histogram
+from dphist.sentence import Sentence
 
 METHODS = ("wu-yang", "valiant-valiant", "chao1", "plug-in")
 _LEAST_P_MIN = Fraction(1, 10**18)  # no data are large enough to distinguish it from 0
@@ -102,7 +103,7 @@ def _found(profile: Diagram, p_min: Fraction | None, method: str, ranged: bool) 
     if method not in METHODS:
         raise ParameterError("method", f"must be one of {', '.join(METHODS)}")
     if method == "plug-in":
-        note = "labels not seen are left out"
+        note = Sentence("{labels} not seen are left out")
         return _labels(float(profile.labels), method, None, None, note)
     if method == "chao1":
         return _chao1(profile) if profile.total else nothing_known(0.0, method, "labels")
@@ -204,7 +205,7 @@ def _chao1(profile: Diagram) -> Estimate:
         spread = math.sqrt(variance)
         factor = math.exp(NORMAL * math.sqrt(math.log1p(variance / missing**2)))
         interval = (profile.labels + missing / factor, profile.labels + missing * factor)
-    note = "a lower bound: there may be any number of rarer labels"
+    note = Sentence("a lower bound: there may be any number of rarer {labels}")
     return _labels(value, "chao1", spread, interval, note)
 
 

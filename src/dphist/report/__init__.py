@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dphist.report.plots import Panels
+    from dphist.render.charts import Panels
 
 __all__ = ["plot", "report_html", "write_report"]
 
@@ -66,18 +66,22 @@ def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axe
     anonymized histograms enclose the whole true curves at once. All others hold for each label,
     place or time by itself.
     """
-    from dphist.report.kinds import kind_of
+    from dphist.document.guarantee_words import checked_release
+    from dphist.report.kind import Kind
+    from dphist.report.kinds import drawings_of, kind_of
     from dphist.report.nouns import in_own_words
-    from dphist.report.words import checked_release
 
-    checked = in_own_words(checked_release(release))
+    checked = checked_release(release)
     kind = kind_of(checked)
-    if whole_number(columns, "columns", 1, 2) == 2 and ax is None:
-        return kind.plot(checked)
-    from dphist.report.plots import draw_below, draw_into
+    beside = whole_number(columns, "columns", 1, 2) == 2 and ax is None
+    if beside and isinstance(kind, Kind):
+        return kind.plot(in_own_words(checked))
+    from dphist.render.charts import draw_below, draw_charts, draw_into
 
-    charts = kind.charts(checked)
-    return draw_below(charts) if ax is None else draw_into(charts, ax)
+    drawings = drawings_of(checked)
+    if beside:
+        return draw_charts(drawings, 5.5 * len(drawings), 4.6)
+    return draw_below(drawings) if ax is None else draw_into(drawings, ax)
 
 
 def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> None:
@@ -100,8 +104,8 @@ def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> 
     OutputFileError
         If the folder does not exist, cannot be written, or is full.
     """
+    from dphist.document.guarantee_words import checked_release
     from dphist.report import html
-    from dphist.report.words import checked_release
 
     html.write_report(checked_release(release).present(**words), path)
 

@@ -1,25 +1,27 @@
 """The report: one HTML file about one release that opens anywhere, without a network."""
 
-import re
 from functools import lru_cache
 from pathlib import Path
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup, escape
 
 from dphist.atomic_files import check_output_path, write_text
+from dphist.document import guarantee_words as words
+from dphist.document import mechanism_facts
+from dphist.document.about import about_of, paid_in_words
+from dphist.document.blocks import PAGE, Document, Fact, Section
+from dphist.document.errata import errata_in_words
 from dphist.release.release import FOR_TESTS, Release
-from dphist.report import mechanism_facts, words
-from dphist.report.about import about_of
-from dphist.report.disclosure.errata import errata_in_words
-from dphist.report.disclosure.sections import sections_of
-from dphist.report.kinds import kind_of
-from dphist.report.labels_shown import harmless
+from dphist.render.html import page, typeset
+from dphist.report.disclosure.sections import PIPELINE, sections_of
+from dphist.report.kind import Kind
+from dphist.report.kinds import shown_as
 from dphist.report.nouns import Nouns, Verbatim, in_own_words, nouns_of
-from dphist.report.paid import paid_in_words
+from dphist.sentence import Sentence, joined
+from dphist.visible import harmless
 
 _LONGEST = 120  # letters of a label
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d(?:\.\d+)?)?)?")
+_PAGE = frozenset({PAGE})
 
 
 def write_report(release: Release, path: str | Path) -> None:
@@ -30,8 +32,25 @@ def write_report(release: Release, path: str | Path) -> None:
 
 def report_html(release: Release) -> str:
     """Return the report as the text of an HTML page."""
-    checked = in_own_words(words.checked_release(release))
-    kind, nouns = kind_of(checked), nouns_of(checked)
+    checked = words.checked_release(release)
+    shown = shown_as(checked)
+    if not isinstance(shown, Document):
+        return _html_of_kind(shown, in_own_words(checked))
+    disclosed = [
+        Fact(name, joined(_number(said) if name == PIPELINE else said), on=_PAGE)
+        for name, said in sections_of(checked)
+    ]
+    return page(shown.with_section(Section("disclosure", "Disclosure", disclosed)))
+
+
+def _number(steps: list[str]) -> list[Sentence]:
+    """Return steps with their numbers."""
+    return [Sentence("{n}. {step}", n=n, step=step) for n, step in enumerate(steps, 1)]
+
+
+def _html_of_kind(kind: Kind, checked: Release) -> str:
+    """Return the page of a kind that declares no document yet."""
+    nouns = nouns_of(checked)
     beside = type(kind).__module__.rpartition(".")[0]
     return template_of(beside, nouns).render(
         title=checked.presentation.title or nouns(kind.title_of(checked)),
@@ -64,7 +83,13 @@ def template_of(package: str, nouns: Nouns | None = None) -> Template:
     """
     say = nouns or Nouns()
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package, "."), PackageLoader("dphist", "report")]),
+        loader=ChoiceLoader(
+            [
+                PackageLoader(package, "."),
+                PackageLoader("dphist", "report"),
+                PackageLoader("dphist", "render"),
+            ]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -73,16 +98,8 @@ def template_of(package: str, nouns: Nouns | None = None) -> Template:
     environment.filters["sentence"] = lambda text: f"{text[0].upper()}{text[1:]}."
     environment.filters["harmless"] = lambda label: harmless(label, _LONGEST)
     environment.filters["number"] = lambda number: f"{number:,}"
-    environment.filters["typeset"] = lambda text: _typeset(say(text))
+    environment.filters["typeset"] = lambda text: typeset(say(text))
     environment.filters["said"] = say.of_markup
     environment.tests["verbatim"] = lambda text: isinstance(text, Verbatim)
     environment.filters["unbroken"] = lambda text: text.replace(" ", "\u00a0")
     return environment.get_template("page.html.j2")
-
-
-def _typeset(text: str) -> Markup:
-    """Escape a text, keep dates, numbers and their signs on one line, and curl apostrophes."""
-    text = text.replace(" %", "\u00a0%").replace("'", "\u2019")
-    text = text.replace("± ", "±\u00a0").replace("ε = ", "ε\u00a0=\u00a0")
-    safe = str(escape(text))  # of Markup, re.sub would escape the tags as well
-    return Markup(_DATE.sub(r'<span class="whole">\g<0></span>', safe))  # noqa: S704

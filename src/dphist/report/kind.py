@@ -4,18 +4,18 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dphist.document.about import paid_json
+from dphist.document.counted import Counted
+from dphist.document.totals import for_tests_json
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.release import Release
-from dphist.report.counted import Counted
-from dphist.report.guarantees import for_tests_json
 from dphist.report.page import Page
-from dphist.report.paid import paid_json
 from dphist.report.promise import Promise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dphist.report.plots import Chart, Panels
+    from dphist.render.charts import Drawing, Panels
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Kind(ABC):
     def plot(self, release: Release) -> "Panels":
         """Draw a release: see `dphist.plot`."""
 
-    def charts(self, release: Release) -> "Sequence[Chart]":
+    def charts(self, release: Release) -> "Sequence[Drawing]":
         """Return the plots of a release, to be drawn into a caller's axes or in one column.
 
         Raises

@@ -1,24 +1,40 @@
-"""The kinds of releases, found by the type of the released value."""
+"""The kinds of releases, found by the type of the released value.
+
+Anonymized histograms declare a kind (`dphist.document.kind`), and a document says all of them. The
+other kinds still tell each surface by itself, as `dphist.report.kind.Kind`. `shown_as` tells the
+two apart.
+"""
 
 from importlib import import_module
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from dphist.document.blocks import Document
+from dphist.document.kind import DataFacts
+from dphist.document.kind import Kind as Declared
+from dphist.document.release import slots_of_owner
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release, save_kind
 from dphist.release.running_counts import RunningCounts
+from dphist.render.as_json import content
 from dphist.report.kind import Kind
+from dphist.report.nouns import in_own_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dphist.render.charts import Drawing
 
 # Modules that hold a `KIND`. Each imports its mechanisms, so only those in use are imported.
 _OWN = {
-    AnonymizedHistogram: "dphist.report.anonymized.kind",
+    AnonymizedHistogram: "dphist.anonymized.kind",
     RangeHistogram: "dphist.report.ranges.kind",
     LabelTable: "dphist.report.labels.kind",
     RunningCounts: "dphist.report.streams.kind",
 }
-_KINDS: dict[type[Any], Kind] = {}
+_KINDS: dict[type[Any], Kind | Declared] = {}
 
 
 @runtime_checkable
@@ -57,14 +73,72 @@ def register_kind(value_type: type[Any], kind: Kind) -> None:
     _KINDS[value_type] = kind
 
 
-def kind_of(release: Release) -> Kind:
-    """Return how a release is shown."""
+def kind_of(release: Release) -> Kind | Declared:
+    """Return the kind of a release."""
     for value_type in type(release.value).__mro__:
         if value_type in _OWN and value_type not in _KINDS:
             _KINDS[value_type] = import_module(_OWN[value_type]).KIND
         if value_type in _KINDS:
-            return _KINDS[value_type].serving(release)
+            kind = _KINDS[value_type]
+            return kind if isinstance(kind, Declared) else kind.serving(release)
     raise UnsupportedError(
         f"no kind is registered for a value of type {type(release.value).__name__}; see "
         "dphist.report.kinds.register_kind"
     )
+
+
+def shown_as(release: Release) -> Document | Kind:
+    """Return the document of a release, or the kind that shows it without one."""
+    kind = kind_of(release)
+    if isinstance(kind, Declared):
+        return kind.document(release.mechanism, DataFacts.of(release), release)
+    return kind
+
+
+def told(release: Release, key: str) -> str:
+    """Return one fact of a release as text.
+
+    Parameters
+    ----------
+    key : "title" of the kind; "cost", as after "Released under"; "neighbors", which data are
+        neighbors; or "counts_of", what the counts count.
+    """
+    shown, kind = shown_as(release), kind_of(release)
+    if isinstance(shown, Document):
+        return kind.title if key == "title" else shown.fact(key).text
+    if key in ("title", "cost"):
+        return shown.title_of(release) if key == "title" else shown.cost(release)
+    return shown.promise(release).neighbors if key == "neighbors" else shown.counted(release).whole
+
+
+def json_of(release: Release) -> dict[str, Any]:
+    """Return guarantee, size and warnings of a release for programs."""
+    shown = shown_as(release)
+    if isinstance(shown, Document):
+        return content(shown)
+    return shown.as_json(in_own_words(release))
+
+
+def table_of(release: Release, *, safe: bool = False) -> str:
+    """Return the released table as CSV; `safe` for a spreadsheet."""
+    kind = kind_of(release)
+    if isinstance(kind, Declared):
+        return kind.table(release)
+    return kind.safe_table(release) if safe else kind.table(release)
+
+
+def drawings_of(release: Release) -> "Sequence[Drawing]":
+    """Return the plots of a release.
+
+    Raises
+    ------
+    ParameterError
+        If the release has no plot, or its kind does not say.
+    """
+    kind = kind_of(release)
+    if isinstance(kind, Kind):
+        return kind.charts(in_own_words(release))
+    from dphist.render.charts import drawing_of  # matplotlib takes long to import
+
+    slots = slots_of_owner(release.presentation)
+    return [drawing_of(chart, slots) for chart in kind.charts(release)]

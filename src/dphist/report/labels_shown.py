@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from dphist.release.label_table import LabelTable
-from dphist.visible import visible
+from dphist.render.text_table import in_columns
+from dphist.visible import harmless
 
 
 def label_texts(value: LabelTable) -> list[str | None]:
@@ -21,18 +22,6 @@ def label_texts(value: LabelTable) -> list[str | None]:
     if pa.types.is_string(kind):
         return list(labels.to_pylist())
     return list(pc.cast(labels, pa.string()).to_pylist())
-
-
-def harmless(label: str, length: int) -> str:
-    """Return a label of limited length that cannot control a terminal or a page.
-
-    >>> harmless("a\\x1b[2Jb", 20), harmless("abcdef", 4), harmless("", 4)
-    ('a\\\\x1b[2Jb', 'abc…', '""')
-    """
-    seen = visible(label[: length + 1])
-    if not seen.strip():
-        return f'"{seen[:length]}"'
-    return seen if len(seen) <= length and len(label) <= length else seen[: length - 1] + "…"
 
 
 def distinct_names(labels: Sequence[str], letters: int = 26) -> list[str]:
@@ -74,10 +63,3 @@ def _in_two_lines(name: str, letters: int) -> str:
     if len(lines) > 2:  # keep the end: it is what sets long names apart
         last = "…" + name[1 - letters :].lstrip()
     return f"{in_columns(lines[0], letters).rstrip()}\n{in_columns(last, letters).rstrip()}"
-
-
-def in_columns(text: str, columns: int) -> str:
-    """Pad or cut a text to a number of columns of a terminal."""
-    if cell_len(text) > columns:
-        return set_cell_size(text, columns - 1) + "…"
-    return set_cell_size(text, columns)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dphist.report.mechanism_facts import Parameter
+from dphist.document.mechanism_facts import Parameter
 
 
 @dataclass(frozen=True, slots=True)

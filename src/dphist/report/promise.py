@@ -3,10 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.privacy import Guarantee, PrivacyUnit, Target
-from dphist.release.release import Release
-from dphist.report.delta_words import Number
-from dphist.report.guarantees import (
+from dphist.document.delta_words import Number
+from dphist.document.guarantee_words import (
+    Contribution,
+    guarantee_in_short,
+    guarantee_in_symbols,
+    guarantee_kind,
+    total_in_a_sentence,
+)
+from dphist.document.totals import (
     cost_of,
     in_all,
     records_json,
@@ -15,13 +20,8 @@ from dphist.report.guarantees import (
     total_of,
     warnings_of,
 )
-from dphist.report.words import (
-    Contribution,
-    guarantee_in_short,
-    guarantee_in_symbols,
-    guarantee_kind,
-    total_in_a_sentence,
-)
+from dphist.privacy import Guarantee, PrivacyUnit, Target
+from dphist.release.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ def promise_of_records(
         number=number,
         neighbors=neighbors,
         meaning=meaning or total_in_words(total, unit, number, release.guarantee),
-        cost=cost_of(release),
+        cost=cost_of(mechanism, release.guarantee),
         json=records_json(mechanism, release.guarantee),
         warnings=warnings_of(mechanism, number),
     )

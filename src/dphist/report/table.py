@@ -2,7 +2,7 @@
 
 from dphist.release.release import Release
 from dphist.report.csv_field import MARK
-from dphist.report.kinds import kind_of
+from dphist.report.kinds import table_of
 
 
 def table_csv(release: Release, *, spreadsheet_safe: bool = False) -> str:
@@ -24,5 +24,5 @@ def table_csv(release: Release, *, spreadsheet_safe: bool = False) -> str:
     The empty text is written ``""``. An empty field is a missing label, which says that fewer
     labels than wanted were found. `LabelCounts.from_table` reads CSV the same way.
     """
-    kind = kind_of(release)
-    return MARK + kind.safe_table(release) if spreadsheet_safe else kind.table(release)
+    text = table_of(release, safe=spreadsheet_safe)
+    return MARK + text if spreadsheet_safe else text

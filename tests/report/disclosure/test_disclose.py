@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 import dphist as dh
-from dphist.report.disclosure import errata
+from dphist.document import errata
+from dphist.document.errata import Erratum
 from dphist.report.disclosure.entry import SCHEMA, RegistryEntry, slug_of
-from dphist.report.disclosure.errata import Erratum
 from tests.mechanisms.cases import CASES, made, released
 from tests.report.disclosure.abouts import ABOUT, TIER_3
 from tests.report.releases import HOSTILE, hostile_release

@@ -8,9 +8,9 @@ import pytest
 
 import dphist as dh
 from dphist import cli
+from dphist.document import errata
+from dphist.document.errata import ERRATA, Erratum, errata_in_words, errata_of
 from dphist.release.presentation import Presentation
-from dphist.report.disclosure import errata
-from dphist.report.disclosure.errata import ERRATA, Erratum, errata_in_words, errata_of
 from dphist.report.summary import summary_text
 from tests.report.releases import hostile_release
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dphist as dh
+from dphist.document.totals import proved_total_of, total_of
 from dphist.privacy import delta_of
 from dphist.report.disclosure.disclose import disclose
 from dphist.report.disclosure.parameters import rounded_up, stated_of, stated_of_account
-from dphist.report.guarantees import proved_total_of, total_of
 from tests.mechanisms.cases import CASES, calibrated, made, released
 from tests.report.disclosure.abouts import ABOUT
 

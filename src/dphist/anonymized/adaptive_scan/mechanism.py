@@ -15,7 +15,7 @@ from dphist.anonymized.adaptive_scan.joining import agreeing, joined, level_star
 from dphist.anonymized.adaptive_scan.pointwise import curve_between
 from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
 from dphist.anonymized.adaptive_scan.scan import FARTHEST, Scan
-from dphist.anonymized.band import Band, holding
+from dphist.anonymized.band import ALL_LABELS, Band, holding
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
@@ -28,11 +28,12 @@ from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
-from dphist.noise.magnitude import geometric_stopped_bound
+from dphist.noise.magnitude import geometric_standard_deviation, geometric_stopped_bound
 from dphist.parameters import Exact
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
+from dphist.sentence import Sentence
 
 _DRAWS_AT_ONCE = 1024
 
@@ -165,7 +166,7 @@ class AdaptiveScan(GeometricMechanism):
         missed, noisy = self._missed(release, level), release.noisy
         draws = len(noisy["columns"]) + len(noisy["rows"])
         t = geometric_stopped_bound(self.cell_epsilon, draws, missed)
-        return Band(*holding(*bounds_of_scans(noisy, t), release.value), level, "all labels")
+        return Band(*holding(*bounds_of_scans(noisy, t), release.value), level, ALL_LABELS)
 
     def pointwise_band(self, release: Release, level: float = 0.95) -> Band:
         """Return error bars: histograms that enclose the true one at about `level` of the points.
@@ -181,13 +182,18 @@ class AdaptiveScan(GeometricMechanism):
         low, high = (joined(*curves) for curves in zip(_to(width, columns), rows, strict=True))
         return Band(*holding(low, high, release.value), level, "each point by itself")
 
+    def standard_error_of_total(self, release: Release) -> float:
+        """Return the standard error of the total: the noise of all blocks together, in records."""
+        draws = len(release.noisy["columns"]) + len(release.noisy["rows"])
+        return math.sqrt(draws) * geometric_standard_deviation(self.cell_epsilon)
+
     @property
     def description(self) -> str:
         """How a release is made."""
-        return (
-            "Adaptive scan (this library). How many labels have each count or more, in blocks of "
+        return Sentence(
+            "Adaptive scan (this library). How many {labels} have each count or more, in blocks of "
             "counts from 1 on, then the larger counts in blocks of ranks, each block's number of "
-            "records with two-sided geometric noise; where a block ends, and where ranks begin, "
+            "{records} with two-sided geometric noise; where a block ends, and where ranks begin, "
             "depends on the noisy numbers before it. A falling curve is then fitted."
         )
 

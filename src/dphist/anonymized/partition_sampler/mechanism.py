@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dphist.anonymized.band import Band, from_rows_and_columns
+from dphist.anonymized.band import ALL_LABELS, Band, from_rows_and_columns
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
@@ -175,7 +175,7 @@ class PartitionSampler(AnonymizedMechanism):
             from_rows_and_columns(rows.least, np.maximum(columns.least - side, 0)),
             from_rows_and_columns(rows.most, np.maximum(columns.most - side, 0)),
             level,
-            "all labels",
+            ALL_LABELS,
         )
 
     @property

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from dphist.anonymized import tiling
-from dphist.anonymized.band import Band, holding
+from dphist.anonymized.band import ALL_LABELS, Band, holding
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
@@ -27,11 +27,16 @@ from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
-from dphist.noise.magnitude import geometric_simultaneous_bound, geometric_upper_bound
+from dphist.noise.magnitude import (
+    geometric_simultaneous_bound,
+    geometric_standard_deviation,
+    geometric_upper_bound,
+)
 from dphist.parameters import Exact, exact_number
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
+from dphist.sentence import Sentence
 
 Shares = tuple[Fraction, Fraction, Fraction]
 
@@ -252,29 +257,36 @@ class PrivHist(GeometricMechanism):
             bounds = bounds_of_split(
                 noisy["columns"], noisy["rows"], above, self._fakes(total), t, most
             )
-        return Band(*holding(*bounds, release.value), level, "all labels")
+        return Band(*holding(*bounds, release.value), level, ALL_LABELS)
+
+    def standard_error_of_total(self, release: Release) -> float:
+        """Return the standard error of the private total, in records."""
+        return geometric_standard_deviation(self.total_epsilon)
 
     @property
     def description(self) -> str:
         """How a release is made."""
         first, *_ = (weight / sum(self._weights) for weight in self._weights)
-        start = (
-            "PrivHist (Suresh 2019). First a private estimate of the number of records, which "
-            f"used {first} of epsilon; from it a threshold T, the square root of so many times "
-            "epsilon, or of so many if epsilon is above 1"
+        start = Sentence(
+            "PrivHist (Suresh 2019). First a private estimate of the number of {records}, which "
+            "used {first} of epsilon; from it a threshold T, the square root of the estimate times "
+            "epsilon, or of the estimate alone if epsilon is above 1",
+            first=first,
         )
         if self.block_epsilon is None:
-            return (
-                f"{start}. Then how many labels have each count or more up to T, and the larger "
-                "counts themselves, each with two-sided geometric noise. Noise moves labels across "
-                "T, so that their number on either side stays hidden; fake counts that make room "
-                "for it are taken out at the end. Least squares makes the small part decrease."
+            return Sentence(
+                "{start}. Then how many {labels} have each count or more up to T, and the larger "
+                "counts themselves, each with two-sided geometric noise. Noise moves {labels} "
+                "across T, so that their number on either side stays hidden; fake counts that "
+                "make room for it are taken out at the end. Least squares makes the small part "
+                "decrease.",
+                start=start,
             )
-        return (
-            f"{start}. Then, in blocks of counts that are single up to T "
-            "and grow wider beyond, the number of records that the labels have there, each with "
-            "two-sided geometric noise; within a block the curve is flat. Least squares makes it "
-            "non-increasing."
+        return Sentence(
+            "{start}. Then, in blocks of counts that are single up to T and grow wider beyond, the "
+            "number of {records} that the {labels} have there, each with two-sided geometric "
+            "noise; within a block the curve is flat. Least squares makes it non-increasing.",
+            start=start,
         )
 
 

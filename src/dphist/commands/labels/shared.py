@@ -16,19 +16,19 @@ from dphist.commands.publishing import Protected, in_the_way, release_file, say_
 from dphist.commands.resources import add_resources, space_of
 from dphist.commands.user_unit import user_unit
 from dphist.data.label_counts import LabelCounts
+from dphist.document.delta_words import Number
+from dphist.document.guarantee_words import plural_of
+from dphist.document.totals import in_all, total_in_words, total_json, total_of, warnings_of
 from dphist.errors import ParameterError
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import float_up, plain, up
 from dphist.privacy.unit import unit_of_users
-from dphist.report.delta_words import Number
-from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
 from dphist.report.labels import words as labels_words
 from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.counted import counted_by
 from dphist.report.labels.sums import sums_in_words, sums_json
-from dphist.report.words import plural_of
 from dphist.tables.engine.progress import Progress
 
 EPILOG = (

@@ -6,9 +6,9 @@ from typing import Any
 
 from dphist.ledger.entries import Entry
 from dphist.ledger.table import EntryTable
+from dphist.render.text_table import beside, left, right
 from dphist.report.csv_field import Field, csv_field, safe_field
-from dphist.report.labels_shown import harmless
-from dphist.report.text_table import beside, left, right
+from dphist.visible import harmless
 
 _LONGEST = 200
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.commands.publishing import Protected
+from dphist.document.totals import guarantee_json
 from dphist.errors import LedgerError
 from dphist.ledger import Deferred, Ledger
 from dphist.ledger.amounts import Totals
@@ -22,7 +23,6 @@ from dphist.ledger.charging import (
     readable_down,
 )
 from dphist.parameters import decimal_text
-from dphist.report.guarantees import guarantee_json
 
 ONLY_RHO = (
     "It states no epsilon, as with Gaussian noise. Once it is charged, epsilons are not added up "

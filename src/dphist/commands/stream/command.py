@@ -29,12 +29,12 @@ from dphist.commands.stream.state import removed_if_unused
 from dphist.commands.stream.stop import Stopping
 from dphist.commands.stream.unit import unit_of_stream
 from dphist.commands.user_unit import user_unit
+from dphist.document.counted import how_many
+from dphist.document.totals import in_all, total_of
 from dphist.errors import ParameterError
 from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate
 from dphist.release.label_types import LABEL_TYPES, text_of
-from dphist.report.counted import how_many
-from dphist.report.guarantees import in_all, total_of
 from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.methods import Method
 

@@ -11,12 +11,12 @@ from dphist.commands.printing import say
 from dphist.commands.publishing import Protected, in_the_way, say_in_the_way
 from dphist.commands.stream.unit import unit_of_stream
 from dphist.commands.user_unit import user_unit
+from dphist.document.delta_words import Number
+from dphist.document.guarantee_words import plural_of
+from dphist.document.totals import in_all, total_in_words, total_json, total_of, warnings_of
 from dphist.privacy import PureDP
 from dphist.privacy.as_text import float_up, plain, up
-from dphist.report.delta_words import Number
-from dphist.report.guarantees import in_all, total_in_words, total_json, total_of, warnings_of
 from dphist.report.streams import words as streams_words
-from dphist.report.words import plural_of
 from dphist.streams import ContinualMechanism
 
 _USUAL_EVENTS = 10**6

@@ -21,6 +21,7 @@ from dphist.commands.stream.events import Event, Form
 from dphist.commands.stream.outputs import write_outputs
 from dphist.commands.stream.progress import StreamProgress
 from dphist.commands.stream.stop import Stopping
+from dphist.document.counted import how_many
 from dphist.errors import (
     ColumnError,
     DataError,
@@ -31,9 +32,9 @@ from dphist.errors import (
     UnsupportedError,
 )
 from dphist.release.label_types import LabelType, as_arrow, label_of, text_of
-from dphist.report.counted import how_many
-from dphist.report.labels_shown import harmless, in_columns
+from dphist.render.text_table import in_columns
 from dphist.streams import ContinualHistogram
+from dphist.visible import harmless
 
 _READ = 2**20  # bytes at once: a chunk that is counted takes a fraction of a second
 _ROWS = 10  # of a printed reading

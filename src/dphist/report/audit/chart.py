@@ -4,14 +4,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator
 
 from dphist.auditing.result import AuditResult
-from dphist.report.plots import Chart, Palette, finish
+from dphist.render.charts import Drawing, Palette, finish
 
 _MOST_TICKS = 6
 
 
-def curve_chart(result: AuditResult) -> Chart:
+def curve_chart(result: AuditResult) -> Drawing:
     """Return the chart of the lower bounds on epsilon by delta, with the claim."""
-    return Chart("Shown and claimed", lambda ax, palette: _draw(ax, palette, result))
+    return Drawing("Shown and claimed", lambda ax, palette: _draw(ax, palette, result))
 
 
 def _draw(ax: Axes, palette: Palette, result: AuditResult) -> None:

@@ -7,9 +7,9 @@ from dphist.auditing.result import AuditResult
 from dphist.release.release import VERSION
 from dphist.report.audit.chart import curve_chart
 from dphist.report.html import template_of
-from dphist.report.labels_shown import harmless
 from dphist.report.page import Figure
 from dphist.report.svg import figure
+from dphist.visible import harmless
 
 _LAYERS = {
     "exact": "Exact: laws enumerated",

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dphist.document.errata import errata_of
+from dphist.document.guarantee_words import checked_release
 from dphist.errors import LedgerError, ParameterError, UnsupportedError
 from dphist.labels import PayWhatYouGet
 from dphist.ledger import Ledger
@@ -16,11 +18,9 @@ from dphist.release.presentation import Presentation
 from dphist.release.release import FOR_TESTS, Release
 from dphist.report.disclosure.about import read_about
 from dphist.report.disclosure.entry import RegistryEntry
-from dphist.report.disclosure.errata import errata_of
 from dphist.report.disclosure.facts import Facts, facts_of, facts_of_charge
 from dphist.report.disclosure.fields import Disclosed, content_of
 from dphist.report.disclosure.parameters import stated_of, stated_of_account
-from dphist.report.words import checked_release
 from dphist.streams import ContinualMechanism
 
 _ADDED = (

@@ -4,32 +4,40 @@ Functions of a mechanism's parameters, of what was stated before data were seen,
 what was released. No released count is among them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from dphist.anonymized.mechanism import AnonymizedMechanism
+from dphist.document.counted import how_many
+from dphist.document.guarantee_words import nouns_of_unit, unit_in_words
+from dphist.document.mechanism_facts import Parameter, parameters, public_parameters
 from dphist.labels import ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy import PrivacyUnit
-from dphist.privacy.as_text import plain, up, with_article
+from dphist.privacy.as_text import plain, up
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.maker import Maker
 from dphist.release.release import Release
-from dphist.report.counted import how_many
 from dphist.report.disclosure.noise import Noise, describe_noise
-from dphist.report.kinds import kind_of
-from dphist.report.labels_shown import harmless
-from dphist.report.mechanism_facts import Parameter, parameters, public_parameters
+from dphist.report.kinds import told
 from dphist.report.nouns import Verbatim
 from dphist.report.ranges.words import axes_in_words
+from dphist.sentence import Sentence, joined, many
 from dphist.streams import ContinualMechanism
+from dphist.visible import harmless
 
-_BOUNDS = {"max_labels": "label", "max_count": "", "max_records": "record", "max_events": "event"}
+_BOUNDS: dict[str, Callable[[int], str]] = {
+    "max_labels": lambda most: many(most, "label"),
+    "max_count": lambda most: Sentence("{most:,} in each {label}", most=most),
+    "max_records": lambda most: many(most, "record"),
+    "max_events": lambda most: how_many(most, "event"),
+}
 _TREATED = {
-    "refuse": "Data with a row without {} are refused.",
-    "drop": "Rows without {} are dropped.",
-    "separate": "Each row without {} counts as another one.",
+    "refuse": "Data with a row without {missing} are refused.",
+    "drop": "Rows without {missing} are dropped.",
+    "separate": "Each row without {missing} counts as another one.",
 }
 _LONGEST = 200
 
@@ -80,7 +88,7 @@ def facts_of(release: Release) -> Facts:
     """Return what is disclosed of a release."""
     return Facts(
         **_of_mechanism(release.mechanism),
-        neighbors=kind_of(release).promise(release).neighbors,
+        neighbors=told(release, "neighbors"),
         steps=(bounding_of(release), *_treated(release)),
         public=tuple(public_of(release.mechanism, release.value)),
         version=release.version,
@@ -137,18 +145,24 @@ def bounding_of(release: Release) -> str:
         return f"dphist cut {_each(unit)} to {bounds}, chosen at random."
     if said is None or said.asserted:
         if unit == ONE_RECORD:
-            return "Each record is protected by itself: nobody's records were bounded."
-        who = "one unit" if unit.at_most > 1 else str(unit)
-        return (
-            f"Whoever made the data asserts that {who} has {bounds or unit}. dphist has not cut "
-            "the data, and cannot check it."
+            return Sentence(
+                "Each {record} is protected by itself: nobody's {records} were bounded."
+            )
+        named = unit_in_words(unit)
+        return Sentence(
+            "Whoever made the data asserts that {who} has {bounds}. dphist has not cut the data, "
+            "and cannot check it.",
+            who="one unit" if unit.at_most > 1 else named,
+            bounds=bounds or named,
         )
     if said in (ONE_ROW, ONE_EDGE) or not bounds:
         one = harmless(said.name, _LONGEST)
         return f"One {one} is protected by itself: nothing was bounded."
-    return (
-        f"dphist cut {_each(unit)} to {bounds}, chosen at random, before anything was counted. No "
-        "count contains what was cut."
+    return Sentence(
+        "dphist cut {each} to {bounds}, chosen at random, before anything was counted. No count "
+        "contains what was cut.",
+        each=_each(unit),
+        bounds=bounds,
     )
 
 
@@ -180,26 +194,26 @@ def public_of(mechanism: Maker, value: Any = None) -> list[str]:
     return found
 
 
-def _treated(release: Release) -> list[str]:
+def _treated(release: Release) -> list[Sentence]:
     found = []
-    who = with_article(release.guarantee.unit.who)
-    for name, missing in (("null_users", who), ("null_labels", "a label")):
+    who = nouns_of_unit(release.guarantee.unit)[2]
+    for name, missing in (("null_users", who), ("null_labels", Sentence("{a_label}"))):
         treatment = _TREATED.get(release.provenance.get(name, ""))
         if treatment is not None:
-            found.append(treatment.format(missing))
+            found.append(Sentence(treatment, missing=missing))
     return found
 
 
-def _each(unit: PrivacyUnit) -> str:
-    return f"each {unit.who}"
+def _each(unit: PrivacyUnit) -> Sentence:
+    return Sentence("each {who}", who=nouns_of_unit(unit)[0])
 
 
 def _bounds(unit: PrivacyUnit) -> str:
     """Say how much of one unit is counted."""
     held = {name: bound for name, bound in unit.bounds if bound is not None}
     parts = [
-        how_many(held[name], noun) if noun else f"{held[name]:,} in each label"
-        for name, noun in _BOUNDS.items()
+        Sentence("at most {held}", held=write(held[name]))
+        for name, write in _BOUNDS.items()
         if name in held
     ]
-    return " and ".join(f"at most {part}" for part in parts)
+    return joined(parts, " and ")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dphist.privacy.as_text import down, plain
 from dphist.release.maker import Maker
 from dphist.release.mechanisms import package_of
-from dphist.report.labels_shown import harmless
+from dphist.visible import harmless
 
 _UNKNOWN = (
     "The noise is that of another package. dphist has not checked its law, or how exactly it is "

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from dphist.document.totals import USUAL_DELTA, proved_total_of
 from dphist.mechanism import MechanismBase
 from dphist.privacy import (
     ZCDP,
@@ -24,7 +25,6 @@ from dphist.privacy import (
 from dphist.privacy.as_text import short_exact, up
 from dphist.release.maker import target_of
 from dphist.release.release import Release
-from dphist.report.guarantees import USUAL_DELTA, proved_total_of
 
 _DIGITS = 6
 _SMALLEST_FLOAT = Decimal("1e-300")  # below it, a delta is written as text

@@ -6,9 +6,11 @@ the United States Census Bureau reports for its own. The order is that of NIST S
 parameters first, then the algorithm and side channels.
 """
 
+from dphist.document.about import paid_in_words
+from dphist.document.errata import errata_in_words
+from dphist.document.guarantee_words import nouns_of_unit, plural_of, unit_in_words
 from dphist.privacy.as_text import short_exact
 from dphist.release.release import VERSION, Release
-from dphist.report.disclosure.errata import errata_in_words
 from dphist.report.disclosure.facts import (
     CHOSEN_BEFORE,
     NOT_PROTECTED,
@@ -17,10 +19,9 @@ from dphist.report.disclosure.facts import (
     facts_of,
 )
 from dphist.report.disclosure.parameters import Stated, stated_of
-from dphist.report.kinds import kind_of
+from dphist.report.kinds import kind_of, told
 from dphist.report.nouns import Verbatim
-from dphist.report.paid import paid_in_words
-from dphist.report.words import plural_of
+from dphist.sentence import Sentence
 
 Section = tuple[str, list[str]]
 """A heading and its paragraphs, as plain text that templates must escape.
@@ -34,6 +35,9 @@ _COLUMNS = {
     "ranges": "start, stop (of each axis), count, error",
     "streams": "time, label, count",
 }
+
+PIPELINE = "Data creation pipeline"
+"""The heading whose paragraphs are steps, in their order."""
 
 POST_PROCESSING = (
     "Fits, rounding, intervals, tables and charts are computed from noisy numbers and parameters "
@@ -51,7 +55,7 @@ def sections_of(release: Release) -> list[Section]:
         ("Privacy unit", _unit(release, facts)),
         ("Privacy parameters", _parameters(facts, stated)),
         ("Dataset characteristics", _characteristics(release, facts)),
-        ("Data creation pipeline", pipeline_of(release, facts)),
+        (PIPELINE, pipeline_of(release, facts)),
         ("Invariants", [*facts.public, CHOSEN_BEFORE]),
         ("Privacy-loss accounting", _accounting(release, stated)),
         ("Post-processing", [POST_PROCESSING]),
@@ -76,23 +80,28 @@ def pipeline_of(release: Release, facts: Facts) -> list[str]:
 def _unit(release: Release, facts: Facts) -> list[str]:
     unit = release.guarantee.unit
     several = "units" if unit.at_most > 1 else plural_of(unit)
+    if unit.at_most == 1 and not unit.or_rows:
+        several = nouns_of_unit(unit)[1]
     return [
-        f"Protected: {unit}, with all of its data.",
+        Sentence("Protected: {unit}, with all of its data.", unit=unit_in_words(unit)),
         facts.neighbors,
-        f"Not covered: m {several} together, such as a family or a person behind several of them. "
-        "For them ε is m times, and ρ m² times, as large; a δ grows even faster.",
+        Sentence(
+            "Not covered: m {several} together, such as a family or a person behind several of "
+            "them. For them ε is m times, and ρ m² times, as large; a δ grows even faster.",
+            several=several,
+        ),
     ]
 
 
 def _parameters(facts: Facts, stated: Stated) -> list[str]:
     numbers = ", ".join(f"{_SYMBOLS[name]} = {short_exact(n)}" for name, n in stated.exact.items())
     together = f", for {stated.planned:,} releases together" if stated.planned else ""
-    scale = f"Noise scale: {facts.noise.scale} records." if facts.noise.scale else ""
+    scale = Sentence("Noise scale: {scale} {records}.", scale=facts.noise.scale)
     threshold = f"Release threshold: {facts.threshold}." if facts.threshold else ""
     return [
         f"Privacy-loss budget: {numbers} ({stated.variant}){together}.",
         f"Noise: {facts.noise.law}.",
-        *filter(None, (scale, threshold)),
+        *filter(None, (scale if facts.noise.scale else "", threshold)),
     ]
 
 
@@ -102,7 +111,11 @@ def _characteristics(release: Release, facts: Facts) -> list[str]:
     if kind.name == "labels":
         columns = "label" if release.value.counts is None else "label, count"
     return [
-        f"{kind.title_of(release)}. Counts are of {kind.counted(release).whole}.",
+        Sentence(
+            "{title}. Counts are of {whole}.",
+            title=told(release, "title"),
+            whole=told(release, "counts_of"),
+        ),
         *([Verbatim(f"Columns of the table: {columns}.")] if columns else []),
         Verbatim(f"Made with dphist {facts.version}, mechanism {facts.mechanism}."),
     ]

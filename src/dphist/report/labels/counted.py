@@ -4,14 +4,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from dphist.document.counted import Counted, counted_after_cut, how_many
+from dphist.document.guarantee_words import plural_of
 from dphist.labels import ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.threshold.cut_users import CutUsers
 from dphist.privacy.unit import ONE_ROW, PrivacyUnit
 from dphist.release.release import Release
-from dphist.report.counted import Counted, counted_after_cut, how_many
 from dphist.report.labels.words import mechanism_of, unit_of
-from dphist.report.words import plural_of
 
 
 def counted_by(mechanism: LabelsMechanism, provenance: Mapping[str, Any]) -> Counted:

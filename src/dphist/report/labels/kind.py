@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dphist.document.counted import Counted, most_shown, number_shown
+from dphist.document.delta_words import Number
 from dphist.labels import DiscoverLabels
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.release.release import Release
-from dphist.report.counted import Counted
 from dphist.report.csv_field import safe_field
-from dphist.report.delta_words import Number
 from dphist.report.kind import Kind, Summary
 from dphist.report.labels.counted import counted_of, cut_users_json, cut_users_of
 from dphist.report.labels.result import result_of
@@ -15,7 +15,6 @@ from dphist.report.labels.summary import summary_of
 from dphist.report.labels.sums import sums_json
 from dphist.report.labels.table import labels_csv
 from dphist.report.labels.words import mechanism_of, neighbors_of, unit_of
-from dphist.report.numbers_protected import most_shown, number_shown
 from dphist.report.page import Page
 from dphist.report.plain.kind import PlainKind
 from dphist.report.promise import Promise, promise_of_total
@@ -23,7 +22,7 @@ from dphist.report.promise import Promise, promise_of_total
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dphist.report.plots import Chart, Panels
+    from dphist.render.charts import Drawing, Panels
 
 
 class LabelsKind(Kind):
@@ -82,7 +81,7 @@ class LabelsKind(Kind):
 
         return plots.plot(release)
 
-    def charts(self, release: Release) -> "Sequence[Chart]":
+    def charts(self, release: Release) -> "Sequence[Drawing]":
         from dphist.report.labels import plots
 
         return plots.charts_of(release)

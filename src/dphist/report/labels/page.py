@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from dphist.document import mechanism_facts
 from dphist.labels import DiscoverLabels
 from dphist.release.release import Release
-from dphist.report import mechanism_facts
 from dphist.report.labels import words
 from dphist.report.labels.appearance import appearances, half_width
 from dphist.report.labels.bars import Bar, bars_of

@@ -5,19 +5,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from dphist.arrays import FloatArray
+from dphist.document.counted import Counted
 from dphist.errors import ParameterError
 from dphist.labels import DiscoverLabels
 from dphist.release.release import Release
-from dphist.report.counted import Counted
-from dphist.report.labels.appearance import half_width
-from dphist.report.labels.counted import counted_of
-from dphist.report.labels.order import chance_in_order, sure_difference
-from dphist.report.labels.rows import Row, least_count, rows_of
-from dphist.report.labels.words import mechanism_of, threshold_base
-from dphist.report.labels_shown import distinct_names
-from dphist.report.nouns import Nouns, nouns_of
-from dphist.report.plots import (
-    Chart,
+from dphist.render.charts import (
+    Drawing,
     Palette,
     Panels,
     draw_charts,
@@ -26,6 +19,13 @@ from dphist.report.plots import (
     say_empty,
     short_number,
 )
+from dphist.report.labels.appearance import half_width
+from dphist.report.labels.counted import counted_of
+from dphist.report.labels.order import chance_in_order, sure_difference
+from dphist.report.labels.rows import Row, least_count, rows_of
+from dphist.report.labels.words import mechanism_of, threshold_base
+from dphist.report.labels_shown import distinct_names
+from dphist.report.nouns import Nouns, nouns_of
 
 LARGEST_TITLE = "Largest counts"
 ALL_TITLE = "All released counts"
@@ -41,7 +41,7 @@ def plot(release: Release) -> Panels:
     return draw_charts(charts, 6, 4.6) if len(charts) == 1 else draw_charts(charts, 11, 5.4)
 
 
-def charts_of(release: Release) -> tuple[Chart, ...]:
+def charts_of(release: Release) -> tuple[Drawing, ...]:
     """Return the two charts of a release with counts, or the one of a ranking."""
     if isinstance(release.mechanism, DiscoverLabels):
         raise ParameterError(
@@ -54,18 +54,18 @@ def charts_of(release: Release) -> tuple[Chart, ...]:
     width, least = half_width(mechanism_of(release)), least_count(release)
     threshold, of, nouns = _threshold(release), counted_of(release), nouns_of(release)
     return (
-        Chart(
+        Drawing(
             LARGEST_TITLE,
             lambda ax, palette: _draw_largest(ax, palette, rows, threshold, of, nouns),
         ),
-        Chart(
+        Drawing(
             ALL_TITLE,
             lambda ax, palette: _draw_all(ax, palette, counts, width, least, threshold, of, nouns),
         ),
     )
 
 
-def order_chart(release: Release) -> Chart:
+def order_chart(release: Release) -> Drawing:
     """Return the chart of how sure the order of two labels is."""
     mechanism, nouns = mechanism_of(release), nouns_of(release)
     sure = sure_difference(mechanism)
@@ -85,7 +85,7 @@ def order_chart(release: Release) -> Chart:
         ax.set_ylabel("Chance (%)")
         finish(ax, palette)
 
-    return Chart(ORDER_TITLE, draw)
+    return Drawing(ORDER_TITLE, draw)
 
 
 def _threshold(release: Release) -> float | None:

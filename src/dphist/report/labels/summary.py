@@ -1,15 +1,15 @@
 """Label counts and rankings in a few lines of plain text, for a terminal."""
 
+from dphist.document import mechanism_facts
 from dphist.release.release import Release
-from dphist.report import mechanism_facts
+from dphist.render.text_table import beside, left, left_out, right
 from dphist.report.kind import Summary
 from dphist.report.labels import words
 from dphist.report.labels.counted import bounding_cost, counted_of
 from dphist.report.labels.rows import rows_of
 from dphist.report.labels.sums import sums_in_words
-from dphist.report.labels_shown import harmless
 from dphist.report.promise import Promise
-from dphist.report.text_table import beside, left, left_out, right
+from dphist.visible import harmless
 
 _ROWS = 10
 _LABEL_COLUMNS = 40

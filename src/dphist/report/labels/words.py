@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, cast
 
+from dphist.document.guarantee_words import LEVEL, limits_in_words, plural_of
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy import PrivacyUnit
@@ -22,7 +23,6 @@ from dphist.report.labels.discovered import (
     users_that_are_enough,
 )
 from dphist.report.labels.sums import sums_in_words
-from dphist.report.words import LEVEL, limits_in_words, plural_of
 
 _CHOICES = {
     "refuse": "are refused",

@@ -5,8 +5,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dphist.ledger.amounts import Totals
 from dphist.ledger.history import AccountHistory, Step
+from dphist.render.charts import Drawing, Palette, finish
 from dphist.report.ledger.amounts import left_shares
-from dphist.report.plots import Chart, Palette, finish
 
 TITLE = "What is left"
 _MOST = 300  # points of a line; of more, each stands for several
@@ -16,7 +16,7 @@ _STYLES = {"ε": "-", "ρ": "--", "δ": ":"}
 Line = list[tuple[int, float]]
 
 
-def chart_of(history: AccountHistory, last: int) -> Chart:
+def chart_of(history: AccountHistory, last: int) -> Drawing:
     """Return the chart of an account: each sum of its budget falls from 100 % to 0.
 
     Parameters
@@ -24,7 +24,7 @@ def chart_of(history: AccountHistory, last: int) -> Chart:
     last : number of the last entry of the ledger.
     """
     lines, start = lines_of(history), history.opened
-    return Chart(TITLE, lambda ax, palette: _draw(ax, palette, lines, start, last))
+    return Drawing(TITLE, lambda ax, palette: _draw(ax, palette, lines, start, last))
 
 
 def lines_of(history: AccountHistory) -> dict[str, Line]:

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, replace
 
+from dphist.document.delta_words import Number
+from dphist.document.guarantee_words import guarantee_in_words, plural_of
 from dphist.ledger import Ledger
 from dphist.ledger.history import AccountHistory, histories
 from dphist.privacy import PureDP
 from dphist.release.release import VERSION
-from dphist.report.delta_words import Number
 from dphist.report.html import template_of
 from dphist.report.ledger.amounts import budget_parts, largest_text, spent_parts
 from dphist.report.ledger.chart import chart_of
@@ -20,7 +21,6 @@ from dphist.report.ledger.rows import (
 )
 from dphist.report.page import Figure
 from dphist.report.svg import figure
-from dphist.report.words import guarantee_in_words, plural_of
 
 _MOST_ROWS = 200
 _CAPTION = (
@@ -110,7 +110,7 @@ def _promise(history: AccountHistory) -> list[str]:
     account = history.account
     guarantee, unit = account.budget.guarantee, account.unit
     unit = replace(unit, who=words(unit.who))
-    meaning = guarantee_in_words(guarantee, unit, Number(noun=plural_of(unit)))
+    meaning: str = guarantee_in_words(guarantee, unit, Number(noun=plural_of(unit)))
     if isinstance(guarantee, PureDP):
         meaning = meaning.replace("the release, they", "all releases, they")
     return [

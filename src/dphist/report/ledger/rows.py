@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from dphist.ledger.history import AccountHistory, Payment
-from dphist.report.labels_shown import harmless
 from dphist.report.ledger.amounts import budget_parts, cost_parts, largest_text, spent_parts
+from dphist.visible import harmless
 
 _LONGEST = 300  # letters of a user's words
 _STATES = {

@@ -7,9 +7,9 @@ from dphist.ledger import Ledger
 from dphist.ledger.charging import left_in_words
 from dphist.ledger.history import AccountHistory, histories
 from dphist.parameters import decimal_text
+from dphist.render.text_table import WIDTH, beside, left, right
 from dphist.report.ledger.amounts import largest_text, plain_text, spent_parts
 from dphist.report.ledger.rows import date_of, person_rows, words
-from dphist.report.text_table import WIDTH, beside, left, right
 from dphist.visible import visible
 
 _NAME_COLUMNS = 20

@@ -6,7 +6,7 @@ shown_by("html_of", self)`` (`dphist.shown`), and call `register_view` with a fu
 a `Card` of it.
 """
 
-from dphist.report.notebook.card import Card, Table
+from dphist.render.card import Card, Table
 from dphist.report.notebook.views import html_of, register_view
 
 __all__ = ["Card", "Table", "html_of", "register_view"]

@@ -3,9 +3,9 @@
 from dphist.ledger.charging import left_in_words
 from dphist.ledger.history import AccountHistory, histories
 from dphist.ledger.ledger import Ledger
+from dphist.render.card import HEAD, Card, Prose, Table
 from dphist.report.ledger.amounts import plain_text, spent_parts
 from dphist.report.ledger.rows import payment_rows, words
-from dphist.report.notebook.card import HEAD, Card, Prose, Table
 
 
 def card_of_ledger(ledger: Ledger) -> Card:

@@ -1,8 +1,7 @@
 """The card of a plan: what each setting would cost and be worth."""
 
 from dphist.planning.plan import Plan
-from dphist.report.notebook.card import HEAD, Card, Prose, Table
-from dphist.report.notebook.figures import drawn
+from dphist.render.card import HEAD, Card, Prose, Table, drawn
 from dphist.report.plan.cells import fixed, meaning, measured, shown, table_of, title
 from dphist.report.plan.chart import error_chart
 from dphist.report.plan.words import CONDITION, TITLES, guesses, limit_of, warnings

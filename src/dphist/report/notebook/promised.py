@@ -1,12 +1,12 @@
 """Cards of what is known before any data are read: mechanisms and guarantees."""
 
+from dphist.document import mechanism_facts
+from dphist.document.delta_words import Number
+from dphist.document.guarantee_words import guarantee_in_words
+from dphist.document.totals import USUAL_DELTA, in_all, total_of
 from dphist.mechanism import MechanismBase
 from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, delta_of
-from dphist.report import mechanism_facts
-from dphist.report.delta_words import Number
-from dphist.report.guarantees import USUAL_DELTA, in_all, total_of
-from dphist.report.notebook.card import Card, Prose, Table
-from dphist.report.words import guarantee_in_words
+from dphist.render.card import Card, Prose, Table
 
 
 def card_of_mechanism(mechanism: MechanismBase) -> Card:

@@ -5,17 +5,17 @@ from typing import Any
 import pyarrow as pa
 from markupsafe import Markup
 
+from dphist.document.blocks import Document
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.running_counts import RunningCounts
+from dphist.render.card import HEAD, Card, Table, card, drawn
 from dphist.report.kind import Kind
-from dphist.report.kinds import kind_of
+from dphist.report.kinds import shown_as
 from dphist.report.labels_shown import label_texts
-from dphist.report.notebook.card import HEAD, Card, Table
-from dphist.report.notebook.figures import drawn
 
 _OF_RELEASE = "Released values. The guarantee stands in the release that they came from."
 
@@ -24,12 +24,11 @@ def card_of_release(release: Release) -> Card:
     """Return the card of a release."""
     warning = f"Protects nobody: {FOR_TESTS}." if release.for_tests else ""
     try:
-        kind = kind_of(release)
+        kind = shown_as(release)
+        if isinstance(kind, Document):
+            return card(kind)
         promise, counted = kind.promise(release), kind.counted(release)
-    except (
-        ParameterError,
-        UnsupportedError,
-    ):  # of a kind that nobody registered, or that pages cannot state
+    except (ParameterError, UnsupportedError):  # nobody registered it, or pages cannot state it
         facts = [("Guarantee", str(release.guarantee)), ("Protects", str(release.guarantee.unit))]
         return Card(f"Release of {type(release.mechanism).__name__}", facts, warning=warning)
     facts = [
@@ -68,8 +67,11 @@ def card_of_histogram(histogram: RangeHistogram) -> Card:
 def card_of_anonymized(histogram: AnonymizedHistogram) -> Card:
     """Return the card of a released anonymized histogram."""
     facts = [("Labels", f"{histogram.labels:,}"), ("Records", f"{histogram.total:,}")]
-    tables = _tables_of(histogram)
-    return Card("Released anonymized histogram", facts, [_OF_RELEASE], tables=tables)
+    largest = [part[::-1][:HEAD].tolist() for part in (histogram.counts, histogram.prevalences)]
+    rows, many = list(zip(*largest, strict=True)), len(histogram.counts)
+    caption = f"The largest {HEAD} of {many:,} counts." if many > HEAD else ""
+    table = Table(["count", "labels"], rows, many, caption=caption)
+    return Card("Released anonymized histogram", facts, [_OF_RELEASE], tables=[table])
 
 
 def card_of_labels(table: LabelTable) -> Card:
@@ -89,12 +91,6 @@ def card_of_stream(counts: RunningCounts) -> Card:
 
 def _tables_of(value: Any) -> list[Table]:
     """Return the head of the table of a released value; none of a kind without one."""
-    if isinstance(value, AnonymizedHistogram):
-        largest = [part[::-1][:HEAD].tolist() for part in (value.counts, value.prevalences)]
-        rows = list(zip(*largest, strict=True))
-        caption = f"The largest {len(rows)} of {len(value.counts):,} counts."
-        many = len(value.counts)
-        return [Table(["count", "labels"], rows, many, caption=caption if many > HEAD else "")]
     if isinstance(value, RangeHistogram):
         return [_head(value.to_arrow())]
     if isinstance(value, RunningCounts):
@@ -135,7 +131,7 @@ def _figure_of(kind: Kind, release: Release) -> Markup:
 def _figure_of_histogram(histogram: RangeHistogram) -> Markup:
     if histogram.bins.ndim > 2:
         return Markup()
-    from dphist.report.plots import Chart, Palette
+    from dphist.render.charts import Drawing, Palette
 
     def draw(ax: Any, palette: Palette) -> None:
         if histogram.bins.ndim == 2:
@@ -143,10 +139,10 @@ def _figure_of_histogram(histogram: RangeHistogram) -> Markup:
 
             draw_map(ax, palette, histogram)
             return
-        from dphist.report.plots import finish
+        from dphist.render.charts import finish
 
         histogram.plot(ax, color=palette.line, label="Released")
         finish(ax, palette)
 
     title = "Map" if histogram.bins.ndim == 2 else "Histogram"
-    return drawn(Chart(title, draw), f"{title} of the released bins.")
+    return drawn(Drawing(title, draw), f"{title} of the released bins.")

@@ -5,7 +5,7 @@ from dphist.data.guard import Guarded
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.privacy import PrivacyUnit
-from dphist.report.notebook.card import Card
+from dphist.render.card import Card
 
 _WHY = (
     "The data are secret, so no values are shown: what a notebook shows is saved with it. Give "

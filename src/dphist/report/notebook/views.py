@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.report.notebook.card import Card
+from dphist.render.card import Card
 
 View = Callable[[Any], Card]
 

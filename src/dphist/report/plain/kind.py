@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dphist.document.counted import Counted, number_shown
 from dphist.release.release import Release
-from dphist.report.counted import Counted
 from dphist.report.kind import Kind, Summary
-from dphist.report.numbers_protected import number_shown
 from dphist.report.page import Page
 from dphist.report.plain import words
 from dphist.report.plain.rows import counts_of
@@ -15,7 +14,7 @@ from dphist.report.promise import Promise, promise_of_total
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dphist.report.plots import Chart, Panels
+    from dphist.render.charts import Drawing, Panels
 
 
 class PlainKind(Kind):
@@ -64,7 +63,7 @@ class PlainKind(Kind):
 
         return plots.plot(release)
 
-    def charts(self, release: Release) -> "Sequence[Chart]":
+    def charts(self, release: Release) -> "Sequence[Drawing]":
         from dphist.report.plain import plots
 
         return [plots.chart_of(release)]

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from dphist.document import mechanism_facts
 from dphist.release.release import Release
-from dphist.report import mechanism_facts
 from dphist.report.page import Page
 from dphist.report.plain import words
 from dphist.report.plain.plots import chart_of

@@ -6,10 +6,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dphist.errors import ParameterError
 from dphist.release.release import Release
-from dphist.report.labels_shown import distinct_names
-from dphist.report.plain.rows import Row, counts_of, rows_of
-from dphist.report.plots import (
-    Chart,
+from dphist.render.charts import (
+    Drawing,
     Palette,
     Panels,
     draw_charts,
@@ -17,6 +15,8 @@ from dphist.report.plots import (
     say_empty,
     short_number,
 )
+from dphist.report.labels_shown import distinct_names
+from dphist.report.plain.rows import Row, counts_of, rows_of
 
 TITLE = "First labels"
 _ROWS = 20
@@ -27,14 +27,14 @@ def plot(release: Release) -> Panels:
     return draw_charts([chart_of(release)], 6.5, 5.4)
 
 
-def chart_of(release: Release) -> Chart:
+def chart_of(release: Release) -> Drawing:
     """Return the chart of a release with counts: one line a label, in the order released."""
     if counts_of(release) is None:
         raise ParameterError(
             "release", "must hold counts to be plotted; this one holds ranked labels alone"
         )
     rows = rows_of(release, _ROWS)
-    return Chart(TITLE, lambda ax, palette: _draw(ax, palette, rows))
+    return Drawing(TITLE, lambda ax, palette: _draw(ax, palette, rows))
 
 
 def _draw(ax: Axes, palette: Palette, rows: list[Row]) -> None:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dphist.arrays import IntArray
+from dphist.document.guarantee_words import LEVEL
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.report.labels_shown import label_texts
-from dphist.report.words import LEVEL
 
 
 @dataclass(frozen=True, slots=True)

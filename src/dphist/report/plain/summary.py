@@ -2,14 +2,14 @@
 
 from typing import Any
 
+from dphist.document import mechanism_facts
 from dphist.release.release import Release
-from dphist.report import mechanism_facts
+from dphist.render.text_table import beside, left, left_out, right
 from dphist.report.kind import Summary
-from dphist.report.labels_shown import harmless
 from dphist.report.plain import words
 from dphist.report.plain.rows import Row, rows_of, table_of
 from dphist.report.promise import Promise
-from dphist.report.text_table import beside, left, left_out, right
+from dphist.visible import harmless
 
 _ROWS = 10
 _LABEL_COLUMNS = 40

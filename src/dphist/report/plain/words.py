@@ -1,11 +1,11 @@
 """What is known of a release by what `dphist.Mechanism` says of its mechanism, in sentences."""
 
+from dphist.document.guarantee_words import limits_in_words
 from dphist.errors import UnsupportedError
 from dphist.mechanism import ExpectedError
 from dphist.privacy.as_text import plain, up
 from dphist.release.release import Release
 from dphist.report.plain.rows import counts_of
-from dphist.report.words import limits_in_words
 
 
 def expected_of(release: Release) -> ExpectedError:

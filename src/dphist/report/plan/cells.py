@@ -3,11 +3,11 @@
 from fractions import Fraction
 from typing import Any
 
+from dphist.document.guarantee_words import plural_of
 from dphist.planning.columns import COLUMNS
 from dphist.planning.plan import Plan
 from dphist.privacy.as_text import plain, short_exact, up
 from dphist.privacy.rounding import readable
-from dphist.report.words import plural_of
 
 _SHARES = ("share_of_users", "relative_error")
 _BOUNDS = ("max_labels", "max_count", "sensitivity", "max_events", "delta")

@@ -8,8 +8,8 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from dphist.planning.plan import Plan
 from dphist.privacy.as_text import short_exact
+from dphist.render.charts import Drawing, Palette, finish, log_ticks, short_number
 from dphist.report.plan.cells import groups, measured, title
-from dphist.report.plots import Chart, Palette, finish, log_ticks, short_number
 
 MOST_LINES = 6
 _STYLES = ("-", "--", ":", "-.", (0, (6, 2, 1, 2, 1, 2)), (0, (1, 3)))
@@ -18,7 +18,7 @@ _MARKS = ("o", "s", "^", "D", "v", "x")
 Line = list[tuple[Fraction, float]]
 
 
-def error_chart(plan: Plan) -> Chart:
+def error_chart(plan: Plan) -> Drawing:
     """Return the chart of the error by epsilon, a line for each combination of bounds."""
     lines = dict(list(groups(plan).items())[:MOST_LINES])
     heading = {
@@ -28,14 +28,14 @@ def error_chart(plan: Plan) -> Chart:
         "range_error": "Error of a range",
         "profile_error": "Error of the whole profile",
     }[measured(plan)]
-    return Chart(heading, lambda ax, palette: _draw_errors(ax, palette, lines))
+    return Drawing(heading, lambda ax, palette: _draw_errors(ax, palette, lines))
 
 
-def odds_chart(plan: Plan) -> Chart:
+def odds_chart(plan: Plan) -> Drawing:
     """Return the chart of how many of 100 guess right, by epsilon."""
     found = dict(zip(plan.column("epsilon"), plan.column("guessed_right"), strict=True))
     points = sorted(found.items())
-    return Chart(f"{title(plan, 'guessed_right')}, of 100",
+    return Drawing(f"{title(plan, 'guessed_right')}, of 100",
                  lambda ax, palette: _draw_odds(ax, palette, points))  # fmt: skip
 
 

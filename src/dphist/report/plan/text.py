@@ -7,6 +7,7 @@ from typing import Any
 
 from dphist.parameters import decimal_text
 from dphist.planning.plan import Plan
+from dphist.render.text_table import beside, left, right
 from dphist.report.plan.cells import shown, table_of, title
 from dphist.report.plan.words import (
     CONDITION,
@@ -17,7 +18,6 @@ from dphist.report.plan.words import (
     notes,
     warnings,
 )
-from dphist.report.text_table import beside, left, right
 
 
 def plan_text(plan: Plan) -> str:

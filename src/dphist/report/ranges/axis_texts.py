@@ -7,7 +7,7 @@ import numpy as np
 
 from dphist.arrays import AnyArray
 from dphist.release.range_histogram import RangeHistogram
-from dphist.report.labels_shown import harmless
+from dphist.visible import harmless
 
 _LONGEST_NAME = 40
 

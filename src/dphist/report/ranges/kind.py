@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dphist.document import counted as records
+from dphist.document.counted import Counted
+from dphist.document.totals import total_of
 from dphist.privacy import ZCDP
 from dphist.release.release import Release
-from dphist.report import records
-from dphist.report.counted import Counted
 from dphist.report.csv_field import safe_field
-from dphist.report.guarantees import total_of
 from dphist.report.kind import Kind, Summary
 from dphist.report.page import Page
 from dphist.report.promise import Promise, promise_of_records
@@ -19,7 +19,7 @@ from dphist.report.ranges.words import names_in_words, neighbors_in_words, promi
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dphist.report.plots import Chart, Panels
+    from dphist.render.charts import Drawing, Panels
 
 
 class RangesKind(Kind):
@@ -70,7 +70,7 @@ class RangesKind(Kind):
 
         return plots.plot(release)
 
-    def charts(self, release: Release) -> "Sequence[Chart]":
+    def charts(self, release: Release) -> "Sequence[Drawing]":
         from dphist.report.ranges import plots
 
         plots.check_plotted(release.value)

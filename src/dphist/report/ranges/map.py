@@ -10,7 +10,7 @@ from matplotlib.path import Path
 from dphist.arrays import BoolArray, FloatArray, IntArray
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import ERRORS, grouped
-from dphist.report.plots import Palette, color_text, short_number
+from dphist.render.charts import Palette, color_text, short_number
 from dphist.report.ranges.axis_texts import axis_text
 from dphist.report.ranges.rows import usual_error
 from dphist.report.ranges.scale import scale_of

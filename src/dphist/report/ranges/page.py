@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dphist.document import mechanism_facts
+from dphist.document.counted import counted_of, unit_of
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import ERRORS
 from dphist.release.release import Release
-from dphist.report import mechanism_facts
+from dphist.render.charts import Drawing
 from dphist.report.page import Figure, Page
-from dphist.report.plots import Chart
 from dphist.report.ranges import words
 from dphist.report.ranges.axis_texts import axis_text
 from dphist.report.ranges.map import cells_of, least_seen, shades_of
@@ -28,7 +29,6 @@ from dphist.report.ranges.rows import (
     whole_of,
 )
 from dphist.report.ranges.window import window_in_words, window_of
-from dphist.report.records import counted_of, unit_of
 from dphist.report.svg import figure
 
 _QUARTERS = 4
@@ -119,7 +119,7 @@ def _tables(value: RangeHistogram) -> list[Table]:
     ]
 
 
-def _figure(chart: Chart, release: Release) -> Figure:
+def _figure(chart: Drawing, release: Release) -> Figure:
     value, after = release.value, counted_of(release).after
     if chart.title == BINS_TITLE:
         together = bins_a_step(value)

@@ -8,14 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dphist.arrays import FloatArray, IntArray
+from dphist.document.chart import NARROW
+from dphist.document.counted import counted_of
 from dphist.errors import ParameterError
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import ERRORS, band, closed
 from dphist.release.release import Release
-from dphist.report.nouns import nouns_of
-from dphist.report.plots import (
-    NARROW,
-    Chart,
+from dphist.render.charts import (
+    Drawing,
     Palette,
     Panels,
     draw_charts,
@@ -23,12 +23,12 @@ from dphist.report.plots import (
     is_seen,
     short_number,
 )
+from dphist.report.nouns import nouns_of
 from dphist.report.ranges.axis_texts import axis_text
 from dphist.report.ranges.map import draw_map
 from dphist.report.ranges.rows import sums
 from dphist.report.ranges.scale import Scale, scale_of, steps_of
 from dphist.report.ranges.window import window_in_words, window_of
-from dphist.report.records import counted_of
 
 BINS_TITLE = "Histogram"
 SUMS_TITLE = "Cumulative curve"
@@ -53,13 +53,13 @@ def check_plotted(histogram: RangeHistogram) -> None:
         raise ParameterError("release", "must be of one axis or two to be plotted")
 
 
-def charts_of(release: Release) -> list[Chart]:
+def charts_of(release: Release) -> list[Drawing]:
     """Return the charts of a page: two of one axis, one of two, none of more."""
     histogram: RangeHistogram = release.value
     nouns = nouns_of(release)
     if histogram.bins.ndim == 2:
         title = nouns(f"Records by {' and '.join(axis_text(histogram, axis) for axis in (0, 1))}")
-        return [Chart(title, lambda ax, palette: draw_map(ax, palette, histogram))]
+        return [Drawing(title, lambda ax, palette: draw_map(ax, palette, histogram))]
     if histogram.bins.ndim > 2:
         return []
     places = places_of(histogram)
@@ -79,7 +79,7 @@ def charts_of(release: Release) -> list[Chart]:
             draw, scale=scale, values=curve, errors=error, names=(name, y_name, released)
         )
         narrow = "" if _band_seen(curve, error) else NARROW
-        charts.append(Chart(title, drawn, " ".join(filter(None, (window, narrow)))))
+        charts.append(Drawing(title, drawn, " ".join(filter(None, (window, narrow)))))
     return charts
 
 

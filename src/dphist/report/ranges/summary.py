@@ -1,7 +1,9 @@
 """A histogram over ranges in a few lines of plain text, for a terminal."""
 
+from dphist.document import mechanism_facts
+from dphist.document.counted import counted_of
 from dphist.release.release import Release
-from dphist.report import mechanism_facts
+from dphist.render.text_table import beside, left, right
 from dphist.report.kind import Summary
 from dphist.report.promise import Promise
 from dphist.report.ranges.axis_texts import axis_text
@@ -15,8 +17,6 @@ from dphist.report.ranges.rows import (
     whole_of,
 )
 from dphist.report.ranges.words import axes_in_words
-from dphist.report.records import counted_of
-from dphist.report.text_table import beside, left, right
 
 _ROWS = 12  # of the only axis
 _ROWS_EACH = 4  # of each of several

@@ -1,15 +1,15 @@
 """What a histogram over ranges promises, in sentences.
 
-As in `dphist.report.words`: functions of parameters and released values.
+As in `dphist.document.guarantee_words`: functions of parameters and released values.
 """
 
+from dphist.document import guarantee_words as words
+from dphist.document.delta_words import UNKNOWN, Number
+from dphist.document.totals import USUAL_DELTA, total_in_words
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.ranges import AdaptiveTree, HierarchicalTree
 from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
-from dphist.report import words
-from dphist.report.delta_words import UNKNOWN, Number
-from dphist.report.guarantees import USUAL_DELTA, total_in_words
 from dphist.report.ranges.axis_texts import axis_text, short_edges
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dphist.report.counted import Counted, counted_after_cut, how_many
+from dphist.document.counted import Counted, counted_after_cut, how_many
 from dphist.report.streams.words import unit_of
 from dphist.streams import ContinualMechanism
 

@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dphist.document.counted import Counted, most_shown, number_shown
+from dphist.document.delta_words import Number
 from dphist.release.release import Release
-from dphist.report.counted import Counted
 from dphist.report.csv_field import safe_field
-from dphist.report.delta_words import Number
 from dphist.report.kind import Kind, Summary
-from dphist.report.numbers_protected import most_shown, number_shown
 from dphist.report.page import Page
 from dphist.report.plain.kind import PlainKind
 from dphist.report.promise import Promise, promise_of_total
@@ -21,7 +20,7 @@ from dphist.streams import ContinualMechanism
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dphist.report.plots import Chart, Panels
+    from dphist.render.charts import Drawing, Panels
 
 
 class StreamsKind(Kind):
@@ -70,7 +69,7 @@ class StreamsKind(Kind):
 
         return plots.plot(release)
 
-    def charts(self, release: Release) -> "Sequence[Chart]":
+    def charts(self, release: Release) -> "Sequence[Drawing]":
         from dphist.report.streams import plots
 
         return [plots.chart_of(release)]

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from dphist.document import mechanism_facts
 from dphist.release.release import Release
-from dphist.report import mechanism_facts
 from dphist.report.page import Figure, Page
 from dphist.report.streams import words
 from dphist.report.streams.colors import STAND_INS, with_variables

@@ -10,10 +10,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from rich.cells import cell_len
 
 from dphist.release.release import Release
-from dphist.report.labels_shown import harmless, in_columns, numbered
-from dphist.report.nouns import nouns_of
-from dphist.report.plots import (
-    Chart,
+from dphist.render.charts import (
+    Drawing,
     Palette,
     Panels,
     draw_charts,
@@ -22,11 +20,15 @@ from dphist.report.plots import (
     say_empty,
     short_number,
 )
+from dphist.render.text_table import in_columns
+from dphist.report.labels_shown import numbered
+from dphist.report.nouns import nouns_of
 from dphist.report.streams.colors import DASHES, LIGHT
 from dphist.report.streams.counted import counted_by
 from dphist.report.streams.lines import Line, apart, lines_of
 from dphist.report.streams.rows import least_count
 from dphist.report.streams.words import mechanism_of, threshold_of
+from dphist.visible import harmless
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -42,7 +44,7 @@ def plot(release: Release) -> Panels:
     return draw_charts([chart_of(release)], 8, 5)
 
 
-def chart_of(release: Release, colors: Sequence[str] = LIGHT) -> Chart:
+def chart_of(release: Release, colors: Sequence[str] = LIGHT) -> Drawing:
     """Return the chart of a release: the lines of its top labels, in these colors."""
     lines = lines_of(release)
     threshold = threshold_of(release)
@@ -53,7 +55,7 @@ def chart_of(release: Release, colors: Sequence[str] = LIGHT) -> Chart:
     if band_seen(release):
         name = nouns(f"95 % band, {of.who}" if of.who else "95 % band")
     least, labels = least_count(release), (nouns("Time (events)"), nouns("Count (events)"))
-    return Chart(
+    return Drawing(
         TITLE,
         lambda ax, palette: _draw(
             ax, palette, lines, limit, end, least, tuple(colors), name, labels

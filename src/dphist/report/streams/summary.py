@@ -1,14 +1,14 @@
 """Running counts of a stream in a few lines of plain text, for a terminal."""
 
+from dphist.document import mechanism_facts
 from dphist.release.release import Release
-from dphist.report import mechanism_facts
+from dphist.render.text_table import beside, left, left_out, right
 from dphist.report.kind import Summary
-from dphist.report.labels_shown import harmless
 from dphist.report.promise import Promise
 from dphist.report.streams import words
 from dphist.report.streams.counted import counted_by
 from dphist.report.streams.rows import rows_of
-from dphist.report.text_table import beside, left, left_out, right
+from dphist.visible import harmless
 
 _ROWS = 10
 _LABEL_COLUMNS = 40

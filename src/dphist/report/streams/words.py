@@ -1,6 +1,6 @@
 """What running counts of a stream promise, in sentences.
 
-As in `dphist.report.words`: functions of parameters and of what was stated before data were seen.
+Functions of parameters and of what was stated before data were seen.
 """
 
 import math
@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, cast
 
+from dphist.document.counted import how_many
+from dphist.document.guarantee_words import LEVEL, limits_in_words, plural_of
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up, with_article
 from dphist.release.release import Release
-from dphist.report.counted import how_many
-from dphist.report.words import LEVEL, limits_in_words, plural_of
 from dphist.streams import ContinualMechanism
 from dphist.streams.methods import COMPOSITION
 

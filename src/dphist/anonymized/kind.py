@@ -1,0 +1,263 @@
+"""KIND: anonymized histograms, declared once for all that shows, writes or reads them."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dphist.anonymized.band import ALL_LABELS, Band
+from dphist.anonymized.charts import bands_of, charts_of
+from dphist.anonymized.words import (
+    LOGARITHMIC,
+    NO_LABEL,
+    TITLE,
+    band_in_words,
+    bars_in_words,
+    error_if,
+    error_of,
+    error_of_records,
+    predicted_from,
+    prevalences_between,
+    records_of,
+    result_of,
+    table_in_words,
+)
+from dphist.document.about import about_of
+from dphist.document.blocks import (
+    CARD,
+    JSON,
+    PAGE,
+    READ,
+    TERMINAL,
+    Between,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Figures,
+    Note,
+    PlusMinus,
+    Section,
+    Table,
+)
+from dphist.document.counted import Counted, counted_records, number_of
+from dphist.document.delta_words import UNKNOWN
+from dphist.document.guarantee_words import Contribution, neighbors_in_words
+from dphist.document.kind import DataFacts, Kind
+from dphist.document.release import (
+    Promised,
+    about_section,
+    citing_section,
+    for_tests_facts,
+    limits_section,
+    mechanism_section,
+    slots_of_owner,
+    version_of,
+    warnings_of_release,
+)
+from dphist.document.totals import cost_of, guarantee_for, records_json
+from dphist.release.anonymized_histogram import AnonymizedHistogram
+from dphist.release.maker import Maker
+from dphist.release.release import Release
+from dphist.sentence import Sentence, joined
+
+_POPULATION = "What it says about the population"
+_PAGE, _JSON = frozenset({PAGE}), frozenset({JSON})
+
+
+def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
+    """Return what is to be said of an anonymized histogram, or of one that is not made yet.
+
+    Parameters
+    ----------
+    mechanism : that makes it.
+    data : what is known of the data.
+    release : what the mechanism returned; without it, this is the dry run.
+    """
+    promised = _promise(mechanism, data, release)
+    if release is None:
+        return Document(
+            kind=KIND.name,
+            title=data.presentation.title or TITLE,
+            made="if released with differential privacy",
+            version=version_of(None),
+            slots=slots_of_owner(data.presentation),
+            headline=promised.short,
+            lead=promised.lead,
+            glance=[promised.glance()],
+            sections=[
+                _expected(mechanism, data),
+                promised.section(None),
+                limits_section(promised.protected, mechanism),
+                mechanism_section(mechanism, [], planned=True),
+            ],
+        )
+    bands, about = bands_of(release), about_of(release)
+    error_term = Fact("Expected error", predicted_from(release), on=_PAGE)
+    counted = _counted(mechanism, data)
+    return Document(
+        kind=KIND.name,
+        title=data.presentation.title or TITLE,
+        made="released with differential privacy",
+        version=version_of(release),
+        slots=slots_of_owner(data.presentation),
+        headline=promised.short,
+        heads=about.heads,
+        date=about.date,
+        result=result_of(release, bands[0]),
+        lead=promised.lead,
+        warnings=warnings_of_release(release),
+        glance=[
+            Section("numbers", "", _numbers(release, bands[0], counted)),
+            Section("error", "", partial(_expected_error, release), frozenset({PAGE, TERMINAL})),
+            promised.glance(),
+        ],
+        sections=[
+            _what_is_counted(counted),
+            Section("histogram", "Results", partial(_results, release, bands, counted), READ, True),
+            Section("population", _POPULATION, partial(_population, release), _PAGE),
+            promised.section(release),
+            limits_section(promised.protected, mechanism),
+            mechanism_section(mechanism, [error_term], planned=False),
+            about_section(release),
+            citing_section(release, "release.value.counts, release.value.prevalences"),
+            Section("program", "", [*for_tests_facts(release), promised.warnings()], _JSON),
+        ],
+    )
+
+
+def _promise(mechanism: Maker, data: DataFacts, release: Release | None) -> Promised:
+    """Return what a release promises."""
+    sensitivity = mechanism.guarantee.unit.at_most
+    guarantee = guarantee_for(mechanism.guarantee, data.unit)
+    if release is not None:
+        guarantee = release.guarantee
+    return Promised(
+        mechanism=mechanism,
+        guarantee=guarantee,
+        protected=Contribution(sensitivity, data.unit),
+        neighbors=neighbors_in_words(sensitivity, data.unit),
+        number=UNKNOWN if release is None else number_of(release),
+        cost=cost_of(mechanism, guarantee),
+        json=records_json(mechanism, guarantee),
+    )
+
+
+def _counted(mechanism: Maker, data: DataFacts) -> Counted:
+    """Return what the counts count."""
+    bound = data.bounds.get("max_records", mechanism.guarantee.unit.at_most)
+    return counted_records(data.unit, int(bound))
+
+
+def _expected(mechanism: Any, data: DataFacts) -> Section:
+    """Return the errors to expect for guesses of the number of records."""
+    errors = {guess: mechanism.expected_error(guess, data.shape) for guess in data.guesses}
+    said = [Fact("Expected error", error_if(*each)) for each in errors.items()]
+    as_json = {str(guess): error for guess, error in errors.items()}
+    program = Fact("", "", "expected_error", as_json, on=_JSON)
+    return Section("results", "Results", [*said, program])
+
+
+def _numbers(release: Release, band: Band, counted: Counted) -> list[Fact]:
+    """Return the numbers that a reader wants to know first."""
+    value, records = release.value, records_of(release)
+    source = "in the released histogram" if release.total is None else "private estimate"
+    error, labels = error_of_records(release, band), Between(band.lower.labels, band.upper.labels)
+    of_records = Sentence("{source}{after}", source=source, after=counted.after)
+    of_labels: str = "in the released histogram"
+    if band.covers != ALL_LABELS:
+        of_labels = Sentence("{of}; the interval covers {covers}", of=of_labels, covers=band.covers)
+    intervals = {"labels": [labels.low, labels.high]}
+    if isinstance(error, PlusMinus):
+        intervals["total"] = error.around(records)
+    return [
+        Fact(Sentence("{Records}"), f"{records:,}", error=error, note=of_records),
+        Fact("", "", "total", release.total, error=error, on=_JSON),
+        Fact(
+            Sentence("{Labels}"),
+            f"{value.labels:,}",
+            "labels",
+            value.labels,
+            error=labels,
+            note=of_labels,
+            on=frozenset({PAGE, TERMINAL, CARD, JSON}),
+        ),
+        Fact("", "", "intervals", intervals, on=_JSON),
+    ]
+
+
+def _expected_error(release: Release) -> list[Block]:
+    """Return the error to expect; the mechanism is tried on public data for it."""
+    short, added, long = error_of(release)
+    return [
+        Fact("Expected error", short, note=added, on=_PAGE),
+        Fact("Expected error", long, on=frozenset({TERMINAL})),
+    ]
+
+
+def _what_is_counted(counted: Counted) -> Section:
+    """Return what counts and intervals are of."""
+    gathered = "They do not say how the data were gathered, sampled or cleaned."
+    blocks: list[Block] = [Note(joined((counted.sentence, gathered)), on=_PAGE)]
+    if counted.cut:
+        blocks.append(Fact("Counts", counted.sentence, on=frozenset({TERMINAL, CARD})))
+    of = Fact("", counted.whole, "counts_of", str(counted.whole), on=_JSON)
+    return Section("counts", "", [*blocks, of])
+
+
+def _results(release: Release, bands: list[Band], counted: Counted) -> list[Block]:
+    """Return the charts with their bands, and the table with its intervals."""
+    value, (band, *bars) = release.value, bands
+    counts = value.counts
+    cut = f"Count{' ({who})' if counted.who else ''}"
+    columns = [
+        Column(Sentence(cut, who=counted.who), counts),
+        Column(Sentence("{Labels} with it"), value.prevalences, *prevalences_between(band, value)),
+        Column(
+            "With it or more",
+            value.cumulative_prevalences(counts),
+            band.lower.cumulative_prevalences(counts),
+            band.upper.cumulative_prevalences(counts),
+        ),
+    ]
+    caption = ("All counts", "Largest counts", "Smallest counts")
+    of_bands = joined((band_in_words(band), *map(bars_in_words, bars), LOGARITHMIC))
+    blocks: list[Block] = [
+        Figures(charts_of(release)),
+        Note(of_bands, "aside", on=_PAGE),
+        Table([_largest_first(column) for column in columns], caption, NO_LABEL),
+    ]
+    if value.labels:
+        blocks.append(Note(table_in_words(release, band, counted), "aside", on=_PAGE))
+    return blocks
+
+
+def _largest_first(column: Column) -> Column:
+    """Return a column from the largest count down."""
+    ends = [None if end is None else np.asarray(end)[::-1] for end in (column.low, column.high)]
+    return Column(column.name, np.asarray(column.cells)[::-1], *ends)
+
+
+def _population(release: Release) -> Sequence[Block]:
+    """Return what the histogram says about its population; for pages alone, as it takes seconds."""
+    from dphist.properties.section import population_blocks  # slow to import
+
+    return population_blocks(release)
+
+
+def table_csv(release: Release) -> str:
+    """Return columns count,prevalence, ascending counts."""
+    value = release.value
+    pairs = zip(value.counts.tolist(), value.prevalences.tolist(), strict=True)
+    return "count,prevalence\n" + "".join(f"{count},{labels}\n" for count, labels in pairs)
+
+
+KIND = Kind(
+    name="anonymized",
+    title=TITLE,
+    value_type=AnonymizedHistogram,
+    document=document,
+    table=table_csv,
+    charts=charts_of,
+)

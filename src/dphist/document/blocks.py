@@ -1,0 +1,303 @@
+"""Document: what is to be said of a release, once, in blocks that name the surfaces they are for.
+
+A block holds facts and sentences with slots for the owner's words. Renderers (`dphist.render`) make
+a page, lines of a terminal, the card of a notebook or JSON of it. None of them knows a kind, and
+none reads a sentence.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, Literal, TypeAlias
+
+from dphist.arrays import IntArray
+from dphist.document.chart import Chart
+from dphist.sentence import Sentence
+
+_NORMAL = 1.959963984540054  # 97.5 % point
+NO_BOUND = 2**62
+"""Numbers from here on stand for all larger ones: no histogram of data has so large a total."""
+
+
+class Surface(Enum):
+    """Where a document is shown."""
+
+    PAGE = "page"
+    TERMINAL = "terminal"
+    CARD = "card"
+    JSON = "json"
+
+
+PAGE, TERMINAL, CARD, JSON = Surface
+READ = frozenset({PAGE, TERMINAL, CARD})
+"""All surfaces that people read."""
+
+Surfaces: TypeAlias = frozenset[Surface]
+
+
+@dataclass(frozen=True, slots=True)
+class PlusMinus:
+    """Half of a 95 % interval around a number.
+
+    >>> str(PlusMinus(12.345)), str(PlusMinus(1234.5))
+    ('± 13 (95 %)', '± 1,235 (95 %)')
+    """
+
+    half_width: float
+
+    @classmethod
+    def of(cls, standard_error: float) -> "PlusMinus":
+        """Return half of the interval of a number with a normal error: 1.96 standard errors."""
+        return cls(_NORMAL * standard_error)
+
+    def __str__(self) -> str:
+        return f"± {self.number} (95 %)"
+
+    @property
+    def number(self) -> str:
+        """Half of the interval, rounded up."""
+        return f"{math.ceil(self.half_width):,}"
+
+    def around(self, number: int) -> list[int]:
+        """Return the interval of a number that cannot be negative."""
+        return [max(number - math.ceil(self.half_width), 0), number + math.ceil(self.half_width)]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A 95 % interval.
+
+    >>> str(Between(3, 1900)), str(Between(3, 2**62))
+    ('3 to 1,900', '3 or more')
+    """
+
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        if self.high >= NO_BOUND:
+            return f"{self.low:,} or more"
+        return f"{self.low:,} to {self.high:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class NoError:
+    """Why no error is stated of a number."""
+
+    why: str
+
+    def __str__(self) -> str:
+        return self.why
+
+
+Error: TypeAlias = PlusMinus | Between | NoError
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something known, by its name.
+
+    Attributes
+    ----------
+    name : for readers.
+    text : the fact in words.
+    key : name of `value` in JSON and for programs; empty for a fact that has none.
+    value : the fact as a value.
+    error : of a released number: every number has its error, or says why it has none.
+    note : what the number is of, or what the parameter means.
+    code : whether the name is that of a parameter.
+    on : the surfaces.
+
+    Raises
+    ------
+    TypeError
+        If the value is a number without an error.
+    """
+
+    name: str
+    text: str
+    key: str = ""
+    value: Any = None
+    error: Error | None = None
+    note: str = ""
+    code: bool = False
+    on: Surfaces = READ
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, int | float) and self.error is None:
+            raise TypeError(f"{self.name} is a number, and its error is not stated")
+
+    @property
+    def uncertainty(self) -> Sentence:
+        """The error as it follows a number; empty for a fact that is no number."""
+        words = "95 % interval {error}" if isinstance(self.error, Between) else "{error}"
+        error = self.error.why if isinstance(self.error, NoError) else str(self.error)
+        return Sentence("" if self.error is None else words, error=error)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Sentences.
+
+    Attributes
+    ----------
+    style : of a page: a paragraph, small print, a formula, code, or a heading within a section.
+    """
+
+    text: str
+    style: Literal["", "aside", "formula", "code", "heading", "quote"] = ""
+    on: Surfaces = READ
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name : its heading.
+    cells : (k,) whole numbers; or texts.
+    low, high : (k,) whole numbers, the 95 % intervals of the cells, if they have any.
+    """
+
+    name: str
+    cells: Sequence[str] | IntArray
+    low: IntArray | None = None
+    high: IntArray | None = None
+
+    def shown(self, place: int) -> list[str]:
+        """Return the texts of a row: the cell, then its interval if it has one."""
+        cell = self.cells[place]
+        found = [cell if isinstance(cell, str) else f"{int(cell):,}"]
+        if self.low is not None and self.high is not None:
+            found.append(str(Between(int(self.low[place]), int(self.high[place]))))
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """The heading, then that of the intervals."""
+        return [self.name] if self.low is None else [self.name, "95 % interval"]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the cells are texts."""
+        return len(self.cells) > 0 and isinstance(self.cells[0], str)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; surfaces show as many of its rows as they have room for.
+
+    Attributes
+    ----------
+    caption : what all rows are, then what the first and the last are, where rows are left out.
+    empty : what is said of a table without rows.
+    """
+
+    columns: Sequence[Column]
+    caption: tuple[str, str, str] = ("", "", "")
+    empty: str = ""
+    on: Surfaces = READ
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.columns[0].cells)
+
+    def ends(self, size: int) -> tuple[range, range]:
+        """Return the places of the first and the last `size` rows; of all if they are no more."""
+        if self.rows <= 2 * size:
+            return range(self.rows), range(0)
+        return range(size), range(self.rows - size, self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Charts side by side; cards show the first."""
+
+    charts: Sequence[Chart]
+    on: Surfaces = frozenset({PAGE, CARD})
+
+
+Block: TypeAlias = Fact | Note | Table | Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Blocks under one heading.
+
+    Attributes
+    ----------
+    name : one word, different for each section of a document.
+    title : the heading on a page.
+    blocks : in their order; or a function that returns them, called where the section is shown.
+    on : the surfaces; of a section whose blocks are computed, those that it is computed for.
+    wide : whether a page shows it below its heading, across the whole width.
+    """
+
+    name: str
+    title: str
+    blocks: Sequence[Block] | Callable[[], Sequence[Block]]
+    on: Surfaces = frozenset(Surface)
+    wide: bool = False
+
+    def shown_on(self, surface: Surface) -> list[Block]:
+        """Return the blocks that a surface shows."""
+        if surface not in self.on:
+            return []
+        blocks = self.blocks() if callable(self.blocks) else self.blocks
+        return [block for block in blocks if surface in block.on]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is to be said of a release, or of one that is not made yet.
+
+    Attributes
+    ----------
+    kind : name of the kind.
+    title : the heading.
+    made : how it came to be, after the title: "released with differential privacy".
+    version : of dphist.
+    slots : the owner's words, see `dphist.sentence`.
+    headline : the guarantee in a few symbols.
+    heads : what stands above the title of a page: data and period.
+    result : the result in a sentence; empty if there is none.
+    lead : the guarantee in a sentence.
+    warnings : what a reader must know first.
+    glance : sections of facts that are shown first, without a heading.
+    date : UTC day of the release, if it is known.
+    """
+
+    kind: str
+    title: str
+    made: str
+    version: str
+    slots: Mapping[str, str]
+    headline: str
+    sections: Sequence[Section]
+    heads: Sequence[str] = ()
+    result: str = ""
+    lead: str = ""
+    warnings: Sequence[str] = ()
+    glance: Sequence[Section] = ()
+    date: str | None = None
+
+    def blocks(self, surface: Surface) -> Iterator[Block]:
+        """Yield all blocks that a surface shows, the glance first."""
+        for section in (*self.glance, *self.sections):
+            yield from section.shown_on(surface)
+
+    def fact(self, key: str) -> Fact:
+        """Return the fact of a key, shown or not, that takes no time; KeyError if there is none."""
+        sections = (*self.glance, *self.sections)
+        listed = [section.blocks for section in sections if not callable(section.blocks)]
+        for block in (block for blocks in listed for block in blocks):
+            if isinstance(block, Fact) and block.key == key:
+                return block
+        raise KeyError(key)
+
+    def with_section(self, section: Section) -> "Document":
+        """Return this document with one more section at its end."""
+        return replace(self, sections=(*self.sections, section))

@@ -1,0 +1,420 @@
+"""What a guarantee protects and means, in sentences, for documents and reports.
+
+Everything here is a function of a mechanism's parameters and of released values. Numbers
+that state a promise are rounded to the side that promises less.
+"""
+
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from dphist.document.delta_words import UNKNOWN, Number, delta_in_words, is_too_large
+from dphist.errors import ParameterError
+from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, delta_of
+from dphist.privacy.as_text import short_exact, with_article
+from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
+from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
+from dphist.release.release import Release
+from dphist.sentence import Noun, Sentence, joined
+
+LEVEL = 0.95
+"""Probability with which the noise of a count stays within its interval, at least."""
+
+_LOG_OF_A_MILLION = Fraction(13815511, 10**6)  # ln(10**6), rounded up
+_ENDLESS = 30  # above this the chances are certainty to thirteen digits
+_MOST_DIGITS = 9  # of a factor near 1
+
+
+def plural_of(unit: PrivacyUnit) -> str:
+    """Name several of a unit; "units" where its name is no single word.
+
+    >>> plural_of(PrivacyUnit("patient")), plural_of(PrivacyUnit("one stay in a hospital"))
+    ('patients', 'units')
+    """
+    return unit.plural if unit.is_one_word else "units"
+
+
+def checked_release(release: Any) -> Release:
+    """Refuse anything but a release: a profile, say, would publish the data themselves."""
+    if not isinstance(release, Release):
+        raise ParameterError(
+            "release", "must be a dphist.Release, as mechanism.release(profile) returns it"
+        )
+    return release
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What is protected where records are: those that one neighbor has and the other has not.
+
+    Attributes
+    ----------
+    records : how many there are, at most.
+    unit : whose records were bounded, or an edge of a graph. Without it the bound is a promise of
+        the caller.
+
+    >>> print(Contribution(1), "|", Contribution(20))
+    one record | one contribution of up to 20 records
+    >>> print(Contribution(20, PrivacyUnit("user")))
+    one user, who counts with up to 20 records
+    >>> print(Contribution(20, ONE_ROW))
+    one row, which counts with up to 20 records
+    >>> print(Contribution(1, ONE_EDGE), "|", Contribution(2, ONE_EDGE))
+    one edge | one edge, which is counted up to 2 times
+    """
+
+    records: int
+    unit: PrivacyUnit | None = None
+
+    def __str__(self) -> str:
+        return str(self.in_words())
+
+    def in_words(self, one: str = "one") -> Sentence:
+        """Name it; `one` begins the text, "One" at the start of a sentence."""
+        most, unit = self.records, self.unit
+        if unit is None and most == 1:
+            return Sentence(f"{one} {{record}}")
+        if unit is None:
+            return Sentence(f"{one} contribution of up to {{most:,}} {{records}}", most=most)
+        if unit == ONE_EDGE:
+            return Sentence(f"{one} edge{{clause}}", clause=_counted_times(most))
+        counts = "which counts" if unit == ONE_ROW else "who counts"
+        return Sentence(
+            f"{{unit}}, {counts} with up to {{most:,}} {{record{'s'[: most > 1]}}}",
+            unit=unit_in_words(unit.single, one),
+            most=most,
+        )
+
+    @property
+    def has_clause(self) -> bool:
+        """Whether a clause follows the noun."""
+        return self.unit is not None and (self.unit != ONE_EDGE or self.records > 1)
+
+
+def _counted_times(most: int) -> str:
+    return "" if most == 1 else f", which is counted up to {most:,} times"
+
+
+Protected: TypeAlias = PrivacyUnit | Contribution | int
+"""What is protected; a number is a `Contribution` of that many records."""
+
+_SLOTS = {"record": "record", "row": "record", "event": "record", "edge": ""}
+
+
+def nouns_of_unit(unit: PrivacyUnit) -> tuple[str, str, str]:
+    """Return what one and several of a unit are called, and one with its article.
+
+    The owner's word for a record takes the place of "row", too.
+    """
+    slot = _SLOTS.get(unit.who, "user")
+    words = unit.who, plural_of(replace(unit, or_rows=False)), with_article(unit.who)
+    if not slot:
+        return words
+    one, several, article = words
+    return Noun(one, slot), Noun(several, f"{slot}s"), Noun(article, f"a_{slot}")
+
+
+def unit_in_words(unit: PrivacyUnit, one: str = "one") -> Sentence:
+    """Name a unit as `str(unit)` does, with slots; `one` begins the text.
+
+    >>> print(unit_in_words(PrivacyUnit("account", or_rows=True, asserted=True), "One"))
+    One account, or one row without an account, as promised by the caller
+    """
+    if unit.at_most > 1 or unit.events is not None:
+        text = str(unit)  # of several units, and of streams
+        return Sentence("{text}", text=text if one.islower() else f"{text[0].upper()}{text[1:]}")
+    name, _, article = nouns_of_unit(unit)
+    rows = ", or one row without {article}" if unit.or_rows else ""
+    asserted = ", as promised by the caller" if unit.asserted else ""
+    return Sentence(f"{one} {{name}}{rows}{asserted}", name=name, article=article)
+
+
+def protected_in_words(protected: Protected, one: str = "one") -> Sentence:
+    """Name what is protected; `one` begins the text."""
+    if isinstance(protected, PrivacyUnit):
+        return unit_in_words(protected, one)
+    return as_contribution(protected).in_words(one)
+
+
+def as_contribution(protected: Contribution | int) -> Contribution:
+    """Return what is protected; a number is one of so many records."""
+    return Contribution(protected) if isinstance(protected, int) else protected
+
+
+def _as_subject(protected: Protected) -> Sentence:
+    """Return what is protected with the verb of a sentence about it.
+
+    >>> _as_subject(PrivacyUnit("user")), _as_subject(PrivacyUnit("user", events=2))
+    ('one user is', 'all events of one user, of which at most 2 count, are')
+    """
+    if not isinstance(protected, PrivacyUnit):
+        records = as_contribution(protected)
+        return Sentence(f"{{unit}}{','[: records.has_clause]} is", unit=records.in_words())
+    all_events = protected.events is not None
+    comma = ","[: all_events or protected.or_rows or "," in protected.who]
+    verb = "are" if all_events else "is"
+    return Sentence(f"{{unit}}{comma} {verb}", unit=unit_in_words(protected))
+
+
+def guarantee_in_words(
+    guarantee: Guarantee, protected: Protected, number: Number = UNKNOWN, releases: int = 1
+) -> Sentence:
+    """Say what the guarantee means to a person who must answer for the release.
+
+    Parameters
+    ----------
+    protected : what is protected.
+    number : how many of those there are, as far as it is public; it decides what delta is worth.
+    releases : how many releases the guarantee is for, together.
+    """
+    if not isinstance(guarantee, PureDP | ApproxDP):
+        return Sentence("The release satisfies {guarantee}.", guarantee=guarantee)
+    epsilon, delta = guarantee.epsilon, delta_of(guarantee)
+    start = Sentence("Whether {subject} in the data or not,", subject=_as_subject(protected))
+    results, seeing = "result", "the release"
+    if releases > 1:
+        results, seeing = f"result of {releases:,} such releases together", "all of them"
+    if isinstance(guarantee, ApproxDP):
+        plural = results.replace("result", "results", 1)
+        words = (
+            f"every set of possible {plural} is at most {_factor(epsilon)} as likely in "
+            f"one case as in the other, plus {short_exact(delta)}."
+        )
+    else:
+        words = (
+            f"every possible {results} is "
+            f"at most {_factor(epsilon)} as likely in one case as in the other. Suppose someone "
+            "knows all other data, and is 50 % sure that this is in the data too. After seeing "
+            f"{seeing}, they {_certainty(epsilon)}."
+        )
+    worth = delta_in_words(delta, number)
+    judged = _judgement(epsilon, strong=not is_too_large(delta, number))
+    return joined((start, words, judged, worth))
+
+
+def total_in_a_sentence(guarantee: PureDP | ApproxDP, unit: str, releases: int = 1) -> Sentence:
+    """State a guarantee in one sentence for a manager.
+
+    >>> total_in_a_sentence(ApproxDP(1, "1e-6"), "one patient")
+    ... # doctest: +NORMALIZE_WHITESPACE
+    'Noise limits what anyone can learn about one patient: whether in the data or not, no set of
+    results is more than 2.72 times as likely (ε = 1), plus at most 0.000001 (δ).'
+    """
+    many = "" if releases == 1 else f" of {releases:,} such releases together"
+    results = "result" if isinstance(guarantee, PureDP) else "set of results"
+    delta = delta_of(guarantee)
+    return Sentence(
+        "Noise limits what anyone can learn about {unit}: whether in the data or not, no "
+        "{results}{many} is more than {factor} as likely (ε = {epsilon}){plus}.",
+        unit=unit,
+        results=results,
+        many=many,
+        factor=_factor(guarantee.epsilon),
+        epsilon=short_exact(guarantee.epsilon),
+        plus=f", plus at most {short_exact(delta)} (δ)" if delta else "",
+    )
+
+
+def _factor(epsilon: Fraction) -> str:
+    """e**epsilon, rounded up, as a person says it."""
+    if epsilon > _LOG_OF_A_MILLION:
+        return f"e^{short_exact(epsilon)} times (more than a million)"
+    value = exp_up(decimal(epsilon, UP))
+    # 1.001 must not become 1.01: small epsilons differ in the first digits after 1.
+    digits = 1 if value >= 10 else 2 if value >= Decimal("1.1") else 2 - (value - 1).adjusted()
+    return f"{_up(value, min(digits, _MOST_DIGITS)):,f} times"
+
+
+def _certainty(epsilon: Fraction) -> str:
+    """Bound the probability after the release, e**epsilon / (1 + e**epsilon), rounded up."""
+    if epsilon <= _ENDLESS:
+        odds = exp_up(decimal(epsilon, UP))
+        percent = _up(UP.divide(UP.multiply(Decimal(100), odds), DOWN.add(odds, Decimal(1))), 1)
+        if percent <= Decimal("99.9"):
+            return f"can be at most {percent:f} % sure"
+    return "may be almost certain"
+
+
+def _judgement(epsilon: Fraction, *, strong: bool) -> str:
+    if epsilon > 1:
+        grade = "moderate" if epsilon <= 3 else "weak"
+        return f"By common usage, this is a {grade} promise; epsilon of 1 or less is a strong one."
+    if strong:
+        return "By common usage, epsilon of 1 or less is a strong promise."
+    return "By common usage, epsilon of 1 or less is a strong promise only if δ is small."
+
+
+def _up(value: Decimal, places: int) -> Decimal:
+    """Round up to a number of decimal places."""
+    return value.quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING, context=UP)
+
+
+def guarantee_in_short(guarantee: Guarantee) -> str:
+    """Name the guarantee by its parameter, for a headline.
+
+    >>> guarantee_in_short(PureDP("0.1")), guarantee_in_short(ZCDP("0.1"))
+    ('ε = 0.1', 'ρ = 0.1')
+    """
+    if isinstance(guarantee, PureDP):
+        return f"ε = {short_exact(guarantee.epsilon)}"
+    if isinstance(guarantee, ApproxDP):
+        return f"ε = {short_exact(guarantee.epsilon)}, δ = {short_exact(guarantee.delta)}"
+    if isinstance(guarantee, ZCDP):
+        return f"ρ = {short_exact(guarantee.rho)}"
+    return str(guarantee)
+
+
+def guarantee_kind(guarantee: Guarantee, releases: int = 1) -> str:
+    """Name the kind of guarantee without its parameters.
+
+    Parameters
+    ----------
+    releases : how many releases a guarantee in epsilon is for; rho is always of one.
+    """
+    if isinstance(guarantee, ZCDP):
+        return "zero-concentrated differential privacy"
+    many = "" if releases == 1 else f" of {releases:,} releases together"
+    if isinstance(guarantee, PureDP):
+        return f"pure differential privacy{many}"
+    return f"approximate differential privacy{many}"
+
+
+def guarantee_in_symbols(guarantee: Guarantee) -> str:
+    """State the guarantee as a formula.
+
+    >>> guarantee_in_symbols(PureDP(1))
+    'Pr[M(D) ∈ S] ≤ exp(1) · Pr[M(D′) ∈ S]'
+    """
+    if isinstance(guarantee, PureDP | ApproxDP):
+        pure = f"Pr[M(D) ∈ S] ≤ exp({short_exact(guarantee.epsilon)}) · Pr[M(D′) ∈ S]"
+        delta = short_exact(guarantee.delta) if isinstance(guarantee, ApproxDP) else ""
+        return f"{pure} + {delta}" if delta else pure
+    return str(guarantee)
+
+
+def neighbors_in_words(sensitivity: int, unit: PrivacyUnit | None = None) -> Sentence:
+    """State which data are neighbors."""
+    return Sentence(
+        f"D and D′ are neighbors if {_template_of_neighbors(sensitivity, unit)}",
+        most=sensitivity,
+        unit=unit_in_words(ONE_RECORD if unit is None else replace(unit, asserted=False)),
+    )
+
+
+def _template_of_neighbors(sensitivity: int, unit: PrivacyUnit | None) -> str:
+    if unit is None and sensitivity > 1:
+        return (
+            "adding and removing at most {most:,} {records} in all turns one into the other. "
+            "Whoever made the data asserts that no unit has more; the mechanism cannot check it."
+        )
+    if unit is None:
+        return (
+            "adding or removing one {record} turns one into the other. Changing the {label} of "
+            "{a_record} removes one and adds one, which costs twice the epsilon."
+        )
+    removed = "adding or removing {unit}, with all {records}, turns one into the other."
+    if unit.asserted:
+        return (
+            f"{removed} Whoever made the data asserts that each has at most {{most:,}}; the "
+            "mechanism cannot check it."
+        )
+    if unit == ONE_EDGE:
+        return (
+            "adding or removing one edge, a row of the table, turns one into the other. An edge "
+            "adds at most {most:,} to all counts together."
+        )
+    if unit == ONE_ROW:
+        return (
+            "adding or removing {unit} turns one into the other. Each counts as at most {most:,} "
+            "{records}."
+        )
+    return f"{removed} At most {{most:,}} {{records}} of each were kept, chosen at random."
+
+
+def error_in_words(error: float, total: int | None) -> Sentence:
+    """Say how far the release is expected to be from the truth.
+
+    >>> error_in_words(3500, 70_000_000)
+    'about 3,500 records off in all (0.005 % of the total)'
+    """
+    share = f" ({share_in_words(error, total)} of the total)" if total else ""
+    return Sentence("about {error} off in all{share}", error=error_in_short(error), share=share)
+
+
+def error_in_short(error: float) -> Sentence:
+    """Write an error to two digits, in records.
+
+    >>> error_in_short(4795.5), error_in_short(0.123)
+    ('4,800 records', '0.12 records')
+    """
+    rounded = float(f"{error:.2g}")
+    form = ",.0f" if rounded >= 10 else "g"
+    return Sentence(f"{{error:{form}}} {{records}}", error=rounded)
+
+
+def share_in_words(error: float, total: int) -> str:
+    """Write an error as a percentage of a total, two digits.
+
+    >>> share_in_words(300, 70_000_000), share_in_words(3, 70_000_000), share_in_words(500, 4)
+    ('0.00043 %', 'less than 0.0001 %', '12,000 %')
+    """
+    percent = float(f"{100 * float(f'{error:.2g}') / total:.2g}")
+    if percent < 0.0001:
+        return "less than 0.0001 %"
+    if percent >= 10:
+        return f"{percent:,.0f} %"
+    return f"{percent:.10f}".rstrip("0").rstrip(".") + " %"
+
+
+def limits_in_words(protected: Protected, public: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+    """Say what the guarantee does not cover: what it is about, and how.
+
+    Parameters
+    ----------
+    protected : what is protected.
+    public : names of the parameters that were given as public knowledge.
+    """
+    unit = protected.unit if isinstance(protected, Contribution) else protected
+    more = "someone with m times as much in the data"
+    if unit == ONE_EDGE:
+        more = "a node with m edges, all of them together"
+    limits = [
+        (
+            "Other releases.",
+            "Each further release from the same data costs privacy again; the epsilons add up, "
+            "and so do the deltas, if there are any.",
+        ),
+        (
+            "More than the unit.",
+            Sentence(
+                "The guarantee is for {protected}. For {more}, epsilon is m times as large, and "
+                "delta, if there is one, grows even faster.",
+                protected=protected_in_words(protected),
+                more=more,
+            ),
+        ),
+        (
+            "What holds for everybody.",
+            "The release shows the overall pattern. Anyone can draw conclusions about a person "
+            "from the pattern, whether or not the person is in the data.",
+        ),
+        (
+            "Errors of the data.",
+            "Bands and expected error describe the noise added here, not how the data were "
+            "gathered, sampled or cleaned.",
+        ),
+        (
+            "What is outside the release.",
+            "The safety of the original data, and the time the computation took.",
+        ),
+    ]
+    for name in public:
+        limits.append(
+            (
+                f"The parameter {name}.",
+                "It was given as public knowledge. If it was taken from the data, the guarantee "
+                "does not cover what it reveals.",
+            )
+        )
+    return limits

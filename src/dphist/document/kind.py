@@ -1,0 +1,62 @@
+"""Kind: what a kind of release declares, once, for all that shows, writes and reads it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dphist.document.blocks import Document
+from dphist.document.chart import Chart
+from dphist.privacy import PrivacyUnit
+from dphist.release.maker import Maker
+from dphist.release.presentation import Presentation
+from dphist.release.release import Release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFacts:
+    """What is known of data before they are read.
+
+    Attributes
+    ----------
+    unit : whom the data protect, as they name it; None if they name no unit.
+    bounds : how the records of one unit were bounded, by parameter name, and how missing values
+        were treated: what `Release.provenance` holds.
+    presentation : the owner's words.
+    guesses : public guesses of the number of records, for the error to expect.
+    shape : public guess of how fast counts fall; see `expected_error` of the mechanism.
+    """
+
+    unit: PrivacyUnit | None = None
+    bounds: Mapping[str, Any] = field(default_factory=dict)
+    presentation: Presentation = field(default_factory=lambda: Presentation(date=None))
+    guesses: Sequence[int] = ()
+    shape: Any = 1
+
+    @classmethod
+    def of(cls, release: Release) -> "DataFacts":
+        """Return what a release says of its data."""
+        unit = release.provenance.get("unit")
+        return cls(unit=unit, bounds=release.provenance, presentation=release.presentation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of release.
+
+    Attributes
+    ----------
+    name : one word, such as "labels": of the folder, of pages and of the documentation.
+    title : heading of its documents.
+    value_type : type of the released value; subclasses of it are of the kind too.
+    document : returns what is to be said of a release. Without a release it says what one would
+        cost and promise: the dry run.
+    table : returns the released table as CSV with one header line.
+    charts : returns the charts of a release.
+    """
+
+    name: str
+    title: str
+    value_type: type[Any]
+    document: Callable[[Maker, DataFacts, Release | None], Document]
+    table: Callable[[Release], str]
+    charts: Callable[[Release], Sequence[Chart]]

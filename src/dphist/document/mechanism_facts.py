@@ -1,0 +1,122 @@
+"""A mechanism described for readers: its parameters with their meaning, its noise, its paper."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dphist.mechanism import meanings_of
+from dphist.noise.law import NoiseLaw
+from dphist.noise.magnitude import geometric_standard_deviation
+from dphist.parameters import decimal_text
+from dphist.privacy.as_text import down, plain, short_exact
+from dphist.release.maker import Maker, parameters_of, target_of
+from dphist.sentence import Sentence
+from dphist.visible import harmless
+
+_MOST_LISTED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a mechanism, as text."""
+
+    name: str
+    value: str
+    meaning: str
+
+
+def parameters(mechanism: Maker) -> list[Parameter]:
+    """Return all parameters of a mechanism with their meanings, in their own order."""
+    known = meanings_of(mechanism)
+    found = []
+    for name, value in parameters_of(mechanism).items():
+        told = known[name]
+        meaning = told.get("meaning", "")
+        if value is None:
+            meaning = told.get("not_given", meaning)
+        shown = "not given" if value is None else _readable(value)
+        if isinstance(value, Fraction):
+            shown = short_exact(value)
+        found.append(Parameter(name, shown, meaning))
+    return found + targets(mechanism)
+
+
+def targets(mechanism: Maker) -> list[Parameter]:
+    """Return what a mechanism was calibrated to cost, as one more parameter; nothing otherwise."""
+    target = target_of(mechanism)
+    if target is None:
+        return []
+    meaning = "What the mechanism was asked to cost at most; the parameters follow from it."
+    return [Parameter("target", str(target), meaning)]
+
+
+def noise(mechanism: Maker) -> Parameter | None:
+    """Describe the noise on each number that was measured.
+
+    None for the exponential mechanism, and for mechanisms of somebody else that state no law.
+    """
+    law: NoiseLaw | None = getattr(mechanism, "law", None)
+    if law is None or law.scale is None:
+        return None
+    rate = 1 / Fraction(law.scale)
+    deviation = plain(down(geometric_standard_deviation(rate), 3))
+    return Parameter(
+        "noise",
+        f"Pr[Z = z] ∝ exp(−{short_exact(rate)} · |z|)",
+        Sentence(
+            "Two-sided geometric noise on each number that was measured, drawn exactly; standard "
+            "deviation {deviation} {records}.",
+            deviation=deviation,
+        ),
+    )
+
+
+def public_parameters(mechanism: Maker) -> tuple[str, ...]:
+    """Name the parameters that the giver says are public knowledge."""
+    given = parameters_of(mechanism)
+    return tuple(
+        name
+        for name, told in meanings_of(mechanism).items()
+        if told.get("public") and given[name] is not None
+    )
+
+
+def call(mechanism: Maker) -> str:
+    """Write the mechanism as Python that makes it again.
+
+    >>> from dphist.anonymized import RankSplit
+    >>> call(RankSplit(epsilon="1/3"))
+    "RankSplit(epsilon='1/3', total=None, sensitivity=1)"
+    """
+    arguments = [f"{name}={_python(value)}" for name, value in parameters_of(mechanism).items()]
+    return f"{type(mechanism).__name__}({', '.join(arguments)})"
+
+
+def _python(value: Any) -> str:
+    if isinstance(value, tuple):
+        shown = [*map(_python, value[:_MOST_LISTED]), *(["..."] if _too_many(value) else [])]
+        return f"({', '.join(shown)}{',' if len(shown) == 1 else ''})"
+    text = _readable(value)
+    if isinstance(value, str) or (isinstance(value, Fraction) and "/" in text):
+        return repr(text)
+    return repr(value) if isinstance(value, int) else text
+
+
+def paper(mechanism: Maker) -> str:
+    """Return the paper a mechanism comes from."""
+    return mechanism.reference
+
+
+def _too_many(value: tuple[Any, ...]) -> bool:
+    return len(value) > _MOST_LISTED
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, tuple):
+        shown = ", ".join(_readable(part) for part in value[:_MOST_LISTED])
+        return f"{shown}, ... ({len(value):,} in all)" if _too_many(value) else shown
+    if isinstance(value, Fraction):
+        return decimal_text(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return harmless(str(value), 60)

@@ -1,0 +1,218 @@
+"""What every document of a release says, whatever its kind."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dphist.document.about import about_of, paid_in_words, paid_json
+from dphist.document.blocks import (
+    CARD,
+    JSON,
+    PAGE,
+    READ,
+    TERMINAL,
+    Block,
+    Fact,
+    Note,
+    Section,
+)
+from dphist.document.delta_words import Number
+from dphist.document.errata import errata_in_words
+from dphist.document.guarantee_words import (
+    Protected,
+    guarantee_in_short,
+    guarantee_in_symbols,
+    guarantee_kind,
+    limits_in_words,
+    protected_in_words,
+    total_in_a_sentence,
+)
+from dphist.document.mechanism_facts import call, noise, paper, parameters, public_parameters
+from dphist.document.totals import for_tests_json, total_in_words, total_of, warnings_of
+from dphist.privacy import Guarantee, Target
+from dphist.release.maker import Maker
+from dphist.release.presentation import Presentation, forms_of
+from dphist.release.release import FOR_TESTS, VERSION, Release
+from dphist.sentence import Sentence, joined, slots_of
+
+_JSON, _PAGE, _TERMINAL = frozenset({JSON}), frozenset({PAGE}), frozenset({TERMINAL})
+_HEADED = frozenset({PAGE, TERMINAL})
+
+
+def slots_of_owner(presentation: Presentation) -> dict[str, str]:
+    """Return the owner's words for labels, records and users."""
+    given = {
+        "label": presentation.label_name,
+        "record": presentation.record_name,
+        "user": presentation.unit,
+    }
+    return slots_of(**{noun: forms_of(word) for noun, word in given.items() if word is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """What a release promises, or would.
+
+    Attributes
+    ----------
+    mechanism : that makes it.
+    guarantee : of one release, with the unit of the data.
+    protected : what is protected.
+    neighbors : which data are neighbors, as a sentence.
+    number : how many units there are, as far as public numbers show it.
+    cost : the guarantee as it follows "Released under".
+    json : the guarantee for programs, exact.
+    """
+
+    mechanism: Maker
+    guarantee: Guarantee
+    protected: Protected
+    neighbors: str
+    number: Number
+    cost: str
+    json: dict[str, Any]
+
+    @property
+    def total(self) -> Target:
+        """The guarantee in epsilon that is stated first, for one release or for several."""
+        return total_of(self.mechanism)
+
+    @property
+    def unit(self) -> Sentence:
+        """What is protected, in words."""
+        return protected_in_words(self.protected)
+
+    @property
+    def short(self) -> str:
+        """The total by its parameters."""
+        return guarantee_in_short(self.total.guarantee)
+
+    @property
+    def lead(self) -> Sentence:
+        """The total in one sentence for a manager."""
+        return total_in_a_sentence(self.total.guarantee, self.unit, self.total.releases)
+
+    def glance(self) -> Section:
+        """Return the guarantee as one of the first facts."""
+        total = self.total
+        kind = guarantee_kind(total.guarantee, total.releases)
+        protects = Sentence("{kind}, for {unit}", kind=kind, unit=self.unit)
+        cost = Sentence("{cost}, for {unit}", cost=self.cost, unit=self.unit)
+        told = frozenset({TERMINAL, CARD, JSON})
+        facts = [
+            Fact("Guarantee", self.short, note=protects, on=_PAGE),
+            Fact("Guarantee", cost, "guarantee", self.json, on=told),
+        ]
+        return Section("promised", "", facts)
+
+    def section(self, release: Release | None) -> Section:
+        """Return what is guaranteed, in sentences, as a formula and by its terms."""
+        total = self.total
+        under = (
+            "for all neighbors D and D′ and every set S of results, where M is the mechanism: "
+            f"{total}."
+        )
+        blocks: list[Block] = [
+            Note(total_in_words(total, self.protected, self.number, self.guarantee)),
+            Note(guarantee_in_symbols(total.guarantee), "formula", on=_PAGE),
+            Note(under, "aside", on=_PAGE),
+            Fact("Protected unit", protected_in_words(self.protected, "One"), on=_PAGE),
+            Fact("Neighboring data", self.neighbors, "neighbors", on=_PAGE),
+            Fact("", self.cost, "cost", on=frozenset()),
+        ]
+        paid = None if release is None else paid_in_words(release.provenance)
+        if release is not None and paid is not None:
+            blocks.append(Fact("Ledger", paid, on=_HEADED))
+            told = paid_json(release.provenance)
+            blocks += [Fact("", value, name, value, on=_JSON) for name, value in told.items()]
+        return Section("guarantee", "What is guaranteed", blocks)
+
+    def warnings(self) -> Fact:
+        """Return what a program is warned of."""
+        return Fact("", "", "warnings", warnings_of(self.mechanism, self.number), on=_JSON)
+
+
+def limits_section(protected: Protected, mechanism: Maker) -> Section:
+    """Return what the guarantee does not cover."""
+    limits = limits_in_words(protected, public_parameters(mechanism))
+    return Section(
+        "limits", "What is not covered", [Fact(name, how, on=_PAGE) for name, how in limits]
+    )
+
+
+def mechanism_section(mechanism: Maker, more: Sequence[Block], planned: bool) -> Section:
+    """Return how a release is made.
+
+    Parameters
+    ----------
+    more : blocks that follow the parameters.
+    planned : whether it is not made yet: then lines of a terminal describe the mechanism too.
+    """
+    made = READ if planned else _PAGE
+    blocks: list[Block] = [
+        Fact("Mechanism", call(mechanism), on=_TERMINAL),
+        Fact("Mechanism", type(mechanism).__name__, on=frozenset({CARD})),
+        Note(mechanism.description, on=made),
+    ]
+    if planned:
+        blocks.append(Fact("", "", "mechanism", type(mechanism).__name__, on=_JSON))
+    for each in parameters(mechanism):
+        blocks.append(Fact(each.name, each.value, note=each.meaning, code=True, on=_PAGE))
+    law = noise(mechanism)
+    if law is not None:
+        blocks.append(Fact(law.name, law.value, note=law.meaning, on=_PAGE))
+    return Section("mechanism", "How it was made", [*blocks, *more])
+
+
+def about_section(release: Release) -> Section:
+    """Return what people say of a release, and its day."""
+    rows = about_of(release).rows
+    return Section("about", "About this release", [Fact(n, text, on=_HEADED) for n, text in rows])
+
+
+def citing_section(release: Release, reading: str) -> Section:
+    """Return how a release is read and cited.
+
+    Parameters
+    ----------
+    reading : Python that reads the value of `release`.
+    """
+    mechanism, cited = release.mechanism, about_of(release).cited
+    load = 'import dphist\n\nrelease = dphist.Release.load("release.json")\n'
+    library = f"dphist {release.version} (The dphist maintainers). Mechanism {call(mechanism)}."
+    blocks = [
+        Note(
+            "The release file holds the whole table, the guarantee and the parameters. In Python:"
+        ),
+        Note(f"{load}{reading}", "code"),
+        Note("On the command line, which also writes the table as CSV:"),
+        Note("dphist show release.json --table table.csv", "code"),
+        Note("Cite the release with the library, the mechanism and its paper:"),
+        Note(joined((cited, library)), "quote"),
+        Note(paper(mechanism), "quote"),
+    ]
+    return Section("again", "Using and citing it", blocks, on=_PAGE)
+
+
+def warnings_of_release(release: Release | None) -> list[str]:
+    """Return what a reader of a release must know first."""
+    if release is None:
+        return []
+    found = errata_in_words(release)
+    if release.for_tests:
+        found.append(
+            f"Protects nobody: {FOR_TESTS}. Anyone who knows these bits can remove the noise, "
+            "whatever is said below."
+        )
+    return found
+
+
+def for_tests_facts(release: Release | None) -> list[Fact]:
+    """Return the mark of a release whose random bits the caller supplied; none for others."""
+    marks = {} if release is None else for_tests_json(release)
+    return [Fact("", mark, name, mark, on=_JSON) for name, mark in marks.items()]
+
+
+def version_of(release: Release | None) -> str:
+    """Return the version of dphist that made a release, or that would make it."""
+    return VERSION if release is None else release.version

@@ -1,0 +1,182 @@
+"""The properties of a population that the command and the report list, each estimated once."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
+
+from dphist.data.diagram import Diagram
+from dphist.errors import ParameterError
+from dphist.parameters import Exact, decimal_text, exact_number, positive_number, whole_number
+from dphist.properties import (
+    Estimate,
+    estimate_distance_to_uniformity,
+    estimate_entropy,
+    estimate_guessing,
+    estimate_renyi_entropy,
+    estimate_support_coverage,
+    estimate_support_size,
+)
+from dphist.properties.resampling import FEWEST, MOST, RESAMPLES
+from dphist.properties.source import MOST_RECORDS, Source, get_histogram, name_source
+from dphist.properties.support_coverage import G_MODELING, farthest
+from dphist.release.release import Release
+from dphist.sentence import Sentence
+
+# The numbers of guesses that are shown, where there are more labels than that.
+_GUESSES = (10, 1000, 100_000)
+_EXTRA = (Fraction(1), Fraction(2))
+_TOO_FAR = Sentence("unknown: too far ahead for this few {records}")
+
+_Parameter: TypeAlias = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property and its estimate.
+
+    Attributes
+    ----------
+    function : name in `dphist.properties`.
+    name : what a reader calls it, without its unit.
+    estimate : value, method, error, unit and notes.
+    parameters : what the function was called with, exact numbers and infinity as text.
+    """
+
+    function: str
+    name: str
+    estimate: Estimate
+    parameters: dict[str, _Parameter] = field(default_factory=dict)
+
+
+def can_be_estimated(histogram: Diagram) -> bool:
+    """Whether a histogram has records, and not more than the estimators can take."""
+    return 0 < histogram.total < MOST_RECORDS
+
+
+def properties_of(
+    source: Source,
+    *,
+    labels: int | None = None,
+    p_min: Exact | None = None,
+    extra: Sequence[Exact] | None = None,
+    base: Exact = 2,
+    resamples: int = RESAMPLES,
+) -> list[Property]:
+    """Estimate properties of the population behind a histogram.
+
+    Parameters
+    ----------
+    source : Release or AnonymizedHistogram; or Profile, and the result is then not private.
+    labels : how many labels the population has, if known; the distance to uniformity needs it.
+    p_min : smallest probability of a label, if known. With it, the number of labels is estimated
+        and not only bounded from below.
+    extra : further records to look ahead, in units of those there are; 1 and 2 by default.
+        Farther ahead than the records allow, the number of new labels is NaN.
+    base : of the logarithms.
+    resamples : how often the mechanism of a release is run again to estimate the effect of its
+        noise, 10 to 10,000 times; 0 leaves the noise out of errors and intervals.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is none of these.
+
+    >>> from dphist import Profile
+    >>> rows = properties_of(Profile.from_counts([1, 1, 2, 4]), extra=[1])
+    >>> [row.name for row in rows][:3]
+    ['Shannon entropy', 'Rényi entropy of order 2', 'Min-entropy']
+    """
+    histogram = get_histogram(source)
+    if labels is not None:
+        labels = whole_number(labels, "labels", 1)
+    runs = whole_number(resamples, "resamples", 0, MOST)
+    if 0 < runs < FEWEST:
+        raise ParameterError("resamples", f"must be at least {FEWEST}, or 0 to leave the noise out")
+    if isinstance(source, Release):
+        if runs:
+            # This finds wrong arguments in milliseconds; the runs take seconds.
+            properties_of(
+                histogram, labels=labels, p_min=p_min, extra=extra, base=base, resamples=0
+            )
+        source = source if runs else histogram
+    again = max(runs, FEWEST)  # checked, but used for a release alone
+    return [
+        *_entropies(source, again, labels, base),
+        *_sizes(source, again, p_min),
+        *_new_labels(source, again, extra),
+        *_distances(source, again, labels),
+        *_guesses(source, again),
+    ]
+
+
+def _entropies(source: Source, runs: int, labels: int | None, base: Exact) -> list[Property]:
+    at: dict[str, _Parameter] = {"base": str(base)}
+    known: dict[str, _Parameter] = {} if labels is None else {"labels": labels}
+    shannon = estimate_entropy(source, labels=labels, base=base, resamples=runs)
+    collision = estimate_renyi_entropy(source, order=2, base=base, resamples=runs)
+    least = estimate_renyi_entropy(source, order=math.inf, base=base, resamples=runs)
+    return [
+        Property("entropy", "Shannon entropy", shannon, at | known),
+        Property("renyi_entropy", "Rényi entropy of order 2", collision, at | {"order": 2}),
+        Property("renyi_entropy", "Min-entropy", least, at | {"order": "infinity"}),
+    ]
+
+
+def _sizes(source: Source, runs: int, p_min: Exact | None) -> list[Property]:
+    bound = estimate_support_size(source, method="chao1", resamples=runs)
+    found = [
+        Property(
+            "support_size", Sentence("Number of {labels}, at least"), bound, {"method": "chao1"}
+        )
+    ]
+    if p_min is not None:
+        estimate = estimate_support_size(source, p_min=p_min, resamples=runs)
+        least = decimal_text(exact_number(p_min, "p_min"))
+        at: dict[str, _Parameter] = {"method": estimate.method, "p_min": least}
+        found.append(Property("support_size", Sentence("Number of {labels}"), estimate, at))
+    return found
+
+
+def _new_labels(source: Source, runs: int, extra: Sequence[Exact] | None) -> list[Property]:
+    found = []
+    for more in [positive_number(times, "extra") for times in (_EXTRA if extra is None else extra)]:
+        text = decimal_text(more)
+        times_n = "n" if more == 1 else f"{text}n" if "/" not in text else f"({text})n"
+        name = Sentence("New {labels} in {times} further {records}", times=times_n)
+        if more <= farthest(get_histogram(source)):
+            estimate = estimate_support_coverage(source, extra=more, resamples=runs)
+        else:
+            estimate = Estimate(
+                math.nan, G_MODELING, None, None, "labels", (_TOO_FAR,), name_source(source)
+            )
+        found.append(Property("support_coverage", name, estimate, {"extra": text}))
+    return found
+
+
+def _distances(source: Source, runs: int, labels: int | None) -> list[Property]:
+    if labels is None:
+        return []
+    estimate = estimate_distance_to_uniformity(source, labels=labels, resamples=runs)
+    found = Property("distance_to_uniformity", "Distance to uniform", estimate, {"labels": labels})
+    return [found]
+
+
+def _guesses(source: Source, runs: int) -> list[Property]:
+    """Return shares of the most common labels; for passwords, of accounts that guesses open."""
+    have = get_histogram(source).labels
+    found = []
+    for tries in [tries for tries in _GUESSES if tries < have] or [1]:
+        estimate = estimate_guessing(source, guesses=tries, resamples=runs)
+        some = "the most common {label}" if tries == 1 else "the {tries:,} most common {labels}"
+        name = Sentence(f"Share of {some}", tries=tries)
+        found.append(Property("guessing", name, estimate, {"guesses": tries}))
+    at: dict[str, _Parameter] = {"share": "1/2", "measure": "dictionary"}
+    dictionary = estimate_guessing(source, share="1/2", measure="dictionary", resamples=runs)
+    guesswork = estimate_guessing(source, share="1/2", bits=True, resamples=runs)
+    return [
+        *found,
+        Property("guessing", Sentence("{Labels} that cover half the {records}"), dictionary, at),
+        Property("guessing", "Guesswork for a half", guesswork, {"share": "1/2", "bits": True}),
+    ]

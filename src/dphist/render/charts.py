@@ -1,0 +1,253 @@
+"""What all plots share: colors, limits, legends, and arrays of axes that a notebook shows.
+
+Only matplotlib's objects are used, never pyplot. Nothing is registered globally, so plotting in a
+loop leaks nothing, and no backend has to be chosen.
+"""
+
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from dphist.arrays import FloatArray
+from dphist.document.chart import Chart
+from dphist.errors import ParameterError
+from dphist.sentence import fill
+
+# Letters of a line of a legend with three entries, and with two: a figure of a page is some 400
+# units wide.
+_LEGEND_LETTERS, _LETTERS_OF_TWO = 36, 40
+EMPTY = "no label was released"
+_HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Colors of a plot, as matplotlib reads them; None leaves the user's own style."""
+
+    line: str = "#1f5fa8"
+    band: str = "#1f5fa8"
+    grid: str = "#8a94a0"
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A plot: its title, what draws it into axes, and what a caption adds, in sentences."""
+
+    title: str
+    draw: Callable[[Axes, Palette], None]
+    note: str = ""
+
+
+class Panels(np.ndarray[Any, np.dtype[np.object_]]):
+    """An array of axes that a notebook shows as the picture they belong to."""
+
+    def _repr_png_(self) -> bytes | None:
+        if self.size == 0:
+            return None
+        first: Axes = self.ravel().tolist()[0]
+        figure = first.get_figure(root=True)
+        if figure is None:
+            return None
+        picture = io.BytesIO()
+        figure.savefig(picture, format="png", dpi=110)
+        return picture.getvalue()
+
+
+def drawing_of(chart: Chart, slots: Mapping[str, str]) -> Drawing:
+    """Return what draws a declared chart, in the owner's words."""
+    return Drawing(
+        fill(chart.title, slots),
+        lambda ax, palette: _draw(ax, palette, chart, slots),
+        fill(chart.note, slots),
+    )
+
+
+def _draw(ax: Axes, palette: Palette, chart: Chart, slots: Mapping[str, str]) -> None:
+    """Draw a declared chart into axes, with limits, ticks, labels and legend but no title."""
+    for each, axis, scale, limits, label in (
+        (chart.x, ax.xaxis, ax.set_xscale, ax.set_xlim, ax.set_xlabel),
+        (chart.y, ax.yaxis, ax.set_yscale, ax.set_ylim, ax.set_ylabel),
+    ):
+        if each.log:
+            scale("log")
+            axis.set_major_locator(FixedLocator(log_ticks(each.low, each.high)))
+            axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
+        limits(each.low, each.high)
+        label(fill(each.label, slots))
+    for area in chart.areas:
+        name = fill(area.name, slots) or None
+        ax.fill(
+            area.x, area.y, facecolor=palette.band, alpha=area.strength, linewidth=0, label=name
+        )
+    for line in chart.lines:
+        name = fill(line.name, slots)
+        ax.plot(line.x, line.y, color=palette.line, linewidth=1.6, label=name)
+    if chart.empty:
+        ax.text(
+            0.5, 0.5, fill(chart.empty, slots), transform=ax.transAxes, ha="center", va="center"
+        )
+    finish(ax, palette)
+
+
+def draw_charts(charts: Sequence[Drawing], width: float, height: float) -> Panels:
+    """Draw charts side by side, each below its title, in a figure of this size in inches."""
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04)
+    figure = Figure(figsize=(width, height), layout=layout)
+    axes = figure.subplots(1, len(charts), squeeze=False)[0]
+    for ax, chart in zip(axes, charts, strict=True):
+        chart.draw(ax, Palette())
+        add_title(ax, chart.title)
+    return np.asarray(axes, object).view(Panels)
+
+
+def draw_below(charts: Sequence[Drawing], width: float = 7, height: float = 4.6) -> Panels:
+    """Draw charts one below the other; the size is that of one chart, in inches."""
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, hspace=0.04)
+    figure = Figure(figsize=(width, height * len(charts)), layout=layout)
+    panels: Panels = draw_into(charts, figure.subplots(len(charts), 1, squeeze=False)[:, 0])
+    return panels
+
+
+def draw_into(charts: Sequence[Drawing], ax: Any) -> Any:
+    """Draw charts into axes of the caller's, and return these.
+
+    Parameters
+    ----------
+    ax : Axes, for the first chart, or a sequence of Axes, one for each chart.
+    """
+    alone = isinstance(ax, Axes)
+    axes = [ax] if alone else list(np.asarray(ax, object).ravel())
+    if not all(isinstance(each, Axes) for each in axes):
+        raise ParameterError("ax", "must be matplotlib Axes, or a sequence of them")
+    if not alone and len(axes) != len(charts):
+        raise ParameterError(
+            "ax", f"must be Axes, or a sequence of {len(charts)}, one for each plot"
+        )
+    for each, chart in zip(axes, charts, strict=False):
+        chart.draw(each, Palette())
+        add_title(each, chart.title)
+    return ax if alone else np.asarray(axes, object).view(Panels)
+
+
+def is_seen(low: FloatArray, high: FloatArray, span: float) -> bool:
+    """Whether a band between two curves can be seen in axes of this height.
+
+    What cannot be seen has no place in a legend.
+
+    >>> is_seen(np.zeros(3), np.array([0.1, 0.2, 9]), 100), is_seen(np.zeros(3), np.ones(3), 1000)
+    (True, False)
+    """
+    return bool(len(low)) and float(np.max(high - low)) >= _HAIR * span
+
+
+def say_empty(ax: Axes, text: str = EMPTY) -> None:
+    """Write into empty axes that there is nothing to draw."""
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center")
+
+
+def finish(ax: Axes, palette: Palette, spacing: float = 1.2, right: bool = False) -> None:
+    """Add grid and legend, and color the text.
+
+    Parameters
+    ----------
+    spacing : between the legend's entries, in letters.
+    right : whether the legend stands above the right end of the axes.
+    """
+    ax.grid(visible=True, color=palette.grid, alpha=0.3, linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    # Above the axes: inside them no corner is free for every shape of curve.
+    ax.legend(
+        *_legend_entries(ax),
+        loc="lower right" if right else "lower left",
+        bbox_to_anchor=(1 if right else 0, 1),
+        ncols=legend_columns(ax),
+        frameon=False,
+        borderpad=0,
+        borderaxespad=0.4,
+        handlelength=1.4,
+        columnspacing=spacing,
+    )
+    if palette.text is not None:
+        color_text(ax, palette.text)
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return whole numbers to mark between two limits: at most nine.
+
+    >>> log_ticks(0.5, 40)
+    [1, 2, 5, 10, 20]
+    >>> log_ticks(0.5, 5000)
+    [1, 10, 100, 1000]
+    >>> log_ticks(0.5, 2e10)
+    [1, 100, 10000, 1000000, 100000000, 10000000000]
+    """
+    last = max(math.floor(math.log10(high)), 0)
+    if high / low < 200:
+        candidates = [digit * 10**power for power in range(last + 1) for digit in (1, 2, 5)]
+    else:
+        step = 1 + last // 9
+        candidates = [10**power for power in range(0, last + 1, step)]
+    return [tick for tick in candidates if low <= tick <= high]
+
+
+def short_number(value: float) -> str:
+    """Write a tick's number in the width a phone has.
+
+    >>> [short_number(n) for n in (0, 150, 1_500, -20_000, 2_500_000, 10**15)]
+    ['0', '150', '1.5k', '-20k', '2.5M', '1000T']
+    """
+    for unit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= unit:
+            return f"{value / unit:g}{letter}"
+    return f"{value:g}"
+
+
+def legend_columns(ax: Axes) -> int:
+    """Return how many entries of the legend stand side by side: fewer where they are long."""
+    _, names = _legend_entries(ax)
+    if sum(map(len, names)) <= _LEGEND_LETTERS:
+        return 3
+    return 2 if sum(sorted(map(len, names))[-2:]) <= _LETTERS_OF_TWO else 1
+
+
+def legend_rows(ax: Axes) -> int:
+    """Return how many lines the legend has, at least one."""
+    legend = ax.get_legend()
+    if legend is None:
+        return 1
+    columns: int = legend._ncols  # type: ignore[attr-defined]
+    return max(-(-len(legend.get_texts()) // columns), 1)
+
+
+def add_title(ax: Axes, title: str) -> None:
+    """Add a title above the legend of an axes that was drawn."""
+    ax.set_title(title, loc="left", pad=16 + 14 * legend_rows(ax), fontweight="bold")
+
+
+def _legend_entries(ax: Axes) -> tuple[list[Any], list[str]]:
+    """Return handles and names, the released curve first."""
+    handles, names = ax.get_legend_handles_labels()
+    order = sorted(range(len(names)), key=lambda i: names[i] != "Released")
+    return [handles[i] for i in order], [names[i] for i in order]
+
+
+def color_text(ax: Axes, color: str) -> None:
+    """Give all text of axes a color."""
+    legend = ax.get_legend()
+    texts = [*ax.texts, ax.xaxis.label, ax.yaxis.label, *(legend.get_texts() if legend else [])]
+    for text in texts:
+        text.set_color(color)
+    ax.tick_params(colors=color)
+    for spine in ax.spines.values():
+        spine.set_edgecolor(color)

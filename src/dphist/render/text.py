@@ -1,0 +1,72 @@
+"""A document in a few lines of plain text, for a terminal."""
+
+import textwrap
+
+from dphist.document.blocks import TERMINAL, Document, Fact, Note, PlusMinus, Table
+from dphist.render.text_table import GAP, WIDTH, beside, right
+from dphist.sentence import fill, joined
+
+_ROWS = 5  # of each end of a table
+_HEADING = 14  # letters of a line of a heading
+
+
+def text(document: Document) -> str:
+    """Return a document in lines of at most 78 columns: facts, sentences, tables."""
+    slots = document.slots
+
+    def wrap(said: str, first: str) -> list[str]:
+        filled = fill(said, slots)
+        return textwrap.wrap(
+            filled, WIDTH, initial_indent=first, subsequent_indent=" " * len(first)
+        )
+
+    title = fill(document.title, slots)
+    lines = wrap(f"{title}, {document.made} (dphist {document.version})", "")
+    for warning in document.warnings:
+        lines += wrap(warning, "")
+    lines.append("")
+    if document.result:
+        lines += [*wrap(document.result, "  "), ""]
+    blocks = list(document.blocks(TERMINAL))
+    for fact in (block for block in blocks if isinstance(block, Fact)):
+        lines += wrap(in_one_line(fact), f"  {fill(fact.name, slots):<16}")
+    for note in (block for block in blocks if isinstance(block, Note)):
+        lines += ["", *wrap(note.text, "  ")]
+    for table in (block for block in blocks if isinstance(block, Table)):
+        lines += ["", *_table(table, document)]
+    return "\n".join(lines) + "\n"
+
+
+def in_one_line(fact: Fact) -> str:
+    """Return a fact, with its error and note, as a text."""
+    if fact.error is None and not fact.note:
+        return fact.text
+    between = " " if isinstance(fact.error, PlusMinus) else ", "
+    return joined((joined((fact.text, fact.uncertainty), between), fact.note), ", ")
+
+
+def _table(table: Table, document: Document) -> list[str]:
+    """Return both ends of a table in aligned columns; the last ones are left out if too wide."""
+    if table.rows == 0:
+        return [f"  {fill(table.empty, document.slots)}"]
+    head, tail = table.ends(_ROWS)
+    headings: list[list[str]] = []
+    columns: list[list[str]] = []
+    for column in table.columns:
+        shown = zip(*(column.shown(place) for place in (*head, *tail)), strict=True)
+        for name, cells in zip(column.names, shown, strict=True):
+            headings.append(textwrap.wrap(fill(name, document.slots), _HEADING))
+            columns.append([fill(cell, document.slots) for cell in cells])
+    high = max(map(len, headings))
+    padded = [
+        right([*[""] * (high - len(heading)), *heading, *cells])
+        for heading, cells in zip(headings, columns, strict=True)
+    ]
+    while len(GAP.join(texts[0] for texts in padded)) > WIDTH - 2:  # enormous numbers
+        padded.pop()
+    lines = beside(*padded)
+    left_out = table.rows - len(head) - len(tail)
+    if left_out:
+        gap = f"... {left_out:,} more rows ...".center(len(lines[0]) - 2)
+        lines.insert(high + len(head), f"  {gap}".rstrip())
+    return lines

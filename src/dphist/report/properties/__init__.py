@@ -1,1 +1,0 @@
-"""Reports of estimated properties of the population."""

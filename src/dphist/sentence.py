@@ -1,0 +1,120 @@
+"""Sentence: a text with slots for the words of whoever owns a release."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dphist.privacy.as_text import with_article
+
+_PLAIN = {"label": ("label", "labels"), "record": ("record", "records"), "user": ("user", "users")}
+
+
+class Noun(str):
+    """A noun of a sentence in whose place the owner's word stands, if there is one.
+
+    Attributes
+    ----------
+    slot : name of the word that takes its place, such as "users".
+
+    >>> Sentence("one {who}", who=Noun("patient", "user")).fill(slots_of(user=("guest", "guests")))
+    'one guest'
+    """
+
+    __slots__ = ("slot",)
+    slot: str
+
+    def __new__(cls, text: str, slot: str) -> "Noun":
+        """Make a noun."""
+        made = super().__new__(cls, text)
+        made.slot = slot
+        return made
+
+
+class Sentence(str):
+    """A text that names labels, records and users by slots, which the owner's words fill.
+
+    As a string it is the text in the library's own words. `fill` gives it in those of an owner.
+
+    Parameters
+    ----------
+    template : with the slots ``{label}``, ``{labels}``, ``{a_label}``, and ``{Label}`` where a
+        sentence begins; likewise for record and user. Other slots are filled by `values`.
+    values : numbers, texts, nouns and sentences.
+
+    >>> said = Sentence("{n:,} {labels} of {a_user}", n=1200)
+    >>> print(said, "|", said.fill(slots_of(user=("owner", "owners"), label=("gene", "genes"))))
+    1,200 labels of a user | 1,200 genes of an owner
+    """
+
+    __slots__ = ("template", "values")
+    template: str
+    values: Mapping[str, Any]
+
+    def __new__(cls, template: str, /, **values: Any) -> "Sentence":
+        """Make a sentence."""
+        made = super().__new__(cls, template.format_map(_ALL_PLAIN | values))
+        made.template, made.values = template, values
+        return made
+
+    def fill(self, slots: Mapping[str, str]) -> str:
+        """Return the text in the words of `slots_of`."""
+        values = {name: fill(value, slots) for name, value in self.values.items()}
+        return self.template.format_map({**_ALL_PLAIN, **slots, **values})
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        """Copy and unpickle through the constructor."""
+        return (self.template,), dict(self.values)
+
+
+def fill(value: Any, slots: Mapping[str, str]) -> Any:
+    """Return a value of a slot, or a whole text, in the words of `slots_of`."""
+    if isinstance(value, Sentence):
+        return value.fill(slots)
+    return slots.get(value.slot, str(value)) if isinstance(value, Noun) else value
+
+
+def joined(texts: Iterable[str], between: str = " ") -> Sentence:
+    """Return texts in a row, without those that are empty.
+
+    >>> joined(["Counts.", "", Sentence("No {label}.")])
+    'Counts. No label.'
+    """
+    values = {f"text_{place}": text for place, text in enumerate(filter(None, texts))}
+    return Sentence(between.join(f"{{{name}}}" for name in values), **values)
+
+
+def as_sentence(text: str) -> Sentence:
+    """Return a text that begins with a capital and ends with a point.
+
+    >>> as_sentence(Sentence("{labels} not seen are left out"))
+    'Labels not seen are left out.'
+    """
+    if not isinstance(text, Sentence):
+        return Sentence("{text}.", text=f"{text[0].upper()}{text[1:]}")
+    template = text.template
+    first = 1 if template[0] == "{" else 0
+    return Sentence(
+        f"{template[:first]}{template[first].upper()}{template[first + 1 :]}.", **text.values
+    )
+
+
+def many(number: int, noun: str) -> Sentence:
+    """Return a number of labels, records or users.
+
+    >>> many(1, "label"), many(2000, "record")
+    ('1 label', '2,000 records')
+    """
+    return Sentence(f"{{number:,}} {{{noun}{'s'[: number != 1]}}}", number=number)
+
+
+def slots_of(**words: tuple[str, str]) -> dict[str, str]:
+    """Return the words of slots, from singular and plural of label, record and user."""
+    slots = {}
+    for noun, (one, several) in words.items():
+        article = with_article(one)
+        for name, word in ((noun, one), (f"{noun}s", several), (f"a_{noun}", article)):
+            slots[name] = word
+            slots[f"{name[0].upper()}{name[1:]}"] = f"{word[0].upper()}{word[1:]}"
+    return slots
+
+
+_ALL_PLAIN = slots_of(**_PLAIN)
