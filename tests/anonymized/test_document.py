@@ -57,6 +57,7 @@ def test_numbers_of_the_release_are_facts(name: str) -> None:
     assert np.array_equal(counts.cells, release.value.counts[::-1])
 
 
+@pytest.mark.quick(every=3)
 @each
 def test_every_number_has_its_error(name: str) -> None:
     """Of a page, a card and a summary; those of the population say that they have none."""

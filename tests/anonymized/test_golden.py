@@ -45,6 +45,7 @@ def test_a_summary(name: str) -> None:
     check_golden(path_of(name, "summary"), summary_text(MADE[name]()))
 
 
+@pytest.mark.quick(every=4)
 @pytest.mark.parametrize("name", MADE)
 def test_a_card(name: str) -> None:
     check_golden(path_of(name, "card"), text_of_html(MADE[name]()._repr_html_()))
@@ -56,11 +57,13 @@ def test_json(name: str) -> None:
     check_golden(path_of(name, "json"), json.dumps(found, indent=1, ensure_ascii=False))
 
 
+@pytest.mark.quick(every=4)
 @pytest.mark.parametrize("name", MADE)
 def test_a_plot(name: str) -> None:
     check_golden(path_of(name, "plot"), text_of_axes(dh.plot(MADE[name]())))
 
 
+@pytest.mark.quick("text-dry run in words", "json-dry run of users")
 @pytest.mark.parametrize("name", DRY_RUNS)
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_dry_run(name: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:

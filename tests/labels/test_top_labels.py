@@ -138,7 +138,7 @@ class HalvedNoise(TopLabels):
         return TopLabels.noise_scale.fget(self) / 2
 
 
-@pytest.mark.quick("HalvedNoise")
+@pytest.mark.verify
 @pytest.mark.parametrize("bug", [TrueOrder, QuietThreshold, OneTooFew, SharedNoise, HalvedNoise])
 def test_wrong_laws_are_noticed(bug: type[TopLabels], seeded: Make) -> None:
     counts, parameters = CASES[0]

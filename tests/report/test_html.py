@@ -103,6 +103,7 @@ def test_ids_are_unique_and_references_resolve(source: str) -> None:
     assert set(wanted) <= set(page.ids)
 
 
+@pytest.mark.quick("[empty]")
 def test_figures_have_text_titles_and_the_pages_colours(release: Release, source: str) -> None:
     bars = release.mechanism.pointwise_band(release)
     figures = re.findall(r"<svg.*?</svg>", source, flags=re.DOTALL)

@@ -80,6 +80,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         assert parameter.meaning
 
 
+@pytest.mark.quick(every=4)
 def test_the_page_tells_counts_with_their_errors(release: Release, source: str) -> None:
     text, value = Page(source).text, release.value
     for row in outside_of(release):

@@ -150,7 +150,7 @@ def changes() -> set[bool]:
     return found
 
 
-@pytest.mark.quick("unbounded_outside")
+@pytest.mark.verify
 @pytest.mark.parametrize("wrong", [unbounded_outside, one_too_many, by_the_rows_of_others])
 def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     by_windows(monkeypatch)
