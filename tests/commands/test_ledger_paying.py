@@ -77,7 +77,6 @@ def test_text_json_and_page_say_which_entry_paid(file, ledger, tmp_path, capsys)
     said = capsys.readouterr().out
     assert "Charged to 'main' as entry 3 of the ledger 'clinic'." in said
     assert "Left in 'main': epsilon=0.6, of epsilon=1." in said
-    assert "Paid from a ledger" in page.read_text()
     assert "Entry 3 of the ledger clinic (" in page.read_text()
     assert run("show", saved) == 0
     assert "Entry 3 of the ledger clinic (" in " ".join(capsys.readouterr().out.split())
@@ -336,7 +335,7 @@ def test_a_dry_run_says_what_it_would_cost(ledger, tmp_path, capsys) -> None:
     os.mkfifo(pipe)
     command = anonymize(pipe, ledger, "k")
     assert run(*command, "--dry-run") == 0
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     assert (
         "the account 'main' would be charged 0.4-differential privacy (pure), for one patient"
         in said
@@ -351,8 +350,8 @@ def test_a_dry_run_says_what_it_would_cost(ledger, tmp_path, capsys) -> None:
     assert run(*command, "--dry-run") == 0
     assert (
         "It would be refused: the cap of 'ana' in the account 'main' has epsilon=0.1 left of "
-        "epsilon=0.1; the largest epsilon that fits is 0.1." in capsys.readouterr().out
-    )
+        "epsilon=0.1; the largest epsilon that fits is 0.1."
+    ) in " ".join(capsys.readouterr().out.split())
     assert actions(ledger) == ["opened", "account", "allowed"]
 
 

@@ -136,7 +136,7 @@ def _check(name: str, place: tuple[Any, ...], value: Any) -> None:
 
 # The same, in another form than the one that was read.
 WRITTEN_OTHERWISE = {
-    *((("counts", place), str(2**62)) for place in range(3)),  # in their order
+    *((("counts", place), str(2**62)) for place in range(9)),  # in their order
     *((("parameters", "delta"), text) for text in ("0", "-0.0")),  # none
     (("edges", 0), "-1"),  # now of equal widths
     (("parameters", "nonnegative"), "None"),  # the default, which is then stated
