@@ -164,7 +164,7 @@ def predicted_from(release: Release) -> Sentence:
 
 
 def error_if(guess: int, error: float) -> Sentence:
-    """Say what error to expect if there are so many records.
+    """Say what error to expect if there are `guess` records.
 
     >>> error_if(10_000, 270.1)
     'about 270 records off in all (2.7 % of the total) if there are 10,000 records'

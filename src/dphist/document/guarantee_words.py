@@ -138,7 +138,7 @@ def protected_in_words(protected: Protected, one: str = "one") -> Sentence:
 
 
 def as_contribution(protected: Contribution | int) -> Contribution:
-    """Return what is protected; a number is one of so many records."""
+    """Return what is protected; a number is that of the records of one contribution."""
     return Contribution(protected) if isinstance(protected, int) else protected
 
 
