@@ -14,9 +14,9 @@ fails if any is missed. The set is in `mutants/*.toml`. A mutant marked *long* i
 of `make verify` only.
 
 All 671 were last run on 26 November 2026, on two cores that other work shared, in 50 minutes: 668
-were caught. Two were missed because their cases were left to other targets, and got their cases back;
-one had become harmless, as the library refuses twice what it takes once, and weakens that too now.
-All three were then caught by name.
+were caught. Two were missed because their cases were left to other targets, and got their cases
+back; one had become harmless, as the library refuses twice what it takes once, and weakens that
+too now. All three were then caught by name.
 
 `python -m mutants --page > docs/mutants.md` writes this page.
 """
