@@ -32,31 +32,36 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     if "container" not in config.option.markexpr:
         items[:] = [item for item in items if item.get_closest_marker("container") is None]
-    numbers: dict[str, Iterator[int]] = defaultdict(itertools.count)
+    quick: dict[str, Iterator[int]] = defaultdict(itertools.count)
+    long: dict[str, Iterator[int]] = defaultdict(itertools.count)
     for item in items:
         test, _, case = item.nodeid.partition("[")
         # Spark takes 20 s to start.
-        left_to = "verify" if "spark" in case else target_of(item, numbers[test])
+        left_to = "verify" if "spark" in case else target_of(item, quick[test], long[test])
         if left_to:
             item.add_marker(left_to)
 
 
-def target_of(item: pytest.Item, numbers: Iterator[int]) -> str:
+def target_of(item: pytest.Item, quick: Iterator[int], long: Iterator[int]) -> str:
     """Return the target that a case is left to; empty for one of `make test`.
 
-    Of the cases that `every` leaves out, `make verify` runs every second and `make audit` the rest.
+    Of the cases that `quick(every=...)` leaves out, `make verify` runs every second and
+    `make audit` the rest; of those left to `make verify`, `long(every=...)` has it run some.
 
     Parameters
     ----------
-    numbers : counts the cases of the test that `every` chooses from.
+    quick, long : count the cases of the test that the `every` of each mark chooses from.
     """
-    mark = item.get_closest_marker("quick")
-    if mark is None:
+    of_test, of_verify = item.get_closest_marker("quick"), item.get_closest_marker("long")
+    if of_test is None and of_verify is None:
         return ""
-    if mark.args and not any(part in item.name for part in mark.args):
-        return "verify"
-    number = next(numbers) % mark.kwargs.get("every", 1)
-    return ("audit" if number % 2 == 0 else "verify") if number else ""
+    if of_test and (not of_test.args or any(part in item.name for part in of_test.args)):
+        number = next(quick) % of_test.kwargs.get("every", 1)
+        if number % 2 == 0:
+            return "audit" if number else ""
+    if of_verify and next(long) % of_verify.kwargs["every"]:
+        return "audit"
+    return "verify"
 
 
 @pytest.fixture

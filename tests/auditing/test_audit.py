@@ -72,13 +72,13 @@ def test_what_is_broken_is_refuted_at_once(name: str) -> None:
     assert result.stopped == "refuted"
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=3)
 @pytest.mark.parametrize("name", sorted(each.name for each in ENTRIES if each.faulty))
 def test_what_is_broken_is_refuted(name: str) -> None:
     assert audited(BY_NAME[name], 4 * LONG).refuted
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=3)
 @pytest.mark.parametrize("name", sorted(each.name for each in ENTRIES if not each.faulty))
 def test_what_is_right_is_not_refuted(name: str) -> None:
     result = audited(BY_NAME[name], 2, SURE)

@@ -182,6 +182,7 @@ def cost_of(mechanism: Any, pair: Pair) -> Fraction:
     return worst
 
 
+@pytest.mark.long(every=3)
 @pytest.mark.quick(*(f"[{name}-0]" for name in MECHANISMS), every=9)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("name", MECHANISMS)

@@ -133,6 +133,7 @@ READ = [(reader, kind) for kind in USERS for reader in READERS if read_as(reader
 quick_kinds = pytest.mark.quick("-text]", "-int64]", "-bytes]", "-uuid]")
 
 
+@pytest.mark.long(every=3)
 @quick_kinds
 @pytest.mark.parametrize(("reader", "kind"), READ, ids=["-".join(each) for each in READ])
 def test_every_reader_puts_a_user_into_the_part_of_the_rule(

@@ -246,7 +246,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("kind", DATABASES)
 def test_databases_with_any_value_in_any_column(kind) -> None:
     _try_values(kind, VALUES)

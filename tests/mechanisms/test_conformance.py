@@ -74,6 +74,7 @@ def test_what_was_calibrated_saves_loads_and_says_so(
     assert str(mechanism.target) in cost or ("(pure)" in cost and releases == 1)
 
 
+@pytest.mark.long(every=3)
 @pytest.mark.quick(
     *("[4-RankSplit]", "[4-AdaptiveTree]", "[4-LeafCounts]", "[4-Hier"),
     *("[4-Threshold", "[4-Top", "[4-Discover", "[4-Contin"),

@@ -155,6 +155,7 @@ CONFIGURED = [(command, option) for command, option in OPTIONS if command in REL
 BARE = {"1_0": "1_0", "0x1": "0x1", "0o7": "0o7", "0b1": "0b1", "1e0_1": "1e0_1", "1_0.5": "1_0.5"}
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[one", every=5)
 @pytest.mark.parametrize(("command", "option"), CONFIGURED)
 @pytest.mark.parametrize("tried", ["one", "all"])

@@ -69,7 +69,7 @@ CASES = {
 }
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=3)
 @pytest.mark.parametrize("name", CASES)
 def test_no_more_is_lost_than_claimed(name, seeded) -> None:
     make, one, other = CASES[name]

@@ -45,7 +45,7 @@ def looked_at(name: str):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.verify
+@pytest.mark.long(every=2)
 def test_no_more_is_lost_than_claimed(name, seeded) -> None:
     make, one, other = CASES[name]
     runs = 800 if "opened" in name else 2_000

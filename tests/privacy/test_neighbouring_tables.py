@@ -171,6 +171,7 @@ def counted_in_python(labels: list[Any]) -> list[int]:
     return sorted(Counter(map(tells, labels)).values(), reverse=True)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[arrow-", "-text]", every=8)
 @each_case
 def test_a_profile_is_that_of_plain_python_and_a_row_changes_one_cell(
@@ -190,6 +191,7 @@ def test_a_profile_is_that_of_plain_python_and_a_row_changes_one_cell(
     assert [profiles[0].distance(other) for other in profiles[1:]] == [1, 1]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[arrow-", "-text]", every=6)
 @each_case
 def test_a_user_changes_no_more_than_the_bounds(engine: Engine, kind: str, tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_the_ends_of_epsilon_are_those_that_are_replayed(make: Any) -> None:
 MORE_THAN = 2**22
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("make", [
     lambda: (SortedCounts(epsilon=1, labels=MORE_THAN + 3), None),
     lambda: (CumulativeCounts(epsilon="0.01", largest=MORE_THAN + 3), None),

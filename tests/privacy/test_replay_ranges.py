@@ -109,7 +109,7 @@ def test_adaptive_trees(bins: tuple[int, ...], kind: dict[str, Any]) -> None:
     check(mechanism, few=math.prod(bins) > 4096)
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize(("kind", "bins"), PAIRED, ids=str)
 def test_adaptive_trees_of_every_shape(bins: tuple[int, ...], kind: dict[str, Any]) -> None:
     check(AdaptiveTree(bins=bins, **kind))
@@ -279,7 +279,7 @@ def test_calls_of_more_than_four_million_draws(make: Any, kind: dict[str, Any]) 
     assert math.prod(mechanism.bins) > MORE_THAN
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize(
     ("bins", "kind"),
     [

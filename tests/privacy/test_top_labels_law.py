@@ -210,6 +210,7 @@ def worst_of_top_labels(mechanism: TopLabels, number: int = 100) -> tuple[float,
     return tuple(max(column) for column in zip(*found, strict=True))
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("parameters1")
 @pytest.mark.parametrize("parameters", TOP_LABELS)
 def test_top_labels_keep_the_definition(parameters: dict) -> None:
@@ -307,6 +308,7 @@ def candidates_of(data: LabelCounts, number: int) -> set:
     return set(data.largest(number)["label"].to_pylist())
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("LabelCounts-1-30]")
 @pytest.mark.parametrize("number", [30, 300])
 @pytest.mark.parametrize(("kind", "most"), [(LabelCounts, 1), (ByInputOrder, 2)])
@@ -438,6 +440,7 @@ def worst_of_top_threshold(mechanism: TopThreshold, number: int = 200) -> tuple[
     return tuple(max(column) for column in zip(*found, strict=True))
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("parameters0")
 @pytest.mark.parametrize("parameters", TOP_THRESHOLD)
 def test_top_threshold_keeps_the_definition(parameters: dict) -> None:

@@ -54,6 +54,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick(
     "[None-((), (1,))",
     "[None-((1, 1), (2, 1))",
@@ -79,6 +80,7 @@ def test_equal_noisy_counts_give_equal_publications(pair, total) -> None:
     assert len(published) == 1
 
 
+@pytest.mark.long(every=3)
 @pytest.mark.quick(
     "[2-isotonic-((), (1,))",
     "[2-isotonic-((1, 1), (2, 1))",
@@ -121,6 +123,7 @@ def released_as(mechanism: dh.PrivHist, data: tuple[int, ...], wanted: list) -> 
         return mechanism.release(dh.Profile.from_counts(list(data)))
 
 
+@pytest.mark.long(every=3)
 @pytest.mark.quick(
     "[2-7-((), (1,))", "[2-7-((1, 1), (2, 1))", "[2-7-((3,), (3, 1))", "[2-7-((918273645,)", every=4
 )
@@ -219,6 +222,7 @@ def test_shape_is_a_function_of_the_noisy_total(seeded) -> None:
             assert {k: len(v) for k, v in one_label.items()} == {k: len(v) for k, v in many.items()}
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("counts1]")
 @pytest.mark.parametrize("counts", [[], [1], [1] * 11, [1] * 12, [1] * 13, [2] * 40])
 def test_no_warning_or_error_depends_on_the_data(counts, seeded, recwarn) -> None:

@@ -138,7 +138,7 @@ def test_it_errs_by_less_than_what_is_in_use(name: str, extra: str | int) -> Non
     assert ours < limit * min(smoothed, chao)
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=3)
 @pytest.mark.parametrize(("records", "extra"), [(100, "1/2"), (100, 2), (1000, "1/2"), (1000, 2)])
 def test_intervals_hold_for_flat_and_steep_laws(records: int, extra: str | int) -> None:
     laws = [np.ones(1000), 1 / np.arange(1, 1001.0), np.arange(1, 10**5 + 1.0) ** -1.5]

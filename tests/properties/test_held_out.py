@@ -72,7 +72,7 @@ def test_the_variance_is_that_of_samples() -> None:
     assert np.median(widths) > 0.9 * np.std(found)
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=5)
 @pytest.mark.parametrize("epsilon", [None, 1, "0.1"])
 @pytest.mark.parametrize("guesses", [10, 100])
 @pytest.mark.parametrize("records", [300, 3000])

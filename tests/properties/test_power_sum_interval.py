@@ -64,7 +64,7 @@ def test_intervals_hold_for_few_records(records: int, order: int) -> None:
         assert missed <= 15  # where too few records agree there is no interval
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("flat", [True, False])
 def test_intervals_hold_for_noisy_releases_of_few_records(flat: bool) -> None:
     """Seeded: 300 records at epsilon 0.1, where 77 and 81 of 100 held in the logarithm."""

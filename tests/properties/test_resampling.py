@@ -356,7 +356,7 @@ def runs(law: int, epsilon: str, many: int, again: int) -> Iterator[tuple[dh.Rel
         yield release, further_releases(release, again, bytes_of), true
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("law", [0, 1, 2])
 def test_intervals_hold_the_truth(law: int) -> None:
     """Seeded: 30, 30 and 29 of 30 do; with the noise left out 24, 20 and 18."""
@@ -374,7 +374,7 @@ def test_intervals_hold_the_truth(law: int) -> None:
     assert without <= held - 0.1 * many
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize(("factor", "agrees"), [("1", True), ("2.5", False), ("0.4", False)])
 def test_the_spread_is_that_of_releases(factor: str, agrees: bool) -> None:
     """Resampled and true standard deviation are alike, but not if epsilon is another one."""

@@ -81,6 +81,7 @@ def source(release: Release) -> str:
     return report_html(release)
 
 
+@pytest.mark.long(every=3)
 @pytest.mark.quick("[empty]")
 def test_stands_alone(source: str) -> None:
     page = Page(source)

@@ -262,6 +262,7 @@ def falls(without: dict[str, int], with_user: dict[str, int]) -> bool:
 BOUNDS = [(1, 1), (2, 1), (1, 2), (2, 3)]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("-pyarrow]", "-duckdb]", "-csv]", "-polars]")
 @every_engine
 @pytest.mark.parametrize(("max_labels", "max_count"), BOUNDS)
@@ -699,6 +700,7 @@ def test_records_are_kept_evenly(engine: Engine, tmp_path: Path) -> None:
     assert abs(prevalences[0] / 2 - 1200) < 5 * np.sqrt(2000 * 0.6 * 0.4)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[1-pyarrow]", "[1-duckdb]", "[1-csv]", every=3)
 @every_engine
 @pytest.mark.parametrize("most", [1, 2])
