@@ -232,7 +232,7 @@ WHEN = {"before": "", "after": "link(*names); "}
 
 @pytest.mark.parametrize("kind", CREATED)
 @pytest.mark.parametrize("when", WHEN)
-@pytest.mark.quick(every=4)
+@pytest.mark.long(every=2)
 def test_a_state_whose_maker_was_killed_leaves_nothing(
     kind: str, when: str, elsewhere: Path
 ) -> None:

@@ -243,6 +243,7 @@ def test_bad_arguments_are_refused(given: dict[str, Any], message: str) -> None:
         dh.sql.count_labels(**{**kept, **given})
 
 
+@pytest.mark.verify
 def test_a_result_is_released_with_its_bounds() -> None:
     rows = pa.table({"label": [f"t{n}" for n in range(5)], "count": [500] * 5})
     counts = dh.sql.label_counts(rows, max_labels=2, unit="one patient")

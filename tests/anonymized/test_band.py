@@ -114,7 +114,7 @@ def covered(truth: Diagram, lower: Diagram, upper: Diagram) -> float:
     return float(np.mean((low <= true) & (true <= high)))
 
 
-@pytest.mark.quick("[1-1]", "[0.7-0.01]", "[1.3-0.1]", every=3)
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("epsilon", ["1", "0.1", "0.01"])
 @pytest.mark.parametrize("exponent", [0.7, 1, 1.3])
 def test_error_bars_cover_about_as_much_as_they_say(epsilon, exponent, seeded) -> None:

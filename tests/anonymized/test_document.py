@@ -47,6 +47,7 @@ def table_of(document: Document) -> Table:
     return table
 
 
+@pytest.mark.verify
 @each
 def test_numbers_of_the_release_are_facts(name: str) -> None:
     release, document = MADE[name](), told(name)
@@ -72,6 +73,7 @@ def test_every_number_has_its_error(name: str) -> None:
     assert isinstance(document.fact("labels").error, Between)
 
 
+@pytest.mark.verify
 @each
 def test_intervals_hold_the_released_numbers(name: str) -> None:
     release, document = MADE[name](), told(name)
@@ -83,6 +85,7 @@ def test_intervals_hold_the_released_numbers(name: str) -> None:
         assert np.all(np.asarray(column.cells) <= np.asarray(column.high))
 
 
+@pytest.mark.verify
 def test_intervals_of_the_table_hold_the_true_numbers() -> None:
     """Those of all counts at once hold with probability 0.95 or more: of 60 releases, at most 8
     may miss, which happens with probability 0.002 if 5 % do."""

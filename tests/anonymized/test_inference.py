@@ -4,6 +4,7 @@ Lemma 3 of docs/proofs/sorted_counts.md.
 """
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -24,12 +25,14 @@ def min_max(values: np.ndarray, weights: np.ndarray) -> list[float]:
     return [min(max(mean(i, j) for j in range(p, k)) for i in range(p + 1)) for p in range(k)]
 
 
+@pytest.mark.verify
 @given(noisy)
 def test_equals_the_min_max_form(values: np.ndarray) -> None:
     expected = min_max(values, np.ones(len(values)))
     np.testing.assert_allclose(isotonic_decreasing(values), expected, atol=1e-9)
 
 
+@pytest.mark.verify
 @given(noisy, st.randoms(use_true_random=False))
 def test_weighted_projection_equals_the_min_max_form(values: np.ndarray, rng) -> None:
     weights = np.array([rng.choice([0.25, 1.0, 4.0, 9.0]) for _ in values])

@@ -27,6 +27,7 @@ def test_noise_rarely_exceeds_the_fake_counts(total: int, epsilon: float) -> Non
     assert epsilon * fakes >= 2 * math.log(total) * (1 - 1e-12)
 
 
+@pytest.mark.verify
 @settings(deadline=None)
 @given(st.integers(1, 10**9), st.floats(1e-2, 1.0), st.lists(st.integers(-50, 10**13), max_size=20))
 def test_boundaries_are_those_of_step_h2(total: int, epsilon: float, noisy: list[int]) -> None:
@@ -56,6 +57,7 @@ def test_number_of_boundaries_grows_like_the_root() -> None:
         assert 20 < many / few < 60
 
 
+@pytest.mark.verify
 @given(st.lists(st.integers(1, 30), max_size=12), st.integers(1, 6), st.integers(0, 5))
 def test_fake_counts_are_taken_out_again(counts: list[int], start: int, fakes: int) -> None:
     """With no noise, and any number of labels moved across T that fake counts allow."""

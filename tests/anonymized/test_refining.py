@@ -210,7 +210,7 @@ def gains(monkeypatch, epsilon: float) -> float:
 
 
 @pytest.mark.parametrize(("epsilon", "most"), [(0.02, 0.95), (0.01, 0.92)])
-@pytest.mark.quick(every=2)
+@pytest.mark.long(every=2)
 def test_decoding_again_lessens_the_error(epsilon: float, most: float, monkeypatch) -> None:
     assert gains(monkeypatch, epsilon) < most
 
@@ -284,6 +284,7 @@ def test_decoding_is_continuous_in_epsilon(epsilon: float, roughness) -> None:
         assert np.abs(one - other).sum() <= 1  # where a half is rounded
 
 
+@pytest.mark.verify
 @given(
     st.lists(
         st.tuples(st.integers(1, 200), st.integers(-(10**9), 10**15)), min_size=1, max_size=30
@@ -306,6 +307,7 @@ def test_any_counts_are_decoded_again(blocks, epsilon, roughness) -> None:
         assert np.all(np.isfinite(deviations(model)))
 
 
+@pytest.mark.verify
 def test_time_and_memory_are_linear() -> None:
     """300,000 positions in 45,000 blocks: a matrix of positions, or of blocks, would not fit."""
     ends = np.append(0, np.cumsum(np.repeat([1, 4, 16], 15_000)))

@@ -165,6 +165,7 @@ def test_what_is_not_refuted_says_what_would_have_been() -> None:
     assert result.seconds < 10
 
 
+@pytest.mark.verify
 def test_mechanisms_bring_their_neighbors_and_their_claim() -> None:
     result = dh.audit(dh.SortedCounts(epsilon=1, labels=4), seconds=1, confidence=SURE)
     assert not result.refuted
@@ -287,6 +288,7 @@ def test_programs_that_answer_with_more_than_a_line_end_the_audit(program: str) 
         dh.audit(run, [(0, 1)], epsilon=1, seconds=LONG)
 
 
+@pytest.mark.verify
 def test_programs_that_stop_in_the_middle_are_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that closes its output and stays; one that reads nothing of much data."""
     monkeypatch.setattr(line_program, "_END", 0.01)

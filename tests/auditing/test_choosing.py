@@ -102,6 +102,7 @@ def test_many_features_are_weighed() -> None:
     assert sum(map(best.event.holds, side)) > 2 * sum(map(best.event.holds, rest))
 
 
+@pytest.mark.verify
 def test_what_tells_nothing_shows_nothing_above_the_truth() -> None:
     """Of runs that are alike on both neighbors, with features and cuts to choose from."""
     for _ in range(5):

@@ -219,6 +219,7 @@ def test_what_cannot_be_enumerated_is_said() -> None:
         assert not result.refuted
 
 
+@pytest.mark.verify
 def test_errors_that_a_run_catches_still_end_the_enumeration() -> None:
     def catches(source: PathSource) -> str:
         try:

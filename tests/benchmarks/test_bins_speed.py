@@ -4,9 +4,11 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import pytest
 from benchmarks.bins_speed import EDGES, cases, table_rows, write_rows
 
 
+@pytest.mark.verify
 def test_every_case_counts_the_rows_and_users_are_bounded(tmp_path: Path) -> None:
     path, rows = tmp_path / "rows.parquet", 3000
     write_rows(path, rows)

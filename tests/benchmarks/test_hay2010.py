@@ -105,6 +105,7 @@ def test_sorting_stays_behind_on_the_network_trace() -> None:
     assert all(behind("NETTRACE", epsilon) > 15 for epsilon in hay2010.EPSILONS)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", [*REAL, SHIPPED])
 def test_the_error_keeps_to_the_bound(name) -> None:
     """n v for S̃, at most v Σ H(nᵢ) for S̄, v being the variance of the noise."""
@@ -117,6 +118,7 @@ def test_the_error_keeps_to_the_bound(name) -> None:
         assert projected.mean() < bound + 10 * hay.standard_error(projected)
 
 
+@pytest.mark.verify
 def test_the_bound_is_reached_where_counts_are_far_apart(seeded) -> None:
     profile = Profile.from_prevalences([10**4, 2 * 10**4, 3 * 10**4], [60, 1, 7])
     stairs = hay.Histogram("stairs", "nothing", profile, 100)

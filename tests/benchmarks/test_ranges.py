@@ -331,7 +331,7 @@ def error_of(contender: Contender, scale: str) -> float:
     return float(np.exp(np.log(errors).mean()))
 
 
-@pytest.mark.quick("[1000-0.6]")
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize(("scale", "at_most"), [("1000", 0.6), ("10000000", 1.0)])
 def test_the_adaptive_tree_is_ahead_of_the_fixed_one(scale, at_most) -> None:
     named = {one.name: one for one in contenders(1)}
@@ -370,6 +370,7 @@ def test_files_of_ones_own_are_compared(tmp_path, capsys, monkeypatch) -> None:
     assert "Nothing over 2 axes" in printed
 
 
+@pytest.mark.verify
 def test_the_comparison_runs_and_goes_on(data, capsys) -> None:
     asked = ["--runs", "1", "--epsilon", "0.5", "--output", str(data / "out")]
     universal.main([*asked, "--axes", "1", "--scale", "own", "1e3"])
@@ -387,6 +388,7 @@ def test_the_comparison_runs_and_goes_on(data, capsys) -> None:
     assert capsys.readouterr() == (first.out, "")
 
 
+@pytest.mark.verify
 def test_the_comparison_in_two_dimensions(data, capsys) -> None:
     asked = ["--axes", "2", "--runs", "1", "--epsilon", "1", "--scale", "own"]
     universal.main([*asked, "--definition", "per-run", "--output", str(data / "out")])

@@ -316,6 +316,7 @@ def test_what_could_not_be_printed_is_no_success(asked: str, unbuffered: str) ->
     assert done.stderr == "dphist: could not print: No space left on device\n"
 
 
+@pytest.mark.verify
 def test_a_reader_that_goes_away_gets_no_traceback() -> None:
     command = f"{sys.executable} -m dphist anonymize {SHAKESPEARE} --epsilon 1 --json | head -c 5"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)

@@ -64,6 +64,7 @@ EVENTS = ["compare", "--events", "mine.csv", "--label", "a", "--delta", "1e-6"]
 PROFILE = ["compare", "--profile", "mine.csv", "--seconds", "20"]
 
 
+@pytest.mark.verify
 def test_the_command_of_the_issue(capsys) -> None:
     words = ["--mechanism", "mine:Mine", "--epsilon", "1", ".1", "--target", "0.5"]
     assert main([*PROFILE, *words, "--output", "out.csv"]) == 0
@@ -124,6 +125,7 @@ def test_labels_of_users(capsys) -> None:
     assert not found["left_out"]
 
 
+@pytest.mark.verify
 def test_events_in_their_order(capsys) -> None:
     labels = ["tea", None, "milk", "tea"] * 100
     pq.write_table(pa.table({"what": labels}), "events.parquet")

@@ -199,6 +199,7 @@ def paid() -> str:
     return PAID + both.replace("[ages]", '[ages]\nkey = "ages-1"').replace('"1/2"', '"0.5"')
 
 
+@pytest.mark.verify
 def test_several_releases_against_one_ledger(write, capsys) -> None:
     path = write(paid())
     ledger("4")

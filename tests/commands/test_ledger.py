@@ -304,6 +304,7 @@ def test_a_closed_account_pays_no_more(used, tmp_path, capsys) -> None:
     )
 
 
+@pytest.mark.verify
 def test_a_further_account_has_its_own_unit(used, tmp_path, capsys) -> None:
     opening = ("ledger", "open", used, "--account", "nov", "--rho", "0.5", "--unit", "record")
     assert run(*opening, "--json") == 0

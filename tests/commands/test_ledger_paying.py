@@ -128,6 +128,7 @@ def test_a_refusal_has_its_own_exit_code_and_costs_nothing(file, ledger, tmp_pat
     assert ledger.read_bytes() == before
 
 
+@pytest.mark.verify
 def test_a_refusal_is_one_line_on_standard_error(file, tmp_path) -> None:
     """Records of the log are not printed beside the error."""
     ledger = made(tmp_path / "small.ledger", "--epsilon", "0.1")
@@ -355,6 +356,7 @@ def test_a_dry_run_says_what_it_would_cost(ledger, tmp_path, capsys) -> None:
     assert actions(ledger) == ["opened", "account", "allowed"]
 
 
+@pytest.mark.verify
 def test_a_dry_run_knows_gaussian_noise_and_caps_of_a_smaller_delta(tmp_path, capsys) -> None:
     """What ends the adding up of epsilons is said; what a release costs alone is no cap's word."""
     file = written(tmp_path / "rows.csv", 50)
@@ -464,6 +466,7 @@ def others() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.mark.verify
 def test_a_ledger_that_cannot_be_written_charges_nothing(others: Path, capsys) -> None:
     file, ledger = written(others / "rows.csv"), made(others / "clinic.ledger")
     for command in (["ledger", "show", ledger], anonymize(file, made(others / "b.ledger"), "k")):

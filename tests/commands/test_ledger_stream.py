@@ -40,6 +40,7 @@ def type_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     return call
 
 
+@pytest.mark.verify
 def test_a_stream_is_charged_once_and_goes_on(ledger, type_in, tmp_path, capsys) -> None:
     state, saved = tmp_path / "s.state", tmp_path / "s.json"
     paying = ("--ledger", ledger, "--by", "ana", "--key", "visits", "--output", saved)
@@ -63,6 +64,7 @@ def test_a_stream_is_charged_once_and_goes_on(ledger, type_in, tmp_path, capsys)
     assert "ContinualMechanism, stream" in page.read_text()
 
 
+@pytest.mark.verify
 def test_a_stream_that_does_not_fit_begins_nothing(ledger, type_in, tmp_path, capsys) -> None:
     state = tmp_path / "s.state"
     cost = ("--epsilon", "3", *COST[2:])
@@ -114,6 +116,7 @@ def test_a_lost_or_older_state_is_noticed(ledger, type_in, tmp_path, capsys) -> 
     assert "holds an older content than entry" in capsys.readouterr().err
 
 
+@pytest.mark.verify
 def test_a_dry_run_and_a_reservation_of_a_stream(ledger, type_in, tmp_path, capsys) -> None:
     state = tmp_path / "s.state"
     paying = ("--ledger", ledger, "--by", "ana", "--key", "visits")

@@ -63,7 +63,7 @@ def test_an_output_that_is_there_is_refused_before_data_are_read(command, option
     assert sorted(map(str, Path().iterdir())) == sorted(["data.csv", OUTPUTS[option]])
 
 
-@pytest.mark.quick("[anonymize]", "[ranges]", every=2)
+@pytest.mark.long(every=2)
 @pytest.mark.usefixtures("data")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_is_replaced_where_that_is_asked_for(command) -> None:
@@ -146,6 +146,7 @@ def test_a_dry_run_says_so(command, capsys) -> None:
     assert json.loads(capsys.readouterr().out)["refused_outputs"] == []
 
 
+@pytest.mark.verify
 def test_a_stream_replaces_its_own_outputs(monkeypatch, capsys) -> None:
     """What it wrote before is in what it writes now, and costs nothing more."""
     assert fed(monkeypatch, "a\n" * 300, *NEW, *ALL, "--every", 100, "--quiet") == 0

@@ -87,6 +87,7 @@ def test_a_profile_is_called_not_private(butterflies: Path, capsys) -> None:
     assert "further releases" not in text
 
 
+@pytest.mark.verify
 def test_json_holds_what_the_functions_return(release: dh.Release, saved: Path, capsys) -> None:
     options = ("--labels", 4000, "--p-min", "1/4000", "--extra", "1/2, 3", "--base", "10")
     assert run("properties", saved, *options, "--json", "--resamples", 10) == 0
@@ -216,6 +217,7 @@ def test_other_kinds_are_refused(kind: str, how: list[str], tmp_path: Path, caps
     assert "dphist anonymize" in captured.err
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("options", "named"),
     [

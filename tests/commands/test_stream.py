@@ -510,6 +510,7 @@ def test_dry_run_reads_nothing_and_makes_nothing(capsys) -> None:
     assert "--horizon are needed for a dry run, such as" in capsys.readouterr().err
 
 
+@pytest.mark.verify
 def test_a_complete_line_counts_before_the_next_comes() -> None:
     with started(*BUDGET, "--every", 100, "--json") as child:
         feed(child, "a\n" * 99 + "a")
@@ -643,6 +644,7 @@ def test_a_full_disk_behind_standard_output_is_named(tmp_path) -> None:
     assert held() == 50
 
 
+@pytest.mark.verify
 def test_a_closed_input_is_named() -> None:
     command = " ".join([*STREAM, *texts("--state", "s.db", *BUDGET, "--json", "<&-")])
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)

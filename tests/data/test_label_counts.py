@@ -141,7 +141,7 @@ def test_the_types_of_batches_are_those_of_what_is_returned(make: Make) -> None:
 
 
 @pytest.mark.parametrize("make", [in_memory, in_duckdb])
-@pytest.mark.quick(every=2)
+@pytest.mark.long(every=2)
 def test_batches_are_bounded_and_hold_each_label_once(make: Make) -> None:
     number = 600_000
     sizes = []

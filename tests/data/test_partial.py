@@ -367,6 +367,7 @@ def test_a_head_that_was_edited_is_refused_without_a_value(kind: str) -> None:
             assert "no table that" in merged(replaced("users", users))
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("kind", ["labels", "profile", "bins"])
 @pytest.mark.parametrize("old", [(0, 1), (1,)])
 @pytest.mark.parametrize("text", ["one user", "one account, or one row without an account"])

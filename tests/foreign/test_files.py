@@ -252,7 +252,7 @@ def test_databases_with_any_value_in_any_column(kind) -> None:
     _try_values(kind, VALUES)
 
 
-@pytest.mark.quick("[state]")
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("kind", DATABASES)
 def test_databases_with_text_that_is_none(kind) -> None:
     _try_values(kind, VALUES[-1:])
@@ -322,6 +322,7 @@ COMPARED = ComparedRow(
 RESULTS = text_of([COMPARED], {"format": 1, "delta": None})
 
 
+@pytest.mark.verify
 def test_results_that_are_cut_are_refused() -> None:
     """Or have fewer rows: a number that has lost digits would be another one."""
     path = Path("results.csv")
@@ -348,6 +349,7 @@ def test_results_with_other_numbers_are_refused(field, number) -> None:
 # --- Parts
 
 
+@pytest.mark.verify
 def test_parts_with_any_head() -> None:
     part = dh.LabelCounts.partial(ROWS, label="label", user="user", max_labels=1, part=0, parts=1)
     part.save("part.parquet")

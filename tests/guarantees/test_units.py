@@ -474,7 +474,7 @@ def test_edges_of_a_calibrated_mechanism_do_not_add_up_with_records() -> None:
 
 
 @pytest.mark.parametrize("directed", PATH_OF_EDGES.values(), ids=PATH_OF_EDGES)
-@pytest.mark.quick("[directed]")
+@pytest.mark.long(every=2)
 def test_edges_are_said_to_be_protected_and_not_to_be_cut(directed: bool) -> None:
     release = from_edges(directed)
     counted = "" if directed else ", which is counted up to 2 times"

@@ -47,6 +47,7 @@ def made_elsewhere(labels: int, only_adds: bool = True) -> LabelCounts:
 # --- The noise
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("labels", "share", "deviation"),
     [
@@ -138,6 +139,7 @@ def test_noise_has_the_stated_covariance() -> None:
     assert np.abs(drawn).mean(axis=0) == pytest.approx(5.585, rel=0.05)  # 7 sqrt(2 / pi)
 
 
+@pytest.mark.verify
 def test_intervals_cover_each_count() -> None:
     mechanism, counts = by_hand(4, 4, epsilon="1/7"), made_elsewhere(4)
     held = np.zeros(4)
@@ -181,6 +183,7 @@ def test_auto_goes_by_public_numbers() -> None:
     assert not by_default.correlated
 
 
+@pytest.mark.verify
 def test_calibration_chooses_the_noise_too() -> None:
     """Laplace noise for users of few labels or a pure guarantee, else what varies least."""
 
@@ -206,6 +209,7 @@ def test_calibration_chooses_the_noise_too() -> None:
         assert made.spread == min(other.spread for other in others)
 
 
+@pytest.mark.verify
 def test_for_error_needs_less_epsilon() -> None:
     given: dict[str, Any] = {"delta": "1e-6", "labels": list(range(20)), "max_labels": 20}
     alone = dh.for_error(dh.ThresholdHistogram, half_width=30, **given)

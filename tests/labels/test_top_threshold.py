@@ -31,7 +31,7 @@ def table(counts: dict, max_labels: int | None = 1, max_count: int = 1) -> Label
     )
 
 
-@pytest.mark.quick("counts0", "counts2", every=2)
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize(
     ("max_count", "epsilon", "counts", "k"),
     [(1, "1", [1], 3), (1, "1", [4, 3, 3], 1), (3, "0.5", [9, 8, 2], 2)],
@@ -148,6 +148,7 @@ def test_nothing_found_is_an_empty_table(seeded: Make) -> None:
     assert value.counts.tolist() == []
 
 
+@pytest.mark.verify
 def test_counts_near_the_largest_integers_do_not_wrap(seeded: Make) -> None:
     mechanism = TopThreshold(2, epsilon="1e-6", delta="0.1", max_labels=1)
     value = mechanism.release(table({"a": 2**62 - 1, "b": 2**61, "c": 2**61}), seeded(1)).value

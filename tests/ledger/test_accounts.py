@@ -80,6 +80,7 @@ def test_the_only_entry_may_be_reserved_and_given_back(tmp_path: Path) -> None:
 # Plans
 
 
+@pytest.mark.verify
 def test_a_plan_prices_a_list_and_charges_nothing(ledger: Ledger) -> None:
     steps = [SCAN] * 9 + [dh.AdaptiveScan(epsilon="0.2"), SCAN]
     plan = ledger.plan(steps)

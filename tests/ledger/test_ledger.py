@@ -154,6 +154,7 @@ def test_calibrated_mechanisms_hear_the_largest_target_that_fits(tmp_path: Path)
     assert ledger.can_afford(make(largest))
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "guarantee",
     [PureDP("0.1"), ZCDP("0.001"), ApproxDP("0.1", "1e-9"), ApproxZCDP("0.001", "1e-9")],

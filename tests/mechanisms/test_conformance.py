@@ -50,7 +50,7 @@ def test_what_saves_loads(name: str, tmp_path: Path) -> None:
     check_saved(release, tmp_path / "r.json")
 
 
-@pytest.mark.quick("[4-", every=29)
+@pytest.mark.long(every=2)
 @every_mechanism
 @pytest.mark.parametrize("releases", [1, 4])
 def test_what_was_calibrated_saves_loads_and_says_so(

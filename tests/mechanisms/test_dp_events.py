@@ -184,6 +184,7 @@ def test_thresholds_cost_noise_and_their_delta(max_labels, max_count) -> None:
         TheirAccountant().compose(event)
 
 
+@pytest.mark.verify
 def test_gaussian_thresholds_agree_with_our_exact_accounting() -> None:
     for m, releases in ((1, 1), (10, 1), (10, 30)):
         mechanism = dh.ThresholdHistogram(

@@ -161,6 +161,7 @@ def test_units_are_told_apart() -> None:
         context(of_five)
 
 
+@pytest.mark.verify
 def test_data_without_bounds_or_with_larger_ones_are_refused() -> None:
     query = measurement(dh.LeafCounts(epsilon="0.5", bins=3))
     wide = dh.bin_counts(ROWS, column="x", edges=range(4), user="who", max_records=3)

@@ -138,6 +138,7 @@ def test_it_is_frozen_hashable_and_picklable(name: str) -> None:
         assert repr(again) == repr(mechanism)
 
 
+@pytest.mark.verify
 @every
 def test_the_guarantee_is_known_before_data_and_stays(name: str) -> None:
     mechanism = mechanism_of(name)

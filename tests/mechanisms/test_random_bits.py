@@ -29,7 +29,7 @@ from tests.mechanisms.cases import (
 
 
 @every_mechanism
-@pytest.mark.quick(every=29)
+@pytest.mark.long(every=2)
 def test_a_release_drawn_with_a_callers_bits_says_so(
     name: str, seeded: Make, tmp_path: Path
 ) -> None:
@@ -189,6 +189,7 @@ def test_a_session_is_calibrated_and_shares_its_budget() -> None:
     assert session.remaining == same.remaining < 9
 
 
+@pytest.mark.verify
 def test_guesses_of_errors_are_no_releases_with_a_callers_bits() -> None:
     """Trials on public profiles draw from a fixed stream, and give a number."""
     for name in ("AdaptiveScan", "RankSplit", "PrivHist, split"):

@@ -78,7 +78,7 @@ def of_total(kind: Any, epsilon: Fraction, parameters: dict[str, Any], noise: st
     return dh.calibrate(kind, epsilon=epsilon, delta=own.pop("delta", 0), **own)
 
 
-@pytest.mark.quick(*QUICK, every=5)
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("case", CASES)
 def test_the_epsilon_reaches_the_error_and_the_next_smaller_does_not(case: str) -> None:
     kind, wanted, parameters = CASES[case]

@@ -278,6 +278,7 @@ def test_a_user_who_lowers_a_count_is_not_covered() -> None:
     assert delta_of(*pair, 1.5 * epsilon) > 1e-4
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("repeatable")
 def test_the_computed_law_is_that_of_the_code() -> None:
     mechanism = made(2, 2, 1, epsilon="2/5")

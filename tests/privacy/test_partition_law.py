@@ -106,7 +106,7 @@ def test_the_law_does_not_depend_on_where_exponents_change(piece: int, monkeypat
         assert len(constants(paths_around(data, Fraction(1, 2), FAR), data, 9)) == 1
 
 
-@pytest.mark.quick("2.0-data0", "2.0-data3")
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("data", [(), (4, 4, 4), (1,) * 12, (5, 3, 2, 1, 1)])
 @pytest.mark.parametrize("rate", [2.0, 3.5])
 def test_weights_sum_to_those_of_a_full_enumeration(rate: float, data: Partition) -> None:
@@ -155,7 +155,7 @@ def test_draws_follow_the_law(data: Partition, seeded) -> None:
 
 
 @pytest.mark.parametrize("data", [(), (3, 1)])
-@pytest.mark.quick(every=2)
+@pytest.mark.long(every=2)
 def test_draws_without_float_tables_follow_the_law(data: Partition, seeded, monkeypatch) -> None:
     """4,000 draws of those that come after too many rejections."""
     monkeypatch.setattr(partition_paths, "TRIES", 0)

@@ -125,6 +125,7 @@ def publications(release: dh.Release) -> str:
     return "\n".join([*shown, repr(release), repr(release.value)])
 
 
+@pytest.mark.verify
 def test_a_total_without_noise_would_be_noticed(scripted) -> None:
     """Power: the same comparison tells two releases apart that carry the true total."""
     mechanism = dh.LeafCounts(epsilon=1, bins=3)
@@ -209,6 +210,7 @@ def test_nothing_is_written_if_one_output_fails(tmp_path, capsys, monkeypatch) -
     assert [path.name for path in tmp_path.iterdir()] == ["data.parquet"]
 
 
+@pytest.mark.verify
 def test_a_file_without_rows_is_released_like_any(tmp_path, capsys) -> None:
     """Structure: the same lines, names and numbers of rows, whatever the rows are."""
     shapes = set()

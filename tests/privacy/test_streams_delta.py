@@ -66,7 +66,7 @@ def test_a_label_of_one_user_is_released_with_delta_and_not_four_times_less(
     assert binom.sf(out - 1, of, DELTA) < UNLIKELY
 
 
-@pytest.mark.quick("binary")
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("method", METHODS)
 def test_of_all_readings_together(
     method: Any, seeded: Any, monkeypatch: pytest.MonkeyPatch

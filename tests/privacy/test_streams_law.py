@@ -60,7 +60,7 @@ def test_neighbours_release_the_same_unless_a_new_label_is_above(number: int) ->
         assert sum(outside for _, outside in found) > 5  # and S is not everything
 
 
-@pytest.mark.quick("[0]")
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("number", range(len(LONGER)))
 def test_streams_of_five_events(number: int) -> None:
     check(LONGER[number], random_table(LONGER[number], np.random.default_rng(50 + number)))
@@ -74,6 +74,7 @@ def test_streams_of_eight_events(windows: int | None) -> None:
     check(setting, random_table(setting, np.random.default_rng(8)))
 
 
+@pytest.mark.verify
 def test_all_that_was_seen_and_is_above_is_released() -> None:
     """And in the order of what is released, rounded once."""
     setting = SHORT[0]
@@ -276,6 +277,7 @@ def test_users_of_equal_hash_share_a_bound(monkeypatch: pytest.MonkeyPatch) -> N
         check(COLLIDING, random_table(COLLIDING, np.random.default_rng(seed)))
 
 
+@pytest.mark.verify
 def test_empty_events_that_do_not_count_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two users of equal hash one's labels would then move the other's bound."""
     right = StreamState._bounded

@@ -188,6 +188,7 @@ def test_the_choice_of_mechanism_depends_on_parameters_alone(total) -> None:
         assert dh.anonymize(profile, epsilon=1).mechanism == dh.AdaptiveScan(epsilon=1)
 
 
+@pytest.mark.verify
 def test_a_total_without_noise_would_be_noticed() -> None:
     """Power: the same comparison tells two releases apart that carry the true total."""
     published = set()

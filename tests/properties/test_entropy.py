@@ -55,6 +55,7 @@ def test_the_plug_in_and_miller_madow(counts: list[int]) -> None:
         assert raised == pytest.approx(plain + (len(counts) - 1) / (2 * n), abs=1e-12)
 
 
+@pytest.mark.verify
 @given(some_counts, st.randoms(use_true_random=False))
 def test_order_of_labels_does_not_matter(counts: list[int], random: Any) -> None:
     shuffled = random.sample(counts, len(counts))
@@ -254,7 +255,7 @@ def test_what_an_estimate_says() -> None:
 
 
 @pytest.mark.parametrize("method", ["plug-in", "miller-madow"])
-@pytest.mark.quick(every=2)
+@pytest.mark.long(every=2)
 def test_standard_errors_are_those_of_sampling(method: str) -> None:
     random = np.random.default_rng(1)
     probabilities = 1 / np.arange(1, 31) / np.sum(1 / np.arange(1, 31))

@@ -59,6 +59,7 @@ def test_expected_counts_are_those_of_the_profile() -> None:
         assert 0 < error < 2 * math.sqrt(held)
 
 
+@pytest.mark.verify
 def test_new_labels_rise_ever_slower_and_begin_like_the_singletons() -> None:
     profile = Profile.from_prevalences([1, 2, 3, 7, 500], [300, 90, 40, 12, 3])
     found = [new_labels(profile, 0.25 * step)[0] for step in range(40)]

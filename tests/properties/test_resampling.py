@@ -177,6 +177,7 @@ def test_plain_numbers(number: float, digits: int, text: str) -> None:
     assert plain_number(number, digits) == text
 
 
+@pytest.mark.verify
 def test_only_the_release_is_used_and_for_all_properties_once() -> None:
     seen: list[dh.Profile] = []
 

@@ -40,6 +40,7 @@ def test_its_numbers_are_those_of_the_functions() -> None:
     assert shown["Share of the 1,000 most common labels"][0] == f"{opened:.2f} %"
 
 
+@pytest.mark.verify
 def test_its_intervals_have_the_noise_of_the_release() -> None:
     release = releases.usual_release()
     assert "and for the noise of the release" in notes_in(release)

@@ -315,6 +315,7 @@ def test_many_ranges_and_few_have_the_same_variances():
     assert np.concatenate(few) == pytest.approx(many[:90])
 
 
+@pytest.mark.verify
 def test_parts_of_many_boxes_make_no_difference(monkeypatch):
     release = released((20, 30))
     lo, hi = (ask(ends) for ends in some_boxes((20, 30)))
@@ -324,6 +325,7 @@ def test_parts_of_many_boxes_make_no_difference(monkeypatch):
     assert np.array_equal(whole, again)
 
 
+@pytest.mark.verify
 @settings(max_examples=40, deadline=None)
 @given(
     bins=st.one_of(st.tuples(st.integers(1, 90)), st.tuples(*[st.integers(1, 12)] * 2)),

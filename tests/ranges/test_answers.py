@@ -122,6 +122,7 @@ def test_the_query_of_theorem_4_gains_as_much_as_the_paper_says():
         assert ratio <= 3 / (2 * (levels - 1) * (branching - 1) - branching)
 
 
+@pytest.mark.verify
 def test_a_million_ranges_are_counted_at_once_and_their_errors_known():
     rng = np.random.default_rng(0)
     lo, hi = np.sort(rng.integers(0, 4097, (2, 10**6)), axis=0)

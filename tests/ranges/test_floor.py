@@ -62,7 +62,7 @@ def best_coverage(epsilon, width, counts=40):
 
 
 @pytest.mark.parametrize("epsilon", [1.2, 2])
-@pytest.mark.quick(every=2)
+@pytest.mark.long(every=2)
 def test_no_mechanism_is_surer_than_the_noise_of_the_whole_budget(epsilon):
     """Fewer records than the floor cannot be kept to with 95 %, and the floor can."""
     least = Budget(False, Fraction(str(epsilon))).half_width()

@@ -160,6 +160,7 @@ def test_saving_into_a_missing_folder_says_so(release, tmp_path) -> None:
         release.save(tmp_path / "none" / "release.json")
 
 
+@pytest.mark.verify
 def test_document_fits_its_published_schema(release) -> None:
     schema = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
     jsonschema.validate(json.loads(release.to_json()), schema)
@@ -426,7 +427,7 @@ def stream_of_one() -> dh.Release:
     return running.release()
 
 
-@pytest.mark.quick("[ranges]")
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("kind", OF_EACH_KIND)
 def test_a_process_that_has_imported_nothing_else_shows_any_release(
     kind: str, tmp_path: Path

@@ -135,6 +135,7 @@ def test_nothing_of_the_true_data() -> None:
         assert f"{sentinel}" not in repr(release)
 
 
+@pytest.mark.verify
 def test_is_a_function_of_the_release_alone(tmp_path: Path) -> None:
     release = releases.usual_release()
     release.save(tmp_path / "r.json")
@@ -172,6 +173,7 @@ def test_a_failure_leaves_the_old_report(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
+@pytest.mark.verify
 def test_texts_contrast_with_their_background() -> None:
     """WCAG: 4.5 to 1 for text, in both schemes and on paper."""
     source = report_html(releases.tiny_release())

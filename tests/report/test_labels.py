@@ -314,7 +314,7 @@ def test_the_noise_stays_within_the_interval(mechanism: ThresholdHistogram) -> N
     ],
     ids=lambda m: type(m).__name__,
 )
-@pytest.mark.quick(every=2)
+@pytest.mark.long(every=2)
 def test_chances_above_the_next_count_are_those_of_the_release(mechanism: object) -> None:
     """One label so far above the next count, many times."""
     size = 1500

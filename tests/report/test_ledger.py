@@ -167,6 +167,7 @@ def test_a_release_without_a_ledger_says_nothing_of_one() -> None:
     assert not {"ledger", "entry", "account"} & set(json_of(release))
 
 
+@pytest.mark.verify
 def test_ledger_account_and_entry_are_escaped_in_a_release(tmp_path: Path) -> None:
     from dphist.report import report_html
     from dphist.report.summary import summary_text

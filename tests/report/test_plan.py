@@ -62,7 +62,7 @@ def test_the_table_of_the_page_is_the_plan(plan: dh.Plan) -> None:
     assert [[text.replace("\u00a0", " ") for text in row] for row in rows] == expected
 
 
-@pytest.mark.quick(every=2)
+@pytest.mark.long(every=2)
 def test_the_charts_show_the_plan(plan: dh.Plan) -> None:
     page = plan_html(plan)
     assert page.count("<svg") == 2

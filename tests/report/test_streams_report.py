@@ -91,6 +91,7 @@ def test_the_page_stands_alone(source: str) -> None:
     assert len(source) < 300_000
 
 
+@pytest.mark.verify
 def test_colours_follow_the_readers_scheme(source: str) -> None:
     drawn = re.sub(r"<style>.*?</style>", "", source, flags=re.DOTALL)
     assert re.findall(r"#[0-9a-fA-F]{6}\b", drawn.replace("url(#", "url(")) == []

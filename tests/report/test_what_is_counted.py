@@ -109,6 +109,7 @@ def test_what_users_were_cut_to_are_the_data_s_bounds(counted: dict, said: str) 
     assert f"after each user was cut to {said}" in read(summary_text(release))
 
 
+@pytest.mark.verify
 def test_a_profile_s_users_were_cut_to_its_bound() -> None:
     profile = dh.Profile.from_table(TEXTS, label="w", user="who", max_records=2)
     wide = dh.AdaptiveScan(epsilon=1, sensitivity=10).release(profile)
@@ -130,6 +131,7 @@ def test_ranks_have_no_counts() -> None:
     assert "counts_of" not in kinds.json_of(release)
 
 
+@pytest.mark.verify
 def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     release = labelled(count_users=True)
     cut = release.mechanism.cut_users(release.noisy)

@@ -167,6 +167,7 @@ def test_noise_is_reused_for_a_block_and_never_for_another(monkeypatch: pytest.M
     check_all(monkeypatch)
 
 
+@pytest.mark.verify
 def test_spare_paths_are_labels_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two paths are made at once for one label; the second goes to the next label."""
     monkeypatch.setattr(noise_table, "_LEAST_PATHS", 2)

@@ -212,6 +212,7 @@ def test_without_rows_no_type_is_wrong(frame: Any) -> None:
     assert len(read_events(frame, event="visit", user="user")) == 0
 
 
+@pytest.mark.verify
 @given(
     rows=st.lists(st.tuples(st.sets(texts, max_size=3), st.integers(0, 3)), max_size=6),
     place=st.integers(0, 6),
@@ -697,6 +698,7 @@ def test_the_choices_of_two_events_are_independent(rule: Any, right: bool, seede
     assert (p_value(Counter(pairs), len(SUBSETS) ** 2) > LEVEL) == right
 
 
+@pytest.mark.verify
 def test_large_and_small_events_in_one_batch(seeded: Any) -> None:
     """What else is in the batch does not change the law of an event's choice."""
     rows = [["x"], list("abcd"), [], list("abcdefgh"), list("ab")] * 10_000

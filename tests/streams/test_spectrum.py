@@ -272,6 +272,7 @@ def test_a_design_for_another_horizon_is_found_out() -> None:
             assert cost > 1.10 * best_known(horizon)[1]
 
 
+@pytest.mark.verify
 def test_a_label_costs_few_numbers() -> None:
     assert len(design(2**16).decays) <= 6
     for k in range(25):

@@ -37,7 +37,7 @@ def same_inode(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
 
 
 @pytest.mark.parametrize("kept", ["birth", "generation"])
-@pytest.mark.quick(every=2)
+@pytest.mark.long(every=2)
 def test_birth_or_generation_is_enough(kept: str, path: Path, monkeypatch) -> None:
     """Also where inodes are not used again by themselves. Files have at least one of the two."""
     first, second = told(path), told(path.with_name("other"))

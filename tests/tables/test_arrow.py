@@ -84,7 +84,7 @@ def tried(names: list[str], call: str) -> None:
             eval(call, {"dh": dh, "frame": frame})  # noqa: S307
 
 
-@pytest.mark.quick("from_edges")
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("call", CALLS)
 def test_columns_that_break_the_rules_are_refused(call: str) -> None:
     code = f"from tests.tables.test_arrow import *; tried(NAMES, {call!r}); print('all refused')"
@@ -107,7 +107,7 @@ def tried_in_two_chunks(index: int) -> None:
             eval(call, {"dh": dh, "frame": frame})  # noqa: S307
 
 
-@pytest.mark.quick("1000000000", "7", every=3)
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("index", [10**9, -(10**9), 1, 7, -1])
 def test_chunks_are_validated_before_they_are_joined(index: int) -> None:
     """Arrow joins dictionaries by reading through the indices, wherever they point."""
@@ -116,6 +116,7 @@ def test_chunks_are_validated_before_they_are_joined(index: int) -> None:
     assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
 
 
+@pytest.mark.verify
 def test_labels_that_are_looked_up_are_validated_too() -> None:
     counts = dh.LabelCounts.from_table(pa.table({"x": ["a"]}), label="x")
     code = (

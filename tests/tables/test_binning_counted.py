@@ -103,6 +103,7 @@ def test_counts_give_what_rows_give() -> None:
     assert binned(already) == bin_counts(rows, column="x", edges=EDGES)
 
 
+@pytest.mark.verify
 def test_several_axes_and_text(tmp_path: Path) -> None:
     content = b"x,day,n,who\n1,2024-01-01,7,a\n3,2024-01-01,+2,a\n3,,5,b\n"
     path = written(tmp_path, "t.csv", content)
@@ -298,6 +299,7 @@ def test_a_relation_is_evaluated_once() -> None:
     assert found.counts.max() == 1
 
 
+@pytest.mark.verify
 def test_what_people_see_does_not_depend_on_the_rows() -> None:
     """No user, one with as many records as the bound, with more, with none in a bin."""
     tables: list[CountedRows] = [

@@ -27,6 +27,7 @@ def records(frame: object) -> tuple[list[int], list[int]]:
     return counts.tolist(), prevalences.tolist()
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "values",
     [

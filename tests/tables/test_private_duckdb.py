@@ -160,6 +160,7 @@ def test_a_forked_process_leaves_alone_what_its_parent_uses(temporary: Path) -> 
     stack.close()
 
 
+@pytest.mark.verify
 def test_a_forked_process_exits_well_although_its_parent_has_a_database() -> None:
     """Dropping the last reference to a database of the parent would end it with a signal."""
     script = """

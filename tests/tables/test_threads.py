@@ -101,6 +101,7 @@ threading.Thread(target=count).start()
 """
 
 
+@pytest.mark.verify
 def test_tables_are_counted_after_the_main_thread_has_ended() -> None:
     done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("1800 900\n", "")

@@ -313,6 +313,7 @@ def test_a_journal_that_a_crash_left_is_played_back(path: Path) -> None:
     is_whole(path, "first")
 
 
+@pytest.mark.verify
 def test_readers_play_a_journal_back_one_after_the_other(path: Path) -> None:
     crashed(path)
     children = []

@@ -58,6 +58,7 @@ def in_child(work: Callable[[], object]) -> int:
 # Creating, opening, refusing
 
 
+@pytest.mark.verify
 def test_a_new_ledger_is_whole(place: Place) -> None:
     with create(place, account="visits", dataset="2026") as ledger:
         assert [entry.action for entry in ledger.entries()] == [actions.OPENED, actions.ACCOUNT]
@@ -250,6 +251,7 @@ def test_the_same_key_returns_the_stored_release(place: Place) -> None:
         assert charged(ledger) == ["k"]
 
 
+@pytest.mark.verify
 def test_names_are_kept_as_they_were_written(place: Place) -> None:
     """Those that look alike differ; the longest fit; no SQL is in them."""
     longest = "".join(chr(0x20000 + 61 * place) for place in range(200))
@@ -288,6 +290,7 @@ def test_names_that_no_ledger_has_are_refused_by_ours(name: Any, place: Place) -
         assert ledger.verify() == 2
 
 
+@pytest.mark.verify
 def test_both_stores_hold_the_same(new_place: Callable[[], Place], tmp_path: Path) -> None:
     """The entries, but for times and identifiers, are those of a ledger in a file."""
 

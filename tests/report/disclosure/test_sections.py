@@ -107,6 +107,7 @@ def test_the_page_has_every_section_as_text(name: str) -> None:
     assert numbered or "<ol><li>" in page
 
 
+@pytest.mark.verify
 def test_sentences_of_the_page_use_the_words_of_people() -> None:
     rows = pd.DataFrame({"who": [1, 2, 3], "label": ["a", "b", "a"]})
     counts = dh.LabelCounts.from_table(rows, label="label", user="who", max_labels=2)
