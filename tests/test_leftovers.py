@@ -194,6 +194,7 @@ def test_what_a_running_process_has_stays(elsewhere: Path) -> None:
     assert list(elsewhere.iterdir()) == []
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("content", [b"", b"[1]\n", b"3\n", b'["+", 3]\n', b'["+", "x', b"\xff\n"])
 def test_a_damaged_journal_stops_nobody(content: bytes, elsewhere: Path) -> None:
     killed(elsewhere, OURS)

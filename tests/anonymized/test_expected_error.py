@@ -48,6 +48,7 @@ def test_sorted_counts_are_as_foretold_on_real_data(epsilon, shakespeare, seeded
     assert LEAST_FROM_LABELS < from_labels < MOST_FROM_LABELS
 
 
+@pytest.mark.verify
 def test_it_is_one_number_that_grows_with_noise() -> None:
     mechanism = dh.RankSplit(epsilon=1)
     assert mechanism.expected_error(10**6) == mechanism.expected_error(10**6)

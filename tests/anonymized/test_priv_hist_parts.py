@@ -75,6 +75,7 @@ def test_fake_counts_are_taken_out_again(counts: list[int], start: int, fakes: i
     assert above <= len(counts)
 
 
+@pytest.mark.verify
 @given(
     st.dictionaries(st.integers(1, 20), st.integers(1, 5), max_size=6),
     st.integers(1, 10),

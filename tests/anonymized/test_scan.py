@@ -144,6 +144,7 @@ def test_a_step_is_not_smoothed() -> None:
     assert smooth[51:] == pytest.approx(100, rel=0.05)
 
 
+@pytest.mark.verify
 @given(
     st.lists(
         st.tuples(st.integers(1, 10**6), st.integers(-(10**9), 10**15)), min_size=1, max_size=40
@@ -164,6 +165,7 @@ counts_of_blocks = st.lists(
 )
 
 
+@pytest.mark.verify
 @given(counts_of_blocks, st.sampled_from([0.05, 1.0, 4.0]), st.integers(0, 120))
 def test_decoded_curves_are_whole_non_negative_and_fall(blocks, epsilon, length) -> None:
     ends = np.append(0, np.cumsum([width for width, _ in blocks]))

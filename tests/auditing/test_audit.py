@@ -265,6 +265,7 @@ def test_programs_that_stay_running_answer_lines(tmp_path: Path) -> None:
     assert result.name == "sh"
 
 
+@pytest.mark.verify
 def test_programs_that_do_not_answer_end_the_audit() -> None:
     with pytest.raises(dh.UnsupportedError, match=r"sh must answer each line .* ended instead"):
         dh.audit(command(["sh", "-c", "read count"], lines=True), [(0, 1)], epsilon=1)

@@ -42,6 +42,7 @@ def test_a_mechanism_that_changes_its_mind_is_said() -> None:
     assert "there is a state" in dependence(told)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("outcomes", [1, 2, 3, 50, 10**9])
 def test_independent_runs_are_never_warned_of(outcomes: int) -> None:
     draw = random.Random(outcomes)

@@ -38,6 +38,7 @@ def test_others_find_what_nearly_all_have() -> None:
         assert method(held, 1, 1e-6, 3) == 2
 
 
+@pytest.mark.verify
 def test_data_that_are_shipped_are_found() -> None:
     rows = program.frames()["shop: items of customers"]
     assert rows.shape == (266_802, 2)

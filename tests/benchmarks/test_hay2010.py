@@ -153,6 +153,7 @@ def in_blocks_of_eight(noisy):
     return np.concatenate([isotonic_decreasing(part) for part in np.split(noisy, len(noisy) // 8)])
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "broken",
     [lambda noisy: noisy, increasing, running_mean, in_blocks_of_eight],

@@ -43,6 +43,7 @@ def test_errors_by_size(name) -> None:
         assert mine["cut leaves"][:, -1].mean() > 10 * mine["nodes"][:, -1].mean()
 
 
+@pytest.mark.verify
 def test_single_bins_of_sparse_data() -> None:
     """There H- is below L~ only if projected: the paper's heuristic does not reach it."""
     wide = by_size.widened(named("NETTRACE"), 65_536)

@@ -68,6 +68,7 @@ def test_a_contender_releases_labels_of_the_file(job, name) -> None:
     assert len(row) == len(labels.HEAD)
 
 
+@pytest.mark.verify
 def test_a_contender_that_dies_is_shown_as_failed(job) -> None:
     missing = asdict(job) | {"path": "/nowhere.parquet"}
     contender = labels.Contender("dphist, Polars", sys.executable, labels.Job(**missing))

@@ -144,6 +144,7 @@ def test_missing_streams_are_said(tmp_path, monkeypatch, capsys) -> None:
     assert "DPHIST_DATA" in capsys.readouterr().out
 
 
+@pytest.mark.verify
 def test_the_search_is_printed(capsys) -> None:
     continual_design.main(["--bits", "5", "--starts", "1", "--values", "100"])
     printed = capsys.readouterr().out

@@ -215,6 +215,7 @@ def test_a_missing_column_of_text_shows_no_field(capsys) -> None:
     assert "prevalence" not in err
 
 
+@pytest.mark.verify
 def test_a_delimiter_may_be_named(capsys, tmp_path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("who;word\n1;a\n2;a\n2;b\n")
@@ -231,6 +232,7 @@ def test_a_delimiter_may_be_named(capsys, tmp_path) -> None:
     assert (tmp_path / "p.csv").read_bytes() == (tmp_path / "o.csv").read_bytes()
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("name", "content", "options"),
     [

@@ -52,6 +52,7 @@ def test_a_program_is_refuted(capsys) -> None:
     assert "is refuted" in capsys.readouterr().out
 
 
+@pytest.mark.verify
 def test_a_mechanism_with_parameters(capsys) -> None:
     arguments = ["audit", "ThresholdHistogram", "--epsilon", "2", "--set", "max_labels=1"]
     assert main([*arguments, "--seconds", "0.3"]) == 0
@@ -132,6 +133,7 @@ def test_all_claims_are_audited_with_their_own(option: str, capsys) -> None:
     assert "--all audits each claim with its own" in capsys.readouterr().err
 
 
+@pytest.mark.verify
 def test_layers_are_chosen(capsys) -> None:
     arguments = ["audit", "SortedCounts", "--seconds", "1", "--layers", "replay", "--json"]
     assert main(arguments) == 0

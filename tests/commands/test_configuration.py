@@ -55,6 +55,7 @@ def digest(path: str) -> str:
     return "sha256:" + hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
+@pytest.mark.verify
 def test_all_sections_are_released_and_name_the_file(write, capsys) -> None:
     path = write(GENES + AGES)
     assert main(["run", path]) == 0
@@ -247,6 +248,7 @@ def test_sections_that_share_a_key_are_refused_before_the_first_charge(write, ca
     assert "genes-1" not in capsys.readouterr().out
 
 
+@pytest.mark.verify
 def test_a_key_that_was_charged_and_never_finished_is_refused_before_the_first(
     write, capsys
 ) -> None:

@@ -368,6 +368,7 @@ def test_gaussian_noise_with_known_labels_needs_a_delta(records, tmp_path, capsy
     assert run("labels", records, *known, "--delta", "1e-6") == 0
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "labels",
     [[1.5, 918273645.0], [[SENTINEL]], [{"a": SENTINEL}]],
@@ -492,6 +493,7 @@ def test_anonymize_refuses_half_a_bound(arguments, said, records, capsys) -> Non
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.verify
 def test_correlated_noise_of_known_labels(records, tmp_path, capsys) -> None:
     listed, out = tmp_path / "known.txt", tmp_path / "r.json"
     listed.write_text("common\nalso\nrare\nnobody\nnothing\nnever\n")

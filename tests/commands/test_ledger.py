@@ -136,6 +136,7 @@ def test_show_of_a_ledger_without_releases(tmp_path, capsys) -> None:
     assert "Nothing was charged to this account." in page.read_text()
 
 
+@pytest.mark.verify
 def test_the_page_is_an_output_like_others(used, tmp_path, capsys) -> None:
     page = tmp_path / "page.html"
     assert run("ledger", "show", used, "--report", page) == 0
@@ -162,6 +163,7 @@ def test_plan_adds_releases_up_in_their_order(used, capsys) -> None:
     assert actions(used)[-1] == "allowed"  # nothing was charged
 
 
+@pytest.mark.verify
 def test_plan_knows_caps_and_other_currencies(used, tmp_path, capsys) -> None:
     assert run("ledger", "plan", used, "--epsilon", "0.6") == 0
     assert run("ledger", "plan", used, "--epsilon", "0.6", "--by", "ben") == 3
@@ -175,6 +177,7 @@ def test_plan_knows_caps_and_other_currencies(used, tmp_path, capsys) -> None:
     assert "epsilon" not in shown[0]["left_after"]
 
 
+@pytest.mark.verify
 def test_plan_says_what_ends_the_adding_up_of_epsilons(used, tmp_path, capsys) -> None:
     both = made(tmp_path / "b.ledger", "--epsilon", 2, "--delta", "1e-6")
     plan = ("ledger", "plan", both, "--epsilon", "0.1")
@@ -238,6 +241,7 @@ def test_a_cap_that_cannot_be(options, code, said, used, capsys) -> None:
     assert actions(used) == before
 
 
+@pytest.mark.verify
 def test_log_as_table_json_and_csv(used, capsys) -> None:
     assert run("ledger", "log", used) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -254,6 +258,7 @@ def test_log_as_table_json_and_csv(used, capsys) -> None:
     assert [entry["previous"] for entry in entries[1:]] == [entry.hash for entry in held[:-1]]
 
 
+@pytest.mark.verify
 def test_log_of_a_key_a_person_or_the_last_entries(used, capsys) -> None:
     def logged(*options: object) -> list[int]:
         capsys.readouterr()
@@ -270,6 +275,7 @@ def test_log_of_a_key_a_person_or_the_last_entries(used, capsys) -> None:
     assert run("ledger", "log", used, "--last", 0) == 2
 
 
+@pytest.mark.verify
 def test_export_writes_what_the_name_says(used, tmp_path, capsys) -> None:
     table, text, all_of_it = (tmp_path / f"e.{kind}" for kind in ("parquet", "csv", "json"))
     for path in (table, text, all_of_it):

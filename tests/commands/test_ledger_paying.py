@@ -48,6 +48,7 @@ def paid(command: list[object], tmp_path: Path) -> dh.Release:
     return dh.Release.load(saved)
 
 
+@pytest.mark.verify
 def test_every_command_charges_the_account_and_names_the_entry(file, tmp_path) -> None:
     ledger = made(tmp_path / "clinic.ledger", "--epsilon", 3, "--delta", "1e-5")
     paying = ("--ledger", ledger, "--by", "ana")
@@ -154,6 +155,7 @@ def test_a_cap_holds_below_the_account(file, ledger, capsys) -> None:
     assert run(*anonymize(file, ledger, "k"), "--quiet", "--table", ledger.parent / "t.csv") == 0
 
 
+@pytest.mark.verify
 def test_who_pays_and_a_key_are_needed(file, ledger, monkeypatch, capsys) -> None:
     base = ["anonymize", file, "--label", "label", *WHO, "--max-records", 2, "--epsilon", "0.4"]
     assert run(*base, "--ledger", ledger) == 2

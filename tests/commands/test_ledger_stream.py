@@ -101,6 +101,7 @@ def test_a_stream_without_events_keeps_its_state(ledger, type_in, tmp_path, caps
     assert actions(ledger).count("charged") == 1
 
 
+@pytest.mark.verify
 def test_a_lost_or_older_state_is_noticed(ledger, type_in, tmp_path, capsys) -> None:
     state, older = tmp_path / "s.state", tmp_path / "older.state"
     paying = ("--ledger", ledger, "--by", "ana", "--key", "visits")

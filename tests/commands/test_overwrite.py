@@ -161,6 +161,7 @@ def test_a_stream_replaces_its_own_outputs(monkeypatch, capsys) -> None:
     assert "would be refused" not in capsys.readouterr().out
 
 
+@pytest.mark.verify
 def test_a_new_stream_replaces_nothing(monkeypatch, capsys) -> None:
     """Of a stream whose state was removed, say: it would spend again."""
     assert fed(monkeypatch, "a\n" * 300, *NEW, *ALL, "--quiet") == 0
@@ -248,6 +249,7 @@ def test_a_stream_goes_on_from_outputs_without_labels(monkeypatch) -> None:
     assert len(dh.Release.load("r.json").value) == 2
 
 
+@pytest.mark.verify
 def test_what_may_be_replaced_is_decided_again_at_the_end(monkeypatch, capsys) -> None:
     """Between the first event and the last one somebody else may write to the same place."""
     assert fed(monkeypatch, "a\n" * 300, *NEW, *ALL, *QUIET) == 0

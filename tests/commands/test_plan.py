@@ -78,6 +78,7 @@ def test_the_command_of_a_prefix_plan_gives_the_total(capsys) -> None:
     assert "--expected-total 9000" in printed
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "command",
     [

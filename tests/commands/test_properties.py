@@ -128,6 +128,7 @@ def test_json_holds_what_the_functions_return(release: dh.Release, saved: Path, 
     }  # fmt: skip
 
 
+@pytest.mark.verify
 def test_bases(butterflies: Path, capsys) -> None:
     values = {}
     for base, unit in (("2", "(bits)"), ("e", "(nats)"), ("10", "(hartleys)"), ("3", "(base 3)")):
@@ -142,6 +143,7 @@ def test_bases(butterflies: Path, capsys) -> None:
     assert values["3"] == pytest.approx(values["10"] / math.log10(3))
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("repeatable")
 def test_the_mechanism_runs_once_for_all_properties(monkeypatch, saved: Path, capsys) -> None:
     runs, real = [], dh.RankSplit.release

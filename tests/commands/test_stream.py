@@ -216,6 +216,7 @@ def test_users_are_bounded(form, monkeypatch, capsys) -> None:
     assert held() == 600
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("delta", [(), ("--delta", 0)])
 def test_a_pure_stream_is_begun_with_or_without_a_delta(delta, monkeypatch, capsys) -> None:
     Path("known.txt").write_text("a\nb\n")
@@ -276,6 +277,7 @@ def test_a_malformed_line_is_named_and_what_came_before_stays(
     assert held() == 160
 
 
+@pytest.mark.verify
 def test_users_must_be_there(monkeypatch, capsys) -> None:
     users = (*BUDGET, "--max-events-per-user", 2, "--user", "who")
     for form, content in (
@@ -402,6 +404,7 @@ def test_resume_skips_what_the_state_holds(monkeypatch, capsys) -> None:
     assert held() == 900
 
 
+@pytest.mark.verify
 def test_a_new_state_needs_all_and_an_old_one_nothing_else(monkeypatch, capsys) -> None:
     assert run(monkeypatch, "a\n", "--json") == 2
     assert "--epsilon, --delta and --horizon are needed" in capsys.readouterr().err
@@ -421,6 +424,7 @@ def test_a_new_state_needs_all_and_an_old_one_nothing_else(monkeypatch, capsys) 
     assert held() == 2
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -667,6 +671,7 @@ run()
 """
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-", "1>&- 2>&-"])
 def test_no_file_takes_the_place_of_a_closed_descriptor(closed: str) -> None:
     """What is printed would be written into it."""

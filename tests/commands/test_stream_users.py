@@ -117,6 +117,7 @@ def test_labels_of_other_types_have_users_of_one_type_too(run: Run) -> None:
     assert held() == (3, [1, 1], "integer")
 
 
+@pytest.mark.verify
 def test_numbers_that_python_does_not_take_are_no_users(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -78,6 +78,7 @@ def test_an_error_of_zero_has_no_place_on_a_logarithmic_axis() -> None:
     assert len(found.plot()) == 2
 
 
+@pytest.mark.verify
 def test_the_page_has_tables_and_pictures_without_a_network(tmp_path) -> None:
     counts = np.array([5, 0, 0, 900, 30, 30, 2, 0])
     mechanisms = {"<b>mine</b>": dh.LeafCounts, "tree": dh.HierarchicalTree}

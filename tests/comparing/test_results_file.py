@@ -159,6 +159,7 @@ class Given:
         return np.asarray(data) + self.far
 
 
+@pytest.mark.verify
 def test_names_may_begin_as_comments_do_and_hold_signs_of_formulas(tmp_path) -> None:
     output = tmp_path / "found.csv"
     dh.compare({"#1": dh.LeafCounts}, LINE, [1], most=2, output=output)

@@ -208,6 +208,7 @@ def test_users_of_two_types_are_refused(
         counts.merge([tmp_path / "0.parquet", parts[1].to_arrow()])
 
 
+@pytest.mark.verify
 @each_class
 def test_integers_of_two_widths_are_written_alike(counts: Any, tmp_path: Path) -> None:
     whole = counts.merge(two_parts(counts, "int64", "int64", tmp_path))

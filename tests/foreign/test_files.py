@@ -134,6 +134,7 @@ def test_names_in_a_configuration_cannot_control_a_terminal(name, folder, capfd)
         assert f"{out}{err}".replace("\n", "").isprintable()
 
 
+@pytest.mark.verify
 def test_a_column_of_any_name_is_shown(capfd) -> None:
     table = pa.table({NAME: [1, 2], f"{NAME}$x_$<b>": [1, 2]})
     for columns, edges in ((NAME, [0, 2, 5]), (table.column_names, [[0, 2, 5]] * 2)):
@@ -284,6 +285,7 @@ def _try_values(kind: str, values: list[str]) -> None:
                 assert shown.isprintable()
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("kind", DATABASES)
 def test_databases_with_bytes_changed_or_cut(kind) -> None:
     make, use = DATABASES[kind]

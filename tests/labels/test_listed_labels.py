@@ -34,6 +34,7 @@ def count(column: pa.Array, labels: Any) -> list[int]:
     return values
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("column", "labels"),
     [

@@ -83,6 +83,7 @@ def test_gaussian_threshold_is_the_least_of_its_grid_that_keeps_delta(
         assert at > exact(delta) / 4
 
 
+@pytest.mark.verify
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=2**40))
 def test_a_step_of_the_grid_is_odd_and_small(sigma: Fraction) -> None:
     fine = grid(sigma)

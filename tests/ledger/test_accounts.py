@@ -208,6 +208,7 @@ def test_bad_parameters_are_refused(
     refused(ledger, lambda: call(ledger), match, ParameterError)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("call", "match"),
     [

@@ -167,6 +167,7 @@ def test_a_mechanism_that_only_satisfies_the_protocol(ledger: Ledger, guarantee:
     assert (ledger.spent.epsilon is None) == isinstance(guarantee, ZCDP | ApproxZCDP)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("mechanism", "match"),
     [

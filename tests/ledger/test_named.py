@@ -41,6 +41,7 @@ def test_a_stream_names_its_entry_and_its_users(ledger: dh.Ledger, tmp_path: Pat
     assert "user" not in summary_text(again).replace("max_events_per_user", "")
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("text", ["one ward 7", "one account, or one row without an account"])
 def test_a_stream_of_a_ledger_of_0_2_goes_on(text: str, tmp_path: Path) -> None:
     """The account holds text, and so does what was released before."""

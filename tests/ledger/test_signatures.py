@@ -87,6 +87,7 @@ def test_a_wrong_key_does_not_make_a_copy_the_ledger(
     assert Ledger.open(copy).verify(keys["own public"]) == 4
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("number", range(1, 5))
 def test_edited_signatures_are_named(number: int, signed: Ledger, keys: dict[str, Path]) -> None:
     connection = sqlite3.connect(signed.place)
@@ -124,6 +125,7 @@ def test_a_rewritten_chain_has_no_signatures(signed: Ledger, keys: dict[str, Pat
         signed.verify(keys["own public"])
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("use", ["sign", "check"])
 @pytest.mark.parametrize("name", ["curve", "swapped", "text", "missing"])
 def test_files_that_are_no_keys_are_refused(

@@ -185,6 +185,7 @@ def test_a_removed_entry_is_named(number: int, edit: Callable[..., Ledger]) -> N
         ledger.verify()
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("number", range(1, 14))
 def test_a_removed_entry_is_named_also_if_the_others_move_up(
     number: int, edit: Callable[..., Ledger]

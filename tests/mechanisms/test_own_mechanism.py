@@ -169,6 +169,7 @@ def test_a_mechanism_is_loaded_once_it_is_registered(monkeypatch: pytest.MonkeyP
     assert dh.Release.from_json(text).mechanism == Whole()
 
 
+@pytest.mark.verify
 def test_names_of_ours_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """A class of another package has our name beside ours, not in its place."""
     from dphist.release import mechanisms as module

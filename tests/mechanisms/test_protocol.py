@@ -107,6 +107,7 @@ def test_each_parameter_has_a_meaning(name: str) -> None:
             assert told[parameter]["not_given"].endswith(".")
 
 
+@pytest.mark.verify
 @every
 @pytest.mark.parametrize("kind", BAD)
 def test_bad_parameters_are_refused_alike(name: str, kind: str) -> None:
@@ -201,6 +202,7 @@ def test_the_error_to_expect_is_known_before_data(name: str) -> None:
         assert found.appears_from > mechanism.threshold
 
 
+@pytest.mark.verify
 @every
 def test_intervals_hold_the_release(name: str) -> None:
     mechanism = mechanism_of(name)

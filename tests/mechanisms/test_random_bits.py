@@ -115,6 +115,7 @@ def test_anonymize_hands_the_mark_on(seeded: Make) -> None:
 STREAM: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "horizon": 100, "max_labels": 1}
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("step", ["update", "update_many", "counts", "record", "release"])
 def test_a_stream_remembers_a_callers_bits_for_good(
     step: str, seeded: Make, tmp_path: Path

@@ -39,6 +39,7 @@ def test_exponentials_next_to_whole_numbers_are_enclosed(whole: int, bits: int) 
         assert high - low <= 3
 
 
+@pytest.mark.verify
 @given(st.fractions(min_value=0, max_value=30, max_denominator=10**6), bits)
 def test_normal_tail_is_enclosed(x: Fraction, bits: int) -> None:
     with mpmath.workprec(2000):

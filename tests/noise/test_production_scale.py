@@ -72,6 +72,7 @@ def test_a_long_call_is_what_short_calls_are(name: str) -> None:
     assert long.given == short.given
 
 
+@pytest.mark.verify
 def test_lazy_noise_of_many_labels_is_made_of_the_system_s_bits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

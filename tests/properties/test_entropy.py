@@ -63,6 +63,7 @@ def test_order_of_labels_does_not_matter(counts: list[int], random: Any) -> None
     assert all(entropy(one, method=m) == entropy(other, method=m) for m in METHODS)
 
 
+@pytest.mark.verify
 @given(some_counts, st.integers(1, 10**6))
 def test_estimates_are_within_their_range(counts: list[int], labels: int) -> None:
     profile = dh.Profile.from_counts(counts)

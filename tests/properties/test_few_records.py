@@ -43,6 +43,7 @@ def in_full(ask: Callable[..., Any]) -> Callable[..., Estimate]:
     return found
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(("ask", "asked"), ASKED)
 def test_of_nothing_nothing_is_known(ask: Callable[..., Any], asked: dict[str, Any]) -> None:
     nothing, released = dh.Profile.from_counts([]), dh.AnonymizedHistogram([], [])

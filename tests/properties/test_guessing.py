@@ -32,6 +32,7 @@ def by_definition(counts: list[int], alpha: Fraction) -> tuple[int, Fraction, Fr
     return mu, opened, (1 - opened) * mu + sum(i * q for i, q in enumerate(p[:mu], 1))
 
 
+@pytest.mark.verify
 @given(some_counts, shares)
 def test_share_is_what_the_definitions_say(counts: list[int], alpha: Fraction) -> None:
     profile = Profile.from_counts(counts)
@@ -63,6 +64,7 @@ def test_several_guesses_are_the_single_ones_and_do_not_fall(counts: list[int]) 
     assert guessing(profile, guesses=[]).shape == (0,)
 
 
+@pytest.mark.verify
 @given(some_counts)
 def test_more_accounts_take_more_guesses(counts: list[int]) -> None:
     profile = Profile.from_counts(counts)

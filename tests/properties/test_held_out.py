@@ -26,6 +26,7 @@ def one_by_one(counts: list[int], tries: int) -> Fraction:
     return opened / sum(counts)
 
 
+@pytest.mark.verify
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=8), st.integers(0, 9))
 def test_it_is_the_mean_over_records_left_out(counts: list[int], tries: int) -> None:
     found = held_out_share(Profile.from_counts(counts), tries)
@@ -58,6 +59,7 @@ def test_clopper_and_pearson_by_hand() -> None:
     assert (low, high) == pytest.approx((0.0667, 0.6525), abs=1e-4)
 
 
+@pytest.mark.verify
 def test_the_variance_is_that_of_samples() -> None:
     """Of an even law the share varies more than a binomial one, and the interval knows."""
     random, law = np.random.default_rng(2), np.full(1000, 1e-3)

@@ -42,6 +42,7 @@ def test_closed_forms_of_the_unbiased_estimate(order: int) -> None:
     assert renyi_entropy(dh.Profile.from_counts([1] * 50), order=order) == math.inf
 
 
+@pytest.mark.verify
 @given(some_counts)
 def test_the_plug_in_falls_with_the_order(counts: list[int]) -> None:
     profile = dh.Profile.from_counts(counts)

@@ -438,6 +438,7 @@ def partitions(total: int, most: int) -> Iterator[list[int]]:
             yield [first, *rest]
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("place", range(13))
 def test_one_cell_moves_the_sum_by_the_constant_at_most(place: int) -> None:
     """All diagrams of up to 8 cells, with every cell that can be added; n is held at 9."""

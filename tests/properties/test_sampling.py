@@ -20,6 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 some_counts = st.lists(st.integers(1, 3000), min_size=1, max_size=30)
 
 
+@pytest.mark.verify
 @given(some_counts)
 def test_a_total_strays_nowhere(counts: list[int]) -> None:
     profile = dh.Profile.from_counts(counts)
@@ -33,6 +34,7 @@ def test_a_total_strays_nowhere(counts: list[int]) -> None:
     assert found.bias == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.verify
 @given(some_counts, st.integers(0, 50))
 def test_labels_seen_in_closed_form(counts: list[int], more: int) -> None:
     profile = dh.Profile.from_counts(counts)

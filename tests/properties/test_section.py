@@ -49,6 +49,7 @@ def test_its_intervals_have_the_noise_of_the_release() -> None:
     assert interval_of(bare) != interval_of(bound)
 
 
+@pytest.mark.verify
 def test_it_is_a_function_of_the_release() -> None:
     release = releases.usual_release()
     first = population_blocks(release)

@@ -257,6 +257,7 @@ def test_the_interval_is_of_all_that_may_have_been() -> None:
     assert 0 < max(likely) < 23
 
 
+@pytest.mark.verify
 def test_data_that_break_the_promise_have_no_interval() -> None:
     profile = Profile.from_counts([5] * 30)
     for method in ("wu-yang", "valiant-valiant"):
@@ -268,6 +269,7 @@ def test_data_that_break_the_promise_have_no_interval() -> None:
     assert estimate_support_size(release, p_min="1/20").interval is not None
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("counts", [[1], [1, 1, 1], [9, 4, 1, 1], [3] * 20])
 @pytest.mark.parametrize("p_min", ["1e-6", "1e-9", "1e-12", "1e-18"])
 def test_the_programme_is_solved_for_any_promise(counts: list[int], p_min: str) -> None:

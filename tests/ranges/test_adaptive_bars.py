@@ -106,6 +106,7 @@ def test_the_shapes_have_nodes_that_were_opened_and_others_that_were_not():
     assert opened == {True, False}
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("bins", SHAPES)
 @pytest.mark.usefixtures("unpooled")
 def test_bars_reach_from_the_inner_to_the_outer_sum_and_round_the_estimate(bins):
@@ -304,6 +305,7 @@ def some_boxes(bins, queries=400, seed=0):
     return list(corners.min(axis=0)), list(corners.max(axis=0) + 1)
 
 
+@pytest.mark.verify
 def test_many_ranges_and_few_have_the_same_variances():
     """Edges are gone through one by one where there are more of them than ranges."""
     line = released((300,)).value.answers._enclosing

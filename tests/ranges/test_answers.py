@@ -169,6 +169,7 @@ def test_intervals_of_a_tree_that_is_not_projected_are_errors_to_either_side_cut
     assert np.allclose(low, np.maximum(count - width, np.minimum(count, 0)))
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("bins", [(9,), (16,), (3, 5)])
 @pytest.mark.parametrize("nonnegative", [True, "subtrees"])
 def test_bars_of_a_projected_tree_are_about_the_fit_and_hold_the_answer(bins, nonnegative):

@@ -104,6 +104,7 @@ def test_unbiased_answers_are_off_by_their_standard_error(budget, bins):
         assert abs(errors.mean()) < 5 * claimed / 20
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("repeatable")
 def test_an_adaptive_tree_states_about_the_error_it_has():
     counts = np.rint(3000 * np.exp(-(((np.arange(512) - 200) / 60) ** 2))).astype(int)

@@ -43,6 +43,7 @@ def one_family(values: list[float]) -> tuple[TreeShape, np.ndarray]:
     return TreeShape((len(values),), max(len(values), 2)), np.array(values)
 
 
+@pytest.mark.verify
 @given(sizes, branchings, seeds, st.booleans())
 def test_each_family_is_projected(bins: Bins, branching: int, seed: int, weighted: bool) -> None:
     shape = TreeShape(bins, branching)

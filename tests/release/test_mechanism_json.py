@@ -8,6 +8,7 @@ import dphist as dh
 from tests.mechanisms.cases import CASES, calibrated, made
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("case", CASES)
 def test_every_mechanism_comes_back(case: str) -> None:
     for mechanism in (made(case), calibrated(case)):
@@ -17,6 +18,7 @@ def test_every_mechanism_comes_back(case: str) -> None:
         assert again.target == mechanism.target
 
 
+@pytest.mark.verify
 def test_a_target_comes_back() -> None:
     mechanism = dh.for_error(dh.ThresholdHistogram, appears_from=99, max_labels=3, delta="1e-6")
     again = dh.mechanism_from_json(dh.mechanism_to_json(mechanism))

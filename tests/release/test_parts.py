@@ -67,6 +67,7 @@ def test_a_slice_is_of_some_bins_and_all_of_the_others(whole) -> None:
     assert 0 <= part.quantile(0.5) <= 8
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("repeatable")
 def test_errors_of_a_marginal_are_those_that_are_seen() -> None:
     """Errors of bins do not add up, as their estimates depend on each other: measured."""

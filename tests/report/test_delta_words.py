@@ -155,6 +155,7 @@ LABELS = ("--label", "word", "--user", "who", "--max-labels", 1)
 COST = ("--epsilon", 1, "--delta", "1e-6")
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("command", ["labels", "top"])
 def test_dry_runs_of_labels_warn(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     for users, warned in ((None, False), (5_000, False), (200_000, True)):

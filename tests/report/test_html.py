@@ -145,6 +145,7 @@ def test_is_a_function_of_the_release_alone(tmp_path: Path) -> None:
         assert report_html(release) == page
 
 
+@pytest.mark.verify
 def test_markup_is_escaped() -> None:
     source = report_html(releases.hostile_release())
     page = Page(source)

@@ -201,6 +201,7 @@ def test_every_released_label_is_in_the_table_of_the_page() -> None:
     assert "Fewer labels than wanted were found." in Page(report_html(ALL["too few"]())).text
 
 
+@pytest.mark.verify
 def test_markup_and_control_characters_do_nothing() -> None:
     for name in ("hostile", "hostile top", "hostile known"):
         source, text = report_html(ALL[name]()), summary_text(ALL[name]())

@@ -59,6 +59,7 @@ def test_the_words_of_users_are_escaped_everywhere(tmp_path: Path) -> None:
     assert len(set(page.ids)) == len(page.ids)
 
 
+@pytest.mark.verify
 def test_the_page_loads_nothing_and_says_what_was_spent(ledger: dh.Ledger) -> None:
     ledger.allow("ben", epsilon="0.5")
     for number in range(3):
@@ -156,6 +157,7 @@ def test_entries_that_cannot_follow_each_other_are_not_shown(ledger: dh.Ledger) 
         histories(held[2:])
 
 
+@pytest.mark.verify
 def test_a_release_without_a_ledger_says_nothing_of_one() -> None:
     release = dh.AdaptiveScan(epsilon=1).release(dh.Profile.from_counts([3]))
     from dphist.report import report_html

@@ -209,6 +209,7 @@ def test_a_released_histogram_shows_its_counts() -> None:
     assert "50 20 7 1" in text
 
 
+@pytest.mark.verify
 def test_a_ledger_shows_budgets_and_releases_and_its_data_do_not_show(tmp_path) -> None:
     ledger = dh.Ledger.create(tmp_path / "c.ledger", epsilon=2, delta="1e-5", unit="one user")
     assert "nothing" in read(ledger)[0]

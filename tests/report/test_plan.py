@@ -117,6 +117,7 @@ def test_text_and_table_hold_every_setting(plan: dh.Plan) -> None:
     assert "data: a < b" in text
 
 
+@pytest.mark.verify
 def test_a_delta_too_large_for_the_users_is_said() -> None:
     asked: dict[str, Any] = {"epsilon": 1, "max_labels": 3, "users": 50_000}
     for plan, said in (

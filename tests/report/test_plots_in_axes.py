@@ -14,6 +14,7 @@ PLOTS = {"anonymized": 2, "labels": 2, "ranges": 2, "grid": 1}
 each = pytest.mark.parametrize("name", PLOTS)
 
 
+@pytest.mark.verify
 @each
 def test_a_release_draws_into_axes(name) -> None:
     release, _ = RELEASES[name]

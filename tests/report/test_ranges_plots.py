@@ -119,6 +119,7 @@ def test_the_map_adds_up() -> None:
     assert [len(ends) for ends in places] == [51, 61]
 
 
+@pytest.mark.verify
 def test_an_axis_is_drawn_where_the_records_are() -> None:
     """Nine tenths of the axis would be empty; what lies beyond is said, and is in the table."""
     release = released(AdaptiveTree, np.concatenate([np.full(20, 5000), np.zeros(4076, int)]))

@@ -147,6 +147,7 @@ def test_no_records_have_no_quantiles() -> None:
     assert "There are no records by the estimates" in summary_text(release)
 
 
+@pytest.mark.verify
 def test_the_table_holds_every_bin(release: Release) -> None:
     value = release.value
     rows = list(csv.reader(io.StringIO(table_csv(release), newline="")))

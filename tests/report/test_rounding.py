@@ -65,6 +65,7 @@ def test_odds_and_certainty_hold(epsilon: str) -> None:
     check_sentence(Fraction(epsilon), words.guarantee_in_words(PureDP(epsilon), 1))
 
 
+@pytest.mark.verify
 @settings(deadline=None)
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=40, max_denominator=10**12))
 def test_odds_and_certainty_hold_of_any_epsilon(epsilon: Fraction) -> None:

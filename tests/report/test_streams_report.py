@@ -155,6 +155,7 @@ def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
     assert told(ALL["users"](), "cost") == "(6, 1e-6)-differential privacy in all"
 
 
+@pytest.mark.verify
 def test_the_last_reading_is_the_table_of_the_page() -> None:
     release = ALL["unknown"]()
     text, width = Page(report_html(release)).text, streams_words.half_width(UNKNOWN)

@@ -167,6 +167,7 @@ def test_released_numbers_of_users_say_what_delta_is_worth() -> None:
         assert number_protected(release) == Number(users, "users")
 
 
+@pytest.mark.verify
 def test_how_it_was_made_names_the_numbers_of_users() -> None:
     said = "The numbers of users within the bounds, and of those who had more, get noise too."
     assert said in read(report_html(labelled(count_users=True)))

@@ -108,6 +108,7 @@ def test_the_whole_distance_is_at_most_what_is_stated(square: Fraction, horizon:
     assert share > (0.5 if horizon > 1 else 0.3)  # and little is wasted
 
 
+@pytest.mark.verify
 def test_the_distance_of_a_stream_is_that_of_its_mechanism() -> None:
     """As a mechanism has it: B epsilon**2."""
     for epsilon in (Fraction(1, 10), Fraction(3, 2)):

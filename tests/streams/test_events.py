@@ -555,6 +555,7 @@ def test_engines_that_fail() -> None:
         read_events(lazy.with_columns(pl.col("label").cast(pl.Int64).cast(pl.String)))
 
 
+@pytest.mark.verify
 def test_a_duckdb_relation_is_evaluated_once_and_in_order() -> None:
     times = []
 

@@ -230,6 +230,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return in_this_process
 
 
+@pytest.mark.verify
 def test_the_command_line(run: Run, tmp_path: Path) -> None:
     """A state keeps the type; the input then needs no option."""
     state, output, table = (str(tmp_path / name) for name in ("s.state", "r.json", "t.csv"))

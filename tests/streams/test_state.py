@@ -59,6 +59,7 @@ def test_a_step_changes_nothing_until_it_is_taken(method: Any, windows: Any, see
     assert dict(zip(state.labels, state.counts, strict=True)) == Counter(itertools.chain(*EVENTS))
 
 
+@pytest.mark.verify
 def test_a_batch_is_its_events_one_after_another(seeded: Any) -> None:
     """However it is cut, marks included."""
     found = []

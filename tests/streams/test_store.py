@@ -137,6 +137,7 @@ def flat(rows: Rows) -> dict[tuple[str, int | bytes], bytes]:
     return {(kind, key): content for kind, part in rows.items() for key, content in part}
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "row", [(1.5, b"x"), ("1", b"x"), (True, b"x"), (2**63, b"x"), (1, "x"), (1, None)]
 )
@@ -458,6 +459,7 @@ def test_killed_at_any_moment_every_acknowledged_batch_is_whole(path: Path) -> N
     assert [file.name for file in path.parent.iterdir()] == ["state"]
 
 
+@pytest.mark.verify
 def test_killed_with_half_a_commit_in_the_file(state) -> None:
     before = read(state)
     untouched = state.read_bytes()

@@ -143,6 +143,7 @@ def test_another_device_number_is_no_difference() -> None:
 A_COPY, AN_OLDER = "a copy that got its inode and attributes", "an older content written back"
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("missing", "passing"),
     [

@@ -228,6 +228,7 @@ def test_the_whole_distance_is_at_most_what_is_stated(square: Fraction, horizon:
     assert share > 0.9  # and little is wasted
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("most", [1, 5])
 def test_fewer_readings_cost_less_rounding(most: int) -> None:
     square, horizon = Fraction(3), 64

@@ -163,6 +163,7 @@ def test_readings_use_the_threshold_of_their_time(monkeypatch: pytest.MonkeyPatc
     assert seen[0] < seen[1]
 
 
+@pytest.mark.verify
 def test_a_stream_is_read_saved_continued_and_reported(tmp_path: Path, seeded: Any) -> None:
     source = seeded(2)
     stream = dh.ContinualHistogram(epsilon=1, delta="1e-3", horizon=None, readings=5)

@@ -183,6 +183,7 @@ def test_decimals_of_many_digits(negative: bool) -> None:
     assert_bins(found, python_bins(values, limits))
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e.name != "spark"], ids=lambda e: e.name)
 def test_unsigned_integers_beyond_int64(engine: Engine, tmp_path: Path) -> None:
     values = pa.array([0, 1, 2**63 - 1, 2**63, 2**64 - 1], pa.uint64())

@@ -77,6 +77,7 @@ def test_counts_that_are_no_counts_are_refused(engine: Engine, tmp_path: Path) -
                 binned(frame, **users)
 
 
+@pytest.mark.verify
 @every_engine
 def test_without_rows(engine: Engine, tmp_path: Path) -> None:
     found = binned(engine.make(counted_table([]), tmp_path), max_records=3)

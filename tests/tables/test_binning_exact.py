@@ -15,6 +15,7 @@ from dphist.tables.binning import edges as searching
 from tests.tables.plain_bins import assert_bins, python_bins
 
 
+@pytest.mark.verify
 @settings(max_examples=60, deadline=None)
 @given(
     values=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), max_size=30),
@@ -28,6 +29,7 @@ def test_integers_as_python_compares_them(values: list[int], limits: list[int]) 
     assert_bins(found, python_bins(values, limits))
 
 
+@pytest.mark.verify
 @settings(max_examples=60, deadline=None)
 @given(
     values=st.lists(st.floats() | st.integers(-5, 5).map(float), max_size=30),
@@ -40,6 +42,7 @@ def test_floats_as_python_compares_them(values: list[float], limits: list[Any]) 
     assert_bins(found, python_bins(values, limits))
 
 
+@pytest.mark.verify
 @settings(max_examples=60, deadline=None)
 @given(
     start=st.integers(-(2**63), 2**63 - 1),
@@ -60,6 +63,7 @@ def test_bins_of_one_width_are_those_of_their_edges(
     assert_bins(found, python_bins(values + close, limits))
 
 
+@pytest.mark.verify
 @settings(max_examples=60, deadline=None)
 @given(
     digits=st.integers(0, 20),

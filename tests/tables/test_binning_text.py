@@ -12,6 +12,7 @@ from tests.tables.plain_bins import INFINITY
 from tests.tables.refusal import NUMBER, SENTINEL, refused
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("text", "edges", "slot"),
     [

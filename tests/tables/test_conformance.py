@@ -91,6 +91,7 @@ def test_counts_are_summed_as_python_sums_them(
     assert_pairs(result, pairs_of(sums.values()))
 
 
+@pytest.mark.verify
 @every_backend
 def test_a_profile_is_merged_and_sorted(backend: Backend, tmp_path: Path) -> None:
     table = pa.table({"count": whole([8, 3, 8, 5, 0]), "prevalence": whole([2, 1, 4, 0, 0])})
@@ -118,6 +119,7 @@ def test_column_names_do_not_collide_with_ours(backend: Backend, name: str, tmp_
     assert_pairs(result, ([2, 4], [1, 1]))
 
 
+@pytest.mark.verify
 @every_backend
 def test_roles_may_have_each_others_names(backend: Backend, tmp_path: Path) -> None:
     table = pa.table({"count": text(["a", "b", "a"]), "label": whole([1, 2, 3])})
@@ -214,6 +216,7 @@ def test_a_count_beyond_int64_is_refused(backend: Backend, tmp_path: Path) -> No
         tables.sum_counts(backend.make(table, tmp_path), label="term", count="n")
 
 
+@pytest.mark.verify
 @needing("uint64")
 def test_counts_of_type_uint64(backend: Backend, tmp_path: Path) -> None:
     table = pa.table({"term": text(["a", "b"]), "n": whole([LARGEST - 5, 5], pa.uint64())})

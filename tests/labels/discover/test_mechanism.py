@@ -147,6 +147,7 @@ def test_bad_parameters(bad: dict[str, object]) -> None:
         dh.DiscoverLabels(**{"epsilon": 1, "delta": "1e-6", "max_labels": 3, **bad})  # type: ignore[arg-type]
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("repeatable")
 def test_more_looks_find_more_at_the_same_cost() -> None:
     """On labels of which many are out of reach, as they nearly always are."""

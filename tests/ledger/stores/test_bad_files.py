@@ -433,6 +433,7 @@ def test_a_folder_without_room_for_a_journal_is_said(open_folder: Path) -> None:
     is_whole(path)
 
 
+@pytest.mark.verify
 def test_a_file_that_may_not_grow_costs_nothing(path: Path) -> None:
     """At every size of the file and the journal: it is charged or not, and never in part."""
 

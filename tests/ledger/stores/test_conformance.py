@@ -162,6 +162,7 @@ FROM_0 = (
 )
 
 
+@pytest.mark.verify
 def test_an_older_version_is_brought_up(place: Place, monkeypatch: Any) -> None:
     """A made-up version 0, whose caps were in a table of another name; all of it or nothing."""
     with create(place) as ledger:
@@ -200,6 +201,7 @@ def test_what_is_refused_leaves_nothing(place: Place) -> None:
         assert ledger.spent.epsilon == 0
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("error", [KeyboardInterrupt, LedgerError, MemoryError])
 def test_a_transaction_that_fails_is_rolled_back(error: type[BaseException], place: Place) -> None:
     with create(place) as ledger:
@@ -270,6 +272,7 @@ def test_names_are_kept_as_they_were_written(place: Place) -> None:
             ledger.reserve(STEP, by="ana", key=longest + "a")
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", "", 5])
 def test_names_that_no_ledger_has_are_refused_by_ours(name: Any, place: Place) -> None:
     """NUL and halves of characters are no text for a database."""
@@ -404,6 +407,7 @@ def test_a_forked_process_uses_the_same_ledger(place: Place) -> None:
         assert ledger.verify() == 8
 
 
+@pytest.mark.verify
 def test_a_child_forked_by_another_thread_holds_nothing(place: Place) -> None:
     """Neither while its parent lives, nor when it has died."""
     ended, end = os.pipe()

@@ -111,6 +111,7 @@ def test_an_entry_of_the_third_tier_has_what_it_needs() -> None:
     assert tuning.startswith("- None.\n- Each record is protected by itself")
 
 
+@pytest.mark.verify
 def test_public_numbers_are_named_as_unprotected() -> None:
     named = {
         "SortedCounts": "The parameter labels = 60, which was given as public knowledge.",
@@ -303,6 +304,7 @@ def test_an_entry_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert repr(entry) == f"RegistryEntry({entry.content['url_slug']!r}, Draft)"
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("path", "value"),
     [

@@ -52,6 +52,7 @@ def test_numbers_near_a_rounding_step_are_rounded_up() -> None:
     assert rounded_up(Fraction(0)) == 0
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", CASES)
 def test_one_release_states_what_its_mechanism_proves(name: str) -> None:
     release = release_of(name)

@@ -48,6 +48,7 @@ def disclosed(page: str) -> str:
     return text
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", CASES)
 def test_every_release_has_every_section(name: str) -> None:
     sections = sections_of(release_of(name))
