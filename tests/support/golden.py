@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import FixedFormatter
 
 from dphist.release.release import VERSION
 
@@ -69,9 +70,19 @@ def text_of_axes(axes: Any) -> str:
             f"legend: {[text.get_text() for text in ax.get_legend().get_texts()]}",
             *(f"text: {text.get_text()}" for text in ax.texts),
             *(f"line: {_numbers(line.get_xydata())}" for line in ax.lines),
-            *(f"area: {_numbers(patch.get_xy())}" for patch in ax.patches),
+            *(f"area: {_numbers(patch.get_path().vertices)}" for patch in ax.patches),
+            *(f"shape: {_numbers(_corners(shape))}" for shape in ax.collections),
         ]
+        for name, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
+            texts = [text.get_text() for text in axis.get_ticklabels()]
+            if isinstance(axis.get_major_formatter(), FixedFormatter):
+                lines.append(f"names of {name}: {texts}")
     return "\n".join(lines)
+
+
+def _corners(shape: Any) -> Any:
+    """Return all corners of the lines or areas of a collection."""
+    return np.concatenate([path.vertices for path in shape.get_paths()] or [np.zeros((0, 2))])
 
 
 def _numbers(points: Any) -> str:
