@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -44,11 +45,11 @@ def test_the_summary_says_how_far_off_counts_are(records, capsys) -> None:
     assert run("ranges", records, *AGES, "--epsilon", 20) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "20-differential privacy (pure), for one record" in out
-    assert "7 ± 0.01 without a value of age" in out
-    assert "3 ± 0.01 120 or above" in out
-    assert "3: age from 0 to 120" in out
-    assert "0 to 18 180 ±" in out
-    assert "share below" in out
+    assert "7 ± 1 (95 %), without a value of age" in out
+    assert "3 ± 1 (95 %), 120 or above" in out
+    assert "3, age from 0 to 120" in out
+    assert "0 to 18 180 179 to 181" in out
+    assert "50 % below" in out
 
 
 def test_all_outputs(records, tmp_path, capsys) -> None:
@@ -161,11 +162,11 @@ def test_dry_run_reads_no_data(capsys, tmp_path) -> None:
             "ranges", file, *AGES, "--epsilon", "0.1", "--dry-run", "--expect-total", 10**6,
         )  # fmt: skip
         assert code == 0
-        out = capsys.readouterr().out
+        out = " ".join(capsys.readouterr().out.split())
         assert "0.1-differential privacy" in out
         assert "Adaptive tree" in out
-        assert "Bins: 3." in out
-        assert "If there are 1,000,000 records: a range is about" in out
+        assert "Bins 3 " in out
+        assert re.search(r"a range is about \d+ records off if there are 1,000,000 records", out)
         assert "not opened" in out
     tuned = ("--epsilon", "0.1", "--expected-total", 400)
     assert run("ranges", pipe, *AGES, *tuned, "--dry-run", "--json") == 0
@@ -195,6 +196,7 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
             "unit": "one record",
         },
         "total": 990,
+        "intervals": {"total": [989, 991]},
         "bins": [3],
         "counts_of": "records",
         "warnings": [],
@@ -354,7 +356,7 @@ def test_users_are_cut_to_their_records_and_protected_with_all_of_them(
     assert run("show", path) == 0
     assert "for one user" in " ".join(capsys.readouterr().out.split())
     assert run("ranges", "nowhere.csv", *AGES, "--epsilon", 1, *users, "--dry-run") == 0
-    assert "for one user, who counts with up to 2 records." in " ".join(
+    assert "for one user, who counts with up to 2 records" in " ".join(
         capsys.readouterr().out.split()
     )
 
@@ -386,7 +388,7 @@ def test_a_table_that_is_counted_already(options, bins, unit, tmp_path, capsys) 
     assert run("show", saved) == 0
     assert unit in " ".join(capsys.readouterr().out.split())
     assert run(*counted, *budget, "--dry-run") == 0
-    assert f"{unit}." in capsys.readouterr().out
+    assert unit in " ".join(capsys.readouterr().out.split())
 
 
 def test_records_of_rows_are_bounded_where_rows_have_counts(records, capsys) -> None:

@@ -195,12 +195,12 @@ def test_columns_of_other_types_are_named_not_shown(kind, tmp_path, capsys) -> N
 
 
 def test_nothing_is_written_if_one_output_fails(tmp_path, capsys, monkeypatch) -> None:
-    from dphist.report.ranges import page as ranges_page
+    from dphist.ranges import kind
 
     def explode(release: dh.Release) -> None:
         raise RuntimeError(str(SENTINEL))
 
-    monkeypatch.setattr(ranges_page, "content", explode)
+    monkeypatch.setattr(kind, "charts_of", explode)
     file = written(COMMON, tmp_path / "data.parquet")
     outputs = ("--output", tmp_path / "r.json", "--report", tmp_path / "r.html")
     assert run("ranges", file, "--column", "x", *EDGES, "--epsilon", 1, *outputs) == 1

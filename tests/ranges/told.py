@@ -14,7 +14,7 @@ from tests.report.ranges_releases import AGES, ENDLESS, HOSTILE, HOURS, bell, bi
 VISITS = pd.DataFrame(
     {"patient": [n // 2 for n in range(200)], "age": [n * n % 71 - 2 for n in range(200)]}
 )
-EDGES = {"edges": [0, 18, 40, 65]}
+EDGES = [0, 18, 40, 65]
 DAYS = dh.Axis.regular("2024-01-01", "2024-03-01", "1d", "day")
 SHARES = dh.Axis.from_edges([0, 0.25, 0.5, 0.75, 1], "share")
 WORDS: dict[str, Any] = {
@@ -40,16 +40,17 @@ def presented(made: dh.Release, **words: Any) -> dh.Release:
     return replace(made, for_tests=False, presentation=shown)
 
 
-def visits(unit: str | None = None, **columns: Any) -> dh.BinnedCounts:
+def visits(unit: str | None = None) -> dh.BinnedCounts:
     """Bound the visits of each patient to 2; no patient has more, so that nothing is random."""
-    of: dict[str, Any] = {"column": "age", **EDGES, "user": "patient", "max_records": 2} | columns
-    return dh.bin_counts(VISITS, unit=unit, **of)
+    return dh.bin_counts(
+        VISITS, column="age", edges=EDGES, user="patient", max_records=2, unit=unit
+    )
 
 
 def of_rows() -> dh.BinnedCounts:
     """Protect a row, which stands for at most 5 records."""
     rows = pd.DataFrame({"age": [5, 20, 30, 50], "visits": [3, 5, 2, 4]})
-    return dh.bin_counts(rows, column="age", **EDGES, count="visits", max_records=5)
+    return dh.bin_counts(rows, column="age", edges=EDGES, count="visits", max_records=5)
 
 
 def four_releases() -> dh.Release:

@@ -8,7 +8,7 @@ from dphist.document.counted import Counted
 from dphist.document.delta_words import Number
 from dphist.report.kind import Kind, Summary
 from dphist.report.page import Page
-from dphist.report.promise import Promise, promise_of_records
+from dphist.report.promise import Promise, promise_of_total
 
 if TYPE_CHECKING:
     from dphist.render.charts import Panels
@@ -31,7 +31,7 @@ class MeanKind(Kind):
 
     def promise(self, release: Release) -> Promise:
         said = "D and D′ differ in one record."
-        return promise_of_records(
+        return promise_of_total(
             release, unit=PrivacyUnit("record"), neighbors=said, number=Number()
         )
 

@@ -73,10 +73,10 @@ def text_of_axes(axes: Any) -> str:
             *(f"area: {_numbers(patch.get_path().vertices)}" for patch in ax.patches),
             *(f"shape: {_numbers(_corners(shape))}" for shape in ax.collections),
         ]
-        for name, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
-            texts = [text.get_text() for text in axis.get_ticklabels()]
-            if isinstance(axis.get_major_formatter(), FixedFormatter):
-                lines.append(f"names of {name}: {texts}")
+        if isinstance(ax.yaxis.get_major_formatter(), FixedFormatter):
+            lines.append(f"names: {[name.get_text() for name in ax.get_yticklabels()]}")
+        if isinstance(ax.xaxis.get_major_formatter(), FixedFormatter):
+            lines.append(f"names below: {[name.get_text() for name in ax.get_xticklabels()]}")
     return "\n".join(lines)
 
 

@@ -1,10 +1,8 @@
 """KIND: anonymized histograms, declared once for all that shows, writes or reads them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from dphist.anonymized.band import ALL_LABELS, Band
 from dphist.anonymized.charts import bands_of, charts_of
@@ -41,22 +39,22 @@ from dphist.document.blocks import (
     Section,
     Table,
 )
-from dphist.document.counted import Counted, counted_records, number_of
+from dphist.document.counted import Counted, counted_of, number_of
 from dphist.document.delta_words import UNKNOWN
-from dphist.document.guarantee_words import Contribution, neighbors_in_words
+from dphist.document.guarantee_words import neighbors_in_words
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.release import (
-    Promised,
     about_section,
     citing_section,
+    counts_section,
     for_tests_facts,
     limits_section,
     mechanism_section,
+    promise_of_records,
     slots_of_owner,
     version_of,
     warnings_of_release,
 )
-from dphist.document.totals import cost_of, guarantee_for, records_json
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -75,7 +73,10 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     data : what is known of the data.
     release : what the mechanism returned; without it, this is the dry run.
     """
-    promised = _promise(mechanism, data, release)
+    sensitivity = mechanism.guarantee.unit.at_most
+    neighbors = neighbors_in_words(sensitivity, data.unit)
+    number = UNKNOWN if release is None else number_of(release)
+    promised = promise_of_records(mechanism, data, release, neighbors, number)
     if release is None:
         return Document(
             kind=KIND.name,
@@ -95,7 +96,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         )
     bands, about = bands_of(release), about_of(release)
     error_term = Fact("Expected error", predicted_from(release), on=_PAGE)
-    counted = _counted(mechanism, data)
+    counted = counted_of(release)
     return Document(
         kind=KIND.name,
         title=data.presentation.title or TITLE,
@@ -114,7 +115,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             promised.glance(),
         ],
         sections=[
-            _what_is_counted(counted),
+            counts_section(counted),
             Section("histogram", "Results", partial(_results, release, bands, counted), READ, True),
             Section("population", _POPULATION, partial(_population, release), _PAGE),
             promised.section(release),
@@ -123,31 +124,9 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             about_section(release),
             citing_section(release, "release.value.counts, release.value.prevalences"),
             Section("program", "", [*for_tests_facts(release), promised.warnings()], _JSON),
+            Section("name", "", [Fact("", TITLE, "title", on=frozenset())]),
         ],
     )
-
-
-def _promise(mechanism: Maker, data: DataFacts, release: Release | None) -> Promised:
-    """Return what a release promises."""
-    sensitivity = mechanism.guarantee.unit.at_most
-    guarantee = guarantee_for(mechanism.guarantee, data.unit)
-    if release is not None:
-        guarantee = release.guarantee
-    return Promised(
-        mechanism=mechanism,
-        guarantee=guarantee,
-        protected=Contribution(sensitivity, data.unit),
-        neighbors=neighbors_in_words(sensitivity, data.unit),
-        number=UNKNOWN if release is None else number_of(release),
-        cost=cost_of(mechanism, guarantee),
-        json=records_json(mechanism, guarantee),
-    )
-
-
-def _counted(mechanism: Maker, data: DataFacts) -> Counted:
-    """Return what the counts count."""
-    bound = data.bounds.get("max_records", mechanism.guarantee.unit.at_most)
-    return counted_records(data.unit, int(bound))
 
 
 def _expected(mechanism: Any, data: DataFacts) -> Section:
@@ -196,16 +175,6 @@ def _expected_error(release: Release) -> list[Block]:
     ]
 
 
-def _what_is_counted(counted: Counted) -> Section:
-    """Return what counts and intervals are of."""
-    gathered = "They do not say how the data were gathered, sampled or cleaned."
-    blocks: list[Block] = [Note(joined((counted.sentence, gathered)), on=_PAGE)]
-    if counted.cut:
-        blocks.append(Fact("Counts", counted.sentence, on=frozenset({TERMINAL, CARD})))
-    of = Fact("", counted.whole, "counts_of", str(counted.whole), on=_JSON)
-    return Section("counts", "", [*blocks, of])
-
-
 def _results(release: Release, bands: list[Band], counted: Counted) -> list[Block]:
     """Return the charts with their bands, and the table with its intervals."""
     value, (band, *bars) = release.value, bands
@@ -235,8 +204,8 @@ def _results(release: Release, bands: list[Band], counted: Counted) -> list[Bloc
 
 def _largest_first(column: Column) -> Column:
     """Return a column from the largest count down."""
-    ends = [None if end is None else np.asarray(end)[::-1] for end in (column.low, column.high)]
-    return Column(column.name, np.asarray(column.cells)[::-1], *ends)
+    low, high = (None if end is None else end[::-1] for end in (column.low, column.high))
+    return Column(column.name, column.cells[::-1], low, high)
 
 
 def _population(release: Release) -> Sequence[Block]:
@@ -246,7 +215,7 @@ def _population(release: Release) -> Sequence[Block]:
     return population_blocks(release)
 
 
-def table_csv(release: Release) -> str:
+def table_csv(release: Release, _field: Callable[[str | None], str]) -> str:
     """Return columns count,prevalence, ascending counts."""
     value = release.value
     pairs = zip(value.counts.tolist(), value.prevalences.tolist(), strict=True)

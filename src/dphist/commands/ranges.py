@@ -6,21 +6,20 @@ from typing import Any
 
 from dphist.commands.meanings import help_of
 from dphist.commands.options import Commands, UsageError, add_file, add_outputs, parts_of, whole
+from dphist.commands.presenting import presentation_of
 from dphist.commands.publishing import release_file
 from dphist.commands.records import (
     add_records_dry_run,
     add_unit,
     check_unit,
     guesses_of,
-    print_dry_run,
     protected_of,
+    say_dry_run,
     sensitivity_of,
-    unit_of,
 )
 from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import bin_counts
-from dphist.document import guarantee_words as words
-from dphist.document.delta_words import Number
+from dphist.document.kind import DataFacts
 from dphist.parameters import number_of_text, whole_of_text
 from dphist.ranges import (
     AdaptiveTree,
@@ -28,7 +27,7 @@ from dphist.ranges import (
     LeafCounts,
     RangesMechanism,
 )
-from dphist.report.ranges import words as ranges_words
+from dphist.ranges.kind import KIND
 
 _INFINITE = ("inf", "+inf", "-inf")
 _PUBLIC = (
@@ -134,7 +133,7 @@ def _ranges(options: argparse.Namespace) -> None:
     bins = _bins_of(options)
     mechanism = _mechanism(options, tuple(axis.bins for axis in _axes(bins)))
     if options.dry_run:
-        _print_dry_run(mechanism, options)
+        say_dry_run(KIND.document(mechanism, _data_of(options), None), mechanism, options)
         return
     asked: dict[str, Any] = {"column": options.column, **bins}
     if len(options.column) == 1:
@@ -217,19 +216,11 @@ def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangesMech
     return AdaptiveTree(**shared)  # by docs/ranges.md the one with the lowest error
 
 
-def _print_dry_run(mechanism: RangesMechanism, options: argparse.Namespace) -> None:
+def _data_of(options: argparse.Namespace) -> DataFacts:
+    """Return what the options say of data that are not read."""
     guess = options.expected_total if options.expect_total is None else options.expect_total
-    guesses = guesses_of(options) if guess is None else (guess,)
-    errors = {guess: mechanism.expected_error(guess) for guess in guesses}
-    units = guess and -(-guess // mechanism.sensitivity)
-    number = Number(units, "records" if mechanism.sensitivity == 1 else "units", at_least=True)
-    said = [
-        ranges_words.promise_in_words(*unit_of(mechanism, options), number),
-        mechanism.description,
-        f"Bins: {' by '.join(f'{bins:,}' for bins in mechanism.bins)}.",
-        *(
-            f"If there are {guess:,} records: a range is about {words.error_in_short(error)} off."
-            for guess, error in errors.items()
-        ),
-    ]
-    print_dry_run(mechanism, options, errors, said, bins=list(mechanism.bins))
+    return DataFacts(
+        unit=protected_of(options).unit,
+        presentation=presentation_of(options),
+        guesses=guesses_of(options) if guess is None else (guess,),
+    )

@@ -2,8 +2,6 @@
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 from dphist.commands.ledger.options import add_payment
 from dphist.commands.ledger.quoting import quote
@@ -11,14 +9,11 @@ from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, whole
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.printing import say
-from dphist.commands.publishing import Protected, in_the_way, refusal, say_in_the_way
+from dphist.commands.publishing import Protected, in_the_way, refusal
 from dphist.commands.resources import add_resources, space_of
 from dphist.commands.user_unit import user_unit
-from dphist.document import guarantee_words as words
 from dphist.document.blocks import JSON, Document, Fact, Note, Section
-from dphist.document.totals import guarantee_for, records_json
 from dphist.errors import ParameterError
-from dphist.privacy import Guarantee
 from dphist.privacy.unit import ONE_ROW
 from dphist.release.maker import Maker
 from dphist.render.as_json import content
@@ -93,15 +88,6 @@ def sensitivity_of(options: argparse.Namespace) -> int:
     return 1 if bound is None else int(bound)
 
 
-def unit_of(mechanism: Maker, options: argparse.Namespace) -> tuple[Guarantee, words.Contribution]:
-    """Return the guarantee, and what it protects."""
-    user = protected_of(options).unit
-    return (
-        guarantee_for(mechanism.guarantee, user),
-        words.Contribution(mechanism.guarantee.unit.at_most, user),
-    )
-
-
 def protected_of(options: argparse.Namespace) -> Protected:
     """Return whom the data will protect, as they will say themselves."""
     if options.user is not None:
@@ -114,45 +100,6 @@ def protected_of(options: argparse.Namespace) -> Protected:
 def guesses_of(options: argparse.Namespace) -> tuple[int, ...]:
     """Return the numbers of records that a dry run states the error for."""
     return _GUESSES if options.expect_total is None else (options.expect_total,)
-
-
-def print_dry_run(
-    mechanism: Maker,
-    options: argparse.Namespace,
-    errors: Mapping[int, float],
-    said: Sequence[str],
-    **shown: Any,
-) -> None:
-    """Print what a release costs and what error to expect; FILE is not opened.
-
-    Parameters
-    ----------
-    errors : the expected error, in records, for each guess of their number.
-    said : the lines between the guarantee and the end.
-    shown : what the JSON states beside guarantee, mechanism and errors.
-    """
-    quoted = quote(mechanism, options, protected_of(options))
-    if options.quiet:
-        return
-    space = space_of(options, _way_of(options))
-    guarantee, unit = unit_of(mechanism, options)
-    if options.json:
-        content = {
-            "guarantee": records_json(mechanism, guarantee),
-            "mechanism": type(mechanism).__name__,
-            **shown,
-            **quoted.shown,
-            **space[1],
-            "expected_error": {str(guess): error for guess, error in errors.items()},
-            "refused_outputs": in_the_way(options),
-        }
-        say(json.dumps(content))
-        return
-    say(f"Guarantee: {guarantee}, for {unit}.")
-    for line in (*said, *space[0], *quoted.said):
-        say(line)
-    say_in_the_way(options)
-    say("FILE was not opened.")
 
 
 def say_dry_run(document: Document, mechanism: Maker, options: argparse.Namespace) -> None:

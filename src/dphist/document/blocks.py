@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Literal, TypeAlias
 
-from dphist.arrays import IntArray
+from dphist.arrays import IntArray, NumberArray
 from dphist.document.chart import Chart
 from dphist.sentence import Sentence
 
@@ -34,6 +34,15 @@ READ = frozenset({PAGE, TERMINAL, CARD})
 """All surfaces that people read."""
 
 Surfaces: TypeAlias = frozenset[Surface]
+
+
+def number_text(number: float) -> str:
+    """Write a count: a whole number, or an estimate to a tenth.
+
+    >>> number_text(1234), number_text(-0.25)
+    ('1,234', '-0.2')
+    """
+    return f"{number:,.1f}" if isinstance(number, float) else f"{number:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,19 +166,21 @@ class Column:
     Attributes
     ----------
     name : its heading.
-    cells : (k,) whole numbers; or texts.
+    cells : (k,) numbers; or texts.
     low, high : (k,) whole numbers, the 95 % intervals of the cells, if they have any.
+    bars : surfaces that draw the numbers as bars too.
     """
 
     name: str
-    cells: Sequence[str] | IntArray
+    cells: Sequence[str] | NumberArray
     low: IntArray | None = None
     high: IntArray | None = None
+    bars: Surfaces = frozenset()
 
     def shown(self, place: int) -> list[str]:
         """Return the texts of a row: the cell, then its interval if it has one."""
         cell = self.cells[place]
-        found = [cell if isinstance(cell, str) else f"{int(cell):,}"]
+        found = [cell if isinstance(cell, str) else number_text(cell)]
         if self.low is not None and self.high is not None:
             found.append(str(Between(int(self.low[place]), int(self.high[place]))))
         return found

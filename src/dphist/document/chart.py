@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from dphist.arrays import FloatArray, IntArray
 
@@ -18,12 +19,15 @@ class Axis:
     label : what it measures, and its unit in brackets.
     low, high : its limits.
     log : whether it is logarithmic.
+    ticks : how the numbers along it are written: in short (20k), in full (20000), or as the dates
+        that they are, in days since 1970. Or the places that are marked, and what stands there.
     """
 
     label: str
     low: float
     high: float
     log: bool = False
+    ticks: Literal["in short", "in full", "dates"] | Sequence[tuple[float, str]] = "in short"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A filled polygon, such as the band around a line.
+    """A filled polygon, such as the band around a line, or several, such as cells of a map.
 
     Attributes
     ----------
     name : in the legend; empty for an area that cannot be seen beside its line.
-    x, y : (p,) float64, the corners.
+    x, y : (p,) float64, the corners; (k, p) of several polygons.
     strength : how opaque it is, from 0 to 1.
     """
 
@@ -70,6 +74,7 @@ class Chart:
     areas, lines : in the order in which they are drawn, areas below lines.
     note : a sentence that the caption adds; empty for none.
     empty : what stands in the middle of a chart without a line to draw.
+    height : on a page, in units of which it is 400 wide.
     """
 
     name: str
@@ -81,3 +86,16 @@ class Chart:
     lines: Sequence[Line] = ()
     note: str = ""
     empty: str = ""
+    height: int = 330
+
+
+def short_number(value: float) -> str:
+    """Write a tick's number in the width a phone has.
+
+    >>> [short_number(n) for n in (0, 150, 1_500, -20_000, 2_500_000, 10**15)]
+    ['0', '150', '1.5k', '-20k', '2.5M', '1000T']
+    """
+    for unit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= unit:
+            return f"{value / unit:g}{letter}"
+    return f"{value:g}"

@@ -50,7 +50,8 @@ class Kind:
     value_type : type of the released value; subclasses of it are of the kind too.
     document : returns what is to be said of a release. Without a release it says what one would
         cost and promise: the dry run.
-    table : returns the released table as CSV with one header line.
+    table : returns the released table as CSV with one header line; the function that it is given
+        writes a text, such as a name of a column, as a field.
     charts : returns the charts of a release.
     """
 
@@ -58,5 +59,5 @@ class Kind:
     title: str
     value_type: type[Any]
     document: Callable[[Maker, DataFacts, Release | None], Document]
-    table: Callable[[Release], str]
+    table: Callable[[Release, Callable[[str | None], str]], str]
     charts: Callable[[Release], Sequence[Chart]]

@@ -16,9 +16,11 @@ from dphist.document.blocks import (
     Note,
     Section,
 )
+from dphist.document.counted import Counted
 from dphist.document.delta_words import Number
 from dphist.document.errata import errata_in_words
 from dphist.document.guarantee_words import (
+    Contribution,
     Protected,
     guarantee_in_short,
     guarantee_in_symbols,
@@ -27,9 +29,18 @@ from dphist.document.guarantee_words import (
     protected_in_words,
     total_in_a_sentence,
 )
+from dphist.document.kind import DataFacts
 from dphist.document.mechanism_facts import call, noise, paper, parameters, public_parameters
-from dphist.document.totals import for_tests_json, total_in_words, total_of, warnings_of
-from dphist.privacy import Guarantee, Target
+from dphist.document.totals import (
+    cost_of,
+    for_tests_json,
+    guarantee_for,
+    records_json,
+    total_in_words,
+    total_of,
+    warnings_of,
+)
+from dphist.privacy import ZCDP, Guarantee, Target
 from dphist.release.maker import Maker
 from dphist.release.presentation import Presentation, forms_of
 from dphist.release.release import FOR_TESTS, VERSION, Release
@@ -62,6 +73,7 @@ class Promised:
     number : how many units there are, as far as public numbers show it.
     cost : the guarantee as it follows "Released under".
     json : the guarantee for programs, exact.
+    headline : the guarantee that a page shows in large letters, if it is not the total.
     """
 
     mechanism: Maker
@@ -71,6 +83,7 @@ class Promised:
     number: Number
     cost: str
     json: dict[str, Any]
+    headline: ZCDP | None = None
 
     @property
     def total(self) -> Target:
@@ -84,8 +97,8 @@ class Promised:
 
     @property
     def short(self) -> str:
-        """The total by its parameters."""
-        return guarantee_in_short(self.total.guarantee)
+        """The headline by its parameters."""
+        return guarantee_in_short(self.headline or self.total.guarantee)
 
     @property
     def lead(self) -> Sentence:
@@ -95,7 +108,7 @@ class Promised:
     def glance(self) -> Section:
         """Return the guarantee as one of the first facts."""
         total = self.total
-        kind = guarantee_kind(total.guarantee, total.releases)
+        kind = guarantee_kind(self.headline or total.guarantee, total.releases)
         protects = Sentence("{kind}, for {unit}", kind=kind, unit=self.unit)
         cost = Sentence("{cost}, for {unit}", cost=self.cost, unit=self.unit)
         told = frozenset({TERMINAL, CARD, JSON})
@@ -112,8 +125,17 @@ class Promised:
             "for all neighbors D and D′ and every set S of results, where M is the mechanism: "
             f"{total}."
         )
+        follows: str = ""
+        if self.headline is not None:
+            follows = Sentence(
+                "The release satisfies {headline}, which implies {total}. To add up several "
+                "releases, add up their ρ.",
+                headline=self.headline,
+                total=total,
+            )
+        meaning = total_in_words(total, self.protected, self.number, self.guarantee)
         blocks: list[Block] = [
-            Note(total_in_words(total, self.protected, self.number, self.guarantee)),
+            Note(joined((follows, meaning))),
             Note(guarantee_in_symbols(total.guarantee), "formula", on=_PAGE),
             Note(under, "aside", on=_PAGE),
             Fact("Protected unit", protected_in_words(self.protected, "One"), on=_PAGE),
@@ -132,21 +154,62 @@ class Promised:
         return Fact("", "", "warnings", warnings_of(self.mechanism, self.number), on=_JSON)
 
 
-def limits_section(protected: Protected, mechanism: Maker) -> Section:
-    """Return what the guarantee does not cover."""
-    limits = limits_in_words(protected, public_parameters(mechanism))
+def promise_of_records(
+    mechanism: Maker, data: DataFacts, release: Release | None, neighbors: str, number: Number
+) -> Promised:
+    """Return what a mechanism promises that protects a number of records, its sensitivity."""
+    guarantee = guarantee_for(mechanism.guarantee, data.unit)
+    if release is not None:
+        guarantee = release.guarantee
+    return Promised(
+        mechanism=mechanism,
+        guarantee=guarantee,
+        protected=Contribution(mechanism.guarantee.unit.at_most, data.unit),
+        neighbors=neighbors,
+        number=number,
+        cost=cost_of(mechanism, guarantee),
+        json=records_json(mechanism, guarantee),
+        headline=guarantee if isinstance(guarantee, ZCDP) else None,
+    )
+
+
+def counts_section(counted: Counted) -> Section:
+    """Return what counts and intervals are of."""
+    gathered = "They do not say how the data were gathered, sampled or cleaned."
+    blocks: list[Block] = [Note(joined((counted.sentence, gathered)), on=_PAGE)]
+    if counted.cut:
+        blocks.append(Fact("Counts", counted.sentence, on=frozenset({TERMINAL, CARD})))
+    of = Fact("", counted.whole, "counts_of", str(counted.whole), on=_JSON)
+    return Section("counts", "", [*blocks, of])
+
+
+def limits_section(
+    protected: Protected, mechanism: Maker, own: Sequence[tuple[str, str]] = ()
+) -> Section:
+    """Return what the guarantee does not cover.
+
+    Parameters
+    ----------
+    own : what a kind says of it: what it is about, and how. It comes first, and stands for what all
+        kinds say of the same.
+    """
+    general = limits_in_words(protected, public_parameters(mechanism))
+    limits = [*own, *(each for each in general if each[0] not in dict(own))]
     return Section(
         "limits", "What is not covered", [Fact(name, how, on=_PAGE) for name, how in limits]
     )
 
 
-def mechanism_section(mechanism: Maker, more: Sequence[Block], planned: bool) -> Section:
+def mechanism_section(
+    mechanism: Maker, more: Sequence[Block], planned: bool, noise_of_each: bool = True
+) -> Section:
     """Return how a release is made.
 
     Parameters
     ----------
     more : blocks that follow the parameters.
     planned : whether it is not made yet: then lines of a terminal describe the mechanism too.
+    noise_of_each : whether all numbers that are measured have the same noise, which is stated.
     """
     made = READ if planned else _PAGE
     blocks: list[Block] = [
@@ -158,7 +221,7 @@ def mechanism_section(mechanism: Maker, more: Sequence[Block], planned: bool) ->
         blocks.append(Fact("", "", "mechanism", type(mechanism).__name__, on=_JSON))
     for each in parameters(mechanism):
         blocks.append(Fact(each.name, each.value, note=each.meaning, code=True, on=_PAGE))
-    law = noise(mechanism)
+    law = noise(mechanism) if noise_of_each else None
     if law is not None:
         blocks.append(Fact(law.name, law.value, note=law.meaning, on=_PAGE))
     return Section("mechanism", "How it was made", [*blocks, *more])

@@ -24,6 +24,7 @@ from dphist.ranges.reference import random_boxes, uneven
 from dphist.release.range_histogram import Answers, RangeHistogram
 from dphist.release.range_histogram.boxes import box_sums, summed
 from dphist.release.release import Release
+from dphist.sentence import Sentence
 
 Noisy: TypeAlias = Mapping[str, IntArray]
 
@@ -36,7 +37,9 @@ RHO = Meaning(
     not_given="The guarantee was asked for in epsilon.",
 )
 BINS = Meaning(meaning="Bins of each axis; public.")
-SENSITIVITY = Meaning(meaning="Records that one protected unit can add or remove, at most.")
+SENSITIVITY = Meaning(
+    meaning=Sentence("{Records} that one protected unit can add or remove, at most.")
+)
 
 _TRIALS = 3  # each takes as long as a release
 

@@ -102,7 +102,11 @@ def _head(table: Declared, slots: Mapping[str, str]) -> Table:
     """Return the first rows of a table."""
     names = [fill(name, slots) for column in table.columns for name in column.names]
     rows = [
-        [Digits(text) for column in table.columns for text in column.shown(place)]
+        [
+            Prose(text) if column.is_text else Digits(text)
+            for column in table.columns
+            for text in column.shown(place)
+        ]
         for place in range(min(HEAD, table.rows))
     ]
     left_out = f"{fill(table.caption[1], slots)}: {len(rows)} of {table.rows:,}."

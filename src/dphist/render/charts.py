@@ -14,16 +14,21 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from dphist.arrays import FloatArray
-from dphist.document.chart import Chart
+from dphist.document.chart import Area, Axis, Chart
+from dphist.document.chart import short_number as short_number  # for charts not declared yet
 from dphist.errors import ParameterError
+from dphist.render.dates import date_ticks
 from dphist.sentence import fill
 
-# Letters of a line of a legend with three entries, and with two: a figure of a page is some 400
-# units wide.
-_LEGEND_LETTERS, _LETTERS_OF_TWO = 36, 40
+# Letters of a line of a legend with three entries, with two and with four: a figure of a page is
+# some 400 units wide.
+_LEGEND_LETTERS, _LETTERS_OF_TWO, _LETTERS_OF_FOUR = 36, 40, 24
+_TICKS = 5
 EMPTY = "no label was released"
 _HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
 
@@ -79,24 +84,66 @@ def _draw(ax: Axes, palette: Palette, chart: Chart, slots: Mapping[str, str]) ->
     ):
         if each.log:
             scale("log")
-            axis.set_major_locator(FixedLocator(log_ticks(each.low, each.high)))
-            axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
         limits(each.low, each.high)
-        label(fill(each.label, slots))
+        left_out = _mark(axis, each)
+        name = fill(each.label, slots)
+        label(f"{name} ({left_out})" if left_out else name, parse_math=False)
+    # Areas without a line are what is shown.
+    color = palette.band if chart.lines else palette.line
     for area in chart.areas:
-        name = fill(area.name, slots) or None
-        ax.fill(
-            area.x, area.y, facecolor=palette.band, alpha=area.strength, linewidth=0, label=name
-        )
+        _fill(ax, area, color, fill(area.name, slots) or None)
     for line in chart.lines:
         name = fill(line.name, slots)
         ax.plot(line.x, line.y, color=palette.line, linewidth=1.6, label=name)
+    if not chart.y.log and chart.y.low < 0:
+        ax.axhline(0, color=palette.grid, linewidth=0.9, zorder=1)
     if chart.empty:
         ax.text(
             0.5, 0.5, fill(chart.empty, slots), transform=ax.transAxes, ha="center", va="center"
         )
     finish(ax, palette)
+
+
+def _mark(axis: Any, declared: Axis) -> str:
+    """Mark places along an axis, with texts; return what all texts leave out, such as the year."""
+    low, high, left_out = declared.low, declared.high, ""
+    if declared.log:
+        axis.set_major_locator(FixedLocator(log_ticks(low, high)))
+        axis.set_minor_locator(NullLocator())
+    if declared.ticks == "in short":
+        if not declared.log:
+            axis.set_major_locator(MaxNLocator(nbins=_TICKS))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
+        return ""
+    if not isinstance(declared.ticks, str):
+        places = [place for place, _ in declared.ticks]
+        texts = [text for _, text in declared.ticks]
+    elif declared.ticks == "dates":
+        places, texts, left_out = date_ticks(low, high, _TICKS)
+    else:
+        found = MaxNLocator(nbins=_TICKS).tick_values(low, high)
+        places = [float(place) for place in found if low <= place <= high]
+        texts = [f"{place:.10g}" for place in places]
+    axis.set_ticks(places, texts, parse_math=False)
+    if axis.axis_name == "x":  # texts at the ends stay within the figure
+        for place, text in zip(places, axis.get_ticklabels(), strict=True):
+            part = (place - low) / (high - low)
+            side = "left" if part < 0.04 else "right" if part > 0.94 else "center"
+            text.set_horizontalalignment(side)
+    return left_out
+
+
+def _fill(ax: Axes, area: Area, color: str, name: str | None) -> None:
+    """Draw one polygon, or several that touch: their edges would show if they were smoothed."""
+    style: Any = {"facecolor": color, "alpha": area.strength, "linewidth": 0, "label": name}
+    if area.x.ndim == 1:
+        ax.fill(area.x, area.y, **style)
+        return
+    corners = np.stack([area.x, area.y], axis=2)
+    closed = np.concatenate([corners, corners[:, :1]], axis=1)
+    codes = [Path.MOVETO, *[Path.LINETO] * (corners.shape[1] - 1), Path.CLOSEPOLY]
+    path = Path(closed.reshape(-1, 2), np.tile(np.array(codes, np.uint8), len(corners)))
+    ax.add_patch(PathPatch(path, aa=False, **style))
 
 
 def draw_charts(charts: Sequence[Drawing], width: float, height: float) -> Panels:
@@ -201,21 +248,11 @@ def log_ticks(low: float, high: float) -> list[float]:
     return [tick for tick in candidates if low <= tick <= high]
 
 
-def short_number(value: float) -> str:
-    """Write a tick's number in the width a phone has.
-
-    >>> [short_number(n) for n in (0, 150, 1_500, -20_000, 2_500_000, 10**15)]
-    ['0', '150', '1.5k', '-20k', '2.5M', '1000T']
-    """
-    for unit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= unit:
-            return f"{value / unit:g}{letter}"
-    return f"{value:g}"
-
-
 def legend_columns(ax: Axes) -> int:
     """Return how many entries of the legend stand side by side: fewer where they are long."""
     _, names = _legend_entries(ax)
+    if len(names) > 3 and sum(sorted(map(len, names))[-4:]) <= _LETTERS_OF_FOUR:
+        return 4
     if sum(map(len, names)) <= _LEGEND_LETTERS:
         return 3
     return 2 if sum(sorted(map(len, names))[-2:]) <= _LETTERS_OF_TWO else 1

@@ -13,7 +13,8 @@ from dphist.document.blocks import PAGE, Document, Fact, Figures, Note, Section,
 from dphist.sentence import fill
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d(?:\.\d+)?)?)?")
-_NAMES: dict[type, str] = {Note: "note", Table: "table", Figures: "figures"}
+_NAMES: dict[type, str] = {Note: "note", Figures: "figures"}
+_IN_A_ROW: dict[type, str] = {Fact: "facts", Table: "tables"}
 
 
 def page(document: Document) -> str:
@@ -24,7 +25,7 @@ def page(document: Document) -> str:
     def draw(chart: Any) -> Markup:
         drawing = drawing_of(chart, document.slots)
         said = f"{fill(chart.text, document.slots)} {drawing.note}".strip()
-        return inline_svg(drawing, chart.name, said)
+        return inline_svg(drawing, chart.name, said, chart.height)
 
     # The template sees texts and blocks alone: sections could reach the release.
     return _template().render(
@@ -56,11 +57,13 @@ def typeset(text: str) -> Markup:
 
 
 def _group(section: Section) -> list[tuple[str, Any]]:
-    """Return the blocks of a section that a page shows; facts in a row are one list."""
+    """Return the blocks of a section that a page shows; facts or tables in a row are one list."""
     found: list[tuple[str, Any]] = []
     for kind, blocks in groupby(section.shown_on(PAGE), type):
-        listed = list(blocks)
-        found += [("facts", listed)] if kind is Fact else [(_NAMES[kind], each) for each in listed]
+        if kind in _IN_A_ROW:
+            found.append((_IN_A_ROW[kind], list(blocks)))
+        else:
+            found += [(_NAMES[kind], each) for each in blocks]
     return found
 
 

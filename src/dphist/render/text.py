@@ -1,13 +1,15 @@
 """A document in a few lines of plain text, for a terminal."""
 
 import textwrap
+from collections.abc import Callable, Sequence
 
 from dphist.document.blocks import TERMINAL, Document, Fact, Note, PlusMinus, Table
-from dphist.render.text_table import GAP, WIDTH, beside, right
+from dphist.render.text_table import GAP, WIDTH, beside, left, right
 from dphist.sentence import fill, joined
 
 _ROWS = 5  # of each end of a table
 _HEADING = 14  # letters of a line of a heading
+_BAR = 20  # letters of the longest bar
 
 
 def text(document: Document) -> str:
@@ -52,15 +54,22 @@ def _table(table: Table, document: Document) -> list[str]:
     head, tail = table.ends(_ROWS)
     headings: list[list[str]] = []
     columns: list[list[str]] = []
+    sides: list[Callable[[Sequence[str]], list[str]]] = []
     for column in table.columns:
         shown = zip(*(column.shown(place) for place in (*head, *tail)), strict=True)
         for name, cells in zip(column.names, shown, strict=True):
             headings.append(textwrap.wrap(fill(name, document.slots), _HEADING))
             columns.append([fill(cell, document.slots) for cell in cells])
+            sides.append(left if column.is_text else right)
+    for column in table.columns:
+        if TERMINAL in column.bars:
+            headings.append([])
+            columns.append(_bars([float(column.cells[place]) for place in (*head, *tail)]))
+            sides.append(left)
     high = max(map(len, headings))
     padded = [
-        right([*[""] * (high - len(heading)), *heading, *cells])
-        for heading, cells in zip(headings, columns, strict=True)
+        side([*[""] * (high - len(heading)), *heading, *cells])
+        for side, heading, cells in zip(sides, headings, columns, strict=True)
     ]
     while len(GAP.join(texts[0] for texts in padded)) > WIDTH - 2:  # enormous numbers
         padded.pop()
@@ -70,3 +79,9 @@ def _table(table: Table, document: Document) -> list[str]:
         gap = f"... {left_out:,} more rows ...".center(len(lines[0]) - 2)
         lines.insert(high + len(head), f"  {gap}".rstrip())
     return lines
+
+
+def _bars(numbers: list[float]) -> list[str]:
+    """Return numbers as bars; those below 0 have none."""
+    longest = max(*numbers, 1.0)
+    return ["#" * round(_BAR * max(number, 0) / longest) for number in numbers]

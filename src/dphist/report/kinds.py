@@ -1,8 +1,8 @@
 """The kinds of releases, found by the type of the released value.
 
-Anonymized histograms declare a kind (`dphist.document.kind`), and a document says all of them. The
-other kinds still tell each surface by itself, as `dphist.report.kind.Kind`. `shown_as` tells the
-two apart.
+Anonymized histograms and ranges declare a kind (`dphist.document.kind`), and a document says all of
+them. The other kinds still tell each surface by itself, as `dphist.report.kind.Kind`. `shown_as`
+tells the two apart.
 """
 
 from importlib import import_module
@@ -19,6 +19,7 @@ from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release, save_kind
 from dphist.release.running_counts import RunningCounts
 from dphist.render.as_json import content
+from dphist.report.csv_field import csv_field, safe_field
 from dphist.report.kind import Kind
 from dphist.report.nouns import in_own_words
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 # Modules that hold a `KIND`. Each imports its mechanisms, so only those in use are imported.
 _OWN = {
     AnonymizedHistogram: "dphist.anonymized.kind",
-    RangeHistogram: "dphist.report.ranges.kind",
+    RangeHistogram: "dphist.ranges.kind",
     LabelTable: "dphist.report.labels.kind",
     RunningCounts: "dphist.report.streams.kind",
 }
@@ -100,12 +101,12 @@ def told(release: Release, key: str) -> str:
 
     Parameters
     ----------
-    key : "title" of the kind; "cost", as after "Released under"; "neighbors", which data are
+    key : "title"; "cost", as after "Released under"; "neighbors", which data are
         neighbors; or "counts_of", what the counts count.
     """
-    shown, kind = shown_as(release), kind_of(release)
+    shown = shown_as(release)
     if isinstance(shown, Document):
-        return kind.title if key == "title" else shown.fact(key).text
+        return shown.fact(key).text
     if key in ("title", "cost"):
         return shown.title_of(release) if key == "title" else shown.cost(release)
     return shown.promise(release).neighbors if key == "neighbors" else shown.counted(release).whole
@@ -123,7 +124,7 @@ def table_of(release: Release, *, safe: bool = False) -> str:
     """Return the released table as CSV; `safe` for a spreadsheet."""
     kind = kind_of(release)
     if isinstance(kind, Declared):
-        return kind.table(release)
+        return kind.table(release, safe_field if safe else csv_field)
     return kind.safe_table(release) if safe else kind.table(release)
 
 

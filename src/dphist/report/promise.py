@@ -5,16 +5,13 @@ from typing import Any
 
 from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import (
-    Contribution,
     guarantee_in_short,
     guarantee_in_symbols,
     guarantee_kind,
     total_in_a_sentence,
 )
 from dphist.document.totals import (
-    cost_of,
     in_all,
-    records_json,
     total_in_words,
     total_json,
     total_of,
@@ -94,35 +91,5 @@ def promise_of_total(
         meaning=total_in_words(total, unit, number, release.guarantee),
         cost=in_all(total),
         json=total_json(total, unit),
-        warnings=warnings_of(mechanism, number),
-    )
-
-
-def promise_of_records(
-    release: Release,
-    *,
-    unit: PrivacyUnit | Contribution,
-    neighbors: str,
-    number: Number,
-    meaning: str | None = None,
-    headline: Guarantee | None = None,
-) -> Promise:
-    """Return a promise for mechanisms that protect a number of records, their sensitivity.
-
-    Parameters
-    ----------
-    meaning, headline : by default those of the total.
-    """
-    mechanism, total = release.mechanism, total_of(release.mechanism)
-    return Promise(
-        guarantee=release.guarantee,
-        total=total,
-        headline=headline or total.guarantee,
-        unit=str(unit),
-        number=number,
-        neighbors=neighbors,
-        meaning=meaning or total_in_words(total, unit, number, release.guarantee),
-        cost=cost_of(mechanism, release.guarantee),
-        json=records_json(mechanism, release.guarantee),
         warnings=warnings_of(mechanism, number),
     )

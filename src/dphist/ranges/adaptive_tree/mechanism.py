@@ -32,6 +32,7 @@ from dphist.ranges.mechanism import (
 from dphist.ranges.nonnegative import whole_intervals
 from dphist.release.mechanisms import savable
 from dphist.release.range_histogram import RangeHistogram
+from dphist.sentence import Sentence
 
 Workload: TypeAlias = Literal["ranges", "prefix"]
 
@@ -93,8 +94,8 @@ class AdaptiveTree(RangesMechanism):
         "What is asked most: any ranges, or those from the first bin on."
     )
     expected_total: int | None = parameter(
-        "Public guess of the number of records; the budget is divided to suit it.",
-        not_given="The budget is divided to suit any number of records.",
+        Sentence("Public guess of the number of {records}; the budget is divided to suit it."),
+        not_given=Sentence("The budget is divided to suit any number of {records}."),
         public=True,
     )
     sensitivity: int = parameter(**SENSITIVITY)

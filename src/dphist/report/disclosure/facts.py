@@ -18,12 +18,12 @@ from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
 from dphist.ranges.mechanism import RangesMechanism
+from dphist.ranges.words import axes_in_words
 from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.report.disclosure.noise import Noise, describe_noise
 from dphist.report.kinds import told
 from dphist.report.nouns import Verbatim
-from dphist.report.ranges.words import axes_in_words
 from dphist.sentence import Sentence, joined, many
 from dphist.streams import ContinualMechanism
 from dphist.visible import harmless

@@ -6,13 +6,14 @@ import pyarrow as pa
 from markupsafe import Markup
 
 from dphist.document.blocks import Document
+from dphist.document.counted import counted_records
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.running_counts import RunningCounts
-from dphist.render.card import HEAD, Card, Table, card, drawn
+from dphist.render.card import HEAD, Card, Table, card, draw_chart, drawn
 from dphist.report.kind import Kind
 from dphist.report.kinds import shown_as
 from dphist.report.labels_shown import label_texts
@@ -59,7 +60,7 @@ def card_of_histogram(histogram: RangeHistogram) -> Card:
         "Released histogram over ranges",
         facts,
         [_OF_RELEASE],
-        tables=_tables_of(histogram),
+        tables=[_head(histogram.to_arrow())],
         figure=_figure_of_histogram(histogram),
     )
 
@@ -91,8 +92,6 @@ def card_of_stream(counts: RunningCounts) -> Card:
 
 def _tables_of(value: Any) -> list[Table]:
     """Return the head of the table of a released value; none of a kind without one."""
-    if isinstance(value, RangeHistogram):
-        return [_head(value.to_arrow())]
     if isinstance(value, RunningCounts):
         caption = f"The last reading, after {int(value.times[-1]):,} events."
         return [_labels(value.latest, caption)]
@@ -129,20 +128,10 @@ def _figure_of(kind: Kind, release: Release) -> Markup:
 
 
 def _figure_of_histogram(histogram: RangeHistogram) -> Markup:
+    from dphist.ranges.charts import bins_chart, map_of
+
     if histogram.bins.ndim > 2:
         return Markup()
-    from dphist.render.charts import Drawing, Palette
-
-    def draw(ax: Any, palette: Palette) -> None:
-        if histogram.bins.ndim == 2:
-            from dphist.report.ranges.map import draw_map
-
-            draw_map(ax, palette, histogram)
-            return
-        from dphist.render.charts import finish
-
-        histogram.plot(ax, color=palette.line, label="Released")
-        finish(ax, palette)
-
-    title = "Map" if histogram.bins.ndim == 2 else "Histogram"
-    return drawn(Drawing(title, draw), f"{title} of the released bins.")
+    counted = counted_records(None, 1)
+    chart = (bins_chart if histogram.bins.ndim == 1 else map_of)(histogram, counted)
+    return draw_chart(chart, {})

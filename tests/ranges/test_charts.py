@@ -4,15 +4,26 @@ import re
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from dphist import AdaptiveTree, Axis, LeafCounts, ParameterError, plot
-from dphist.document.chart import NARROW
+from dphist.document.chart import NARROW, Chart
+from dphist.document.chart import Axis as Declared
+from dphist.ranges.charts import (
+    MOST,
+    cells_of,
+    charts_of,
+    least_seen,
+    places_of,
+    scale_of,
+    shades_of,
+    steps_of,
+)
+from dphist.ranges.overview import usual_error
 from dphist.release.range_histogram.picture import ERRORS
+from dphist.render.charts import Palette, drawing_of
+from dphist.render.dates import date_ticks
 from dphist.report import report_html
-from dphist.report.ranges.map import cells_of, least_seen, shades_of
-from dphist.report.ranges.plots import MOST, bins_a_step, charts_of
-from dphist.report.ranges.rows import usual_error
-from dphist.report.ranges.scale import scale_of, steps_of
 from dphist.report.table import table_csv
 from tests.report.ranges_releases import ALL, HOURS, released
 from tests.report.test_html import Page
@@ -33,18 +44,18 @@ def test_the_plot_is_of_the_release(name: str) -> None:
     if value.bins.ndim == 2:
         return
     by_bin, below = axes
-    steps = by_bin.patches[0].get_data()
-    together = bins_a_step(value)
-    assert len(steps.values) <= MOST
-    assert steps.values[0] == pytest.approx(value.count(0, together) / together)
+    steps = by_bin.lines[0].get_ydata()
+    together = int(np.diff(places_of(value))[0])
+    assert len(steps) <= 2 * MOST
+    assert steps[0] == steps[1] == pytest.approx(value.count(0, together) / together)
     assert below.lines[0].get_ydata()[-1] == pytest.approx(value.count(0, len(value.bins)))
     named = [text.get_text() for text in by_bin.get_legend().get_texts()]
     chart = charts_of(release)[0]  # a band that cannot be seen is in the caption instead
     assert named == (["Released"] if NARROW in chart.note else ["Released", "95 % band"])
-    band = by_bin.collections[0].get_paths()[0].vertices[:, 1]
-    top = steps.values[0] + ERRORS * value.error(0, together) / together
+    band = by_bin.patches[0].get_xy()[:, 1]
+    top = steps[0] + ERRORS * value.error(0, together) / together
     assert np.isclose(band, top).any()
-    assert by_bin.get_ylim()[0] <= min(steps.values.min(), 0)
+    assert by_bin.get_ylim()[0] <= min(steps.min(), 0)
     assert by_bin.get_ylim()[1] >= band.max()
 
 
@@ -54,7 +65,7 @@ def test_a_million_bins_are_few_steps() -> None:
     source = report_html(release)
     assert len(source) < 100_000
     assert "averaged over groups of 5,243 neighboring bins" in source
-    assert len(plot(release)[0].patches[0].get_data().values) == MOST
+    assert len(plot(release)[0].lines[0].get_ydata()) == 2 * MOST
     assert table_csv(release).count("\n") == 2**20 + 1
 
 
@@ -77,6 +88,14 @@ def test_steps_of_time_are_whole_days_or_weeks(edges: np.ndarray, together: int)
     assert (np.diff(places)[:-1] == together).all()
 
 
+def ticks_of(axis: Declared) -> tuple[list[float], list[str]]:
+    """Draw an empty chart with this axis below; return what is marked, and the texts."""
+    ax = Figure().subplots()
+    chart = Chart("c", "C", "An axis.", axis, Declared("y", 0, 1))
+    drawing_of(chart, {}).draw(ax, Palette())
+    return list(ax.get_xticks()), [text.get_text() for text in ax.get_xticklabels()]
+
+
 @pytest.mark.parametrize(
     "edges",
     [
@@ -94,13 +113,14 @@ def test_steps_of_time_are_whole_days_or_weeks(edges: np.ndarray, together: int)
     ids=str,
 )
 def test_every_axis_has_ticks_inside(edges: np.ndarray) -> None:
-    scale = scale_of(edges, np.arange(len(edges)))
-    assert (np.diff(scale.x) > 0).all()
-    assert np.isfinite(scale.x).all()
-    assert 2 <= len(scale.ticks) <= 12
-    assert len(scale.texts) == len(scale.ticks)
-    assert all(scale.x[0] <= tick <= scale.x[-1] for tick in scale.ticks)
-    assert sum(map(len, scale.texts)) <= 60
+    x, axis = scale_of("x", edges, np.arange(len(edges)))
+    assert (np.diff(x) > 0).all()
+    assert np.isfinite(x).all()
+    ticks, texts = ticks_of(axis)
+    assert 2 <= len(ticks) <= 12
+    assert len(texts) == len(ticks)
+    assert all(x[0] <= tick <= x[-1] for tick in ticks)
+    assert sum(map(len, texts)) <= 60
 
 
 @pytest.mark.filterwarnings("error")
@@ -108,7 +128,8 @@ def test_every_length_of_dates_has_ticks() -> None:
     """The library's own steps were too short for some lengths: it warned, and drew what it had."""
     for seconds in np.unique((1.06 ** np.arange(12, 420)).astype(np.int64)):
         edges = np.datetime64("2023-01-01T05:07:09", "us") + np.array([0, seconds], "m8[s]")
-        assert 2 <= len(scale_of(edges, np.arange(2)).ticks) <= 12, seconds
+        _, axis = scale_of("x", edges, np.arange(2))
+        assert 2 <= len(date_ticks(axis.low, axis.high, 5)[0]) <= 12, seconds
 
 
 def test_the_map_adds_up() -> None:
@@ -127,8 +148,8 @@ def test_an_axis_is_drawn_where_the_records_are() -> None:
     for ax in (by_bin, below):
         assert 20 <= ax.get_xlim()[1] < 100
     text = Page(report_html(release)).text
-    assert re.search(r"Drawn is bin 0 to \d\d of 0 to 4096: at most 0.5 % of the records", text)
-    assert re.search(r"\d\d to 4096 -?[\d,.]+ ± ", text)
+    assert re.search(r"Drawn is bin 0 to \d\d of 0 to 4096: by the estimates, at most 0.5 %", text)
+    assert re.search(r"\d\d to 4096 -?[\d,.]+ 0 to \d+", text)
     even = released(AdaptiveTree, np.full(4096, 50))
     assert plot(even)[0].get_xlim()[1] == 4096
     assert "Drawn is" not in report_html(even)

@@ -1,4 +1,4 @@
-"""What a histogram over ranges says, as rows: ranges, quantiles, and records in no bin."""
+"""What a histogram over ranges says in few numbers: parts, quantiles, and records in no bin."""
 
 import math
 from dataclasses import dataclass
@@ -8,34 +8,33 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray, NumberArray
-from dphist.ranges import RangesMechanism
+from dphist.document.blocks import NO_BOUND
+from dphist.ranges.axis_texts import axis_text, place_text, short_edges
+from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import ERRORS, grouped
 from dphist.release.release import Release
-from dphist.report.ranges.axis_texts import axis_text, place_text, short_edges
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _PLACES = 4096  # edges that are tried as ends of a quantile's interval
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """Records of a range, or of a group named by `start`, and their error (95 %)."""
+class Parts:
+    """An axis in parts, summed over all other axes.
 
-    start: str
-    stop: str
-    count: float
-    error: float
+    Attributes
+    ----------
+    edges : k + 1 texts.
+    counts : (k,) estimates of the records.
+    low, high : (k,) int64, their 95 % intervals.
+    """
 
-    @property
-    def text(self) -> str:
-        """The count with its error.
-
-        >>> Row("", "", 336_776, 27.4).text
-        '336,776 ± 28'
-        """
-        return f"{count_text(self.count)} ± {error_text(self.error)}"
+    edges: list[str]
+    counts: NumberArray
+    low: IntArray
+    high: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,64 +55,46 @@ class Quantile:
         """
         return f"{100 * self.share:g} % below"
 
-
-def count_text(count: float) -> str:
-    """Write an estimate of a count: as a whole number, or to a tenth if it is none.
-
-    >>> count_text(1234), count_text(-0.25)
-    ('1,234', '-0.2')
-    """
-    return f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"
+    @property
+    def interval(self) -> str:
+        """Both ends of its interval."""
+        return f"{self.low} to {self.high}"
 
 
-def error_text(error: float) -> str:
-    """Write an error, rounded up to two digits, and at least 0.01.
-
-    >>> error_text(27.4), error_text(123_456.0), error_text(1.25), error_text(0.0)
-    ('28', '130,000', '1.3', '0.01')
-    """
-    if not error > 0.01:
-        return "0.01"
-    step = 10.0 ** (math.floor(math.log10(error)) - 1)
-    rounded = math.ceil(error / step - 1e-9) * step
-    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:.2g}"
-
-
-def parts(bins: int, most: int) -> IntArray:
+def divide(bins: int, most: int) -> IntArray:
     """Divide bins into at most `most` parts of nearly equal size; return the places of their edges.
 
-    >>> parts(10, 4), parts(2, 4)
+    >>> divide(10, 4), divide(2, 4)
     (array([ 0,  2,  5,  8, 10]), array([0, 1, 2]))
     """
     return np.rint(np.linspace(0, bins, min(bins, most) + 1)).astype(np.int64)
 
 
+def parts_of(histogram: RangeHistogram, axis: int, places: IntArray) -> Parts:
+    """Return one axis in parts with edges at these places."""
+    ends = _ends(histogram, axis, places)
+    low, high = histogram.interval(*ends)
+    outwards = np.clip([np.floor(low), np.ceil(high)], -NO_BOUND, NO_BOUND).astype(np.int64)
+    return Parts(short_edges(histogram.edges[axis][places]), histogram.count(*ends), *outwards)
+
+
 def sums(histogram: RangeHistogram, axis: int, places: IntArray) -> tuple[NumberArray, FloatArray]:
     """Return counts between neighboring places of one axis, and their errors (95 %)."""
-    lo: list[Any] = [0] * histogram.bins.ndim
-    hi: list[Any] = list(histogram.bins.shape)
-    lo[axis], hi[axis] = places[:-1], places[1:]
-    ends = (lo[0], hi[0]) if len(lo) == 1 else (tuple(lo), tuple(hi))
+    ends = _ends(histogram, axis, places)
     return histogram.count(*ends), ERRORS * histogram.error(*ends)
 
 
-def rows_of(histogram: RangeHistogram, axis: int, most: int) -> list[Row]:
-    """Return one axis in at most `most` parts, summed over all other axes."""
-    return rows_between(histogram, axis, parts(histogram.bins.shape[axis], most))
+def _ends(histogram: RangeHistogram, axis: int, places: IntArray) -> tuple[Any, Any]:
+    lo: list[Any] = [0] * histogram.bins.ndim
+    hi: list[Any] = list(histogram.bins.shape)
+    lo[axis], hi[axis] = places[:-1], places[1:]
+    return (lo[0], hi[0]) if len(lo) == 1 else (tuple(lo), tuple(hi))
 
 
-def rows_between(histogram: RangeHistogram, axis: int, places: IntArray) -> list[Row]:
-    """Return one axis in parts with edges at these places, summed over all other axes."""
-    texts = short_edges(histogram.edges[axis][places])
-    counts, errors = sums(histogram, axis, places)
-    found = zip(texts[:-1], texts[1:], counts.tolist(), errors.tolist(), strict=True)
-    return [Row(*row) for row in found]
-
-
-def whole_of(histogram: RangeHistogram) -> Row:
-    """Return all bins together."""
+def whole_of(histogram: RangeHistogram) -> tuple[float, float]:
+    """Return the records in all bins together, and their error (95 %)."""
     count, error = sums(histogram, 0, np.array([0, histogram.bins.shape[0]]))
-    return Row("", "", count[0].item(), error[0].item())
+    return count[0].item(), error[0].item()
 
 
 def usual_error(histogram: RangeHistogram) -> float | None:
@@ -136,10 +117,9 @@ def usual_error(histogram: RangeHistogram) -> float | None:
     return float(errors[order[min(int(reached), len(order) - 1)]])
 
 
-def outside_of(release: Release) -> list[Row]:
-    """Return the records in no bin; empty if the data came without edges."""
+def outside_of(release: Release) -> list[tuple[str, int]]:
+    """Return the records in no bin: where, and how many; empty if the data came without edges."""
     histogram = release.value
-    error = ERRORS * _error_of_one(release.mechanism)
     first, last = histogram.edges[0][[0, -1]]
     texts = short_edges(histogram.edges[0][[0, -1]])
     name = axis_text(histogram, 0) if histogram.bins.ndim == 1 else "at least one column"
@@ -152,10 +132,10 @@ def outside_of(release: Release) -> list[Row]:
     if first == -np.inf:
         del said["below"]  # nothing is below minus infinity
     counts = histogram.outside
-    return [Row(text, "", counts[kind], error) for kind, text in said.items() if kind in counts]
+    return [(text, counts[kind]) for kind, text in said.items() if kind in counts]
 
 
-def _error_of_one(mechanism: Maker) -> float:
+def error_outside(mechanism: Maker) -> float:
     """Return the standard error of a count that the whole budget pays for."""
     if isinstance(mechanism, RangesMechanism):
         return float(mechanism.budget.variance(Fraction(1)) ** 0.5)

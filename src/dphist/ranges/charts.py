@@ -1,0 +1,303 @@
+"""The charts of a histogram over ranges: its bins and their sums, or a map of two axes."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from dphist.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from dphist.document.chart import NARROW, Area, Axis, Chart, Line, short_number
+from dphist.document.counted import Counted, counted_of
+from dphist.errors import ParameterError
+from dphist.ranges.axis_texts import axis_text, short_edges
+from dphist.ranges.overview import sums, usual_error
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.range_histogram.picture import ERRORS, band, finite, grouped
+from dphist.release.release import Release
+from dphist.sentence import Sentence, joined
+
+MOST = 200  # steps that are drawn; a figure is some 400 units wide
+CELLS = 64  # of each axis of a map that are drawn
+_SHADES = 8
+_MAP_HEIGHT = 400
+_HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
+_THIN = 1 / 300  # of the axis; narrower bins would not be seen
+_LETTERS = 44  # of all texts along an axis together
+_DAY = np.timedelta64(1, "D")
+_LEFT_OUT = 0.0025  # of the records, at each end of what is drawn
+_PART = 0.4  # of the axis; if the records need more, all of it is drawn
+_LEAST = 12  # bins that are drawn at least
+_BLANK = "no cell stands out from the noise"
+
+
+def charts_of(release: Release) -> list[Chart]:
+    """Return two charts of one axis, or the map of two.
+
+    Raises
+    ------
+    ParameterError
+        If there are more axes.
+    """
+    histogram, counted = release.value, counted_of(release)
+    if histogram.bins.ndim > 2:
+        raise ParameterError("release", "must be of one axis or two to be plotted")
+    if histogram.bins.ndim == 2:
+        return [map_of(histogram, counted)]
+    return [bins_chart(histogram, counted), _sums_chart(histogram, counted)]
+
+
+def bins_chart(histogram: RangeHistogram, counted: Counted) -> Chart:
+    """Return the chart of the bins of the only axis, or of means of neighboring ones."""
+    places = places_of(histogram)
+    if histogram.answers is None:  # made by hand
+        found = np.add.reduceat(histogram.bins, places[:-1]), np.zeros(len(places) - 1)
+    else:
+        found = sums(histogram, 0, places)
+    counts, errors = (part / np.diff(places) for part in found)
+    together = int(places[1] - places[0])  # the last step may have fewer
+    text = Sentence("{Records} in each bin{after}.", after=counted.after)
+    if together > 1:
+        text = Sentence(
+            "{Records} per bin, averaged over groups of {together:,} neighboring bins{after}.",
+            together=together,
+            after=counted.after,
+        )
+    words = "bins", "Histogram", text, Sentence("{Records} per bin")
+    return _chart(histogram, counted, words, np.repeat(counts, 2), np.repeat(errors, 2))
+
+
+def _sums_chart(histogram: RangeHistogram, counted: Counted) -> Chart:
+    places = places_of(histogram)
+    below = np.asarray(histogram.count(0, places), np.float64)
+    text = Sentence("{Records} below each edge{after}.", after=counted.after)
+    words = "sums", "Cumulative curve", text, Sentence("{Records} below")
+    return _chart(histogram, counted, words, below, ERRORS * histogram.error(0, places))
+
+
+def _chart(
+    histogram: RangeHistogram,
+    counted: Counted,
+    words: tuple[str, str, str, str],
+    values: FloatArray,
+    errors: FloatArray,
+) -> Chart:
+    """Declare a curve with its band: one value for each edge, or two for each step."""
+    name, title, text, label = words
+    places = places_of(histogram)
+    x, axis = scale_of(axis_text(histogram, 0), histogram.edges[0], places)
+    if len(values) > len(x):
+        x = np.repeat(x, 2)[1:-1]
+    low, high = band(values, errors)
+    bottom, top = min(float(low.min()), 0.0), max(float(high.max()), 1.0)
+    margin = 0.04 * (top - bottom)
+    y = Axis(label, bottom - margin if bottom < 0 else 0.0, top + margin)
+    is_seen = float(np.max(high - low)) >= _HAIR * (y.high - y.low)
+    narrow = NARROW if errors.any() and not is_seen else ""
+    outline = np.append(x, x[::-1]), np.append(high, low[::-1])
+    return Chart(
+        name,
+        title,
+        text,
+        axis,
+        y,
+        areas=[Area("95 % band" if is_seen else "", *outline, strength=0.35)],
+        lines=[Line(counted.released, x, values)],
+        note=joined((window_in_words(histogram, 0), narrow)),
+    )
+
+
+def map_of(histogram: RangeHistogram, counted: Counted) -> Chart:
+    """Return the map of two axes: cells of a few shades; the first axis goes to the right."""
+    cells, places = cells_of(histogram)
+    names = [axis_text(histogram, axis) for axis in (0, 1)]
+    scales = zip(names, histogram.edges, places, strict=True)
+    (x, across), (y, up) = (scale_of(*each) for each in scales)
+    shades = shades_of(float(cells.max()), least_seen(histogram))
+    level = np.searchsorted(np.array(shades, np.float64), cells, side="right")
+    areas = [
+        Area(f"≥ {short_number(least)}", *_cells_in(level == number, x, y), strength)
+        for number, least in enumerate(shades, start=1)
+        if (level == number).any()
+        for strength in [0.08 + 0.92 * (number / len(shades)) ** 1.2]
+    ]
+    return Chart(
+        "map",
+        Sentence("{Records} by {across} and {up}", across=names[0], up=names[1]),
+        Sentence(
+            "{Records} per cell of {across:,} by {up:,} bins{after}; a fuller color means more. "
+            "Cells with fewer than {least:,} are blank: there, noise and {records} look the same.",
+            across=int(places[0][1] - places[0][0]),
+            up=int(places[1][1] - places[1][0]),
+            after=counted.after,
+            least=shades[0],
+        ),
+        across,
+        up,
+        areas=areas,
+        note=joined(window_in_words(histogram, axis) for axis in (0, 1)),
+        empty="" if areas else _BLANK,
+        height=_MAP_HEIGHT,
+    )
+
+
+def cells_of(histogram: RangeHistogram) -> tuple[FloatArray, list[IntArray]]:
+    """Return the counts of at most 64 by 64 cells, and where their edges are in each axis."""
+    places, found = [], histogram.bins.astype(np.float64)
+    for axis in range(histogram.bins.ndim):
+        window = window_of(histogram, axis)
+        ends = window.start + grouped(window.stop - window.start, CELLS)
+        found = np.take(found, range(window.start, window.stop), axis=axis)
+        found = np.add.reduceat(found, ends[:-1] - window.start, axis=axis)
+        places.append(ends)
+    return found, places
+
+
+def shades_of(top: float, least: float = 1) -> list[int]:
+    """Return the records a cell at which each shade begins: 1, 3, 10, 30 and so on.
+
+    Parameters
+    ----------
+    least : below it, cells stay blank: noise and records look the same there.
+
+    >>> shades_of(900), shades_of(2), shades_of(900, 8)
+    ([1, 3, 10, 30, 100, 300], [1], [10, 30, 100, 300])
+    """
+    last = math.floor(math.log10(max(top, 1)))
+    steps = [digit * 10**power for power in range(last + 1) for digit in (1, 3)]
+    shown = [step for step in steps if least <= step <= max(top, 1)]
+    return (shown or steps)[-_SHADES:]
+
+
+def least_seen(histogram: RangeHistogram) -> float:
+    """Return the error (95 %) of a usual bin with records; fewer records in a cell are no sign."""
+    return ERRORS * (usual_error(histogram) or 0)
+
+
+def _cells_in(inside: BoolArray, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the corners (k, 4) of rectangles that make up an area, runs of cells joined."""
+    padded = np.zeros((inside.shape[0], inside.shape[1] + 2), np.int8)
+    padded[:, 1:-1] = inside
+    turns = np.diff(padded, axis=1)
+    column, first = np.nonzero(turns == 1)
+    stop = np.nonzero(turns == -1)[1]
+    left, right, low, high = x[column], x[column + 1], y[first], y[stop]
+    return np.stack([left, right, right, left], 1), np.stack([low, low, high, high], 1)
+
+
+def scale_of(name: str, edges: AnyArray, places: IntArray) -> tuple[FloatArray, Axis]:
+    """Return where the edges at some places stand along an axis, and the axis.
+
+    Edges stand where their number or date is. If a step would be too thin to be seen, or is
+    infinite, all steps are drawn equally wide, with their edges written below.
+    """
+    drawn = edges[places]
+    if edges.dtype.kind == "M":
+        x = (drawn.astype("M8[us]") - np.datetime64(0, "us")) / _DAY
+    else:
+        x = finite(edges)[places].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        widths = np.diff(x)
+        thin = not widths[:-1].min(initial=np.inf) >= _THIN * (x[-1] - x[0])
+    endless = edges.dtype.kind == "f" and not np.isfinite(edges[[0, -1]]).all()
+    if thin or endless:
+        x = np.arange(len(drawn), dtype=np.float64)
+        return x, Axis(name, 0.0, float(x[-1]), ticks=_marked(short_edges(drawn)))
+    ticks: Literal["dates", "in full"] = "dates" if edges.dtype.kind == "M" else "in full"
+    return x, Axis(name, float(x[0]), float(x[-1]), ticks=ticks)
+
+
+def _marked(texts: list[str]) -> list[tuple[float, str]]:
+    """Return as many of the texts of equally wide steps as there is room for."""
+    last = len(texts) - 1
+    room = max(_LETTERS // (max(map(len, texts)) + 2), 2)
+    places = np.unique(np.rint(np.linspace(0, last, min(room, last + 1))).astype(int)).tolist()
+    return [(float(place), texts[place]) for place in places]
+
+
+def places_of(histogram: RangeHistogram) -> IntArray:
+    """Return the edges of the steps that are drawn of the only axis."""
+    window = window_of(histogram, 0)
+    drawn = histogram.edges[0][window.start : window.stop + 1]
+    return window.start + steps_of(drawn, MOST)
+
+
+def steps_of(edges: AnyArray, most: int) -> IntArray:
+    """Group neighboring bins into about `most` steps; return the places of their edges.
+
+    Steps of hours, or of other bins that divide a day, become whole days if they are longer than
+    half a day; steps of days become whole weeks if they are longer than half a week. Otherwise
+    nights and weekends would draw waves.
+
+    >>> steps_of(np.arange(0, 8760 * 3600, 3600).astype("M8[s]").astype("M8[us]"), 200)[:3]
+    array([ 0, 48, 96])
+    """
+    bins = len(edges) - 1
+    together = -(-bins // most)
+    if edges.dtype.kind == "M" and together > 1:
+        widths = np.diff(edges)
+        whole_part = widths[0] <= _DAY and _DAY % widths[0] == np.timedelta64(0, "D")
+        if (widths == widths[0]).all() and whole_part:
+            cycle = 7 if widths[0] == _DAY else int(_DAY / widths[0])
+            if together > cycle / 2:
+                together = -(-together // cycle) * cycle
+    return np.append(np.arange(0, bins, together), bins)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Bins of an axis from `start` up to, not including, `stop`; `whole` if these are all."""
+
+    start: int
+    stop: int
+    whole: bool
+
+
+def window_of(histogram: RangeHistogram, axis: int) -> Window:
+    """Return the bins of an axis that are drawn: all, or those that hold nearly all records.
+
+    The choice is a function of released counts. Data on a long axis often lie at one end, and a
+    figure of the whole axis would be empty for the most part.
+
+    >>> window_of(RangeHistogram(np.array([5, 5] + [0] * 98)), 0)
+    Window(start=0, stop=12, whole=False)
+    """
+    bins = histogram.bins.shape[axis]
+    others = tuple(a for a in range(histogram.bins.ndim) if a != axis)
+    counts = np.maximum(histogram.bins.sum(axis=others, dtype=np.float64), 0)
+    total = counts.sum()
+    if not total > 0:
+        return Window(0, bins, True)
+    below = np.cumsum(counts) / total
+    start = int(np.searchsorted(below, _LEFT_OUT, side="right"))
+    stop = min(int(np.searchsorted(below, 1 - _LEFT_OUT)) + 1, bins)
+    margin = max((stop - start) // 10, (_LEAST - (stop - start) + 1) // 2, 1)
+    if start > 0:
+        start = max(start - margin, 0)
+    stop = min(max(stop + margin, start + _LEAST), bins)
+    if stop - start > _PART * bins:
+        return Window(0, bins, True)
+    return Window(start, stop, False)
+
+
+def window_in_words(histogram: RangeHistogram, axis: int) -> str:
+    """Say which part of an axis is drawn; empty if it is all of it.
+
+    >>> window_in_words(RangeHistogram(np.array([5, 5] + [0] * 98)), 0)
+    'Drawn is bin 0 to 12 of 0 to 100: by the estimates, at most 0.5 % of the records lie beyond.'
+    """
+    window = window_of(histogram, axis)
+    if window.whole:
+        return ""
+    edges = histogram.edges[axis]
+    first, start, stop, last = short_edges(edges[[0, window.start, window.stop, -1]])
+    return Sentence(
+        "Drawn is {name} {start} to {stop} of {first} to {last}: by the estimates, at most {share} "
+        "of the {records} lie beyond.",
+        name=axis_text(histogram, axis),
+        start=start,
+        stop=stop,
+        first=first,
+        last=last,
+        share=f"{200 * _LEFT_OUT:g} %",
+    )

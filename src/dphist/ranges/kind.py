@@ -1,0 +1,330 @@
+"""KIND: histograms over ranges, declared once for all that shows, writes or reads them."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+from dphist.arrays import IntArray
+from dphist.document.about import about_of
+from dphist.document.blocks import (
+    CARD,
+    JSON,
+    PAGE,
+    READ,
+    TERMINAL,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Figures,
+    Note,
+    PlusMinus,
+    Section,
+    Table,
+    number_text,
+)
+from dphist.document.counted import Counted, counted_of, number_of
+from dphist.document.delta_words import Number
+from dphist.document.kind import DataFacts, Kind
+from dphist.document.release import (
+    about_section,
+    citing_section,
+    counts_section,
+    for_tests_facts,
+    limits_section,
+    mechanism_section,
+    promise_of_records,
+    slots_of_owner,
+    version_of,
+    warnings_of_release,
+)
+from dphist.ranges.axis_texts import axis_text, edge_texts
+from dphist.ranges.charts import charts_of, window_of
+from dphist.ranges.overview import (
+    Parts,
+    Quantile,
+    divide,
+    error_outside,
+    outside_of,
+    parts_of,
+    quantiles_of,
+    usual_error,
+    whole_of,
+)
+from dphist.ranges.words import (
+    NO_QUANTILES,
+    OF_QUANTILES,
+    TITLE,
+    axes_in_words,
+    bins_in_words,
+    error_if,
+    errors_in_words,
+    limits_in_words,
+    names_in_words,
+    neighbors_in_words,
+    result_of,
+    title_of,
+    usual_in_words,
+)
+from dphist.release.maker import Maker
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.release import Release
+from dphist.sentence import Sentence
+
+_LISTED, _PARTS, _FEW_PARTS = 10, 8, 4  # bins that are all shown; of more, so many parts
+_FEW = 2**22  # bins; of more, a range in several axes takes seconds
+_PAGE, _JSON = frozenset({PAGE}), frozenset({JSON})
+
+
+def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
+    """Return what is to be said of a histogram over ranges, or of one that is not made yet.
+
+    Parameters
+    ----------
+    mechanism : that makes it.
+    data : what is known of the data.
+    release : what the mechanism returned; without it, this is the dry run.
+    """
+    neighbors = neighbors_in_words(mechanism.guarantee.unit.at_most, data.unit)
+    number = _guessed(mechanism, data) if release is None else number_of(release)
+    promised = promise_of_records(mechanism, data, release, neighbors, number)
+    if release is None:
+        return Document(
+            kind=KIND.name,
+            title=data.presentation.title or TITLE,
+            made="if released with differential privacy",
+            version=version_of(None),
+            slots=slots_of_owner(data.presentation),
+            headline=promised.short,
+            lead=promised.lead,
+            glance=[promised.glance()],
+            sections=[
+                _expected(mechanism, data),
+                promised.section(None),
+                limits_section(promised.protected, mechanism, limits_in_words(True)),
+                mechanism_section(mechanism, [], planned=True, noise_of_each=False),
+            ],
+        )
+    value, about, counted = release.value, about_of(release), counted_of(release)
+    parts = _parts_of(value)
+    quantiles = quantiles_of(value) if value.bins.ndim == 1 else []
+    title, results = title_of(value), partial(_results, release, counted, parts, quantiles)
+    return Document(
+        kind=KIND.name,
+        title=data.presentation.title or title,
+        made="released with differential privacy",
+        version=version_of(release),
+        slots=slots_of_owner(data.presentation),
+        headline=promised.short,
+        heads=about.heads,
+        date=about.date,
+        result=result_of(value, quantiles, parts[0], axis_text(value, 0)),
+        lead=promised.lead,
+        warnings=warnings_of_release(release),
+        glance=[
+            Section("numbers", "", _numbers(release, counted)),
+            Section("error", "", partial(_error_of_bins, value, counted), READ),
+            promised.glance(),
+        ],
+        sections=[
+            counts_section(counted),
+            Section("histogram", "Results", results, READ, wide=True),
+            promised.section(release),
+            limits_section(promised.protected, mechanism, limits_in_words(value.has_edges)),
+            mechanism_section(mechanism, [], planned=False, noise_of_each=False),
+            about_section(release),
+            citing_section(release, _reading(value)),
+            Section("program", "", [*for_tests_facts(release), promised.warnings()], _JSON),
+            Section("name", "", [Fact("", title, "title", on=frozenset())]),
+        ],
+    )
+
+
+def _guessed(mechanism: Maker, data: DataFacts) -> Number:
+    """Return how many units there are by the guess of the number of records, if it is one."""
+    sensitivity = mechanism.guarantee.unit.at_most
+    units = [-(-guess // sensitivity) for guess in data.guesses]
+    noun: str = "units" if sensitivity > 1 else Sentence("{records}")
+    return Number(units[0] if len(units) == 1 else None, noun, at_least=True)
+
+
+def _expected(mechanism: Any, data: DataFacts) -> Section:
+    """Return the bins, and the errors to expect for guesses of the number of records."""
+    errors = {guess: mechanism.expected_error(guess) for guess in data.guesses}
+    as_json = {str(guess): error for guess, error in errors.items()}
+    return Section(
+        "results",
+        "Results",
+        [
+            Fact("Bins", bins_in_words(mechanism.bins)),
+            *(Fact("Expected error", error_if(*each)) for each in errors.items()),
+            Fact("", "", "bins", list(mechanism.bins), on=_JSON),
+            Fact("", "", "expected_error", as_json, on=_JSON),
+        ],
+    )
+
+
+def _parts_of(value: RangeHistogram) -> list[Parts]:
+    """Return parts of each axis; of a single one, that of the charts is divided."""
+    few = value.bins.ndim > 1 and value.bins.size > _FEW
+
+    def places_of(bins: int) -> IntArray:
+        return divide(bins, _FEW_PARTS if few else _LISTED if bins <= _LISTED else _PARTS)
+
+    if value.bins.ndim > 1:
+        divided = [places_of(bins) for bins in value.bins.shape]
+    else:
+        window = window_of(value, 0)
+        inner = window.start + places_of(window.stop - window.start)
+        divided = [np.unique(np.concatenate([[0], inner, [value.bins.size]]))]
+    return [parts_of(value, axis, places) for axis, places in enumerate(divided)]
+
+
+def _numbers(release: Release, counted: Counted) -> list[Fact]:
+    """Return the numbers that a reader wants to know first."""
+    value = release.value
+    count, half_width = whole_of(value)
+    error = PlusMinus(half_width)
+    of_records = Sentence("in the bins, private estimate{after}", after=counted.after)
+    return [
+        Fact(Sentence("{Records}"), number_text(count), error=error, note=of_records),
+        Fact("", "", "total", release.total, error=error, on=_JSON),
+        Fact("", "", "intervals", {"total": error.around(round(count))}, on=_JSON),
+        Fact("Bins", f"{value.bins.size:,}", note=axes_in_words(value)),
+        Fact("", "", "bins", list(value.bins.shape), on=_JSON),
+    ]
+
+
+def _error_of_bins(value: RangeHistogram, counted: Counted) -> list[Fact]:
+    """Return the error of usual bins; nothing if there are no records by the estimates."""
+    usual = usual_error(value)
+    if usual is None:
+        return []
+    half = f"± {PlusMinus.of(usual).number}"
+    return [Fact("Error of a bin", half, note=usual_in_words(counted.cut))]
+
+
+def _results(
+    release: Release, counted: Counted, parts: list[Parts], quantiles: list[Quantile]
+) -> list[Block]:
+    """Return the charts with their bands, and tables with their intervals."""
+    value = release.value
+    blocks: list[Block] = []
+    if value.bins.ndim <= 2:
+        blocks.append(Figures(charts_of(release)))
+    blocks += [_table(value, axis, each, counted) for axis, each in enumerate(parts)]
+    if quantiles:
+        blocks.append(_table_of_quantiles(value, quantiles))
+    if value.outside:
+        blocks += _in_no_bin(release, counted)
+    blocks.append(Note(errors_in_words(release.mechanism), "aside", on=_PAGE))
+    if quantiles:
+        blocks.append(Note(OF_QUANTILES, "aside", on=_PAGE))
+    elif value.bins.ndim == 1:
+        blocks.append(Note(NO_QUANTILES))
+    if value.bins.size > _LISTED:
+        whole = Sentence(
+            "The table of all {bins:,} bins is in the release file, and in the CSV that the "
+            "command below writes.",
+            bins=value.bins.size,
+        )
+        blocks.append(Note(whole, "aside", on=_PAGE))
+    return blocks
+
+
+def _in_no_bin(release: Release, counted: Counted) -> list[Block]:
+    """Return the records that lie in no bin: a table of a page, and facts elsewhere."""
+    outside, error = outside_of(release), PlusMinus.of(error_outside(release.mechanism))
+    where = [f"{text[0].upper()}{text[1:]}" for text, _ in outside]
+    counts = np.array([count for _, count in outside], np.int64)
+    ends = np.array([error.around(count) for _, count in outside], np.int64).T
+    columns = [Column("What", where), Column(_heading(counted), counts, *ends)]
+    on = frozenset({TERMINAL, CARD})
+    return [
+        Table(columns, ("In no bin", "", ""), on=_PAGE),
+        *(Fact("In no bin", f"{n:,}", error=error, note=text, on=on) for text, n in outside),
+    ]
+
+
+def _heading(counted: Counted) -> Sentence:
+    return Sentence(f"{{Records}}{' ({who})' if counted.who else ''}", who=counted.who)
+
+
+def _table(value: RangeHistogram, axis: int, parts: Parts, counted: Counted) -> Table:
+    """Return the parts of an axis with their records."""
+    name = axis_text(value, axis)
+    ranges = [f"{start} to {stop}" for start, stop in pairwise(parts.edges)]
+    caption: str = Sentence("By {name}", name=name)
+    if value.bins.ndim == 1:
+        caption = "All bins" if value.bins.size == len(ranges) else "Parts of the bins"
+    columns = [
+        Column(Sentence("{name}: from, to below", name=name), ranges),
+        Column(_heading(counted), parts.counts, parts.low, parts.high, bars=frozenset({TERMINAL})),
+    ]
+    return Table(columns, (caption, caption, ""))
+
+
+def _table_of_quantiles(value: RangeHistogram, quantiles: list[Quantile]) -> Table:
+    columns = [
+        Column(Sentence("{Records}"), [each.meaning for each in quantiles]),
+        Column("Place", [each.place for each in quantiles]),
+        Column("95 % interval", [each.interval for each in quantiles]),
+    ]
+    return Table(columns, (Sentence("Quantiles of {name}", name=names_in_words(value)), "", ""))
+
+
+def _reading(value: RangeHistogram) -> str:
+    """Return Python that reads a histogram."""
+    if value.bins.ndim > 1:
+        shown = "histogram.to_pandas()  # histogram.count(lo, hi) of tuples: a box of bins"
+    else:
+        shown = (
+            "histogram.count(0, 2), histogram.error(0, 2)  # of the first two bins; arrays too\n"
+            "histogram.quantile(0.5), histogram.to_pandas()"
+        )
+    return f"histogram = release.value\n{shown}"
+
+
+def table_csv(release: Release, field: Callable[[str | None], str]) -> str:
+    """Return a row a bin: columns start,stop,count,error; of several axes start_x,stop_x,...
+
+    Edges are numbers or ISO dates and times. Errors are standard errors in records, to six digits.
+    Rows are in the order of the bins; the last axis varies fastest.
+
+    Parameters
+    ----------
+    field : writes the name of a column.
+    """
+    histogram: RangeHistogram = release.value
+    names = []
+    for axis in range(histogram.bins.ndim):
+        suffix = "" if histogram.bins.ndim == 1 else f"_{histogram.axis_name(axis)}"
+        names += [f"start{suffix}", f"stop{suffix}"]
+    header = ",".join(map(field, [*names, "count", "error"])) + "\n"
+    ranges = [
+        [f"{low},{high}" for low, high in pairwise(edge_texts(edges))] for edges in histogram.edges
+    ]
+    counts = histogram.bins.ravel().tolist()
+    rows = zip(map(",".join, product(*ranges)), counts, _errors(histogram), strict=True)
+    return header + "".join(f"{place},{count},{error}\n" for place, count, error in rows)
+
+
+def _errors(histogram: RangeHistogram) -> Sequence[str]:
+    if histogram.answers is None:  # made by hand
+        return [""] * histogram.bins.size
+    errors, which = np.unique(histogram.answers.bin_errors(), return_inverse=True)
+    texts = [f"{error:.6g}" for error in errors.tolist()]
+    return [texts[place] for place in which.ravel().tolist()]
+
+
+KIND = Kind(
+    name="ranges",
+    title=TITLE,
+    value_type=RangeHistogram,
+    document=document,
+    table=table_csv,
+    charts=charts_of,
+)

@@ -1,0 +1,206 @@
+"""What is said of histograms over ranges, in sentences with slots for the owner's words."""
+
+from typing import Any
+
+import numpy as np
+
+from dphist.document import guarantee_words
+from dphist.document.blocks import Between, PlusMinus, number_text
+from dphist.document.guarantee_words import error_in_short
+from dphist.privacy import PrivacyUnit
+from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
+from dphist.ranges.axis_texts import axis_text, short_edges
+from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
+from dphist.ranges.overview import Parts, Quantile, whole_of
+from dphist.release.maker import Maker
+from dphist.release.range_histogram import RangeHistogram
+from dphist.sentence import Sentence, many
+
+TITLE = Sentence("{Records} by range")
+OF_QUANTILES = Sentence(
+    "A share of the {records} in the bins lies below each place of the quantiles. The true place "
+    "is between the two edges with probability of about 95 %, for each quantile by itself. Within "
+    "a bin, {records} are taken to be spread evenly."
+)
+NO_QUANTILES = Sentence("There are no {records} by the estimates, so there are no quantiles.")
+_USUAL = "95 %; half of the {records} are in bins with a smaller one"
+_HALF = "± stands for half of a 95 % interval"
+
+
+def title_of(histogram: RangeHistogram) -> Sentence:
+    """Return the heading: what is counted, by which columns."""
+    if not histogram.has_edges:
+        return Sentence(f"{{Records}} by {'bin' if histogram.bins.ndim == 1 else 'cell'}")
+    return Sentence("{Records} by {names}", names=names_in_words(histogram))
+
+
+def result_of(
+    histogram: RangeHistogram, quantiles: list[Quantile], first: Parts, name: str
+) -> Sentence:
+    """Return the result in one sentence for a manager.
+
+    Parameters
+    ----------
+    quantiles : of the only axis.
+    first : parts of the first axis.
+    name : of the first axis.
+    """
+    count, error = whole_of(histogram)
+    all_bins = Sentence(
+        "{count} ± {error} {records}",
+        count=number_text(count),
+        error=PlusMinus(error).number,
+    )
+    if not count > 0:
+        return Sentence(
+            "By the estimates the bins are empty: {all_bins} in all, where {half}.",
+            all_bins=all_bins,
+            half=_HALF,
+        )
+    if histogram.bins.ndim > 1:
+        return _fullest(histogram, all_bins, first, name)
+    found = {each.share: f"{each.place} ({each.interval})" for each in quantiles}
+    start, stop = short_edges(histogram.edges[0][[0, -1]])
+    where = "with {name} from {start} to {stop}" if histogram.has_edges else "in {bins:,} bins"
+    return Sentence(
+        f"{{all_bins}} {where}; half of them lie below {{half}}, and nine in ten between {{low}} "
+        "and {high}. {plus_minus}; in brackets stand 95 % intervals.",
+        all_bins=all_bins,
+        name=name,
+        start=start,
+        stop=stop,
+        bins=histogram.bins.size,
+        half=found[0.5],
+        low=found[0.05],
+        high=found[0.95],
+        plus_minus=_HALF,
+    )
+
+
+def _fullest(histogram: RangeHistogram, all_bins: str, first: Parts, name: str) -> Sentence:
+    """Say where the first axis has most."""
+    if len(first.counts) < 3:
+        return Sentence(
+            "{all_bins} in {bins:,} bins, where {half}.",
+            all_bins=all_bins,
+            bins=histogram.bins.size,
+            half=_HALF,
+        )
+    best = int(np.argmax(first.counts))
+    return Sentence(
+        "{all_bins} in {bins:,} bins. Of {parts} parts of {name}, {start} to {stop} has the most: "
+        "{most} ({interval}). {half}; in brackets stands a 95 % interval.",
+        all_bins=all_bins,
+        bins=histogram.bins.size,
+        parts=len(first.counts),
+        name=name,
+        start=first.edges[best],
+        stop=first.edges[best + 1],
+        most=number_text(first.counts[best]),
+        interval=Between(int(first.low[best]), int(first.high[best])),
+        half=_HALF,
+    )
+
+
+def neighbors_in_words(sensitivity: int, unit: PrivacyUnit | None = None) -> Sentence:
+    """State which data are neighbors; `unit` is whose records were bounded, if they were."""
+    if sensitivity == 1 and unit is None:
+        return Sentence(
+            "D and D′ are neighbors if adding or removing one {record} turns one into the other. "
+            "Moving {a_record} to another bin removes one and adds one, which costs twice the "
+            "epsilon."
+        )
+    return guarantee_words.neighbors_in_words(sensitivity, unit)
+
+
+def limits_in_words(has_edges: bool) -> list[tuple[str, str]]:
+    """Say what the guarantee does not cover of ranges: what it is about, and how."""
+    return [
+        (
+            "The edges." if has_edges else "The number of bins.",
+            "They are published, and must be fixed without looking at the data. If they were taken "
+            "from the data, the guarantee does not cover what they reveal.",
+        ),
+        (
+            "Errors of the data.",
+            "Errors and intervals describe the noise added here, not how the data were gathered, "
+            "sampled or cleaned.",
+        ),
+    ]
+
+
+def axes_in_words(histogram: RangeHistogram) -> str:
+    """Say what is divided into bins.
+
+    >>> axes_in_words(RangeHistogram(np.zeros((2, 3), np.int64)))
+    'axis 1 in 2 bins; axis 2 in 3 bins'
+    """
+    if not histogram.has_edges and histogram.bins.ndim == 1:
+        return "numbered from 0"
+    described = []
+    for axis, bins in enumerate(histogram.bins.shape):
+        text = axis_text(histogram, axis)
+        if histogram.has_edges:
+            first, last = short_edges(histogram.edges[axis][[0, -1]])
+            text += f" from {first} to {last}"
+        # The number of bins of a single axis stands before this text already.
+        number = f" in {bins:,} bin{'s'[: bins > 1]}" if histogram.bins.ndim > 1 else ""
+        described.append(text + number)
+    return "; ".join(described)
+
+
+def names_in_words(histogram: RangeHistogram) -> str:
+    """Name all axes.
+
+    >>> names_in_words(RangeHistogram(np.zeros((2, 3, 4), np.int64)))
+    'axis 1, axis 2 and axis 3'
+    """
+    *names, last = (axis_text(histogram, axis) for axis in range(histogram.bins.ndim))
+    return f"{', '.join(names)} and {last}" if names else last
+
+
+def usual_in_words(cut: str) -> Sentence:
+    """Say which error of a bin is stated; `cut` is what was cut, if anything was."""
+    return Sentence(f"{_USUAL}{'; from the noise, not from what was cut' if cut else ''}")
+
+
+def errors_in_words(mechanism: Maker) -> Sentence:
+    """Say what errors mean and what determines them."""
+    start = (
+        f"{_HALF}, 1.96 standard errors. An interval holds the true number in about 95 % of "
+        "releases or more, for each number by itself. "
+    )
+    if isinstance(mechanism, AdaptiveTree):
+        return Sentence(
+            f"{start}The error follows from the noisy counts and from their noise. It assumes "
+            "nothing about how {records} are spread over bins that were counted together. There "
+            "the error is as large as the count of all these bins allows."
+        )
+    if isinstance(mechanism, HierarchicalTree) and mechanism.nonnegative:
+        return Sentence(
+            f"{start}For estimates that may be negative, the mechanism alone determines the error. "
+            "It is increased by as much as making the estimates non-negative changed them."
+        )
+    return Sentence(f"{start}The mechanism alone determines the error.")
+
+
+def error_if(guess: int, error: float) -> Sentence:
+    """Say what error to expect if there are that many records.
+
+    >>> error_if(10_000, 3.2)
+    'a range is about 3.2 records off if there are 10,000 records'
+    """
+    return Sentence(
+        "a range is about {error} off if there are {records}",
+        error=error_in_short(error),
+        records=many(guess, "record"),
+    )
+
+
+def bins_in_words(bins: Any) -> str:
+    """Write the number of bins of each axis.
+
+    >>> bins_in_words((1440, 3))
+    '1,440 by 3'
+    """
+    return " by ".join(f"{each:,}" for each in bins)

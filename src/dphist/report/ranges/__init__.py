@@ -1,1 +1,0 @@
-"""Reports of histograms over ordered bins."""
