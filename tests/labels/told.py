@@ -1,0 +1,142 @@
+"""Releases of labels with fixed noise: each mechanism, each way to name what is protected."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+import dphist as dh
+
+VISITS = pd.DataFrame(
+    {"patient": [n % 120 for n in range(240)], "drug": [f"drug {n * n % 7}" for n in range(240)]}
+)
+ODD = ["<b>'x'</b> & \"", "\x1b[2J", "a\nb", "$x_{1}$", "\u202eleft", "界" * 60, "x" * 500, "", "=1"]
+WORDS: dict[str, Any] = {
+    "title": "Common drugs",
+    "label_name": "drug",
+    "record_name": "prescription",
+    "dataset": "Prescriptions of 2025",
+    "period": "2025",
+    "owner": "The clinic",
+    "note": "For the board",
+}
+
+
+def release(mechanism: Any, data: Any, seed: int = 1, **words: Any) -> dh.Release:
+    """Release with fixed noise and a fixed day, as if the noise were secret."""
+    return shown(mechanism.release(data, random.Random(seed).randbytes), **words)
+
+
+def shown(made: dh.Release, **words: Any) -> dh.Release:
+    """Give a release a fixed day and the owner's words, as if its noise were secret."""
+    dated = replace(made.presentation, date="2026-11-24").with_words(**words)
+    return replace(made, for_tests=False, presentation=dated)
+
+
+def counted(labels: Sequence[Any], most: int = 2, largest: int = 10**6, **more: Any) -> Any:
+    """Return counts of labels that the caller counted."""
+    counts = [max(largest // (i + 1), 1) for i in range(len(labels))]
+    bounds = {"max_labels": most, "max_count": 1, **more}
+    return dh.LabelCounts.from_counts(pa.array(labels), counts, **bounds)
+
+
+def visits(unit: str | None = None, **more: Any) -> dh.LabelCounts:
+    """Bound the drugs of each patient to 2; no patient has more, so that nothing is random."""
+    of: dict[str, Any] = {"user": "patient", "max_labels": 2, "unit": unit, **more}
+    return dh.LabelCounts.from_table(VISITS, label="drug", **of)
+
+
+def users_cut(within: int, cut: int) -> dh.Release:
+    """Return a release that also states how many users had more than the bounds."""
+    asked = dh.ThresholdHistogram(
+        epsilon=1, delta="1e-6", max_labels=2, max_count=1, count_cut_users=True
+    )
+    made = release(asked, visits(count_users=True))
+    return replace(made, noisy={"users": np.array([within, cut])})
+
+
+LETTERS = list("abcdefg")
+WARDS = [f"ward {n}" for n in range(30)]
+LAPLACE = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=2)
+GAUSSIAN = dh.ThresholdHistogram(
+    epsilon="0.2", delta="1e-6", max_labels=10, max_count=3, noise="gaussian"
+)
+NEAR = dh.ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=1, noise="gaussian")
+LISTED = dh.ThresholdHistogram(epsilon="0.1", max_labels=2, labels=WARDS)
+CORRELATED = dh.calibrate(
+    dh.ThresholdHistogram,
+    epsilon=1,
+    delta="1e-6",
+    max_labels=30,
+    labels=WARDS,
+    noise="gaussian",
+    correlated=True,
+)
+TOP = dh.TopLabels(k=5, epsilon=1, delta="1e-6")
+DISCOVER = dh.DiscoverLabels(epsilon=1, delta="1e-6", max_labels=3)
+
+MADE: dict[str, Callable[[], dh.Release]] = {
+    "laplace": lambda: release(LAPLACE, counted(LETTERS)),
+    "users": lambda: release(LAPLACE, visits()),
+    "patients, in words": lambda: release(LAPLACE, visits("one patient"), **WORDS),
+    "users, called people": lambda: release(
+        LAPLACE, visits(), unit="person/people", label_name="taxon/taxa"
+    ),
+    "users or rows": lambda: release(
+        LAPLACE, visits(null_users="separate", null_labels="drop"), **WORDS
+    ),
+    "users cut": lambda: users_cut(108, 12),
+    "rows": lambda: release(LAPLACE, dh.LabelCounts.from_table(VISITS, label="drug")),
+    "rows of counts, in words": lambda: release(
+        dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, max_count=2),
+        dh.LabelCounts.from_table(VISITS.assign(n=2), label="drug", count="n", max_count=2),
+        **WORDS,
+    ),
+    "gaussian": lambda: release(GAUSSIAN, counted([f"l{n}" for n in range(140)], 10, max_count=3)),
+    "near the threshold": lambda: release(NEAR, counted(LETTERS, 1, 120), seed=3),
+    "one": lambda: release(LAPLACE, counted(["only"], 2, 50)),
+    "dates": lambda: release(LAPLACE, counted([date(2026, 1, 1), date(2026, 2, 1)])),
+    "odd labels": lambda: release(LAPLACE, counted(ODD)),
+    "nothing": lambda: release(LAPLACE, counted([])),
+    "for tests": lambda: replace(release(LAPLACE, counted(LETTERS)), for_tests=True),
+    "listed": lambda: release(LISTED, counted(["ward 1", "ward 2"], 2, 3)),
+    "correlated": lambda: release(CORRELATED, counted(WARDS, 30, only_adds=True)),
+    "four releases": lambda: release(
+        dh.calibrate(
+            dh.ThresholdHistogram,
+            epsilon=2,
+            delta="1e-6",
+            releases=4,
+            max_labels=2,
+            noise="gaussian",
+        ),
+        visits("one patient"),
+        **WORDS,
+    ),
+    "top threshold": lambda: release(
+        dh.TopThreshold(k=5, epsilon=1, delta="1e-6", max_labels=2), counted(LETTERS)
+    ),
+    "top": lambda: release(TOP, counted(LETTERS)),
+    "top of patients, in words": lambda: release(TOP, visits("one patient"), **WORDS),
+    "top, too few": lambda: release(
+        dh.TopLabels(k=40, epsilon=1, delta="1e-6"), counted(LETTERS)
+    ),
+    "top of odd labels": lambda: release(TOP, counted(ODD)),
+    "top of nothing": lambda: release(TOP, counted([])),
+    "query of a session": lambda: shown(
+        dh.PayWhatYouGet(epsilon=1, delta="1e-6", max_labels=2).top(
+            counted(LETTERS), k=3, source=random.Random(2).randbytes
+        )
+    ),
+    "discovered": lambda: release(DISCOVER, counted(LETTERS, 3)),
+    "discovered of patients, in words": lambda: release(
+        DISCOVER, visits("one patient", keep_sets=True), **WORDS
+    ),
+    "discovered nothing": lambda: release(DISCOVER, counted([], 3)),
+}
+"""Releases by what they show."""
