@@ -29,6 +29,16 @@ class Noun(str):
         return made
 
 
+class Quoted(str):
+    """Words in a sentence that are not the library's, such as a released label; pages isolate them.
+
+    >>> Sentence("{first} leads", first=Quoted("tea")).fill({"quoted": "<{}>"})
+    '<tea> leads'
+    """
+
+    __slots__ = ()
+
+
 class Sentence(str):
     """A text that names labels, records and users by slots, which the owner's words fill.
 
@@ -69,6 +79,8 @@ def fill(value: Any, slots: Mapping[str, str]) -> Any:
     """Return a value of a slot, or a whole text, in the words of `slots_of`."""
     if isinstance(value, Sentence):
         return value.fill(slots)
+    if isinstance(value, Quoted):
+        return slots.get("quoted", "{}").format(value)
     return slots.get(value.slot, str(value)) if isinstance(value, Noun) else value
 
 

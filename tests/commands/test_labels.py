@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,12 +39,12 @@ def test_summary_states_the_total_first(records, capsys) -> None:
     assert run("labels", records, *USERS, *BUDGET) == 0
     out = " ".join(capsys.readouterr().out.split())
     total = out.index("(1, 1e-6)-differential privacy in all, for one user")
-    assert total < out.index("zero-concentrated") < out.index("Per label") < out.index("Threshold")
+    assert total < out.index("zero-concentrated")
     assert "at most 1 to each of at most 3 labels" in out
     assert "Rows without a user are refused." in out
     assert "common" in out
     assert "also" in out
-    assert "own" not in out.replace("shown", "")
+    assert not re.search(r"\bown\d", out)
     assert "95 % interval" in out
 
 
@@ -97,6 +98,7 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
         "guarantee": {"name": "ApproxDP", "epsilon": "1", "delta": "0.000001", "unit": "one user"},
         "labels": 2,
         "counts_of": "records, after each user was cut to at most 3 labels and 1 record of each",
+        "zcdp": str(dh.Release.load(out).guarantee),
         "warnings": [],
         "wrote": {"release": str(out)},
     }
@@ -110,12 +112,12 @@ def test_dry_run_reads_no_data(command, capsys, tmp_path) -> None:
     dry = (*USERS, *BUDGET, "--dry-run")
     for file in (pipe, tmp_path / "no-such-file.csv"):
         assert run(command, file, *dry, "--expect-users", 10_000) == 0
-        out = capsys.readouterr().out
-        assert out.startswith("Guarantee: (1, 1e-6)-differential privacy in all, for one user.")
+        out = " ".join(capsys.readouterr().out.split())
+        assert "Guarantee (1, 1e-6)-differential privacy in all, for one user" in out
         assert "of 50 %" in out
         assert "of 95 %" in out
         assert "of 10,000 users are" in out
-        assert "Threshold:" in out
+        assert "Threshold A label is released if its count, with noise" in out
         assert "not opened" in out
         assert ("Counts and intervals are of" in out) == (command == "labels")  # ranks have none
     assert run(command, pipe, *dry, "--json", "--expect-users", 10_000) == 0
@@ -175,8 +177,7 @@ def test_top_labels(records, tmp_path, capsys) -> None:
     capsys.readouterr()
     assert run("show", out) == 0
     shown = capsys.readouterr().out
-    assert "(fewer were found)" in shown
-    assert "2 in the release" in shown
+    assert "2, in the release, known exactly, fewer than wanted" in shown
 
 
 def test_only_labels(records, tmp_path, capsys) -> None:
@@ -203,7 +204,7 @@ def test_only_labels(records, tmp_path, capsys) -> None:
     assert "Rank" not in page
     assert run("show", paths["json"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "2 in the release" in out
+    assert "2, in the release" in out
     assert "users who have one label each" in out
     assert "interval" not in out
 
@@ -453,7 +454,7 @@ def test_a_table_without_rows_is_released(tmp_path, capsys) -> None:
     table, page = tmp_path / "t.csv", tmp_path / "r.html"
     assert run("labels", path, *USERS, *BUDGET, "--table", table, "--report", page) == 0
     assert table.read_text() == "label,count\n"
-    assert "No label was released." in capsys.readouterr().out
+    assert "No label was released: the table is empty." in capsys.readouterr().out
     assert "No label was released" in page.read_text()
 
 
@@ -513,10 +514,10 @@ def test_correlated_noise_of_known_labels(records, tmp_path, capsys) -> None:
     assert shown["variance"] == pytest.approx(float(release.mechanism.noise_scale) ** 2)
     assert 0 < shown["covariance"] < shown["variance"]
     assert run("labels", "none", *shared, "--noise", "gaussian", "--sums-of", 6, "--dry-run") == 0
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     assert "the sum of all 6 counts" in said
     assert run("labels", "none", *shared, "--dry-run") == 0  # the better of the two kinds of noise
-    by_itself = capsys.readouterr().out
+    by_itself = " ".join(capsys.readouterr().out.split())
     best = dh.calibrate(
         dh.ThresholdHistogram, epsilon=1, delta="1e-6", max_labels=6, correlated="auto",
         labels=["common", "also", "rare", "nobody", "nothing", "never"],

@@ -450,9 +450,11 @@ def test_dry_run_and_release_name_the_unit(file, tmp_path, capsys) -> None:
     command = ["labels", file, "--label", "label", *WHO, "--max-labels", 1]
     command += ["--epsilon", 1, "--delta", "1e-6"]
     assert run(*command, "--dry-run") == 0
-    assert "for one patient." in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "in all, for one patient Threshold" in said
     assert run(*command, "--null-users", "separate", "--dry-run") == 0
-    assert "for one patient, or one row without a patient." in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "in all, for one patient, or one row without a patient Threshold" in said
     release = paid(command, tmp_path)
     assert release.guarantee.unit == dh.PrivacyUnit("patient")
 

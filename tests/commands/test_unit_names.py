@@ -26,7 +26,7 @@ def labels(table: str, *more: object) -> int:
 def test_a_dry_run_speaks_of_accounts(table: str, capsys) -> None:
     assert labels(table, "--dry-run", "--expect-users", 10_000) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert f"for {BOTH}." in said
+    assert f"differential privacy in all, for {BOTH} " in said
     assert "If an account has more" in said
     assert "Rows without an account each count as a separate account." in said
     assert "of 10,000 accounts are" in said

@@ -15,7 +15,17 @@ import dphist as dh
 VISITS = pd.DataFrame(
     {"patient": [n % 120 for n in range(240)], "drug": [f"drug {n * n % 7}" for n in range(240)]}
 )
-ODD = ["<b>'x'</b> & \"", "\x1b[2J", "a\nb", "$x_{1}$", "\u202eleft", "界" * 60, "x" * 500, "", "=1"]
+ODD = [
+    "<b>'x'</b> & \"",
+    "\x1b[2J",
+    "a\nb",
+    "$x_{1}$",
+    "\u202eleft",
+    "界" * 60,
+    "x" * 500,
+    "",
+    "=1",
+]
 WORDS: dict[str, Any] = {
     "title": "Common drugs",
     "label_name": "drug",
@@ -123,9 +133,7 @@ MADE: dict[str, Callable[[], dh.Release]] = {
     ),
     "top": lambda: release(TOP, counted(LETTERS)),
     "top of patients, in words": lambda: release(TOP, visits("one patient"), **WORDS),
-    "top, too few": lambda: release(
-        dh.TopLabels(k=40, epsilon=1, delta="1e-6"), counted(LETTERS)
-    ),
+    "top, too few": lambda: release(dh.TopLabels(k=40, epsilon=1, delta="1e-6"), counted(LETTERS)),
     "top of odd labels": lambda: release(TOP, counted(ODD)),
     "top of nothing": lambda: release(TOP, counted([])),
     "query of a session": lambda: shown(

@@ -17,6 +17,7 @@ from dphist import AdaptiveTree, Axis, HierarchicalTree, LeafCounts, Release, bi
 from dphist.document import guarantee_words as words
 from dphist.document import mechanism_facts
 from dphist.document.blocks import CARD, PAGE, TERMINAL, Between, Document, Fact, PlusMinus, Table
+from dphist.document.csv_field import csv_field
 from dphist.document.kind import DataFacts
 from dphist.document.totals import total_in_words, total_of
 from dphist.ranges import words as ranges_words
@@ -26,7 +27,6 @@ from dphist.ranges.kind import table_csv as csv_of
 from dphist.ranges.overview import divide, error_outside, outside_of, parts_of, quantiles_of
 from dphist.release.range_histogram import RangeHistogram
 from dphist.report import report_html
-from dphist.report.csv_field import csv_field
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from tests.report.ranges_releases import AGES, ALL, ENDLESS, HOSTILE, HOURS, bell, binned, released

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 import dphist as dh
+from dphist.document.kind import DataFacts
+from dphist.labels.kind import KIND
+from dphist.labels.order import chance_in_order, deviation_of_difference, sure_difference
+from dphist.labels.words import sums_in_words
 from dphist.report.disclosure.noise import describe_noise
-from dphist.report.labels.order import chance_in_order, sure_difference
-from dphist.report.labels.sums import deviation_of_difference, sums_in_words, sums_json
 from dphist.report.summary import summary_text
 from tests.mechanisms.cases import page
 
@@ -33,8 +35,9 @@ def test_errors_are_compared_with_independent_describe_noise_the_same_cost() -> 
         in said
     )
     assert sums_in_words(alone) == ""
-    assert sums_json(alone) == {}
-    found = sums_json(mechanism)
+    with pytest.raises(KeyError):
+        KIND.document(alone, DataFacts(), None).fact("noise_of_counts")
+    found = KIND.document(mechanism, DataFacts(), None).fact("noise_of_counts").value
     assert deviation_of_difference(mechanism) ** 2 == pytest.approx(
         2 * (found["variance"] - found["covariance"])
     )

@@ -161,7 +161,7 @@ def test_dry_runs_of_labels_warn(command: str, capsys: pytest.CaptureFixture[str
     for users, warned in ((None, False), (5_000, False), (200_000, True)):
         guess = () if users is None else ("--expect-users", users)
         assert run(command, "none", *LABELS, *COST, "--dry-run", *guess) == 0
-        text = capsys.readouterr().out
+        text = " ".join(capsys.readouterr().out.split())
         assert ("Warning: δ times the number of users, 200,000, is 0.2." in text) == warned
         assert ("meant for up to 10,000 users" in text) == (users is None)
         assert run(command, "none", *LABELS, *COST, "--dry-run", "--json", *guess) == 0

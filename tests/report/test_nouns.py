@@ -46,9 +46,9 @@ def test_plot_and_summary_speak_so_too() -> None:
     axes = plot(released(**WORDS))
     assert [axes[0].get_xlabel(), axes[1].get_xlabel()] == ["Count (mutations)", "Rank (genes)"]
     text = summary_text(released(**WORDS))
-    assert "Genes           4 in the release" in text
+    assert "Genes           4, in the release" in text
     assert "labels=None" in text
-    assert "  label                                      count" in text
+    assert "  Gene                                       Count" in text
 
 
 def test_a_record_by_another_name_is_no_more_than_a_record() -> None:

@@ -16,10 +16,10 @@ from dphist import ApproxDP, Profile, PureDP
 from dphist.document import guarantee_words as words
 from dphist.document import mechanism_facts
 from dphist.document.totals import guarantee_json
+from dphist.labels import words as labels_words
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.privacy.as_text import down, float_up, plain, short_exact, up
 from dphist.report.kinds import json_of
-from dphist.report.labels import words as labels_words
 from dphist.report.streams import words as streams_words
 from dphist.report.summary import summary_text
 
@@ -115,8 +115,9 @@ def test_up_and_down_enclose(number: Fraction, digits: int) -> None:
 
 def test_thresholds_are_stated_so_that_what_is_above_is_released() -> None:
     mechanism = dh.ThresholdHistogram(epsilon="0.37", delta="1e-6", max_labels=7, noise="gaussian")
-    shown = labels_words.threshold_in_words(mechanism).split()[1]
-    assert mechanism.threshold <= read(shown) <= mechanism.threshold + Fraction(1, 10)
+    shown = labels_words.threshold_number(mechanism)
+    assert mechanism.threshold <= read(shown) <= mechanism.threshold + Fraction(1, 1000)
+    assert f"above {shown} records" in labels_words.threshold_in_words(mechanism)
     assert Fraction(float_up(mechanism.threshold)) >= mechanism.threshold
     stream = dh.ContinualMechanism(epsilon="0.37", delta="1e-6", horizon=1000)
     text = streams_words.threshold_in_words(stream)

@@ -10,7 +10,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.report.csv_field import MARK, safe_field
+from dphist.document.csv_field import MARK, safe_field
 
 WORDS = ["tea", "a=b", "Grüße", "weiß-nicht", "x, y", 'say "=x"', "May"]
 OTHERS = [

@@ -11,7 +11,9 @@ import pytest
 import dphist as dh
 from dphist.document import mechanism_facts
 from dphist.document.counted import counted_after_cut
-from dphist.report.labels import words as labels_words
+from dphist.document.kind import DataFacts
+from dphist.labels import bounding
+from dphist.labels import words as labels_words
 from dphist.report.streams import words as streams_words
 from dphist.report.summary import summary_text
 
@@ -96,7 +98,7 @@ def test_rows_without_a_patient_are_patients_of_their_own(made) -> None:
     summary = " ".join(summary_text(release).split())
     assert "Rows without a patient each count as a separate patient." in summary
     assert "Patients cut The release does not state how many patients had more" in summary
-    limits = dict(labels_words.limits_of(release.mechanism, release.provenance))
+    limits = dict(labels_words.limits_of(release.mechanism, DataFacts.of(release)))
     assert limits["Rows without a patient."].startswith("Each counts as a separate patient")
     assert "what patients had beyond that" in limits["What patients had beyond the bounds."]
 
@@ -112,9 +114,9 @@ def test_numbers_are_of_patients(made) -> None:
 
 
 def test_articles_and_plurals_of_other_units() -> None:
-    said = {"unit": dh.PrivacyUnit("account"), "null_users": "drop"}
+    said = DataFacts(unit=dh.PrivacyUnit("account"), bounds={"null_users": "drop"})
     mechanism = dh.ThresholdHistogram(**TOTAL, **CUT)
-    text = " ".join(labels_words.bounding_in_words(mechanism, said))
+    text = bounding.bounding_in_words(mechanism, said)
     assert "If an account has more" in text
     assert "Rows without an account are dropped." in text
     assert (

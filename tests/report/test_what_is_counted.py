@@ -11,9 +11,9 @@ import pytest
 
 import dphist as dh
 from dphist.document.delta_words import Number
+from dphist.labels.bounding import cut_users_in_words
 from dphist.labels.threshold.cut_users import CutUsers
 from dphist.report import kinds, report_html
-from dphist.report.labels.counted import cut_users_in_words
 from dphist.report.summary import summary_text
 from tests.report.releases import number_protected
 
@@ -135,7 +135,7 @@ def test_ranks_have_no_counts() -> None:
 def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     release = labelled(count_users=True)
     cut = release.mechanism.cut_users(release.noisy)
-    told = cut_users_in_words(cut, release.mechanism)  # type: ignore[arg-type]
+    told = cut_users_in_words(cut, release.mechanism, "users")  # type: ignore[arg-type]
     assert re.fullmatch(
         r"About [0-9.]+ % of users \(95 % interval [0-9.]+ to [0-9.]+ %\) had more than 2 labels; "
         "their surplus is missing from the counts.",

@@ -1,6 +1,6 @@
 """KIND: anonymized histograms, declared once for all that shows, writes or reads them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -40,6 +40,7 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.document.counted import Counted, counted_of, number_of
+from dphist.document.csv_field import Field
 from dphist.document.delta_words import UNKNOWN
 from dphist.document.guarantee_words import neighbors_in_words
 from dphist.document.kind import DataFacts, Kind
@@ -215,7 +216,7 @@ def _population(release: Release) -> Sequence[Block]:
     return population_blocks(release)
 
 
-def table_csv(release: Release, _field: Callable[[str | None], str]) -> str:
+def table_csv(release: Release, _field: Field) -> str:
     """Return columns count,prevalence, ascending counts."""
     value = release.value
     pairs = zip(value.counts.tolist(), value.prevalences.tolist(), strict=True)

@@ -4,7 +4,7 @@ import argparse
 import json
 
 from dphist.commands.ledger.options import add_payment
-from dphist.commands.ledger.quoting import quote
+from dphist.commands.ledger.quoting import Quote, quote
 from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, whole
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
@@ -104,10 +104,21 @@ def guesses_of(options: argparse.Namespace) -> tuple[int, ...]:
 
 def say_dry_run(document: Document, mechanism: Maker, options: argparse.Namespace) -> None:
     """Print what is to be said of a release that is not made; FILE is not opened."""
-    quoted = quote(mechanism, options, protected_of(options))
+    say_planned(
+        document, quote(mechanism, options, protected_of(options)), _way_of(options), options
+    )
+
+
+def say_planned(document: Document, quoted: Quote, way: str, options: argparse.Namespace) -> None:
+    """Print a document of a release that is not made, its price and the resources it needs.
+
+    Parameters
+    ----------
+    way : how FILE is counted.
+    """
     if options.quiet:
         return
-    lines, space = space_of(options, _way_of(options))
+    lines, space = space_of(options, way)
     there = in_the_way(options)
     refused = [f"It would be refused: {refusal(there)}."] if there else []
     shown = {**quoted.shown, **space, "refused_outputs": there}

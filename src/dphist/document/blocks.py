@@ -168,6 +168,7 @@ class Column:
     name : its heading.
     cells : (k,) numbers; or texts.
     low, high : (k,) whole numbers, the 95 % intervals of the cells, if they have any.
+    released : whether the cells are released labels, which are shown as they are.
     bars : surfaces that draw the numbers as bars too.
     """
 
@@ -175,6 +176,7 @@ class Column:
     cells: Sequence[str] | NumberArray
     low: IntArray | None = None
     high: IntArray | None = None
+    released: bool = False
     bars: Surfaces = frozenset()
 
     def shown(self, place: int) -> list[str]:
@@ -204,12 +206,15 @@ class Table:
     ----------
     caption : what all rows are, then what the first and the last are, where rows are left out.
     empty : what is said of a table without rows.
+    number : heading of the rows' numbers, such as "Rank", for a table whose first rows matter most.
+        Surfaces show these, and a page all rows.
     """
 
     columns: Sequence[Column]
     caption: tuple[str, str, str] = ("", "", "")
     empty: str = ""
     on: Surfaces = READ
+    number: str = ""
 
     @property
     def rows(self) -> int:
@@ -217,7 +222,12 @@ class Table:
         return len(self.columns[0].cells)
 
     def ends(self, size: int) -> tuple[range, range]:
-        """Return the places of the first and the last `size` rows; of all if they are no more."""
+        """Return the places of the first and the last `size` rows; of all if they are no more.
+
+        Of a table with numbers, those of the first `2 * size` rows, and no last ones.
+        """
+        if self.number:
+            return range(min(2 * size, self.rows)), range(0)
         if self.rows <= 2 * size:
             return range(self.rows), range(0)
         return range(size), range(self.rows - size, self.rows)

@@ -19,14 +19,17 @@ class Axis:
     label : what it measures, and its unit in brackets.
     low, high : its limits.
     log : whether it is logarithmic.
+    whole : whether only whole numbers are marked, as along an axis of counts.
     ticks : how the numbers along it are written: in short (20k), in full (20000), or as the dates
-        that they are, in days since 1970. Or the places that are marked, and what stands there.
+        that they are, in days since 1970. Or the places that are marked, and what stands there,
+        such as released labels.
     """
 
     label: str
     low: float
     high: float
     log: bool = False
+    whole: bool = False
     ticks: Literal["in short", "in full", "dates"] | Sequence[tuple[float, str]] = "in short"
 
 
@@ -38,11 +41,32 @@ class Line:
     ----------
     name : in the legend.
     x, y : (p,) the points.
+    style : how it is drawn; dots stand alone, without a line.
     """
 
     name: str
-    x: FloatArray
+    x: FloatArray | IntArray
     y: FloatArray | IntArray
+    style: Literal["solid", "dashed", "dots"] = "solid"
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Intervals of single points, as thick lines.
+
+    Attributes
+    ----------
+    name : in the legend.
+    places : (p,) where they stand on the other axis.
+    low, high : (p,) their ends.
+    axis : the axis that they lie along.
+    """
+
+    name: str
+    places: FloatArray | IntArray
+    low: FloatArray | IntArray
+    high: FloatArray | IntArray
+    axis: Literal["x", "y"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +98,7 @@ class Chart:
     areas, lines : in the order in which they are drawn, areas below lines.
     note : a sentence that the caption adds; empty for none.
     empty : what stands in the middle of a chart without a line to draw.
+    spans : drawn between areas and lines.
     height : on a page, in units of which it is 400 wide.
     """
 
@@ -86,6 +111,7 @@ class Chart:
     lines: Sequence[Line] = ()
     note: str = ""
     empty: str = ""
+    spans: Sequence[Spans] = ()
     height: int = 330
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from dphist.document.blocks import Document
 from dphist.document.chart import Chart
+from dphist.document.csv_field import Field
 from dphist.privacy import PrivacyUnit
-from dphist.release.maker import Maker
 from dphist.release.presentation import Presentation
 from dphist.release.release import Release
 
@@ -51,13 +51,16 @@ class Kind:
     document : returns what is to be said of a release. Without a release it says what one would
         cost and promise: the dry run.
     table : returns the released table as CSV with one header line; the function that it is given
-        writes a text, such as a name of a column, as a field.
+        writes a text, such as a label or a name of a column, as a field.
     charts : returns the charts of a release.
+    mechanism_type : of the mechanisms whose releases have a document; those of others are shown by
+        what `dphist.Mechanism` says of them.
     """
 
     name: str
     title: str
     value_type: type[Any]
-    document: Callable[[Maker, DataFacts, Release | None], Document]
-    table: Callable[[Release, Callable[[str | None], str]], str]
+    document: Callable[[Any, DataFacts, Release | None], Document]
+    table: Callable[[Release, Field], str]
     charts: Callable[[Release], Sequence[Chart]]
+    mechanism_type: type[Any] = object

@@ -53,10 +53,10 @@ def targets(mechanism: Maker) -> list[Parameter]:
 def noise(mechanism: Maker) -> Parameter | None:
     """Describe the noise on each number that was measured.
 
-    None for the exponential mechanism, and for mechanisms of somebody else that state no law.
+    None for noise of another law, and for mechanisms of somebody else that state none.
     """
     law: NoiseLaw | None = getattr(mechanism, "law", None)
-    if law is None or law.scale is None:
+    if law is None or law.scale is None or law.distribution != "two-sided geometric":
         return None
     rate = 1 / Fraction(law.scale)
     deviation = plain(down(geometric_standard_deviation(rate), 3))

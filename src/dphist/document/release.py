@@ -40,7 +40,8 @@ from dphist.document.totals import (
     total_of,
     warnings_of,
 )
-from dphist.privacy import ZCDP, Guarantee, Target
+from dphist.privacy import ZCDP, Guarantee, PrivacyUnit, Target
+from dphist.privacy.unit import ONE_ROW
 from dphist.release.maker import Maker
 from dphist.release.presentation import Presentation, forms_of
 from dphist.release.release import FOR_TESTS, VERSION, Release
@@ -50,12 +51,18 @@ _JSON, _PAGE, _TERMINAL = frozenset({JSON}), frozenset({PAGE}), frozenset({TERMI
 _HEADED = frozenset({PAGE, TERMINAL})
 
 
-def slots_of_owner(presentation: Presentation) -> dict[str, str]:
-    """Return the owner's words for labels, records and users."""
+def slots_of_owner(presentation: Presentation, unit: PrivacyUnit | None = None) -> dict[str, str]:
+    """Return the owner's words for labels, records and users.
+
+    Parameters
+    ----------
+    unit : whom the data protect; their name stands where the owner has no other word for a user.
+    """
+    named = unit is not None and unit.is_one_word and unit != ONE_ROW
     given = {
         "label": presentation.label_name,
         "record": presentation.record_name,
-        "user": presentation.unit,
+        "user": presentation.unit or (unit.who if unit is not None and named else None),
     }
     return slots_of(**{noun: forms_of(word) for noun, word in given.items() if word is not None})
 
@@ -118,8 +125,13 @@ class Promised:
         ]
         return Section("promised", "", facts)
 
-    def section(self, release: Release | None) -> Section:
-        """Return what is guaranteed, in sentences, as a formula and by its terms."""
+    def section(self, release: Release | None, more: Sequence[Block] = ()) -> Section:
+        """Return what is guaranteed, in sentences, as a formula and by its terms.
+
+        Parameters
+        ----------
+        more : blocks that follow.
+        """
         total = self.total
         under = (
             "for all neighbors D and D′ and every set S of results, where M is the mechanism: "
@@ -147,7 +159,7 @@ class Promised:
             blocks.append(Fact("Ledger", paid, on=_HEADED))
             told = paid_json(release.provenance)
             blocks += [Fact("", value, name, value, on=_JSON) for name, value in told.items()]
-        return Section("guarantee", "What is guaranteed", blocks)
+        return Section("guarantee", "What is guaranteed", [*blocks, *more])
 
     def warnings(self) -> Fact:
         """Return what a program is warned of."""
@@ -173,12 +185,20 @@ def promise_of_records(
     )
 
 
-def counts_section(counted: Counted) -> Section:
-    """Return what counts and intervals are of."""
+def counts_section(counted: Counted, cost: str = "", always: bool = False) -> Section:
+    """Return what counts and intervals are of.
+
+    Parameters
+    ----------
+    cost : what bounding cost, in a sentence; empty if it is not known.
+    always : whether terminals and cards say it of counts of all records too.
+    """
     gathered = "They do not say how the data were gathered, sampled or cleaned."
-    blocks: list[Block] = [Note(joined((counted.sentence, gathered)), on=_PAGE)]
-    if counted.cut:
+    blocks: list[Block] = [Note(joined((counted.sentence, cost, gathered)), on=_PAGE)]
+    if counted.cut or always:
         blocks.append(Fact("Counts", counted.sentence, on=frozenset({TERMINAL, CARD})))
+    if cost:
+        blocks.append(Fact(Sentence("{Users} cut"), cost, on=_TERMINAL))
     of = Fact("", counted.whole, "counts_of", str(counted.whole), on=_JSON)
     return Section("counts", "", [*blocks, of])
 

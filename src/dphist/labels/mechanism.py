@@ -19,21 +19,26 @@ from dphist.privacy import PrivacyUnit
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release, provenance_of
 from dphist.release.released import refuse_released
+from dphist.sentence import Sentence
 from dphist.tables import LARGEST
 
 EPSILON = Meaning(
-    meaning="Privacy parameter of a single label; what the release costs in all stands above."
+    meaning=Sentence(
+        "Privacy parameter of a single {label}; the guarantee is of the whole release."
+    )
 )
 DELTA = Meaning(
-    meaning="Probability with which a label may betray a user, in all labels together.",
-    not_given="There is none: all labels are listed.",
+    meaning=Sentence(
+        "Probability with which a {label} may betray {a_user}, in all {labels} together."
+    ),
+    not_given=Sentence("There is none: all {labels} are listed."),
 )
 MAX_LABELS = Meaning(
-    meaning="Labels that one user changes at most.",
-    not_given="One user may change any number of labels.",
+    meaning=Sentence("{Labels} that one {user} changes at most."),
+    not_given=Sentence("One {user} may change any number of {labels}."),
 )
-MAX_COUNT = Meaning(meaning="What one user adds to the count of a label at most.")
-K = Meaning(meaning="Labels that are listed at most.")
+MAX_COUNT = Meaning(meaning=Sentence("What one {user} adds to the count of a {label} at most."))
+K = Meaning(meaning=Sentence("{Labels} that are listed at most."))
 CANDIDATES = Meaning(meaning="How many of the largest counts are looked at.")
 
 LEVEL = 0.95

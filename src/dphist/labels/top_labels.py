@@ -33,6 +33,7 @@ from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
+from dphist.sentence import Sentence
 
 _LARGEST_RHO = 10**9
 _GRID = 32  # a quantile is rounded up to a multiple of 2**-32 or so
@@ -151,10 +152,13 @@ class TopLabels(LabelsMechanism):
     @property
     def description(self) -> str:
         """How a release is made."""
-        return (
-            f"The {self.candidates} largest counts, and a threshold above the next, each got noise "
-            f"(Gumbel, scale {plain(down(self.noise_scale))}); of the labels above the threshold "
-            f"the {self.k} largest are listed, in the order of their noisy counts, without counts."
+        return Sentence(
+            "The {candidates} largest counts, and a threshold above the next, each got noise "
+            "(Gumbel, scale {scale}); of the {labels} above the threshold the {k} largest are "
+            "listed, in the order of their noisy counts, without counts.",
+            candidates=self.candidates,
+            scale=plain(down(self.noise_scale)),
+            k=self.k,
         )
 
     def choose(self, counts: Sequence[int], source: Source | None = None) -> list[int]:

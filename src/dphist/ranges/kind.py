@@ -1,6 +1,6 @@
 """KIND: histograms over ranges, declared once for all that shows, writes or reads them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise, product
 from typing import Any
@@ -27,6 +27,7 @@ from dphist.document.blocks import (
     number_text,
 )
 from dphist.document.counted import Counted, counted_of, number_of
+from dphist.document.csv_field import Field
 from dphist.document.delta_words import Number
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.release import (
@@ -288,7 +289,7 @@ def _reading(value: RangeHistogram) -> str:
     return f"histogram = release.value\n{shown}"
 
 
-def table_csv(release: Release, field: Callable[[str | None], str]) -> str:
+def table_csv(release: Release, field: Field) -> str:
     """Return a row a bin: columns start,stop,count,error; of several axes start_x,stop_x,...
 
     Edges are numbers or ISO dates and times. Errors are standard errors in records, to six digits.

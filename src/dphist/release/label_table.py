@@ -48,6 +48,14 @@ class LabelTable(Released):
             return _written(labels, labels.type)
 
     @property
+    def texts(self) -> list[str | None]:
+        """The labels as texts; bytes as hexadecimal digits."""
+        labels = self._table["label"]
+        if pa.types.is_binary(labels.type) or pa.types.is_large_binary(labels.type):
+            return [None if label is None else label.hex() for label in labels.to_pylist()]
+        return list(labels.cast(pa.string()).to_pylist())
+
+    @property
     def counts(self) -> IntArray | None:
         """The released counts, (len,) int64, or None if only labels are released."""
         if "count" not in self._table.column_names:

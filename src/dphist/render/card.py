@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from dphist.document.blocks import CARD, Document, Fact, Figures, Note
+from dphist.document.blocks import CARD, Column, Document, Fact, Figures, Note
 from dphist.document.blocks import Table as Declared
 from dphist.document.chart import Chart
 from dphist.render.text import in_one_line
@@ -102,15 +102,22 @@ def _head(table: Declared, slots: Mapping[str, str]) -> Table:
     """Return the first rows of a table."""
     names = [fill(name, slots) for column in table.columns for name in column.names]
     rows = [
-        [
-            Prose(text) if column.is_text else Digits(text)
-            for column in table.columns
-            for text in column.shown(place)
-        ]
+        [cell for column in table.columns for cell in _shown(column, place)]
         for place in range(min(HEAD, table.rows))
     ]
     left_out = f"{fill(table.caption[1], slots)}: {len(rows)} of {table.rows:,}."
-    return Table(names, rows, table.rows, caption=left_out if table.rows > HEAD else "")
+    bars = [fill(column.name, slots) for column in table.columns if CARD in column.bars]
+    caption = left_out if table.rows > HEAD else ""
+    return Table(names, rows, table.rows, "".join(bars[:1]), caption)
+
+
+def _shown(column: Column, place: int) -> list[Any]:
+    """Return the cells of a row: a text or a number, then its interval if it has one."""
+    text, *interval = column.shown(place)
+    if column.is_text:
+        return [text if column.released else Prose(text)]
+    number = int(column.cells[place]) if CARD in column.bars else Digits(text)
+    return [number, *map(Digits, interval)]
 
 
 _NUMBERS = count(1)  # figures of one notebook need names of their own

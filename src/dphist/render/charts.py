@@ -23,6 +23,7 @@ from dphist.document.chart import Area, Axis, Chart
 from dphist.document.chart import short_number as short_number  # for charts not declared yet
 from dphist.errors import ParameterError
 from dphist.render.dates import date_ticks
+from dphist.render.tick_names import distinct_names
 from dphist.sentence import fill
 
 # Letters of a line of a legend with three entries, with two and with four: a figure of a page is
@@ -30,6 +31,7 @@ from dphist.sentence import fill
 _LEGEND_LETTERS, _LETTERS_OF_TWO, _LETTERS_OF_FOUR = 36, 40, 24
 _TICKS = 5
 EMPTY = "no label was released"
+_STYLES = {"solid": "-", "dashed": "--", "dots": "o"}
 _HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
 
 
@@ -92,16 +94,21 @@ def _draw(ax: Axes, palette: Palette, chart: Chart, slots: Mapping[str, str]) ->
     color = palette.band if chart.lines else palette.line
     for area in chart.areas:
         _fill(ax, area, color, fill(area.name, slots) or None)
+    for spans in chart.spans:
+        draw = ax.hlines if spans.axis == "x" else ax.vlines
+        draw(spans.places, spans.low, spans.high, color=palette.band, alpha=0.6, linewidth=3,
+             label=fill(spans.name, slots))  # fmt: skip
     for line in chart.lines:
-        name = fill(line.name, slots)
-        ax.plot(line.x, line.y, color=palette.line, linewidth=1.6, label=name)
+        ax.plot(line.x, line.y, _STYLES[line.style], color=palette.line, markersize=5,
+                linewidth=1.2 if line.style == "dashed" else 1.6,
+                label=fill(line.name, slots))  # fmt: skip
     if not chart.y.log and chart.y.low < 0:
         ax.axhline(0, color=palette.grid, linewidth=0.9, zorder=1)
     if chart.empty:
         ax.text(
             0.5, 0.5, fill(chart.empty, slots), transform=ax.transAxes, ha="center", va="center"
         )
-    finish(ax, palette)
+    finish(ax, palette, right=not isinstance(chart.y.ticks, str))  # texts stand on the left
 
 
 def _mark(axis: Any, declared: Axis) -> str:
@@ -112,12 +119,12 @@ def _mark(axis: Any, declared: Axis) -> str:
         axis.set_minor_locator(NullLocator())
     if declared.ticks == "in short":
         if not declared.log:
-            axis.set_major_locator(MaxNLocator(nbins=_TICKS))
+            axis.set_major_locator(MaxNLocator(nbins=_TICKS, integer=declared.whole))
         axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
         return ""
     if not isinstance(declared.ticks, str):
         places = [place for place, _ in declared.ticks]
-        texts = [text for _, text in declared.ticks]
+        texts = distinct_names([text for _, text in declared.ticks])
     elif declared.ticks == "dates":
         places, texts, left_out = date_ticks(low, high, _TICKS)
     else:

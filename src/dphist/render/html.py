@@ -10,9 +10,17 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from dphist.document.blocks import PAGE, Document, Fact, Figures, Note, Section, Table
-from dphist.sentence import fill
+from dphist.render.bars import draw_bars
+from dphist.sentence import Sentence, fill
+from dphist.visible import harmless
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d(?:\.\d+)?)?)?")
+_BEGIN, _END = "\u2068", "\u2069"  # labels cannot contain them: they are not printable
+_QUOTED = {"quoted": f"{_BEGIN}{{}}{_END}"}
+_LONGEST = 120  # letters of a released label
+_BARS = 20  # numbered rows with a bar
+_IN_SIGHT, _MOST = 100, 20_000  # numbered rows that are not folded; rows of a page
+_ONE_TABLE = 24  # numbered rows; more stand in two columns
 _NAMES: dict[type, str] = {Note: "note", Figures: "figures"}
 _IN_A_ROW: dict[type, str] = {Fact: "facts", Table: "tables"}
 
@@ -45,11 +53,23 @@ def page(document: Document) -> str:
             for each in document.sections
         ],
         draw=draw,
+        divide=_divide,
     )
 
 
 def typeset(text: str) -> Markup:
-    """Escape a text, keep dates, numbers and their signs on one line, and curl apostrophes."""
+    """Escape a text, keep dates, numbers and their signs on one line, and curl apostrophes.
+
+    Between the marks of `_QUOTED` stand words that are not the library's. They stay as they are,
+    in an element of their own, so that their direction does not turn the rest around.
+    """
+    parts = [part.split(_END) for part in text.split(_BEGIN)]
+    own = [_typeset(after[-1]) for after in parts]
+    quoted = [Markup("<bdi>{}</bdi>").format(part[0]) for part in parts[1:]]
+    return Markup().join(part for pair in zip(own, [*quoted, ""], strict=True) for part in pair)
+
+
+def _typeset(text: str) -> Markup:
     text = text.replace(" %", "\u00a0%").replace("'", "\u2019")
     text = text.replace("± ", "±\u00a0").replace("ε = ", "ε\u00a0=\u00a0")
     safe = str(escape(text))  # of Markup, re.sub would escape the tags as well
@@ -65,6 +85,37 @@ def _group(section: Section) -> list[tuple[str, Any]]:
         else:
             found += [(_NAMES[kind], each) for each in blocks]
     return found
+
+
+def _divide(table: Table) -> dict[str, Any]:
+    """Return the parts of a table with numbers: rows with bars, rows in sight, folded rows."""
+    rows = min(table.rows, _MOST)
+    column = next((each for each in table.columns if PAGE in each.bars), None)
+    bars, is_seen = draw_bars(column, _BARS) if column else ([], True)
+    rest = range(len(bars), min(rows, _IN_SIGHT))
+    half = len(rest) if len(rest) <= _ONE_TABLE else -(-len(rest) // 2)
+    every, first, further = table.caption
+
+    def name(places: range) -> str:
+        given = {"labels": further, "first": places[0] + 1, "last": places[-1] + 1}
+        named = Sentence("{labels} {first:,} to {last:,}", **given)
+        return every if len(places) == table.rows else named
+
+    def name_bars() -> str:
+        hidden = "" if is_seen else " (the intervals are too narrow to be seen on the bars)"
+        return Sentence(
+            "{which}{hidden}", which=first if len(bars) < rows else every, hidden=hidden
+        )
+
+    others = [rest[start : start + half] for start in range(0, len(rest), half or 1)]
+    folded = range(_IN_SIGHT, rows)
+    return {
+        "first": (name_bars(), range(len(bars))) if bars else None,
+        "bars": bars,
+        "others": [(name(places), places) for places in others],
+        "folded": (name(folded), folded) if folded else None,
+        "left_out": table.rows - rows,
+    }
 
 
 @cache
@@ -85,9 +136,10 @@ def _template() -> Template:
 
     @pass_context
     def in_type(context: Context, text: str) -> Markup:
-        return typeset(fill(text, context["slots"]))
+        return typeset(fill(text, {**context["slots"], **_QUOTED}))
 
     environment.filters["said"] = said
+    environment.filters["harmless"] = lambda label: harmless(label, _LONGEST)
     environment.filters["typeset"] = in_type
     environment.filters["unbroken"] = lambda text: text.replace(" ", "\u00a0")
     return environment.get_template("page.html.j2")

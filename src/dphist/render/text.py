@@ -2,14 +2,17 @@
 
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from dphist.document.blocks import TERMINAL, Document, Fact, Note, PlusMinus, Table
 from dphist.render.text_table import GAP, WIDTH, beside, left, right
 from dphist.sentence import fill, joined
+from dphist.visible import harmless
 
 _ROWS = 5  # of each end of a table
 _HEADING = 14  # letters of a line of a heading
 _BAR = 20  # letters of the longest bar
+_LABEL = 40  # columns of a terminal for a released label
 
 
 def text(document: Document) -> str:
@@ -59,8 +62,10 @@ def _table(table: Table, document: Document) -> list[str]:
         shown = zip(*(column.shown(place) for place in (*head, *tail)), strict=True)
         for name, cells in zip(column.names, shown, strict=True):
             headings.append(textwrap.wrap(fill(name, document.slots), _HEADING))
-            columns.append([fill(cell, document.slots) for cell in cells])
-            sides.append(left if column.is_text else right)
+            own = [harmless(cell, 200) for cell in cells] if column.released else cells
+            columns.append([fill(cell, document.slots) for cell in own])
+            of_texts = partial(left, width=_LABEL) if column.released else left
+            sides.append(of_texts if column.is_text else right)
     for column in table.columns:
         if TERMINAL in column.bars:
             headings.append([])

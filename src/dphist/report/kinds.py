@@ -1,14 +1,15 @@
 """The kinds of releases, found by the type of the released value.
 
-Anonymized histograms and ranges declare a kind (`dphist.document.kind`), and a document says all of
-them. The other kinds still tell each surface by itself, as `dphist.report.kind.Kind`. `shown_as`
-tells the two apart.
+Anonymized histograms, ranges and labels declare a kind (`dphist.document.kind`), and a document
+says all of them. The other kinds still tell each surface by itself, as `dphist.report.kind.Kind`.
+`shown_as` tells the two apart.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from dphist.document.blocks import Document
+from dphist.document.csv_field import csv_field, safe_field
 from dphist.document.kind import DataFacts
 from dphist.document.kind import Kind as Declared
 from dphist.document.release import slots_of_owner
@@ -19,9 +20,9 @@ from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release, save_kind
 from dphist.release.running_counts import RunningCounts
 from dphist.render.as_json import content
-from dphist.report.csv_field import csv_field, safe_field
 from dphist.report.kind import Kind
 from dphist.report.nouns import in_own_words
+from dphist.report.plain.kind import PlainKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _OWN = {
     AnonymizedHistogram: "dphist.anonymized.kind",
     RangeHistogram: "dphist.ranges.kind",
-    LabelTable: "dphist.report.labels.kind",
+    LabelTable: "dphist.labels.kind",
     RunningCounts: "dphist.report.streams.kind",
 }
 _KINDS: dict[type[Any], Kind | Declared] = {}
@@ -81,7 +82,10 @@ def kind_of(release: Release) -> Kind | Declared:
             _KINDS[value_type] = import_module(_OWN[value_type]).KIND
         if value_type in _KINDS:
             kind = _KINDS[value_type]
-            return kind if isinstance(kind, Declared) else kind.serving(release)
+            if not isinstance(kind, Declared):
+                return kind.serving(release)
+            declared = isinstance(release.mechanism, kind.mechanism_type)
+            return kind if declared else PlainKind(kind)
     raise UnsupportedError(
         f"no kind is registered for a value of type {type(release.value).__name__}; see "
         "dphist.report.kinds.register_kind"
@@ -141,5 +145,5 @@ def drawings_of(release: Release) -> "Sequence[Drawing]":
         return kind.charts(in_own_words(release))
     from dphist.render.charts import drawing_of  # matplotlib takes long to import
 
-    slots = slots_of_owner(release.presentation)
+    slots = slots_of_owner(release.presentation, release.provenance.get("unit"))
     return [drawing_of(chart, slots) for chart in kind.charts(release)]

@@ -1,7 +1,7 @@
 """The released table as CSV, for spreadsheets and other programs."""
 
+from dphist.document.csv_field import MARK
 from dphist.release.release import Release
-from dphist.report.csv_field import MARK
 from dphist.report.kinds import table_of
 
 
@@ -11,7 +11,7 @@ def table_csv(release: Release, *, spreadsheet_safe: bool = False) -> str:
     Parameters
     ----------
     spreadsheet_safe : write labels so that a spreadsheet runs none as a formula, and reads none as
-        a number or date: see `dphist.report.csv_field.safe_field`. The text begins with a byte
+        a number or date: see `dphist.document.csv_field.safe_field`. The text begins with a byte
         order mark.
 
     | kind | columns | rows |

@@ -1,7 +1,6 @@
 """What the commands over labels share: options, counting, the dry run."""
 
 import argparse
-import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -10,25 +9,26 @@ from dphist.commands.ledger.options import add_payment
 from dphist.commands.ledger.quoting import quote
 from dphist.commands.meanings import help_of
 from dphist.commands.options import UsageError, add_dry_run, add_file, whole
-from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
-from dphist.commands.printing import say
-from dphist.commands.publishing import Protected, in_the_way, release_file, say_in_the_way
-from dphist.commands.resources import add_resources, space_of
+from dphist.commands.presenting import (
+    add_presentation,
+    add_unit_option,
+    check_presentation,
+    presentation_of,
+)
+from dphist.commands.publishing import Protected, release_file
+from dphist.commands.records import say_planned
+from dphist.commands.resources import add_resources
 from dphist.commands.user_unit import user_unit
 from dphist.data.label_counts import LabelCounts
-from dphist.document.delta_words import Number
-from dphist.document.guarantee_words import plural_of
-from dphist.document.totals import in_all, total_in_words, total_json, total_of, warnings_of
+from dphist.document.blocks import JSON, Block, Fact, Note, Section
+from dphist.document.kind import DataFacts
 from dphist.errors import ParameterError
-from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels
-from dphist.labels.mechanism import LabelsMechanism
-from dphist.privacy import PrivacyUnit
-from dphist.privacy.as_text import float_up, plain, up
+from dphist.labels import ThresholdHistogram
+from dphist.labels.kind import KIND
+from dphist.labels.mechanism import LEVEL, LabelsMechanism
+from dphist.labels.words import threshold_number
 from dphist.privacy.unit import unit_of_users
-from dphist.report.labels import words as labels_words
-from dphist.report.labels.appearance import appearances, half_width
-from dphist.report.labels.counted import counted_by
-from dphist.report.labels.sums import sums_in_words, sums_json
+from dphist.sentence import Sentence
 from dphist.tables.engine.progress import Progress
 
 EPILOG = (
@@ -150,7 +150,7 @@ def run_labelled(
     others : mechanisms of the same cost with other `max_labels`, for the dry run to compare.
     """
     if options.dry_run:
-        _print_dry_run(mechanism, options, others or {})
+        _say_dry_run(mechanism, options, others or {})
         return
     release_file(mechanism, options, partial(_counted, options), _protected(options))
 
@@ -200,96 +200,60 @@ def _stated(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _print_dry_run(
+def _say_dry_run(
     mechanism: LabelsMechanism, options: argparse.Namespace, others: Mapping[int, LabelsMechanism]
 ) -> None:
-    quoted = quote(mechanism, options, _protected(options))
-    if options.quiet:
-        return
-    provenance = _stated(options)
-    unit = labels_words.unit_of(provenance)
-    total, likely = total_of(mechanism), appearances(mechanism)
-    noun = plural_of(PrivacyUnit(unit.who))
-    number = Number(options.expect_users, noun)
-    threshold = mechanism.threshold
-    sums = sums_in_words(mechanism)
-    # A ranking has no counts, and neither have labels alone.
-    without_counts = isinstance(mechanism, TopLabels | DiscoverLabels)
-    of = None if without_counts else counted_by(mechanism, provenance)
-    space = space_of(options, "label" if options.user is None else "label, user")
-    if options.json:
-        shown: dict[str, Any] = {
-            "guarantee": total_json(total, unit),
-            "zcdp": str(mechanism.guarantee),
-            "mechanism": type(mechanism).__name__,
-            "noise": mechanism.noise,
-            "threshold": None if threshold is None else float_up(threshold),
-            "threshold_above": labels_words.threshold_base(mechanism),
-            "released_with_chance": {f"{c.chance:g}": c.count for c in likely},
-            **({"counts_of": of.whole} if of else {}),
-            **({"noise_of_counts": sums_json(mechanism)} if sums else {}),
-            "other_max_labels": {str(cap): _likely(other) for cap, other in others.items()},
-            **quoted.shown,
-            **space[1],
-            "refused_outputs": in_the_way(options),
-        }
-        if options.expect_users is not None:
-            shown["shares"] = {f"{c.chance:g}": c.count / options.expect_users for c in likely}
-            shown["warnings"] = warnings_of(mechanism, number)
-        say(json.dumps(shown))
-        return
-    say(f"Guarantee: {in_all(total)}, for {unit}.")
-    say(total_in_words(total, unit, number, mechanism.guarantee))
-    say(f"In zCDP: {mechanism.guarantee}.")
-    for line in labels_words.bounding_in_words(mechanism, provenance):
-        say(line)
-    say(f"Per label: {labels_words.per_label(mechanism)}.")
-    say(mechanism.description)
-    say(labels_words.threshold_in_words(mechanism))
-    if sums:
-        say(sums)
-    for chance in likely:
-        say(labels_words.appearance_in_words(mechanism, chance))
-        if options.expect_users is not None:
-            say(labels_words.share_of_users(chance, options.expect_users, noun))
-    if of:
-        say(of.sentence)
-    for line in _caps_in_words(mechanism, others):
-        say(line)
-    for line in (*space[0], *quoted.said):
-        say(line)
-    say_in_the_way(options)
-    say("FILE was not opened.")
+    """Print what a release costs and which labels it is likely to hold; FILE is not opened."""
+    stated = _stated(options)
+    guesses = () if options.expect_users is None else (options.expect_users,)
+    data = DataFacts(
+        unit=stated["unit"],
+        bounds=stated,
+        presentation=presentation_of(options),
+        guesses=guesses,
+    )
+    likely = {str(cap): _likely(other) for cap, other in others.items()}
+    caps: list[Block] = [Note(line) for line in _caps_in_words(mechanism, others)]
+    caps.append(Fact("", "", "other_max_labels", likely, on=frozenset({JSON})))
+    document = KIND.document(mechanism, data, None).with_section(Section("caps", "", caps))
+    way = "label" if options.user is None else "label, user"
+    say_planned(document, quote(mechanism, options, _protected(options)), way, options)
 
 
 def _likely(mechanism: LabelsMechanism) -> int | None:
     """Return the count that is released with 95 %; None where all listed labels are."""
-    likely = appearances(mechanism)
-    return likely[-1].count if likely else None
+    return None if mechanism.threshold is None else mechanism.likely_count(LEVEL)
 
 
-def _caps_in_words(mechanism: LabelsMechanism, others: Mapping[int, LabelsMechanism]) -> list[str]:
+def _caps_in_words(
+    mechanism: LabelsMechanism, others: Mapping[int, LabelsMechanism]
+) -> list[Sentence]:
     """Say how to choose --max-labels without a look at the data, and what other values would do."""
     if not others:
         return []
     lines = [
-        "Choose --max-labels from public knowledge, such as the number of labels per person in a "
-        "survey or an older release. Trying several values on the data costs the sum of all "
-        "trials. A smaller value cuts more users, and their surplus is missing from the counts. A "
-        "larger value needs more noise. If nothing is known, 10 to 50 is a usual choice; take the "
-        "middle of what people have rather than the maximum."
+        Sentence(
+            "Choose --max-labels from public knowledge, such as the number of {labels} per person "
+            "in a survey or an older release. Trying several values on the data costs the sum of "
+            "all trials. A smaller value cuts more {users}, and their surplus is missing from the "
+            "counts. A larger value needs more noise. If nothing is known, 10 to 50 is a usual "
+            "choice; take the middle of what people have rather than the maximum."
+        )
     ]
     for cap, other in others.items():
-        count = _likely(other)
-        if isinstance(other, DiscoverLabels):
-            lines.append(f"  --max-labels {cap:,}: threshold {plain(up(other.threshold))}.")
-            continue
-        error = half_width(other)
-        says = f"  --max-labels {cap:,}: counts are within ± {error:,}"
-        lines.append(says + (f", and released from {count:,} on." if count is not None else "."))
-    lines.append("'dphist plan labels --max-labels 10,20,50' compares more values, for several ε.")
+        count, width = _likely(other), other.half_width()
+        if width is None:
+            said = f"threshold {threshold_number(other)}"
+        else:
+            released = "" if count is None else f", and released from {count:,} on"
+            said = f"counts are within ± {width:,}{released}"
+        lines.append(Sentence("--max-labels {cap:,}: {said}.", cap=cap, said=said))
+    compare = "'dphist plan labels --max-labels 10,20,50' compares more values, for several ε."
+    lines.append(Sentence("{compare}", compare=compare))
     if isinstance(mechanism, ThresholdHistogram) and not mechanism.count_cut_users:
         lines.append(
-            "With --count-cut-users, the release also states the share of users who were cut."
+            Sentence(
+                "With --count-cut-users, the release also states the share of {users} who were cut."
+            )
         )
     return lines

@@ -4,10 +4,10 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from dphist.document.csv_field import Field, csv_field, safe_field
 from dphist.ledger.entries import Entry
 from dphist.ledger.table import EntryTable
 from dphist.render.text_table import beside, left, right
-from dphist.report.csv_field import Field, csv_field, safe_field
 from dphist.visible import harmless
 
 _LONGEST = 200
@@ -34,7 +34,7 @@ def entries_csv(entries: Sequence[Entry], *, spreadsheet_safe: bool = False) -> 
 
     Parameters
     ----------
-    spreadsheet_safe : write text as `dphist.report.csv_field.safe_field` does.
+    spreadsheet_safe : write text as `dphist.document.csv_field.safe_field` does.
     """
     table = EntryTable(list(entries)).to_arrow()
     file = io.StringIO()

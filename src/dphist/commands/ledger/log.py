@@ -8,8 +8,8 @@ from dphist.commands.ledger.opening import opened
 from dphist.commands.ledger.options import add_place
 from dphist.commands.options import UsageError, add_spreadsheet_safe, whole
 from dphist.commands.printing import say
+from dphist.document.csv_field import MARK
 from dphist.ledger.entries import Entry
-from dphist.report.csv_field import MARK
 
 
 def add(command: argparse.ArgumentParser) -> None:

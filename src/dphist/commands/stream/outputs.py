@@ -23,10 +23,10 @@ from dphist.commands.publishing import (
     text_of,
 )
 from dphist.commands.stream.unit import named
+from dphist.document.csv_field import Field, csv_field, safe_field
 from dphist.errors import DphistError, OutputFileError, UnsupportedError
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
-from dphist.report.csv_field import Field, csv_field, safe_field
 from dphist.report.streams.table import HEADER, rows_of
 from dphist.streams import ContinualHistogram
 

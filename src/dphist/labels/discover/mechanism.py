@@ -35,6 +35,7 @@ from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
+from dphist.sentence import Sentence
 
 LOOKS = 16
 _MOST_LOOKS = 64
@@ -94,7 +95,9 @@ class DiscoverLabels(LabelsMechanism):
     epsilon: Fraction = parameter(**EPSILON)
     delta: Fraction = parameter(**DELTA)
     max_labels: int = parameter(**MAX_LABELS)
-    looks: int = parameter("How often noisy totals decide where users put their weight.")
+    looks: int = parameter(
+        Sentence("How often noisy totals decide where {users} put their weight.")
+    )
 
     def __init__(
         self, *, epsilon: Exact, delta: Exact, max_labels: int, looks: int = LOOKS
@@ -214,10 +217,11 @@ class DiscoverLabels(LabelsMechanism):
     @property
     def description(self) -> str:
         """How a release is made."""
-        noise = plain(down(self.noise_scale))
-        return (
-            "Each user shares one weight among the user's labels. The total of each label gets "
-            f"Gaussian noise, in {self.looks} looks that leave a standard deviation of {noise} on "
-            "their mean; each look moves weight to labels near the threshold. Labels above it are "
-            "listed, without counts."
+        return Sentence(
+            "Each {user} shares one weight among the {user}'s {labels}. The total of each {label} "
+            "gets Gaussian noise, in {looks} looks that leave a standard deviation of {noise} on "
+            "their mean; each look moves weight to {labels} near the threshold. {Labels} above it "
+            "are listed, without counts.",
+            looks=self.looks,
+            noise=plain(down(self.noise_scale)),
         )

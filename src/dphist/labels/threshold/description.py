@@ -5,6 +5,7 @@ from typing import Any
 from dphist.labels.threshold.correlated_noise import CorrelatedNoise
 from dphist.noise.law import NoiseLaw
 from dphist.privacy.as_text import down, plain, up
+from dphist.sentence import Sentence
 
 
 def described(law: NoiseLaw, sampler: Any, labels: tuple[Any, ...] | None, users: bool) -> str:
@@ -17,21 +18,23 @@ def described(law: NoiseLaw, sampler: Any, labels: tuple[Any, ...] | None, users
     labels : those that are listed.
     users : whether users who were cut are counted.
     """
-    noise = f"{law.distribution} noise"
+    shared = f", {shared_in_words(sampler)}" if isinstance(sampler, CorrelatedNoise) else ""
+    if labels is None:
+        each = (
+            "Threshold (Rogers 2023, Algorithm 1). Each {label}'s count gets {noise} noise of its "
+            "own; a {label} is released if the sum is above the threshold."
+        )
+    else:
+        each = (
+            "Each listed {label}'s count with {noise} noise{shared}, {labels} that do not occur "
+            "included."
+        )
     also = (
-        " The numbers of users within the bounds, and of those who had more, get noise too."
+        " The numbers of {users} within the bounds, and of those who had more, get noise too."
         if users
         else ""
     )
-    if labels is None:
-        return (
-            f"Threshold (Rogers 2023, Algorithm 1). Each label's count gets {noise} of its own; "
-            f"a label is released if the sum is above the threshold.{also}"
-        )
-    shared = f", {shared_in_words(sampler)}" if isinstance(sampler, CorrelatedNoise) else ""
-    return (
-        f"Each listed label's count with {noise}{shared}, labels that do not occur included.{also}"
-    )
+    return Sentence(each + also, noise=law.distribution, shared=shared)
 
 
 def shared_in_words(noise: CorrelatedNoise) -> str:

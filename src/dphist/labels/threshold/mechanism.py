@@ -45,6 +45,7 @@ from dphist.noise.search import first_true
 from dphist.parameters import Exact, checked_level, whole_number
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
+from dphist.sentence import Sentence
 
 Noise: TypeAlias = Literal["laplace", "gaussian"]
 
@@ -121,15 +122,17 @@ class ThresholdHistogram(ThresholdCost):
     max_count: int = parameter(**MAX_COUNT)
     noise: Noise = parameter("The law of the noise.")
     labels: tuple[Any, ...] | None = parameter(
-        "Public list of labels; all are released, others are ignored.",
-        not_given="No list of labels: they come from the data.",
+        Sentence("Public list of {labels}; all are released, others are ignored."),
+        not_given=Sentence("No list of {labels}: they come from the data."),
         public=True,
     )
     count_cut_users: bool = parameter(
-        "Whether users within the bounds, and users who had more, are counted too."
+        Sentence("Whether {users} within the bounds, and {users} who had more, are counted too.")
     )
-    correlated: bool = parameter("Whether all listed labels have a part of the noise in common.")
-    sums_of: int = parameter("Labels in the sums that are to have a small error.")
+    correlated: bool = parameter(
+        Sentence("Whether all listed {labels} have a part of the noise in common.")
+    )
+    sums_of: int = parameter(Sentence("{Labels} in the sums that are to have a small error."))
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.document.counted import how_many
 from dphist.document.guarantee_words import nouns_of_unit, unit_in_words
 from dphist.document.mechanism_facts import Parameter, parameters, public_parameters
-from dphist.labels import ThresholdHistogram
+from dphist.labels import DiscoverLabels, ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
@@ -133,8 +133,12 @@ def threshold_of(mechanism: Maker) -> str:
     threshold = mechanism.threshold
     if threshold is None:
         return ""
+    number = plain(up(threshold))
+    if isinstance(mechanism, DiscoverLabels):
+        return Sentence("the weight of {number} {users} who have one {label} each", number=number)
     own = isinstance(mechanism, ThresholdHistogram | ContinualMechanism)
-    return f"{plain(up(threshold))} records{'' if own else ' above the next largest count'}"
+    above = "" if own else " above the next largest count"
+    return Sentence(f"{{number}} {{records}}{above}", number=number)
 
 
 def bounding_of(release: Release) -> str:
@@ -184,7 +188,8 @@ def public_of(mechanism: Maker, value: Any = None) -> list[str]:
     if isinstance(mechanism, LabelsMechanism | ContinualMechanism):
         listed = getattr(mechanism, "labels", None)
         if listed is not None:
-            found.append(f"The list of {len(listed):,} labels for which there are counts.")
+            held = many(len(listed), "label")
+            found.append(Sentence("The list of {held} for which there are counts.", held=held))
     elif isinstance(mechanism, AnonymizedMechanism):
         values = {each.name: each.value for each in parameters(mechanism)}
         found += [

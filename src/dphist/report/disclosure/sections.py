@@ -9,6 +9,7 @@ parameters first, then the algorithm and side channels.
 from dphist.document.about import paid_in_words
 from dphist.document.errata import errata_in_words
 from dphist.document.guarantee_words import nouns_of_unit, plural_of, unit_in_words
+from dphist.labels import DiscoverLabels
 from dphist.privacy.as_text import short_exact
 from dphist.release.release import VERSION, Release
 from dphist.report.disclosure.facts import (
@@ -73,7 +74,9 @@ def pipeline_of(release: Release, facts: Facts) -> list[str]:
         steps.append("The cost is charged to a ledger, durably, before data are opened.")
     steps += [*facts.steps, facts.description]
     if facts.threshold:
-        steps.append(f"Labels are released if their noisy count is above {facts.threshold}.")
+        noisy = "weight" if isinstance(release.mechanism, DiscoverLabels) else "count"
+        released = "{Labels} are released if their noisy {noisy} is above {threshold}."
+        steps.append(Sentence(released, noisy=noisy, threshold=facts.threshold))
     return steps
 
 
@@ -97,11 +100,11 @@ def _parameters(facts: Facts, stated: Stated) -> list[str]:
     numbers = ", ".join(f"{_SYMBOLS[name]} = {short_exact(n)}" for name, n in stated.exact.items())
     together = f", for {stated.planned:,} releases together" if stated.planned else ""
     scale = Sentence("Noise scale: {scale} {records}.", scale=facts.noise.scale)
-    threshold = f"Release threshold: {facts.threshold}." if facts.threshold else ""
+    threshold = Sentence("Release threshold: {threshold}.", threshold=facts.threshold)
     return [
         f"Privacy-loss budget: {numbers} ({stated.variant}){together}.",
         f"Noise: {facts.noise.law}.",
-        *filter(None, (scale if facts.noise.scale else "", threshold)),
+        *filter(None, (scale if facts.noise.scale else "", threshold if facts.threshold else "")),
     ]
 
 

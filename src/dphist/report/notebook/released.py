@@ -16,7 +16,6 @@ from dphist.release.running_counts import RunningCounts
 from dphist.render.card import HEAD, Card, Table, card, draw_chart, drawn
 from dphist.report.kind import Kind
 from dphist.report.kinds import shown_as
-from dphist.report.labels_shown import label_texts
 
 _OF_RELEASE = "Released values. The guarantee stands in the release that they came from."
 
@@ -109,7 +108,7 @@ def _head(table: pa.Table) -> Table:
 def _labels(table: LabelTable, caption: str = "") -> Table:
     """Return the head of a table of labels, of any type that labels have, as text."""
     head = LabelTable(table.to_arrow().slice(0, HEAD))
-    texts, counts = label_texts(head), head.counts
+    texts, counts = head.texts, head.counts
     if counts is None:
         return Table(["label"], [[text] for text in texts], len(table), caption=caption)
     rows = list(zip(texts, counts.tolist(), strict=True))

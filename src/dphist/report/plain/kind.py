@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from dphist.document.counted import Counted, number_shown
+from dphist.document.csv_field import csv_field, safe_field
+from dphist.document.kind import Kind as Declared
 from dphist.release.release import Release
 from dphist.report.kind import Kind, Summary
 from dphist.report.page import Page
@@ -25,12 +27,12 @@ class PlainKind(Kind):
     kind : the kind of the value, which knows its name, size and table.
     """
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind | Declared) -> None:
         self.name, self.title = kind.name, kind.title  # type: ignore[misc] # of one object
         self._kind = kind
 
     def title_of(self, release: Release) -> str:
-        return self._kind.title_of(release)
+        return self.title if isinstance(self._kind, Declared) else self._kind.title_of(release)
 
     def promise(self, release: Release) -> Promise:
         return promise_of_total(
@@ -47,15 +49,21 @@ class PlainKind(Kind):
         return {} if counts_of(release) is None else super().counted_json(release)
 
     def size(self, release: Release) -> dict[str, Any]:
+        if isinstance(self._kind, Declared):
+            return {"labels": len(release.value)}
         return self._kind.size(release)
 
     def summary(self, release: Release) -> Summary:
         return summary_of(release, self.promise(release), self.size(release))
 
     def table(self, release: Release) -> str:
+        if isinstance(self._kind, Declared):
+            return self._kind.table(release, csv_field)
         return self._kind.table(release)
 
     def safe_table(self, release: Release) -> str:
+        if isinstance(self._kind, Declared):
+            return self._kind.table(release, safe_field)
         return self._kind.safe_table(release)
 
     def plot(self, release: Release) -> "Panels":

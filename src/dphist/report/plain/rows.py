@@ -9,7 +9,6 @@ from dphist.document.guarantee_words import LEVEL
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
-from dphist.report.labels_shown import label_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def counts_of(release: Release) -> IntArray | None:
 
 def rows_of(release: Release, most: int) -> list[Row]:
     """Return the first `most` rows."""
-    texts = label_texts(table_of(release))[:most]
+    texts = table_of(release).texts[:most]
     counts = counts_of(release)
     if counts is None:
         return [Row(rank, text, None, None, None) for rank, text in enumerate(texts, 1)]

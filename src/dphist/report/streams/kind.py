@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from dphist.document.counted import Counted, most_shown, number_shown
+from dphist.document.csv_field import safe_field
 from dphist.document.delta_words import Number
 from dphist.release.release import Release
-from dphist.report.csv_field import safe_field
 from dphist.report.kind import Kind, Summary
 from dphist.report.page import Page
 from dphist.report.plain.kind import PlainKind

@@ -21,7 +21,7 @@ from dphist.render.charts import (
     short_number,
 )
 from dphist.render.text_table import in_columns
-from dphist.report.labels_shown import numbered
+from dphist.render.tick_names import numbered
 from dphist.report.nouns import nouns_of
 from dphist.report.streams.colors import DASHES, LIGHT
 from dphist.report.streams.counted import counted_by

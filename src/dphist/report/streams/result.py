@@ -1,7 +1,6 @@
 """The result of running counts in one sentence for a manager."""
 
 from dphist.release.release import Release
-from dphist.report.labels_shown import label_texts
 from dphist.report.nouns import Nouns, Verbatim, nouns_of
 from dphist.report.streams.words import mechanism_of
 
@@ -11,7 +10,7 @@ def result_of(release: Release) -> list[str]:
     value, nouns = release.value, nouns_of(release)
     number = int(value.times[-1])
     start = f"After {nouns.several(number, _events(release, nouns))}, "
-    labels = [label for label in label_texts(value.latest) if label is not None]
+    labels = [label for label in value.latest.texts if label is not None]
     if not labels:
         return [f"{start}no {nouns.label[0]} is common enough to be named."]
     most = max(value.latest.counts.tolist())

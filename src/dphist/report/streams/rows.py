@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from dphist.release.release import Release
-from dphist.report.labels_shown import label_texts
 from dphist.report.streams.words import half_width, mechanism_of, until
 
 
@@ -31,7 +30,7 @@ def rows_of(release: Release, most: int) -> list[Row]:
     return [
         Row(rank, label or "", count, *interval(release, count))
         for rank, (label, count) in enumerate(
-            zip(label_texts(table), table.counts.tolist(), strict=True), 1
+            zip(table.texts, table.counts.tolist(), strict=True), 1
         )
     ]
 

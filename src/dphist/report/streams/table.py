@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from dphist.document.csv_field import Field, csv_field
 from dphist.release.running_counts import RunningCounts
-from dphist.report.csv_field import Field, csv_field
 
 HEADER = "time,label,count\n"
 

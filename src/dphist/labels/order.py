@@ -6,7 +6,26 @@ It follows from the law of the noise alone, so it says nothing about the data.
 import math
 
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
-from dphist.report.labels.sums import deviation_of_difference
+from dphist.labels.threshold.correlated_noise import CorrelatedNoise
+from dphist.labels.threshold.mechanism import ThresholdHistogram
+
+
+def noise_in_common(mechanism: LabelsMechanism) -> CorrelatedNoise | None:
+    """Return the law of noise that labels share in part; None where it is independent."""
+    if not isinstance(mechanism, ThresholdHistogram) or not mechanism.correlated:
+        return None
+    noise = mechanism.noise_law()
+    return noise if isinstance(noise, CorrelatedNoise) else None
+
+
+def deviation_of_difference(mechanism: LabelsMechanism) -> float:
+    """Return the standard deviation, in records, of the noise of the difference of two counts.
+
+    Of Gaussian noise. A part that both have in common is not in the difference.
+    """
+    noise = noise_in_common(mechanism)
+    own = float(mechanism.noise_scale) ** 2 - (noise.covariance if noise else 0)
+    return math.sqrt(2 * own)
 
 
 def chance_in_order(mechanism: LabelsMechanism, difference: float) -> float:
@@ -14,8 +33,8 @@ def chance_in_order(mechanism: LabelsMechanism, difference: float) -> float:
 
     Parameters
     ----------
-    difference : of the two counts, after bounding, in records; at least 0. Equal noisy counts are
-        taken for a wrong order.
+    difference : of the two counts, after bounding, in records; at least 0. Equal noisy counts
+        count as a wrong order.
 
     Notes
     -----
@@ -56,13 +75,3 @@ def sure_difference(mechanism: LabelsMechanism, level: float = LEVEL) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if chance_in_order(mechanism, middle) >= level else (middle, high)
     return high
-
-
-def order_in_words(mechanism: LabelsMechanism) -> str:
-    """Say how sure the order is."""
-    few = sure_difference(mechanism, 0.75)
-    return (
-        f"Two labels whose counts differ by {sure_difference(mechanism):,} records or more are in "
-        f"the right order with a probability of 95 % or more, and with one of 75 % from {few:,} "
-        "on, for each pair by itself. The order of labels with closer counts may be chance."
-    )

@@ -1,27 +1,13 @@
-"""Released labels as text: exact for tables, safe for terminals and pages."""
+"""Released labels as names on the axis of a picture: short, and different from each other."""
 
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from rich.cells import cell_len
 
-from dphist.release.label_table import LabelTable
 from dphist.render.text_table import in_columns
 from dphist.visible import harmless
-
-
-def label_texts(value: LabelTable) -> list[str | None]:
-    """Return every label as text, None for a missing one; bytes as hexadecimal digits."""
-    labels = value.to_arrow()["label"]
-    kind = labels.type
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return [None if label is None else label.hex() for label in labels.to_pylist()]
-    if pa.types.is_string(kind):
-        return list(labels.to_pylist())
-    return list(pc.cast(labels, pa.string()).to_pylist())
 
 
 def distinct_names(labels: Sequence[str], letters: int = 26) -> list[str]:

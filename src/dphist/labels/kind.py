@@ -1,0 +1,303 @@
+"""KIND: released labels and rankings, declared once for all that shows, writes or reads them."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from dphist.document.about import about_of
+from dphist.document.blocks import (
+    CARD,
+    JSON,
+    PAGE,
+    READ,
+    TERMINAL,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Figures,
+    NoError,
+    Note,
+    PlusMinus,
+    Section,
+    Table,
+)
+from dphist.document.chart import Chart
+from dphist.document.counted import Counted
+from dphist.document.csv_field import Field
+from dphist.document.delta_words import Number
+from dphist.document.guarantee_words import nouns_of_unit
+from dphist.document.kind import DataFacts, Kind
+from dphist.document.release import (
+    Promised,
+    about_section,
+    citing_section,
+    counts_section,
+    for_tests_facts,
+    limits_section,
+    mechanism_section,
+    slots_of_owner,
+    version_of,
+    warnings_of_release,
+)
+from dphist.document.totals import guarantee_for, in_all, total_json, total_of
+from dphist.labels import DiscoverLabels, bounding, words
+from dphist.labels.charts import LARGEST, chart_of_all, chart_of_order, charts_of
+from dphist.labels.mechanism import LabelsMechanism
+from dphist.labels.order import noise_in_common
+from dphist.privacy.as_text import float_up
+from dphist.release.label_table import LabelTable
+from dphist.release.release import Release
+from dphist.sentence import Sentence, joined
+
+_PAGE, _TERMINAL, _JSON = frozenset({PAGE}), frozenset({TERMINAL}), frozenset({JSON})
+_HEADED = frozenset({PAGE, TERMINAL})
+_CODES = 'The empty text is shown as "", and a character that cannot be printed by its code.'
+
+
+def document(
+    mechanism: LabelsMechanism, data: DataFacts, release: Release | None = None
+) -> Document:
+    """Return what is to be said of released labels, or of those that are not released yet.
+
+    Parameters
+    ----------
+    mechanism : that releases them.
+    data : what is known of the data.
+    release : what the mechanism returned; without it, this is the dry run.
+    """
+    promised, counted = _promise(mechanism, data, release), bounding.counted_by(mechanism, data)
+    per_label = Fact(Sentence("Per {label}"), words.per_label(mechanism), on=_HEADED)
+    about: dict[str, Any] = {
+        "kind": KIND.name,
+        "title": data.presentation.title or words.title_of(mechanism),
+        "version": version_of(release),
+        "slots": slots_of_owner(data.presentation, data.unit),
+        "headline": promised.short,
+        "lead": promised.lead,
+    }
+    covered = [
+        promised.section(release, _terms(mechanism, data)),
+        limits_section(promised.protected, mechanism, words.limits_of(mechanism, data)),
+        mechanism_section(mechanism, [per_label, *_sums(mechanism)], planned=release is None),
+    ]
+    if release is None:
+        return Document(
+            made="if released with differential privacy",
+            glance=[promised.glance()],
+            sections=[
+                _expected(mechanism, data, counted),
+                _what_is_counted(mechanism, counted, ""),
+                *covered,
+                Section("program", "", [promised.warnings()], _JSON),
+            ],
+            **about,
+        )
+    said = about_of(release)
+    return Document(
+        made="released with differential privacy",
+        heads=said.heads,
+        date=said.date,
+        result=words.result_of(release),
+        warnings=warnings_of_release(release),
+        glance=[Section("numbers", "", _numbers(release, counted)), promised.glance()],
+        sections=[
+            _what_is_counted(mechanism, counted, bounding.bounding_cost(release)),
+            Section("histogram", "Results", partial(_results, release, counted), READ, wide=True),
+            *covered,
+            about_section(release),
+            citing_section(release, "release.value.to_pandas()  # or .to_polars(), .to_arrow()"),
+            Section("program", "", [*for_tests_facts(release), promised.warnings()], _JSON),
+            Section("name", "", [Fact("", words.title_of(mechanism), "title", on=frozenset())]),
+        ],
+        **about,
+    )
+
+
+def _promise(mechanism: LabelsMechanism, data: DataFacts, release: Release | None) -> Promised:
+    """Return what a release promises."""
+    unit, total = bounding.unit_of(data), total_of(mechanism)
+    guess = Number(data.guesses[0] if data.guesses else None, nouns_of_unit(unit)[1])
+    return Promised(
+        mechanism=mechanism,
+        guarantee=guarantee_for(mechanism.guarantee, data.unit),
+        protected=unit.single,
+        neighbors=bounding.neighbors_of(mechanism, unit),
+        number=guess if release is None else bounding.number_of(release),
+        cost=in_all(total),
+        json=total_json(total, unit.single),
+    )
+
+
+def _terms(mechanism: LabelsMechanism, data: DataFacts) -> list[Block]:
+    """Return the guarantee that adds up over releases, and how contributions are bounded."""
+    own, adds_up = str(mechanism.guarantee), "for adding up several releases"
+    on = frozenset({PAGE, TERMINAL, JSON})
+    return [
+        Fact("In zCDP", own, "zcdp", own, note=adds_up, on=on),
+        Fact("Bounds", bounding.bounding_in_words(mechanism, data), on=_HEADED),
+    ]
+
+
+def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> Section:
+    """Return which labels are likely to be released, and the error of their counts."""
+    likely, threshold = words.appearances(mechanism), mechanism.threshold
+    several, said = nouns_of_unit(bounding.unit_of(data))[1], list[str]()
+    for chance, count in likely.items():
+        said.append(words.appearance_in_words(mechanism, chance, count))
+        said += [words.share_of_users(count, guess, several) for guess in data.guesses]
+    for_programs: dict[str, Any] = {
+        "noise": mechanism.noise,
+        "threshold": None if threshold is None else float_up(threshold),
+        "threshold_above": words.threshold_base(mechanism),
+        "released_with_chance": {f"{chance:g}": count for chance, count in likely.items()},
+    }
+    for guess in data.guesses:
+        for_programs["shares"] = {f"{chance:g}": n / guess for chance, n in likely.items()}
+    exact = NoError("a parameter, known exactly")
+    blocks = [
+        *_threshold(mechanism),
+        *([Fact("Likely", joined(said))] if said else []),
+        *_error(mechanism, counted),
+        *(Fact("", "", key, value, exact, on=_JSON) for key, value in for_programs.items()),
+    ]
+    return Section("results", "Results", blocks)
+
+
+def _numbers(release: Release, counted: Counted) -> list[Fact]:
+    """Return the numbers that a reader wants to know first."""
+    mechanism, cut = bounding.mechanism_of(release), bounding.cut_users_of(release)
+    released = sum(label is not None for label in release.value.texts)
+    labels = Fact(
+        Sentence("{Labels}"),
+        f"{released:,}",
+        "labels",
+        released,
+        error=NoError("in the release, known exactly"),
+        note="fewer than wanted were found" if released < len(release.value) else "",
+        on=frozenset({PAGE, TERMINAL, CARD, JSON}),
+    )
+    facts = [labels, *_error(mechanism, counted), *_threshold(mechanism)]
+    if cut is not None:
+        share, interval = bounding.share_of_cut(cut)
+        more = f"95 % interval {interval}; had more than the bounds"
+        as_json = {
+            **{"within": cut.within, "cut": cut.cut, "error": cut.error},
+            **{"share": cut.share, "share_low": cut.low, "share_high": cut.high},
+        }
+        facts += [
+            Fact(Sentence("{Users} cut"), share, note=more, on=_PAGE),
+            Fact("", "", "cut_users", as_json, on=_JSON),
+        ]
+    return facts
+
+
+def _error(mechanism: LabelsMechanism, counted: Counted) -> list[Fact]:
+    """Return the error of counts; nothing of a ranking."""
+    width = mechanism.half_width()
+    if width is None:
+        return []
+    cut = "; from the noise, not from what was cut" if counted.cut else ""
+    note = Sentence(f"with probability 95 %, for each {{label}} by itself{cut}")
+    return [Fact("Error of counts", f"± {PlusMinus(width).number}", note=note)]
+
+
+def _threshold(mechanism: LabelsMechanism) -> list[Fact]:
+    """Return from where on labels are released: a number on pages, a sentence on terminals."""
+    base, number = words.threshold_base(mechanism), words.threshold_number(mechanism)
+    name = "Threshold"
+    if isinstance(mechanism, DiscoverLabels):
+        note = Sentence(
+            "{users} who have one {label} each, with noise; {a_user} with t {labels} weighs about "
+            "1/√t on each"
+        )
+    elif base not in (None, "zero"):
+        note = Sentence("{records} above {base}, which has noise too", base=base)
+    else:
+        name, number = "Smallest count shown", "none"
+        note = Sentence("all listed {labels} are released")
+        if base == "zero":
+            number = f"{words.least_shown(mechanism):,}"
+            note = Sentence("{records}, with noise; {labels} below it are missing")
+    return [
+        Fact(name, number, note=note, on=_PAGE),
+        Fact("Threshold", words.threshold_in_words(mechanism), on=_TERMINAL),
+    ]
+
+
+def _sums(mechanism: LabelsMechanism) -> list[Block]:
+    """Return what noise in common does to sums of counts; nothing where noise is independent."""
+    noise = noise_in_common(mechanism)
+    if noise is None:
+        return []
+    variances = {"variance": float(noise.scale) ** 2, "covariance": noise.covariance}
+    said, on = words.sums_in_words(mechanism), frozenset({TERMINAL, JSON})
+    return [Fact("Sums", said, "noise_of_counts", variances, on=on)]
+
+
+def _what_is_counted(mechanism: LabelsMechanism, counted: Counted, cost: str) -> Section:
+    """Return what counts and intervals are of, and how many users were cut."""
+    section = counts_section(counted, cost, always=True)
+    return section if words.has_counts(mechanism) else replace(section, on=frozenset())
+
+
+def _results(release: Release, counted: Counted) -> list[Block]:
+    """Return the released labels with their intervals, a chart, and what these mean."""
+    mechanism, value = bounding.mechanism_of(release), release.value
+    columns = [
+        Column(
+            Sentence("{Label}"), [text for text in value.texts if text is not None], released=True
+        )
+    ]
+    first, figures = Sentence("The first {labels}"), list[Chart]()
+    likely = words.appearances(mechanism).items()
+    notes: list[str] = [
+        joined(
+            (
+                words.threshold_in_words(mechanism),
+                *(words.appearance_in_words(mechanism, *each) for each in likely),
+            )
+        ),
+        words.order_in_words(mechanism),
+        _CODES,
+    ]
+    if value.counts is not None:
+        bounds: Any = mechanism.intervals(release)
+        counts = Sentence(f"Count{' ({who})' if counted.who else ''}", who=counted.who)
+        bars = frozenset({PAGE, CARD})
+        columns.append(Column(counts, value.counts, bounds.lower, bounds.upper, bars=bars))
+        first = Sentence("The largest counts")
+        figures = [chart_of_all(release)] if len(value) > LARGEST else []
+        of = Sentence("Counts are of {whole}.", whole=counted.whole)
+        notes.insert(0, joined((words.intervals_in_words(mechanism), of)))
+    elif not isinstance(mechanism, DiscoverLabels):
+        figures = [chart_of_order(mechanism)]
+    caption = Sentence("All released {labels}"), first, Sentence("{Labels}")
+    empty = Sentence("No {label} was released: the table is empty.")
+    number = "Number" if isinstance(mechanism, DiscoverLabels) else "Rank"
+    return [
+        Table(columns, caption, empty, number=number),
+        *([Figures(figures, on=_PAGE)] if figures else []),
+        *(Note(note, "aside", on=_PAGE) for note in notes),
+    ]
+
+
+def table_csv(release: Release, field: Field) -> str:
+    """Return columns label,count, or label alone for a ranking, in the order released."""
+    value = release.value
+    labels = [field(label) for label in value.texts]
+    if value.counts is None:
+        return "label\n" + "".join(f"{label}\n" for label in labels)
+    rows = zip(labels, value.counts.tolist(), strict=True)
+    return "label,count\n" + "".join(f"{label},{count}\n" for label, count in rows)
+
+
+KIND = Kind(
+    name="labels",
+    title="Common labels",
+    value_type=LabelTable,
+    mechanism_type=LabelsMechanism,
+    document=document,
+    table=table_csv,
+    charts=charts_of,
+)

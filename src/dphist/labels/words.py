@@ -1,0 +1,313 @@
+"""What is said of released labels, in sentences with slots for the owner's words.
+
+Functions of a mechanism's parameters, of what was stated before data were seen, and of released
+values.
+"""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from dphist.document.guarantee_words import nouns_of_unit
+from dphist.document.kind import DataFacts
+from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
+from dphist.labels.bounding import bounds_in_words, counts_users, mechanism_of, unit_of
+from dphist.labels.mechanism import LEVEL, LabelsMechanism
+from dphist.labels.order import deviation_of_difference, noise_in_common, sure_difference
+from dphist.privacy.as_text import down, plain, short_exact, up
+from dphist.privacy.unit import ONE_ROW
+from dphist.release.release import Release
+from dphist.sentence import Quoted, Sentence, joined, many
+from dphist.visible import harmless
+
+TITLE = Sentence("Common {labels} and their counts")
+IN_ORDER = Sentence(
+    "{Labels} come in their own order, by letters or by size, which says nothing about how common "
+    "they are."
+)
+_LONGEST = 60  # letters of a label in a sentence
+_CHANCES = (0.5, LEVEL)
+
+
+def has_counts(mechanism: LabelsMechanism) -> bool:
+    """Whether counts are released: not those of a ranking, nor of discovered labels."""
+    return not isinstance(mechanism, TopLabels | DiscoverLabels)
+
+
+def title_of(mechanism: LabelsMechanism) -> Sentence:
+    """Return the heading of a release."""
+    if isinstance(mechanism, DiscoverLabels):
+        return Sentence("{Labels} that many have")
+    return TITLE if has_counts(mechanism) else Sentence("The most common {labels}")
+
+
+def per_label(mechanism: LabelsMechanism) -> str:
+    """Give the parameters of a single label.
+
+    >>> per_label(ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=10))
+    'epsilon 0.1, two-sided geometric (integer Laplace) noise of scale 10'
+    """
+    measure = "standard deviation" if mechanism.law.distribution == "Gaussian" else "scale"
+    noise = f"{mechanism.law.name} noise of {measure} {plain(down(mechanism.noise_scale))}"
+    return f"epsilon {short_exact(mechanism.epsilon)}, {noise}"
+
+
+def threshold_base(mechanism: LabelsMechanism) -> str | None:
+    """Name what a threshold is measured from; None if there is no threshold."""
+    if isinstance(mechanism, TopLabels):
+        return f"count number {mechanism.candidates + 1:,}"
+    if isinstance(mechanism, TopThreshold):
+        return f"count number {mechanism.k + 1:,}"
+    return None if mechanism.threshold is None else "zero"
+
+
+def threshold_number(mechanism: LabelsMechanism) -> str:
+    """Write the threshold: a whole number, or three decimals, rounded up.
+
+    >>> threshold_number(ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=1))
+    '132'
+    >>> gaussian = ThresholdHistogram(
+    ...     epsilon="0.1", delta="1e-6", max_labels=1, noise="gaussian"
+    ... )
+    >>> threshold_number(gaussian)
+    '48.539'
+    """
+    number = math.ceil(1000 * Fraction(mechanism.threshold or 0)) / 1000
+    return f"{number:,.3f}".rstrip("0").rstrip(".")
+
+
+def least_shown(mechanism: LabelsMechanism) -> int:
+    """Return the smallest noisy count, rounded, above a threshold that is a count.
+
+    >>> least_shown(ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, noise="gaussian"))
+    6
+    """
+    is_rounded = mechanism.law.distribution == "Gaussian"  # after it was compared
+    return math.floor((mechanism.threshold or 0) + Fraction(1, 2 if is_rounded else 1))
+
+
+def threshold_in_words(mechanism: LabelsMechanism) -> Sentence:
+    """Say which labels are released: what is compared with what."""
+    base = threshold_base(mechanism)
+    if base is None:
+        return Sentence("There is no threshold: all listed {labels} are released.")
+    given: dict[str, Any] = {"threshold": threshold_number(mechanism), "base": base}
+    if isinstance(mechanism, DiscoverLabels):
+        return Sentence(
+            "{A_label} is released if its total weight, with noise, is above that of {threshold} "
+            "{users} who have one {label} each. {A_user} with t {labels} weighs about 1/√t on "
+            "each.",
+            **given,
+        )
+    if base != "zero":
+        return Sentence(
+            "{A_label} is released if its count, with noise, is more than {threshold} {records} "
+            "above {base} from the largest, which has noise too{also}.",
+            also=", and fewer than k come before it" if isinstance(mechanism, TopLabels) else "",
+            **given,
+        )
+    rounded = " and before it is rounded" if mechanism.noise == "gaussian" else ""
+    return Sentence(
+        f"{{A_label}} is released if its count, with noise{rounded}, is above {{threshold}} "
+        "{records}; so the smallest count shown is {least:,}.",
+        least=least_shown(mechanism),
+        **given,
+    )
+
+
+def appearances(mechanism: LabelsMechanism) -> dict[float, int]:
+    """Return the counts released with a chance of 50 % and of 95 %; none if all labels are.
+
+    Of mechanisms that look at the largest counts only, that many above the next count; of
+    discovered labels, numbers of users.
+    """
+    if mechanism.threshold is None:
+        return {}
+    return {chance: mechanism.likely_count(chance) for chance in _CHANCES}
+
+
+def appearance_in_words(mechanism: LabelsMechanism, chance: float, count: int) -> Sentence:
+    """Say what count a label needs to be released with some chance."""
+    given = {"chance": f"{100 * chance:g} %", "count": count, "base": threshold_base(mechanism)}
+    if isinstance(mechanism, DiscoverLabels):
+        return Sentence(
+            "With {count:,} {users} who have {held} each, {a_label} is released with a chance of "
+            "{chance} if no weight is moved; usually fewer are enough.",
+            held=many(mechanism.max_labels, "label"),
+            **given,
+        )
+    if given["base"] == "zero":
+        on = "From a count of {count:,} on, {a_label} is released with a chance of {chance}."
+        return Sentence(on, **given)
+    also = " and fewer than k {labels} come before it" if isinstance(mechanism, TopLabels) else ""
+    return Sentence(
+        "{A_label} is released with a chance of {chance} if its count is {count:,} above {base}"
+        f"{also}.",
+        **given,
+    )
+
+
+def share_of_users(count: int, guess: int, users: str) -> Sentence:
+    """Say what share of a guessed number of users a count is.
+
+    >>> share_of_users(80, 10_000, "users")
+    '80 of 10,000 users are 0.8 % of them, if each adds 1.'
+    """
+    given = {"count": count, "guess": guess, "several": users}
+    if count > guess:
+        return Sentence("{guess:,} {several} are too few for that, if each adds 1.", **given)
+    share = plain(up(Fraction(100 * count, guess), 2))
+    said = "{count:,} of {guess:,} {several} are {share} % of them, if each adds 1."
+    return Sentence(said, share=share, **given)
+
+
+def intervals_in_words(mechanism: LabelsMechanism) -> Sentence:
+    """Say what the intervals of counts mean."""
+    start = Sentence(
+        "Each interval reaches {width:,} to both sides of the released count. The noise stays "
+        "within that with a probability of {level} or more, for each {label} by itself.",
+        width=mechanism.half_width(),
+        level=f"{100 * LEVEL:g} %",
+    )
+    if mechanism.threshold is None:
+        return start
+    near = Sentence(
+        "No interval goes below 1. So no {label} has a chance above {missed} of being released "
+        "with an interval that misses its count. Among the released {labels} near the threshold, "
+        "however, intervals miss more often: such a {label} is there because its noise was large.",
+        missed=f"{100 - 100 * LEVEL:g} %",
+    )
+    return joined((start, near))
+
+
+def order_in_words(mechanism: LabelsMechanism) -> Sentence:
+    """Say how sure the order of labels is."""
+    if isinstance(mechanism, DiscoverLabels):
+        return IN_ORDER
+    return Sentence(
+        "Two {labels} whose counts differ by {sure:,} {records} or more are in the right order "
+        "with a probability of 95 % or more, and with one of 75 % from {few:,} on, for each pair "
+        "by itself. The order of {labels} with closer counts may be chance.",
+        sure=sure_difference(mechanism),
+        few=sure_difference(mechanism, 0.75),
+    )
+
+
+def sums_in_words(mechanism: LabelsMechanism) -> str:
+    """State the errors of sums of counts; empty where noise is independent.
+
+    >>> mechanism = ThresholdHistogram(
+    ...     epsilon="0.1", max_labels=9, labels=list(range(9)), noise="gaussian", correlated=True
+    ... )
+    >>> sums_in_words(mechanism)  # doctest: +NORMALIZE_WHITESPACE
+    'A part of the noise is the same for all labels, so it adds up in sums. Standard errors in
+    records, and those of independent noise with the same guarantee: a count 10 (15); the difference
+    of two counts 12.3 (21.3); the sum of all 9 counts 52 (45).'
+    """
+    noise = noise_in_common(mechanism)
+    if noise is None or not isinstance(mechanism, ThresholdHistogram):
+        return ""
+    labels, users = len(mechanism.labels or ()), int(mechanism.count_cut_users)
+    # The standard deviation of independent noise with the same guarantee.
+    alone = float(noise.scale) * math.sqrt(
+        (mechanism.changed_labels + users) / (float(mechanism.weight) + users)
+    )
+    errors = [
+        ("a count", float(noise.scale), alone),
+        ("the difference of two counts", deviation_of_difference(mechanism), 2**0.5 * alone),
+        (f"the sum of all {labels:,} counts", noise.deviation_of_sum(labels), labels**0.5 * alone),
+    ]
+    said = "; ".join(
+        f"{what} {plain(up(error, 3))} ({plain(up(other, 3))})" for what, error, other in errors
+    )
+    return Sentence(
+        "A part of the noise is the same for all {labels}, so it adds up in sums. Standard errors "
+        "in {records}, and those of independent noise with the same guarantee: {said}.",
+        said=said,
+    )
+
+
+def limits_of(mechanism: LabelsMechanism, data: DataFacts) -> list[tuple[str, str]]:
+    """Say what a release leaves out and the guarantee does not cover: about what, and how."""
+    unit, limits = unit_of(data), list[tuple[str, str]]()
+    who, several, a_user = nouns_of_unit(unit)
+    if threshold_base(mechanism) is not None:
+        missing = Sentence(
+            "A missing {label} need not be rare: noise may have hidden it. {Labels} below the "
+            "threshold are missing, however many there are."
+        )
+        limits.append((Sentence("{Labels} that are missing."), missing))
+        if has_counts(mechanism):
+            near = Sentence(
+                "A {label} near the threshold is released only if its noise was large, so its "
+                "released count is too large on average."
+            )
+            limits.append(("Counts near the threshold.", near))
+    if isinstance(mechanism, TopLabels):
+        ranks = "{Labels} are ranked by noisy counts; two with close counts may swap places."
+        limits.append(("Ranks.", Sentence(ranks)))
+    adds = Sentence("{one} adds {bounds}", one=a_user, bounds=bounds_in_words(mechanism))
+    if unit.asserted:
+        asserted = Sentence(
+            "Whoever counted the {labels} asserts that {adds}. One who adds more is protected "
+            "less.",
+            adds=adds,
+        )
+        limits.append(("The bounds.", asserted))
+    elif unit != ONE_ROW:
+        beyond = Sentence(
+            "At most that much of each {who} is counted: {adds}. No count contains what {several} "
+            "had beyond that, so counts may be too small even without noise.",
+            who=who,
+            adds=adds,
+            several=several,
+        )
+        limits.append((Sentence("What {several} had beyond the bounds.", several=several), beyond))
+    if data.bounds.get("null_users") == "separate":
+        separate = Sentence(
+            "Each counts as a separate {who}: a person with several such rows is protected for one "
+            "of them only.",
+            who=who,
+        )
+        limits.append((Sentence("Rows without {one}.", one=a_user), separate))
+    sums = sums_in_words(mechanism)
+    if sums:
+        limits.append(("Sums of counts.", sums))
+    gathered = (
+        "Intervals describe the noise added here, not how the data were gathered, sampled or "
+        "cleaned."
+    )
+    return [*limits, ("Errors of the data.", gathered)]
+
+
+def result_of(release: Release) -> Sentence:
+    """Return the result in one sentence for a manager."""
+    mechanism, value = mechanism_of(release), release.value
+    labels = [label for label in value.texts if label is not None]
+    if not labels:
+        return Sentence("No {label} is common enough to be named.")
+    unit = release.guarantee.unit
+    given: dict[str, Any] = {
+        "number": many(len(labels), "label"),
+        "first": Quoted(harmless(labels[0], _LONGEST)),
+        "several": nouns_of_unit(unit)[1],
+        "have": "has" if len(labels) == 1 else "have",
+        "are": "is" if len(labels) == 1 else "are",
+    }
+    if isinstance(mechanism, DiscoverLabels):
+        said = "{number} {have} enough {several} to be named; {first} is one of them."
+        return Sentence(said, **given)
+    if value.counts is None:
+        if len(labels) == 1:
+            return Sentence("The most common {label} is {first}.", **given)
+        many_labels = "The {held:,} most common {labels}, in order: {first} first."
+        return Sentence(many_labels, held=len(labels), **given)
+    given |= {"count": int(value.counts[0]), "error": mechanism.half_width()}
+    about = "{count:,} ± {error:,}"
+    if mechanism.threshold is None:
+        said = f"Counts of {{number}}; the largest is that of {{first}}, {about}"
+    elif counts_users(release):
+        said = f"{{number}} {{have}} enough {{several}} to be named; {{first}} has {about}"
+    else:
+        said = f"{{number}} {{are}} common enough to be named; {{first}} has {about} {{records}}"
+    return Sentence(f"{said}. ± stands for half of a 95 % interval.", **given)

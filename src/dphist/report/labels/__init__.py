@@ -1,1 +1,0 @@
-"""Reports of label counts and rankings."""
