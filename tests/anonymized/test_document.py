@@ -2,9 +2,8 @@
 
 import random
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
-from types import SimpleNamespace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,16 +20,12 @@ from dphist.document.blocks import (
     Document,
     Fact,
     PlusMinus,
-    Section,
     Table,
 )
 from dphist.document.kind import DataFacts
-from dphist.render import html
 from dphist.render.text import text
 from dphist.report.kinds import shown_as
-from dphist.sentence import Sentence
 from tests.anonymized.told import COUNTS, MADE, SCAN, VISITS
-from tests.report.releases import hostile_release
 
 each = pytest.mark.parametrize("name", MADE)
 
@@ -179,30 +174,3 @@ def test_the_owner_s_words_stand_in_every_sentence_and_plain_words_in_json(name:
     assert not re.findall(r"\b(?:labels?|records?|users?)\b", said, re.IGNORECASE)
     assert {"drugs", "visits"} <= set(re.findall(r"\w+", said.lower()))
     assert document.fact("counts_of").value.startswith("records")
-
-
-def test_what_the_template_of_a_page_sees_holds_no_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It sees texts and blocks, so not what stands beside the value in a release."""
-    seen: list[Any] = []
-    template = SimpleNamespace(render=lambda **given: seen.append(given))
-    monkeypatch.setattr(html, "_template", lambda: template)
-    html.page(shown_as(hostile_release()))  # type: ignore[arg-type]
-    held = {type(each) for each in _reached(seen)}
-    assert {Fact, Table, Sentence} <= held
-    assert not held & {dh.Release, Document, Section}
-
-
-def _reached(value: Any) -> Iterator[Any]:
-    """Yield a value and all that it holds."""
-    yield value
-    parts: list[Any] = []
-    if isinstance(value, dict):
-        parts = [*value.values()]
-    elif isinstance(value, list | tuple):
-        parts = [*value]
-    elif isinstance(value, Sentence):
-        parts = [*value.values.values()]
-    elif is_dataclass(value):
-        parts = [getattr(value, field.name) for field in fields(value)]
-    for part in parts:
-        yield from _reached(part)

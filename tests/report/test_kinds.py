@@ -2,10 +2,11 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,23 +14,29 @@ import pytest
 
 import dphist as dh
 from dphist.anonymized.band import Band
+from dphist.document.blocks import Document, Fact, Section, Table
 from dphist.document.totals import total_of
 from dphist.ranges.leaf_counts import BinAnswers
 from dphist.release import mechanisms
 from dphist.release import release as saved
 from dphist.release.range_histogram import RangeHistogram
+from dphist.render import html
 from dphist.report import kinds
 from dphist.report.html import report_html
 from dphist.report.kind import Kind
 from dphist.report.plain.rows import rows_of, table_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
+from dphist.sentence import Sentence
+from tests.labels.told import MADE as LABELS_MADE
 from tests.mechanisms.cases import LABELS
 from tests.mechanisms.others import EVENTS, OTHERS, OtherLabels, OtherRanking, OtherStream
+from tests.ranges.told import MADE as RANGES_MADE
 from tests.report import releases
 from tests.report.disclosure.abouts import ABOUT
 from tests.report.mean_kind import Mean, MeanKind
 from tests.report.test_html import Page
+from tests.report.test_streams_report import ALL as STREAMS
 
 
 @pytest.fixture
@@ -242,10 +249,54 @@ def test_a_value_without_a_kind_is_refused() -> None:
     assert "918273645" not in str(caught.value)
 
 
+@pytest.mark.quick("[ranges]")
+@pytest.mark.parametrize(
+    "made",
+    [releases.hostile_release, LABELS_MADE["patients, in words"], RANGES_MADE["hostile"]],
+    ids=["anonymized", "labels", "ranges"],
+)
+def test_what_the_template_of_a_page_sees_holds_no_release(
+    made: Callable[[], dh.Release], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It sees texts and blocks, so not what stands beside the value in a release."""
+    seen: list[Any] = []
+    template = SimpleNamespace(render=lambda **given: seen.append(given))
+    monkeypatch.setattr(html, "_template", lambda: template)
+    html.page(kinds.shown_as(made()))  # type: ignore[arg-type]
+    held = {type(each) for each in _reached(seen)}
+    assert {Fact, Table, Sentence} <= held
+    assert not held & {dh.Release, Document, Section}
+
+
+def _reached(value: Any) -> Iterator[Any]:
+    """Yield a value and all that it holds."""
+    yield value
+    parts: list[Any] = []
+    if isinstance(value, dict):
+        parts = [*value.values()]
+    elif isinstance(value, list | tuple):
+        parts = [*value]
+    elif isinstance(value, Sentence):
+        parts = [*value.values.values()]
+    elif is_dataclass(value):
+        parts = [getattr(value, field.name) for field in fields(value)]
+    for part in parts:
+        yield from _reached(part)
+
+
 @pytest.mark.verify
-def test_pages_of_all_kinds_hold_text_and_no_release() -> None:
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: OtherLabels(epsilon=1).release(LABELS),
+        lambda: OtherStream(epsilon=1).release(EVENTS),
+        STREAMS["known"],
+    ],
+    ids=["labels of others", "a stream of others", "a stream"],
+)
+def test_pages_without_a_document_hold_text_and_no_release(made: Callable[[], dh.Release]) -> None:
     """What a template sees cannot reach the release, so not what stands beside its value."""
-    release = dh.LeafCounts(epsilon=1, bins=3).release([5, 6, 7])
+    release = made()
     kind = kinds.kind_of(release)
     assert isinstance(kind, Kind)
     page = kind.page(release)
