@@ -130,3 +130,12 @@ def slots_of(**words: tuple[str, str]) -> dict[str, str]:
 
 
 _ALL_PLAIN = slots_of(**_PLAIN)
+
+EVENTS: dict[str, Noun] = {
+    "event": Noun("event", "record"),
+    "events": Noun("events", "records"),
+    "an_event": Noun("an event", "a_record"),
+    "Event": Noun("Event", "Record"),
+    "Events": Noun("Events", "Records"),
+}
+"""Values of a sentence about events: the owner's word for a record stands in their place."""

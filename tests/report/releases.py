@@ -24,6 +24,7 @@ from dphist.document.delta_words import Number
 from dphist.labels import bounding
 from dphist.report.kind import Kind
 from dphist.report.kinds import kind_of
+from dphist.streams.kind import number_of as streams_number
 
 # Counts that stand nowhere but in the true data: releases at this epsilon miss them.
 SENTINELS = (918273645, 564738291, 192837465)
@@ -35,7 +36,8 @@ def number_protected(release: Release) -> Number:
     kind = kind_of(release)
     if isinstance(kind, Kind):
         return kind.promise(release).number
-    return bounding.number_of(release) if kind.name == "labels" else number_of(release)
+    own = {"labels": bounding.number_of, "streams": streams_number}
+    return own.get(kind.name, number_of)(release)
 
 
 def secret_release() -> Release:

@@ -14,8 +14,8 @@ from dphist.document.counted import counted_after_cut
 from dphist.document.kind import DataFacts
 from dphist.labels import bounding
 from dphist.labels import words as labels_words
-from dphist.report.streams import words as streams_words
 from dphist.report.summary import summary_text
+from dphist.streams import words as streams_words
 
 CUT: dict[str, Any] = {"max_labels": 2}
 TOTAL: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
@@ -128,10 +128,8 @@ def test_articles_and_plurals_of_other_units() -> None:
 
 def test_a_stream_speaks_of_patients() -> None:
     mechanism = dh.ContinualMechanism(**TOTAL, horizon=100, max_events_per_user=3)
-    said = {"unit": dh.PrivacyUnit(OF_PATIENTS)}
-    assert (
-        "At most 3 events of a patient count" in streams_words.bounding_in_words(mechanism, said)[1]
-    )
-    assert "the events of one patient by" in streams_words.neighbors_in_words(mechanism, said)
-    assert "What patients had beyond the bound." in dict(streams_words.limits_of(mechanism, said))
-    assert "of a user count" in streams_words.bounding_in_words(mechanism, {})[1]
+    unit = dh.PrivacyUnit(OF_PATIENTS)
+    assert "At most 3 events of a patient count" in streams_words.bounding_in_words(mechanism, unit)
+    assert "the events of one patient by" in streams_words.neighbors_of(mechanism, unit)
+    assert "What patients had beyond the bound." in dict(streams_words.limits_of(mechanism, unit))
+    assert "of a user count" in streams_words.bounding_in_words(mechanism, mechanism.unit)

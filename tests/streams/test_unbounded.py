@@ -215,18 +215,18 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     state = ["stream", "--state", str(tmp_path / "s.state"), "--epsilon", "1", "--dry-run"]
     endless = [*state, "--delta", "1e-6", "--horizon", "none"]
     assert main([*endless, "--readings", "10", "--expect-events", "5000"]) == 0
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     assert "however long (it ends after 1,099,511,627,776 events)" in said
-    assert "after 5,000 events, less before" in said
-    assert "Standard error of a count: after 5,000 events" in said
+    assert "(after 5,000 events; less before)" in said
+    assert "at any time up to 5,000 events; standard error at most" in said
     assert main(endless) != 0
     assert "--horizon none needs --readings" in capsys.readouterr().err
     (tmp_path / "known.txt").write_text("a\nb\n")
     pure = [*state, "--delta", "0", "--horizon", "500"]
     known = ["--known-labels", str(tmp_path / "known.txt")]
     assert main([*pure, *known]) == 0
-    said = capsys.readouterr().out
-    assert "Guarantee: 1-differential privacy (pure) in all" in said
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Guarantee 1-differential privacy (pure) in all" in said
     assert "zCDP" not in said
     for wrong, said in (
         (pure, "--delta 0 and --method laplace need --known-labels"),

@@ -87,6 +87,24 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True)
+class Series:
+    """A line in a color of its own, with the band around it, and its name where it ends.
+
+    Attributes
+    ----------
+    name : as it is, such as a released label.
+    x : (p,) float64, increasing; the same for all series of a chart.
+    y, low, high : (p,) float64, the line and its band; NaN where the line has a gap.
+    """
+
+    name: str
+    x: FloatArray
+    y: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """A chart.
 
@@ -100,6 +118,8 @@ class Chart:
     empty : what stands in the middle of a chart without a line to draw.
     spans : drawn between areas and lines.
     height : on a page, in units of which it is 400 wide.
+    series : at most 8; their names stand beyond the end of the x axis.
+    band : name of the bands of all series in the legend; empty if none can be seen.
     """
 
     name: str
@@ -113,6 +133,8 @@ class Chart:
     empty: str = ""
     spans: Sequence[Spans] = ()
     height: int = 330
+    series: Sequence[Series] = ()
+    band: str = ""
 
 
 def short_number(value: float) -> str:

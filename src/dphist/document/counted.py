@@ -11,7 +11,7 @@ from dphist.document.guarantee_words import Contribution, nouns_of_unit
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD
 from dphist.release.release import Release
-from dphist.sentence import Sentence, many
+from dphist.sentence import EVENTS, Sentence, many
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def counted_after_cut(unit: PrivacyUnit, long: str, short: str, noun: str = "{re
     """
     who, several, _ = nouns_of_unit(unit)
     return Counted(
-        Sentence(f"{noun}, after each {{who}} was cut to {{long}}", who=who, long=long),
+        Sentence(f"{noun}, after each {{who}} was cut to {{long}}", who=who, long=long, **EVENTS),
         Sentence("each {who} cut to {short}", who=who, short=short),
         Sentence("{several} cut", several=several),
     )

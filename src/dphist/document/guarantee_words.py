@@ -16,7 +16,7 @@ from dphist.privacy.as_text import short_exact, with_article
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
 from dphist.release.release import Release
-from dphist.sentence import Noun, Sentence, joined
+from dphist.sentence import EVENTS, Noun, Sentence, joined
 
 LEVEL = 0.95
 """Probability with which the noise of a count stays within its interval, at least."""
@@ -116,18 +116,25 @@ def nouns_of_unit(unit: PrivacyUnit) -> tuple[str, str, str]:
 
 
 def unit_in_words(unit: PrivacyUnit, one: str = "one") -> Sentence:
-    """Name a unit as `str(unit)` does, with slots; `one` begins the text.
+    """Name a unit as `str(unit)` does, with slots; `one` begins the text, or "all" of its events.
 
     >>> print(unit_in_words(PrivacyUnit("account", or_rows=True, asserted=True), "One"))
     One account, or one row without an account, as promised by the caller
+    >>> print(unit_in_words(PrivacyUnit("user", events=2), "One"))
+    All events of one user, of which at most 2 count
     """
-    if unit.at_most > 1 or unit.events is not None:
-        text = str(unit)  # of several units, and of streams
+    if unit.at_most > 1:
+        text = str(unit)
         return Sentence("{text}", text=text if one.islower() else f"{text[0].upper()}{text[1:]}")
     name, _, article = nouns_of_unit(unit)
     rows = ", or one row without {article}" if unit.or_rows else ""
     asserted = ", as promised by the caller" if unit.asserted else ""
-    return Sentence(f"{one} {{name}}{rows}{asserted}", name=name, article=article)
+    named = f"{one} {{name}}{rows}"
+    if unit.events is not None:
+        every = "all" if one.islower() else "All"
+        named = f"{every} {{events}} of one {{name}}{rows}, of which at most {{most:,}} count"
+    given = {"name": name, "article": article, "most": unit.events}
+    return Sentence(f"{named}{asserted}", **given, **EVENTS)
 
 
 def protected_in_words(protected: Protected, one: str = "one") -> Sentence:

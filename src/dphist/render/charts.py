@@ -23,6 +23,7 @@ from dphist.document.chart import Area, Axis, Chart
 from dphist.document.chart import short_number as short_number  # for charts not declared yet
 from dphist.errors import ParameterError
 from dphist.render.dates import date_ticks
+from dphist.render.series import LIGHT, draw_series, name_series
 from dphist.render.tick_names import distinct_names
 from dphist.sentence import fill
 
@@ -43,6 +44,7 @@ class Palette:
     band: str = "#1f5fa8"
     grid: str = "#8a94a0"
     text: str | None = None
+    series: Sequence[str] = LIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +100,24 @@ def _draw(ax: Axes, palette: Palette, chart: Chart, slots: Mapping[str, str]) ->
         draw = ax.hlines if spans.axis == "x" else ax.vlines
         draw(spans.places, spans.low, spans.high, color=palette.band, alpha=0.6, linewidth=3,
              label=fill(spans.name, slots))  # fmt: skip
+    draw_series(ax, chart.series, palette.series)
+    if chart.band:  # an entry of the legend alone: the bands have the colors of their lines
+        ax.fill_between([], [], facecolor=palette.grid, alpha=0.5, linewidth=0,
+                        label=fill(chart.band, slots))  # fmt: skip
     for line in chart.lines:
-        ax.plot(line.x, line.y, _STYLES[line.style], color=palette.line, markersize=5,
+        color = palette.grid if chart.series else palette.line
+        ax.plot(line.x, line.y, _STYLES[line.style], color=color, markersize=5,
                 linewidth=1.2 if line.style == "dashed" else 1.6,
                 label=fill(line.name, slots))  # fmt: skip
-    if not chart.y.log and chart.y.low < 0:
+    if not chart.y.log and chart.y.low < 0 and not chart.series:
         ax.axhline(0, color=palette.grid, linewidth=0.9, zorder=1)
     if chart.empty:
         ax.text(
             0.5, 0.5, fill(chart.empty, slots), transform=ax.transAxes, ha="center", va="center"
         )
     finish(ax, palette, right=not isinstance(chart.y.ticks, str))  # texts stand on the left
+    if chart.series:
+        name_series(ax, chart.series, palette.series, palette.grid)
 
 
 def _mark(axis: Any, declared: Axis) -> str:

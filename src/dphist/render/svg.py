@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dphist.render.charts import Drawing, Palette, legend_rows
+from dphist.render.series import LIGHT
 
 # Units of the drawing. A phone 390 pixels wide shows them at 0.9, so that text of 13 units
 # stays above 11 pixels there.
@@ -25,13 +26,15 @@ _MARGINS = {"left": 0.16, "right": 0.985, "bottom": 0.145, "top": 0.905}
 _LINE = 20  # of the legend, where it has several
 _LETTER = 0.56  # width of a letter, on average, in heights of the text
 
+_SERIES = tuple(f"#0a000{place}" for place in range(1, len(LIGHT) + 1))
 _STAND_INS = {
     "#010101": "var(--curve)",
     "#020202": "var(--band)",
     "#030303": "var(--grid)",
     "#040404": "var(--figure-text)",
+    **{color: f"var(--line-{place})" for place, color in enumerate(_SERIES, 1)},
 }
-_PALETTE = Palette(line="#010101", band="#020202", grid="#030303", text="#040404")
+_PALETTE = Palette(line="#010101", band="#020202", grid="#030303", text="#040404", series=_SERIES)
 
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 

@@ -1,8 +1,8 @@
 """The kinds of releases, found by the type of the released value.
 
-Anonymized histograms, ranges and labels declare a kind (`dphist.document.kind`), and a document
-says all of them. The other kinds still tell each surface by itself, as `dphist.report.kind.Kind`.
-`shown_as` tells the two apart.
+All kinds of dphist are declared (`dphist.document.kind`), and a document says all of them. Releases
+of mechanisms of others, and kinds of others, still tell each surface by itself, as
+`dphist.report.kind.Kind`. `shown_as` tells the two apart.
 """
 
 from importlib import import_module
@@ -34,7 +34,7 @@ _OWN = {
     AnonymizedHistogram: "dphist.anonymized.kind",
     RangeHistogram: "dphist.ranges.kind",
     LabelTable: "dphist.labels.kind",
-    RunningCounts: "dphist.report.streams.kind",
+    RunningCounts: "dphist.streams.kind",
 }
 _KINDS: dict[type[Any], Kind | Declared] = {}
 

@@ -31,6 +31,7 @@ from dphist.release.label_types import LabelType
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
+from dphist.sentence import EVENTS, Sentence
 from dphist.streams.counters.autoregressive import LARGEST_DISTANCE, autoregressive_counter
 from dphist.streams.counters.binary import BinaryCounter, levels
 from dphist.streams.counters.counter import Counter
@@ -108,38 +109,51 @@ class ContinualMechanism(MechanismBase):
     )
 
     epsilon: Fraction = parameter(
-        "Privacy parameter of a single label, or of all with method laplace; what all readings "
-        "cost together stands above."
+        Sentence(
+            "Privacy parameter of a single {label}, or of all with method laplace; the guarantee "
+            "is of all readings together."
+        )
     )
     delta: Fraction | None = parameter(
-        "Probability with which a label may betray an event, in all labels and readings.",
-        not_given="There is none: all labels are listed.",
+        Sentence(
+            "Probability with which a {label} may betray {an_event}, in all {labels} and readings.",
+            **EVENTS,
+        ),
+        not_given=Sentence("There is none: all {labels} are listed."),
     )
     horizon: int = parameter(
-        "Events of the stream that the guarantee covers; further ones are refused."
+        Sentence(
+            "{Events} of the stream that the guarantee covers; further ones are refused.", **EVENTS
+        )
     )
-    max_labels: int = parameter("Labels of one event that are counted at most.")
+    max_labels: int = parameter(
+        Sentence("{Labels} of one {event} that are counted at most.", **EVENTS)
+    )
     method: Method = parameter(
-        "How the noise of a running count goes on from one event to the next."
+        Sentence("How the noise of a running count goes on from one {event} to the next.", **EVENTS)
     )
     labels: tuple[str, ...] | None = parameter(
-        "Public list of labels; all are in each reading, others are ignored.",
-        not_given="No list of labels: they come from the stream.",
+        Sentence("Public list of {labels}; all are in each reading, others are ignored."),
+        not_given=Sentence("No list of {labels}: they come from the stream."),
         public=True,
     )
     max_events_per_user: int | None = parameter(
-        "Events of one user that are counted at most, over the whole stream.",
-        not_given="Events are protected one by one, whoever they are of.",
+        Sentence(
+            "{Events} of one {user} that are counted at most, over the whole stream.", **EVENTS
+        ),
+        not_given=Sentence("{Events} are protected one by one, whoever they are of.", **EVENTS),
     )
     windows: int | None = parameter(
-        "Events between the times at which counts of a window may start or end.",
+        Sentence(
+            "{Events} between the times at which counts of a window may start or end.", **EVENTS
+        ),
         not_given="Counts of a window were not asked for.",
     )
     readings: int | None = parameter(
         "Times at which the stream is read, at most.",
-        not_given="The stream may be read after every event.",
+        not_given=Sentence("The stream may be read after every {event}.", **EVENTS),
     )
-    label_type: LabelType = parameter("Type of the labels of the events.")
+    label_type: LabelType = parameter(Sentence("Type of the {labels} of the {events}.", **EVENTS))
 
     def __init__(
         self,
@@ -286,6 +300,17 @@ class ContinualMechanism(MechanismBase):
         """`standard_error`, by the name all mechanisms have."""
         return self.standard_error
 
+    def least_shown(self, time: int | None = None) -> int | None:
+        """Return the smallest count that a reading may have; None where labels are listed.
+
+        A noisy count is compared with the threshold, of a time or the last one, before it is
+        rounded.
+        """
+        last = self.horizon if time is None else whole_number(time, "time", 1, self.horizon)
+        units = self.threshold_units_at(last)
+        bits = self.counter.unit_bits
+        return None if units is None else (2 * (units + 1) + (1 << bits)) >> (bits + 1)
+
     def likely_count(self, chance: float, time: int | None = None) -> int:
         """Return the count from which a label is in a reading with this probability or more.
 
@@ -404,9 +429,15 @@ class ContinualMechanism(MechanismBase):
         return NoiseLaw("Gaussian", self.noise_scale, Drawing.RUNNING, "in small units")
 
     @property
-    def description(self) -> str:
+    def description(self) -> Sentence:
         """How the counts are made."""
-        count = f"a running count with {self.law.distribution} noise, {COMPOSITION[self.method]}"
         if self.labels is not None:
-            return f"Each listed label has {count}."
-        return f"Each label has {count}; it is listed while its noisy count is above the threshold."
+            said = "Each listed {label} has {count}."
+        else:
+            said = (
+                "Each {label} has {count}; it is listed while its noisy count is above the "
+                "threshold."
+            )
+        form = "a running count with {law} noise, {composition}"
+        count = Sentence(form, law=self.law.distribution, composition=COMPOSITION[self.method])
+        return Sentence(said, count=count)

@@ -4,16 +4,19 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact
+from dphist.sentence import EVENTS, Sentence
 from dphist.streams.counters.design import UNBOUNDED
 
 Method: TypeAlias = Literal["toeplitz", "autoregressive", "binary", "laplace", "unbounded"]
 
 COMPOSITION: dict[Method, str] = {
-    "binary": "drawn for each sum over a dyadic block of events",
+    "binary": Sentence("drawn for each sum over a dyadic block of {events}", **EVENTS),
     "autoregressive": "a sum of a few autoregressive processes",
     "toeplitz": "a sum of a few autoregressive processes without a past",
     "unbounded": "a sum of autoregressive processes without a past that grows slowly with time",
-    "laplace": "drawn for each sum over a block of events; sums are added and subtracted",
+    "laplace": Sentence(
+        "drawn for each sum over a block of {events}; sums are added and subtracted", **EVENTS
+    ),
 }
 """What the noise of a label is made of."""
 

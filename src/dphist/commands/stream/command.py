@@ -20,7 +20,7 @@ from dphist.commands.options import (
 from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_purpose
-from dphist.commands.stream.dry_run import print_dry_run
+from dphist.commands.stream.dry_run import say_dry_run
 from dphist.commands.stream.events import Form, Lines, Objects, Rows
 from dphist.commands.stream.outputs import check_new_outputs, check_stream_paths, replaceable
 from dphist.commands.stream.paying import open_paid_stream, reserve_stream
@@ -203,7 +203,7 @@ def add_stream(commands: Commands, summary: str) -> None:
 def _stream(options: argparse.Namespace) -> None:
     _check_options(options)
     if options.dry_run:
-        print_dry_run(_made(options), options)
+        say_dry_run(_made(options), options)
         return
     place = place_to_pay(options)
     if sys.stdin is None:

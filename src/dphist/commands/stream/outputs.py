@@ -27,8 +27,8 @@ from dphist.document.csv_field import Field, csv_field, safe_field
 from dphist.errors import DphistError, OutputFileError, UnsupportedError
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
-from dphist.report.streams.table import HEADER, rows_of
 from dphist.streams import ContinualHistogram
+from dphist.streams.kind import HEADER, rows_of_table
 
 
 def write_outputs(
@@ -139,7 +139,7 @@ def _is_table_of(value: RunningCounts, text: str, field: Field) -> bool:
     if not text.startswith(HEADER) or text == HEADER:
         return False
     place = len(HEADER)
-    for row in rows_of(value, field):
+    for row in rows_of_table(value, field):
         if place == len(text):
             return True
         if not text.startswith(row, place):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from dphist.anonymized.mechanism import AnonymizedMechanism
-from dphist.document.counted import how_many
 from dphist.document.guarantee_words import nouns_of_unit, unit_in_words
 from dphist.document.mechanism_facts import Parameter, parameters, public_parameters
 from dphist.labels import DiscoverLabels, ThresholdHistogram
@@ -24,15 +23,16 @@ from dphist.release.release import Release
 from dphist.report.disclosure.noise import Noise, describe_noise
 from dphist.report.kinds import told
 from dphist.report.nouns import Verbatim
-from dphist.sentence import Sentence, joined, many
+from dphist.sentence import EVENTS, Sentence, joined, many
 from dphist.streams import ContinualMechanism
+from dphist.streams.words import many_events
 from dphist.visible import harmless
 
 _BOUNDS: dict[str, Callable[[int], str]] = {
     "max_labels": lambda most: many(most, "label"),
     "max_count": lambda most: Sentence("{most:,} in each {label}", most=most),
     "max_records": lambda most: many(most, "record"),
-    "max_events": lambda most: how_many(most, "event"),
+    "max_events": many_events,
 }
 _TREATED = {
     "refuse": "Data with a row without {missing} are refused.",
@@ -146,7 +146,8 @@ def bounding_of(release: Release) -> str:
     unit, said = release.guarantee.unit, release.provenance.get("unit")
     bounds = _bounds(unit)
     if isinstance(release.mechanism, ContinualMechanism):
-        return f"dphist cut {_each(unit)} to {bounds}, chosen at random."
+        cut = "dphist cut {each} to {bounds}, chosen at random."
+        return Sentence(cut, each=_each(unit), bounds=bounds)
     if said is None or said.asserted:
         if unit == ONE_RECORD:
             return Sentence(
@@ -184,7 +185,8 @@ def public_of(mechanism: Maker, value: Any = None) -> list[str]:
         where = f": {axes_in_words(value)}" if value is not None else ""
         found.append(Verbatim(f"{what}{where}."))
     if isinstance(mechanism, ContinualMechanism):
-        found.append("The number of events, which is not protected, and the times of readings.")
+        held = "The number of {events}, which is not protected, and the times of readings."
+        found.append(Sentence(held, **EVENTS))
     if isinstance(mechanism, LabelsMechanism | ContinualMechanism):
         listed = getattr(mechanism, "labels", None)
         if listed is not None:

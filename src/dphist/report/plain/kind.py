@@ -9,7 +9,7 @@ from dphist.release.release import Release
 from dphist.report.kind import Kind, Summary
 from dphist.report.page import Page
 from dphist.report.plain import words
-from dphist.report.plain.rows import counts_of
+from dphist.report.plain.rows import counts_of, size_of
 from dphist.report.plain.summary import summary_of
 from dphist.report.promise import Promise, promise_of_total
 
@@ -50,7 +50,7 @@ class PlainKind(Kind):
 
     def size(self, release: Release) -> dict[str, Any]:
         if isinstance(self._kind, Declared):
-            return {"labels": len(release.value)}
+            return size_of(release)
         return self._kind.size(release)
 
     def summary(self, release: Release) -> Summary:

@@ -36,6 +36,14 @@ def table_of(release: Release) -> LabelTable:
     return value.latest if isinstance(value, RunningCounts) else value
 
 
+def size_of(release: Release) -> dict[str, int]:
+    """Return how much was released, by name."""
+    value, labels = release.value, {"labels": len(table_of(release))}
+    if not isinstance(value, RunningCounts):
+        return labels
+    return {"time": int(value.times[-1]), "readings": len(value), **labels}
+
+
 def counts_of(release: Release) -> IntArray | None:
     """Return the counts of these labels; None in a ranking."""
     return table_of(release).counts

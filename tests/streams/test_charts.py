@@ -1,20 +1,17 @@
-"""The lines of running counts: where they begin and end, their bands, names and colors."""
+"""The chart of running counts: where lines begin and end, their bands and their names."""
 
 import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import dphist as dh
 from dphist import Release
 from dphist.release.running_counts import RunningCounts
+from dphist.render.series import LIGHT, stand_alone
 from dphist.report import report_html
-from dphist.report.streams import words as streams_words
-from dphist.report.streams.colors import DARK, DASHES, LIGHT, STAND_INS
-from dphist.report.streams.lines import MOST_LINES, apart, lines_of
-from tests.report.test_streams_report import ALL, KNOWN, UNKNOWN
+from dphist.streams.charts import MOST_LINES, lines_of
+from tests.streams.test_report import ALL, KNOWN, UNKNOWN
 
 
 def release_of(value: RunningCounts) -> Release:
@@ -26,13 +23,13 @@ def test_a_line_begins_where_its_label_was_first_released_and_has_gaps() -> None
         [10, 20, 30, 40], [{"a": 900}, {"a": 950, "b": 1}, {"b": 800}, {"a": 990, "b": 810}]
     )
     a, b = lines_of(release_of(value))
-    assert (a.label, b.label) == ("a", "b")
-    np.testing.assert_array_equal(a.counts, [900, 950, np.nan, 990])
-    np.testing.assert_array_equal(b.counts, [np.nan, 1, 800, 810])
-    np.testing.assert_array_equal(a.alone, [False, False, False, True])
-    assert not b.alone.any()
-    width = streams_words.half_width(UNKNOWN)
-    np.testing.assert_array_equal(a.high - a.counts, [width, width, np.nan, width])
+    assert (a.name, b.name) == ("a", "b")
+    np.testing.assert_array_equal(a.y, [900, 950, np.nan, 990])
+    np.testing.assert_array_equal(b.y, [np.nan, 1, 800, 810])
+    np.testing.assert_array_equal(stand_alone(a.y), [False, False, False, True])
+    assert not stand_alone(b.y).any()
+    width = UNKNOWN.half_width()
+    np.testing.assert_array_equal(a.high - a.y, [width, width, np.nan, width])
     assert b.low[1] == 1
 
 
@@ -40,17 +37,17 @@ def test_of_many_readings_some_are_drawn_with_every_first_release_and_the_last()
     times = list(range(1, 5001))
     held = [{"a": t, **({"b": 5000 + t} if t >= 1234 else {})} for t in times]
     a, b = lines_of(release_of(RunningCounts(times, held)))[::-1]
-    assert len(a.times) <= 210
-    assert a.times[-1] == 5000
-    first = np.flatnonzero(np.isfinite(b.counts))[0]
-    assert b.times[first] == 1234
-    assert b.counts[first] == 6234
+    assert len(a.x) <= 210
+    assert a.x[-1] == 5000
+    first = np.flatnonzero(np.isfinite(b.y))[0]
+    assert b.x[first] == 1234
+    assert b.y[first] == 6234
 
 
 def test_the_labels_with_the_largest_last_counts_are_drawn() -> None:
     release = ALL["unknown"]()
     lines = lines_of(release)
-    assert [line.label for line in lines] == release.value.latest.labels[:MOST_LINES]
+    assert [line.name for line in lines] == release.value.latest.labels[:MOST_LINES]
 
 
 @pytest.mark.filterwarnings("ignore:Glyph:UserWarning")  # the font has no letter for them
@@ -63,7 +60,7 @@ def test_the_plot_shows_lines_threshold_and_names(name: str) -> None:
     ax, lines = axes[0], lines_of(release)
     drawn = [line for line in ax.lines if line.get_color() in LIGHT and line.get_linewidth() > 1]
     for line, shown in zip(lines, drawn[::2], strict=True):
-        np.testing.assert_array_equal(shown.get_ydata(), line.counts)
+        np.testing.assert_array_equal(shown.get_ydata(), line.y)
     _, legend = ax.get_legend_handles_labels()
     assert ("Threshold" in legend) == (release.mechanism.threshold is not None)
     low, high = ax.get_ylim()
@@ -95,34 +92,7 @@ def test_names_do_not_overlap_in_the_page() -> None:
     assert max(rights) + 14 * 7.7 <= 400
 
 
-@given(st.lists(st.floats(0, 100), max_size=8))
-def test_names_stand_apart_in_their_order(wanted: list[float]) -> None:
-    found = apart(np.array(wanted, np.float64), 7.0, 3.0, 97.0)
-    order = np.argsort(np.array(wanted), kind="stable")
-    assert np.all(np.diff(found[order]) >= 7 - 1e-9)
-    assert np.all((found >= 3 - 1e-9) & (found <= 97 + 1e-9))
-
-
-def test_names_with_room_stay_where_they_want_to_be() -> None:
-    np.testing.assert_allclose(apart(np.array([50.0, 20.0]), 7, 0, 100), [50, 20])
-
-
-def brightness(color: str) -> float:
-    """Relative luminance, as the Web Content Accessibility Guidelines define it."""
-    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-@pytest.mark.parametrize(("colors", "ground"), [(LIGHT, "#ffffff"), (DARK, "#12171d")])
-def test_colours_are_legible_as_text(colors: tuple[str, ...], ground: str) -> None:
-    assert len(set(colors)) == len(STAND_INS) == len(DASHES) == MOST_LINES
-    for color in colors:
-        light, dark = sorted((brightness(color), brightness(ground)), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5
-
-
 def test_negative_counts_of_listed_labels_are_in_the_picture() -> None:
     value = RunningCounts([5, 10], [{"tea": -30, "milk": 2, "<b>rum": 1}] * 2)
     low, _ = dh.plot(Release(value, KNOWN.guarantee, KNOWN))[0].get_ylim()
-    assert low < -30 - streams_words.half_width(KNOWN)
+    assert low < -30 - KNOWN.half_width()

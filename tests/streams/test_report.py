@@ -12,17 +12,19 @@ from rich.cells import cell_len
 
 from dphist import ApproxDP, Release
 from dphist.document import guarantee_words as words
+from dphist.document.blocks import PAGE, Table
+from dphist.document.kind import DataFacts
 from dphist.document.totals import total_in_words, total_of
 from dphist.privacy import Target
 from dphist.release.maker import parameters_of
 from dphist.release.running_counts import RunningCounts
 from dphist.report import report_html
 from dphist.report.kinds import json_of, told
-from dphist.report.streams import words as streams_words
-from dphist.report.streams.rows import rows_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from dphist.streams import ContinualMechanism
+from dphist.streams import words as streams_words
+from dphist.streams.kind import KIND
 from tests.report.releases import number_protected
 from tests.report.test_html import Page
 from tests.report.test_labels import HOSTILE
@@ -109,7 +111,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         words.guarantee_in_symbols(total.guarantee),
         streams_words.coverage_in_words(mechanism),
         str(release.guarantee),
-        streams_words.neighbors_in_words(mechanism, {}),
+        streams_words.neighbors_of(mechanism, mechanism.unit),
         streams_words.threshold_in_words(mechanism),
         streams_words.intervals_in_words(mechanism),
         mechanism.description,
@@ -118,14 +120,16 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         "dphist show release.json",
         f"{mechanism.horizon:,}",
         f"{int(release.value.times[-1]):,}",
-        f"standard error {streams_words.error_text(mechanism)}",
+        f"standard error at most {streams_words.error_text(mechanism)}",
     ):
         assert said in text
-    for about, how in streams_words.limits_of(mechanism, {}):
+    for about, how in streams_words.limits_of(mechanism, mechanism.unit):
         assert f"{about} {how}" in text
     for name in parameters_of(mechanism):
         assert re.search(rf"\b{name} .{{1,200}}?\.", text)
-    assert text.index(words.guarantee_in_short(total.guarantee)) < text.index("Threshold")
+    assert text.index(words.guarantee_in_short(total.guarantee)) < text.index(
+        "Smallest count shown"
+    )
     assert (
         "A label without a line need not have a count of zero." in text
         or mechanism.threshold is None
@@ -134,11 +138,11 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
 
 def test_the_limits_fit_the_mechanism() -> None:
     def about(mechanism: ContinualMechanism) -> set[str]:
-        return {name for name, _ in streams_words.limits_of(mechanism, {})}
+        return {name for name, _ in streams_words.limits_of(mechanism, mechanism.unit)}
 
     assert "Labels that are missing." in about(UNKNOWN)
     assert "Labels that are missing." not in about(KNOWN)
-    assert "The listed labels." in about(KNOWN)
+    assert "The parameter labels." in Page(report_html(ALL["known"]())).text
     assert "What users had beyond the bound." in about(USERS)
     assert "What users had beyond the bound." not in about(UNKNOWN)
 
@@ -158,7 +162,7 @@ def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
 @pytest.mark.verify
 def test_the_last_reading_is_the_table_of_the_page() -> None:
     release = ALL["unknown"]()
-    text, width = Page(report_html(release)).text, streams_words.half_width(UNKNOWN)
+    text, width = Page(report_html(release)).text, UNKNOWN.half_width()
     table = release.value.latest
     pairs = list(zip(table.labels, table.counts.tolist(), strict=True))
     assert len(pairs) > 50
@@ -168,24 +172,35 @@ def test_the_last_reading_is_the_table_of_the_page() -> None:
         assert f"release file have {len(pairs) - 100} more rows" in text
     for name in ("nothing", "none left"):
         assert "the last reading is empty" in Page(report_html(ALL[name]())).text
-        assert "No label was released." in summary_text(ALL[name]())
+        assert "No label was released: the last reading is empty." in summary_text(ALL[name]())
 
 
 def test_intervals_of_listed_labels_may_be_below_zero() -> None:
     value = RunningCounts([10], [{"tea": 3, "milk": -4, "<b>rum": 0}])
-    width = streams_words.half_width(KNOWN)
-    rows = rows_of(Release(value, KNOWN.guarantee, KNOWN), 9)
-    assert [(row.low, row.high) for row in rows] == [(c - width, c + width) for c in (3, 0, -4)]
+    width = KNOWN.half_width()
+    assert intervals_of(Release(value, KNOWN.guarantee, KNOWN)) == [
+        (count - width, count + width) for count in (3, 0, -4)
+    ]
     value = RunningCounts([10], [{"tea": 3}])
-    rows = rows_of(Release(value, UNKNOWN.guarantee, UNKNOWN), 9)
-    assert rows[0].low == 1
+    ((low, _),) = intervals_of(Release(value, UNKNOWN.guarantee, UNKNOWN))
+    assert low == 1
+
+
+def intervals_of(release: Release) -> list[tuple[int, int]]:
+    """Return the intervals of the table."""
+    document = KIND.document(release.mechanism, DataFacts.of(release), release)
+    (table,) = (block for block in document.blocks(PAGE) if isinstance(block, Table))
+    low, high = table.columns[1].low, table.columns[1].high
+    assert low is not None
+    assert high is not None
+    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def test_the_chance_of_a_likely_count_is_95_percent() -> None:
     draw, size = random.Random(8), 20_000
     for mechanism in (UNKNOWN, BINARY, USERS):
-        count, error = streams_words.likely_count(mechanism), mechanism.standard_error
-        threshold, width = mechanism.threshold, streams_words.half_width(mechanism)
+        count, error = mechanism.likely_count(0.95), mechanism.standard_error
+        threshold, width = mechanism.threshold, mechanism.half_width()
         noisy = [count + draw.gauss(0, error) for _ in range(size)]
         share = sum(each > threshold for each in noisy) / size
         assert 0.945 < share < 0.97
@@ -237,6 +252,7 @@ def test_programs_are_told_guarantee_and_size() -> None:
         "readings": 12,
         "labels": 3,
         "counts_of": "events, after each user was cut to at most 3 events with 1 label each",
+        "zcdp": str(release.guarantee),
         "warnings": [],
     }
 

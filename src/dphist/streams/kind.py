@@ -1,0 +1,348 @@
+"""KIND: running counts of a stream, declared once for all that shows, writes or reads them."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dphist.document.about import about_of
+from dphist.document.blocks import (
+    CARD,
+    JSON,
+    PAGE,
+    READ,
+    TERMINAL,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Figures,
+    NoError,
+    Note,
+    PlusMinus,
+    Section,
+    Table,
+)
+from dphist.document.counted import Counted, most_shown, number_shown
+from dphist.document.csv_field import Field
+from dphist.document.delta_words import Number
+from dphist.document.guarantee_words import LEVEL, nouns_of_unit
+from dphist.document.kind import DataFacts, Kind
+from dphist.document.release import (
+    Promised,
+    about_section,
+    citing_section,
+    for_tests_facts,
+    limits_section,
+    mechanism_section,
+    slots_of_owner,
+    version_of,
+    warnings_of_release,
+)
+from dphist.document.totals import guarantee_for, in_all, total_json, total_of
+from dphist.privacy import PureDP
+from dphist.privacy.as_text import float_up
+from dphist.privacy.unit import ONE_EVENT
+from dphist.release.release import Release
+from dphist.release.running_counts import RunningCounts
+from dphist.sentence import EVENTS, Sentence, joined
+from dphist.streams import words
+from dphist.streams.charts import chart_of
+from dphist.streams.mechanism import ContinualMechanism
+
+_PAGE, _TERMINAL, _JSON = frozenset({PAGE}), frozenset({TERMINAL}), frozenset({JSON})
+_HEADED = frozenset({PAGE, TERMINAL})
+_CODES = 'The empty text is shown as "", and a character that cannot be printed by its code.'
+_GATHERED = "They do not say how the data were gathered, sampled or cleaned."
+_EXACT, _PARAMETER = NoError("known exactly"), NoError("a parameter, known exactly")
+_USUAL_EVENTS = 10**6
+
+HEADER = "time,label,count\n"
+"""The first line of a table."""
+
+
+def document(
+    mechanism: ContinualMechanism, data: DataFacts, release: Release | None = None
+) -> Document:
+    """Return what is to be said of the readings of a stream, or of one that is not begun yet.
+
+    Parameters
+    ----------
+    mechanism : the parameters of the stream.
+    data : what is known of the events.
+    release : of all recorded readings; without it, this is the dry run.
+    """
+    unit = words.unit_of(mechanism, data)
+    promised, counted = _promise(mechanism, data, release), words.counted_by(mechanism, unit)
+    method = Fact("Method", words.method_in_words(mechanism), on=_HEADED)
+    about: dict[str, Any] = {
+        "kind": KIND.name,
+        "title": data.presentation.title or words.TITLE,
+        "version": version_of(release),
+        "slots": slots_of_owner(data.presentation, None if unit == ONE_EVENT else unit),
+        "headline": promised.short,
+        "lead": promised.lead,
+    }
+    covered = [
+        promised.section(release, _terms(mechanism, data)),
+        limits_section(promised.protected, mechanism, words.limits_of(mechanism, unit)),
+        mechanism_section(mechanism, [method], planned=release is None, noise_of_each=False),
+    ]
+    if release is None:
+        return Document(
+            made="if released with differential privacy",
+            glance=[promised.glance()],
+            sections=[
+                _expected(mechanism, data, counted),
+                *covered,
+                Section("program", "", [_counts_of(counted), promised.warnings()], _JSON),
+            ],
+            **about,
+        )
+    said = about_of(release)
+    return Document(
+        made="released with differential privacy",
+        heads=said.heads,
+        date=said.date,
+        result=words.result_of(release),
+        warnings=warnings_of_release(release),
+        glance=[Section("numbers", "", _numbers(release, counted)), promised.glance()],
+        sections=[
+            _what_is_counted(counted),
+            Section("histogram", "Results", partial(_results, release, counted), READ, wide=True),
+            *covered,
+            about_section(release),
+            citing_section(
+                release,
+                "counts = release.value\ncounts.latest.to_pandas(), counts.times, "
+                "counts.to_pandas()  # of all readings",
+            ),
+            Section("program", "", [*for_tests_facts(release), promised.warnings()], _JSON),
+            Section("name", "", [Fact("", words.TITLE, "title", on=frozenset())]),
+        ],
+        **about,
+    )
+
+
+def _promise(mechanism: ContinualMechanism, data: DataFacts, release: Release | None) -> Promised:
+    """Return what all readings together promise."""
+    unit, total = words.unit_of(mechanism, data), total_of(mechanism)
+    guarantee = guarantee_for(mechanism.guarantee, data.unit)
+    return Promised(
+        mechanism=mechanism,
+        guarantee=guarantee if release is None else release.guarantee,
+        protected=unit,
+        neighbors=words.neighbors_of(mechanism, unit),
+        number=_guess(mechanism, data) if release is None else number_of(release),
+        cost=in_all(total),
+        json=total_json(total, unit),
+    )
+
+
+def _guess(mechanism: ContinualMechanism, data: DataFacts) -> Number:
+    """Return how many units there will be: events as guessed or to the horizon, users unknown."""
+    noun = nouns_of_unit(words.unit_of(mechanism, data))[1]
+    if mechanism.max_events_per_user is not None:
+        return Number(noun=noun)
+    horizon = None if mechanism.method == "unbounded" else mechanism.horizon
+    return Number(data.guesses[0] if data.guesses else horizon, noun)
+
+
+def number_of(release: Release) -> Number:
+    """Return how many events there are, or how many users the counts show."""
+    value, mechanism = release.value, words.mechanism_of(release)
+    events = release.guarantee.unit.who == "event"
+    if mechanism.max_events_per_user is None:
+        return number_shown(release, int(value.times[-1]), exact=events)
+    counts = value.latest.counts.tolist()
+    shown = most_shown(counts, mechanism.changed_labels, mechanism.max_events_per_user)
+    return number_shown(release, *shown, exact=events)
+
+
+def _terms(mechanism: ContinualMechanism, data: DataFacts) -> list[Block]:
+    """Return what the guarantee is of, what adds up over releases, and how events are bounded."""
+    own, adds_up = str(mechanism.guarantee), "for adding up several releases"
+    pure = isinstance(mechanism.guarantee, PureDP)
+    unit = words.unit_of(mechanism, data)
+    return [
+        Fact("Covered", words.coverage_in_words(mechanism)),
+        *([] if pure else [Fact("In zCDP", own, note=adds_up, on=_HEADED)]),
+        Fact("", "", "zcdp", None if pure else own, on=_JSON),
+        Fact("Bounds", words.bounding_in_words(mechanism, unit), on=_HEADED),
+    ]
+
+
+def _expected(mechanism: ContinualMechanism, data: DataFacts, counted: Counted) -> Section:
+    """Return which labels are likely to be in a reading, and the error of their counts.
+
+    Without a horizon errors grow with time: they are stated for the number of events that is
+    guessed, or for a usual one.
+    """
+    guess = data.guesses[0] if data.guesses else None
+    last = mechanism.stated_until(guess or _USUAL_EVENTS)
+    threshold, width = words.threshold_of(mechanism, last), mechanism.counter.width
+    kept = Sentence(
+        "{width:,} numbers for each {label}: {size:,} bytes", width=width, size=8 * width
+    )
+    values: dict[str, Any] = {
+        "method": mechanism.method,
+        "horizon": mechanism.horizon,
+        "threshold": None if threshold is None else float_up(threshold),
+        "standard_error": words.standard_error(mechanism, last),
+        "noise_bytes_per_label": 8 * width,
+        "released_with_chance": {},
+    }
+    shares: list[Block] = []
+    if threshold is not None:
+        likely = mechanism.likely_count(LEVEL, last)
+        values["released_with_chance"] = {"0.95": likely}
+        if guess is not None:
+            shares = [Fact("Share", words.share_in_words(likely, guess))]
+            values["shares"] = {"0.95": likely / guess}
+    blocks = [
+        *_threshold(mechanism, last),
+        *shares,
+        *_error(mechanism, counted, last),
+        Fact("Noise kept", kept),
+        *(Fact("", "", key, value, _PARAMETER, on=_JSON) for key, value in values.items()),
+    ]
+    return Section("results", "Results", blocks)
+
+
+def _numbers(release: Release, counted: Counted) -> list[Fact]:
+    """Return the numbers that a reader wants to know first."""
+    value, mechanism, last = release.value, words.mechanism_of(release), words.until(release)
+    time, readings, labels = int(value.times[-1]), len(value), len(value.latest)
+    read = "" if readings == 1 else Sentence("read {readings:,} times", readings=readings)
+    everywhere = frozenset({PAGE, TERMINAL, CARD, JSON})
+    return [
+        Fact(
+            Sentence("{Events}", **EVENTS),
+            f"{time:,}",
+            "time",
+            time,
+            error=NoError("public and known exactly"),
+            note=joined((read, words.reached_in_words(mechanism)), "; "),
+            on=everywhere,
+        ),
+        Fact("", "", "readings", readings, error=_EXACT, on=_JSON),
+        Fact(
+            Sentence("{Labels}"),
+            f"{labels:,}",
+            "labels",
+            labels,
+            error=NoError("in the last reading, known exactly"),
+            on=everywhere,
+        ),
+        *_error(mechanism, counted, last),
+        *_threshold(mechanism, last),
+    ]
+
+
+def _error(mechanism: ContinualMechanism, counted: Counted, last: int | None) -> list[Fact]:
+    """Return the error of a count at any time, or up to the last one if errors grow."""
+    width = PlusMinus(mechanism.half_width(LEVEL, last))
+    cut = "; of the noise, not of what is cut" if counted.cut else ""
+    when = "at any time" if last is None else "at any time up to {events}"
+    note = Sentence(
+        f"with probability 95 %, for each {{label}} by itself, {when}{cut}; standard error at most "
+        "{error}",
+        error=words.error_text(mechanism, last),
+        events=words.many_events(last or 0),
+    )
+    return [Fact("Error of counts", f"± {width.number}", note=note)]
+
+
+def _threshold(mechanism: ContinualMechanism, last: int | None) -> list[Fact]:
+    """Return from where on labels are released: a number on pages, a sentence on terminals."""
+    least, note = mechanism.least_shown(last), Sentence("all listed {labels} are in each reading")
+    number = "none"
+    if least is not None:
+        number = f"{least:,}"
+        before = "" if last is None else "; before, it was smaller"
+        said = f"{{events}}, with noise; {{labels}} below it are missing{before}"
+        note = Sentence(said, **EVENTS)
+    return [
+        Fact("Smallest count shown", number, note=note, on=_PAGE),
+        Fact("Threshold", words.threshold_in_words(mechanism, last), on=_TERMINAL),
+    ]
+
+
+def _what_is_counted(counted: Counted) -> Section:
+    """Return what counts and intervals are of."""
+    return Section(
+        "counts",
+        "",
+        [
+            Note(joined((counted.sentence, _GATHERED)), on=_PAGE),
+            Fact("Counts", counted.sentence, on=frozenset({TERMINAL, CARD})),
+            _counts_of(counted),
+        ],
+    )
+
+
+def _counts_of(counted: Counted) -> Fact:
+    return Fact("", counted.whole, "counts_of", str(counted.whole), on=_JSON)
+
+
+def _results(release: Release, counted: Counted) -> list[Block]:
+    """Return the chart, and the labels of the last reading with their intervals."""
+    value, mechanism, last = release.value, words.mechanism_of(release), words.until(release)
+    latest, bounds = value.latest, mechanism.intervals(release)
+    counts = Sentence(f"Count{' ({who})' if counted.who else ''}", who=counted.who)
+    columns = [
+        Column(Sentence("{Label}"), [text or "" for text in latest.texts], released=True),
+        Column(
+            counts,
+            latest.counts,
+            np.asarray(bounds.lower),
+            np.asarray(bounds.upper),
+            bars=frozenset({PAGE, CARD}),
+        ),
+    ]
+    after = words.many_events(int(value.times[-1]))
+    caption = (
+        Sentence("The last reading, after {after}", after=after),
+        Sentence("The largest counts after {after}", after=after),
+        Sentence("{Labels}"),
+    )
+    of: list[str] = [Sentence("Counts are of {whole}.", whole=counted.whole), _CODES]
+    if len(value) > 1:
+        of.append("The table as CSV and the release file have the earlier readings too.")
+    notes = [
+        words.intervals_in_words(mechanism, last),
+        words.threshold_in_words(mechanism, last),
+        joined(of),
+    ]
+    empty = Sentence("No {label} was released: the last reading is empty.")
+    return [
+        Figures([chart_of(release)]),
+        Table(columns, caption, empty, number="Rank"),
+        *(Note(note, "aside", on=_PAGE) for note in notes),
+    ]
+
+
+def table_csv(release: Release, field: Field) -> str:
+    """Return columns time,label,count of all readings; the empty text is written ``""``."""
+    return HEADER + "".join(rows_of_table(release.value, field))
+
+
+def rows_of_table(value: RunningCounts, field: Field) -> Iterator[str]:
+    """Yield the rows below the header, each with its line ending; a label may hold others."""
+    pairs = zip(value.labels, value.label_texts, strict=True)
+    fields = {label: field(text) for label, text in pairs}
+    columns = value.to_arrow().to_pydict()
+    for time, label, count in zip(*columns.values(), strict=True):
+        yield f"{time},{fields[label]},{count}\n"
+
+
+KIND = Kind(
+    name="streams",
+    title=words.TITLE,
+    value_type=RunningCounts,
+    mechanism_type=ContinualMechanism,
+    document=document,
+    table=table_csv,
+    charts=lambda release: [chart_of(release)],
+)
