@@ -240,8 +240,9 @@ def _in_no_bin(release: Release, counted: Counted) -> list[Block]:
     """Return the records that lie in no bin: a table of a page, and facts elsewhere."""
     outside, error = outside_of(release), PlusMinus.of(error_outside(release.mechanism))
     where = [f"{text[0].upper()}{text[1:]}" for text, _ in outside]
-    counts = np.array([count for _, count in outside], np.int64)
-    ends = np.array([error.around(count) for _, count in outside], np.int64).T
+    # Objects: those of a damaged file may be larger than 64 bits hold.
+    counts = np.array([count for _, count in outside], object)
+    ends = np.array([error.around(count) for _, count in outside], object).T
     columns = [Column("What", where), Column(_heading(counted), counts, *ends)]
     on = frozenset({TERMINAL, CARD})
     return [
