@@ -36,7 +36,7 @@ from tests.report import releases
 from tests.report.disclosure.abouts import ABOUT
 from tests.report.mean_kind import Mean, MeanKind
 from tests.report.test_html import Page
-from tests.report.test_streams_report import ALL as STREAMS
+from tests.streams.told import MADE as STREAMS_MADE
 
 
 @pytest.fixture
@@ -252,8 +252,13 @@ def test_a_value_without_a_kind_is_refused() -> None:
 @pytest.mark.quick("[ranges]")
 @pytest.mark.parametrize(
     "made",
-    [releases.hostile_release, LABELS_MADE["patients, in words"], RANGES_MADE["hostile"]],
-    ids=["anonymized", "labels", "ranges"],
+    [
+        releases.hostile_release,
+        LABELS_MADE["patients, in words"],
+        RANGES_MADE["hostile"],
+        STREAMS_MADE["patients, in words"],
+    ],
+    ids=["anonymized", "labels", "ranges", "streams"],
 )
 def test_what_the_template_of_a_page_sees_holds_no_release(
     made: Callable[[], dh.Release], monkeypatch: pytest.MonkeyPatch
@@ -290,9 +295,8 @@ def _reached(value: Any) -> Iterator[Any]:
     [
         lambda: OtherLabels(epsilon=1).release(LABELS),
         lambda: OtherStream(epsilon=1).release(EVENTS),
-        STREAMS["known"],
     ],
-    ids=["labels of others", "a stream of others", "a stream"],
+    ids=["labels of others", "a stream of others"],
 )
 def test_pages_without_a_document_hold_text_and_no_release(made: Callable[[], dh.Release]) -> None:
     """What a template sees cannot reach the release, so not what stands beside its value."""

@@ -183,9 +183,9 @@ def test_a_stream_is_read_saved_continued_and_reported(tmp_path: Path, seeded: A
     bounds = mechanism.intervals(release)
     assert (bounds.upper - release.value.latest.counts).max() == width
     said = " ".join(summary_text(release).split())
-    assert "601; no horizon was chosen" in said
-    assert "after 601 events, less before" in said
-    assert f"{width:,} with probability" in said
+    assert "601, public and known exactly, read 2 times; no horizon was chosen" in said
+    assert "(after 601 events; less before)" in said
+    assert f"± {width:,}, with probability" in said
     assert "no horizon was chosen" in report_html(release)
     assert "1,099,511,627,776 events" in report_html(release).replace("\u00a0", " ")
 

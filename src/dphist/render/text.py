@@ -22,7 +22,11 @@ def text(document: Document) -> str:
     def wrap(said: str, first: str) -> list[str]:
         filled = fill(said, slots)
         return textwrap.wrap(
-            filled, WIDTH, initial_indent=first, subsequent_indent=" " * len(first)
+            filled,
+            WIDTH,
+            initial_indent=first,
+            subsequent_indent=" " * len(first),
+            break_on_hyphens=False,  # a path or an option is copied from here
         )
 
     title = fill(document.title, slots)
