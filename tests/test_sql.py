@@ -218,6 +218,7 @@ def test_names_stay_names(dialect: str) -> None:
         assert not list(parsed[0].find_all(sqlglot.exp.Drop))
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize(
     ("given", "message"),
     [

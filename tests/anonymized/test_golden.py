@@ -14,7 +14,7 @@ from tests.anonymized.told import MADE
 from tests.support.golden import check_golden, text_of_axes, text_of_html
 
 GOLDEN = Path(__file__).parent / "golden"
-QUICK = ("scan of nothing", "scan of patients, in words")
+QUICK = ("scan of patients, in words",)
 # A page takes seconds: the mechanism is tried on public data, and released again.
 each_page = pytest.mark.parametrize(
     "name",
@@ -51,6 +51,7 @@ def test_a_card(name: str) -> None:
     check_golden(path_of(name, "card"), text_of_html(MADE[name]()._repr_html_()))
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", MADE)
 def test_json(name: str) -> None:
     found = json_of(MADE[name]())

@@ -72,6 +72,7 @@ def test_large_epsilon_is_nearly_exact(make, seeded) -> None:
     assert release.value == histogram_of(counts)
 
 
+@pytest.mark.quick(every=3)
 @every_mechanism
 def test_release_is_repeatable_with_a_source_and_not_without(make, seeded) -> None:
     profile = dh.Profile.from_counts(range(1, 400))

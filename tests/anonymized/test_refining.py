@@ -263,6 +263,7 @@ def test_the_second_decoding_fades_out_as_noise_gets_small() -> None:
     assert (blocks[0], blocks[-1]) == (6, 40)
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("roughness", [of_columns, of_rows])
 def test_decoding_is_continuous_in_epsilon(epsilon: float, roughness) -> None:

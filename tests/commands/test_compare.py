@@ -141,6 +141,7 @@ def test_events_in_their_order(capsys) -> None:
     assert "column 'what' must hold a text in each row" in capsys.readouterr().err
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

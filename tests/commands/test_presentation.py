@@ -86,6 +86,7 @@ def test_show_does_not_rename_what_has_a_name(table, tmp_path, capsys) -> None:
     assert "unit must be left out" in capsys.readouterr().err.replace("--unit", "unit")
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", ["labels", "top", "ranges", "anonymize"])
 @pytest.mark.parametrize("option", ["--title", "--label-name", "--owner", "--note"])
 def test_a_word_that_cannot_be_shown_is_refused_before_data_are_read(

@@ -113,6 +113,7 @@ def test_several_columns_in_order(records, tmp_path) -> None:
     assert dh.Release.load(saved).value.bins.shape == (10, 2)
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
@@ -130,6 +131,7 @@ def test_numbers_as_they_are_typed(given, kind, records, tmp_path) -> None:
     assert dh.Release.load(saved).value.edges[0].dtype.kind == kind
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize(
     ("options", "mechanism"),
     [

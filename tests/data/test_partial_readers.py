@@ -130,7 +130,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 READ = [(reader, kind) for kind in USERS for reader in READERS if read_as(reader, kind)]
-quick_kinds = pytest.mark.quick("-text]", "-int64]", "-bytes]", "-uuid]")
+quick_kinds = pytest.mark.quick("-text]", "-int64]", "-bytes]", "-uuid]", every=2)
 
 
 @pytest.mark.long(every=3)

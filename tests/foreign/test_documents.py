@@ -157,6 +157,7 @@ def test_any_part_may_be_anything(name) -> None:
             _check(name, place, value)
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_some_parts_may_be_anything(name) -> None:
     """A value for each part, in turn."""
@@ -172,6 +173,7 @@ def _parts(name: str) -> list[tuple[Any, ...]]:
     return list(_places(content))
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize(
     "value", [True, 1.5, -0.0, "1", "1_0", "\u0661", None, [1], 2**63, "1e400"]
 )

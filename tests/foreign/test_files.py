@@ -123,6 +123,7 @@ CONFIGURATIONS = {
 }
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_names_in_a_configuration_cannot_control_a_terminal(name, folder, capfd) -> None:
     path = folder / NAME

@@ -31,6 +31,7 @@ def table_of(document: Document, surface: Any = PAGE) -> Table:
     return table
 
 
+@pytest.mark.quick(every=3)
 @each
 def test_labels_and_counts_are_those_of_the_release(name: str) -> None:
     value, document = MADE[name]().value, told(name)
@@ -42,6 +43,7 @@ def test_labels_and_counts_are_those_of_the_release(name: str) -> None:
         assert np.array_equal(column.cells, value.counts)
 
 
+@pytest.mark.quick(every=3)
 @each
 def test_every_count_has_its_interval_on_every_surface(name: str) -> None:
     release, document = MADE[name](), told(name)

@@ -69,6 +69,7 @@ def test_a_plot(name: str) -> None:
     check_golden(path_of(name, "plot"), text_of_axes(dh.plot(MADE[name]())))
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", DRY_RUNS)
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_dry_run(

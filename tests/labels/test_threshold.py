@@ -169,6 +169,7 @@ def test_a_bare_frame_is_read_and_its_rows_added_up(make: Any, noise: Any, seede
     assert released.value.to_arrow().schema.field("label").type == pa.string()
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("kind", [pa.string(), pa.int64(), pa.bool_(), pa.date32()])
 def test_no_rows_release_no_rows(noise: Any, kind: pa.DataType) -> None:

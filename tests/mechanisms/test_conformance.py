@@ -88,6 +88,7 @@ def test_a_page_says_what_was_asked_for(name: str, releases: int) -> None:
     assert f"target {mechanism.target}" in " ".join(page(release).split())
 
 
+@pytest.mark.quick(every=3)
 @every_mechanism
 def test_a_target_that_is_exceeded_is_refused(name: str) -> None:
     mechanism = calibrated(name, releases=4)

@@ -84,6 +84,7 @@ def neighbor_of(name: str) -> object:
     return data
 
 
+@pytest.mark.quick(every=3)
 @every
 def test_it_has_what_the_protocol_asks_for(name: str) -> None:
     mechanism = mechanism_of(name)

@@ -48,6 +48,7 @@ def test_a_release_drawn_with_a_callers_bits_says_so(
     assert drawn != replace(drawn, for_tests=False)
 
 
+@pytest.mark.quick(every=3)
 @every_mechanism
 def test_a_source_of_too_few_bits_is_refused(name: str, seeded: Make) -> None:
     """A single word in the place of many would be noise that all counts share."""

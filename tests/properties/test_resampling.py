@@ -219,6 +219,7 @@ def test_further_releases_differ() -> None:
     assert further_releases(release, 10) == drawn
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize(
     "mechanism",

@@ -110,6 +110,7 @@ def test_small_profiles(method: str) -> None:
     assert one.value == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("counts", [[1] * 40, [2] * 40, [1] * 3 + [20], [1, 2, 2, 3, 30]])
 def test_never_fewer_than_seen_nor_more_than_there_can_be(method: str, counts: list[int]) -> None:

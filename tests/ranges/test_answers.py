@@ -74,6 +74,7 @@ def measurement_matrix(mechanism):
     return np.array(columns).T.astype(float)
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("bins", SHAPES)
 @pytest.mark.parametrize("root", [True, False])
 def test_without_consistency_a_box_is_the_sum_of_its_largest_nodes(bins, root):

@@ -46,6 +46,7 @@ def width_of(mechanism: RangesMechanism, level: float) -> int:
     return int(width)
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("amount", ["0.01", "0.1", "1", "3", "40"])
 @pytest.mark.parametrize("law", ["epsilon", "rho"])

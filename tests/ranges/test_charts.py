@@ -96,6 +96,7 @@ def ticks_of(axis: Declared) -> tuple[list[float], list[str]]:
     return list(ax.get_xticks()), [text.get_text() for text in ax.get_xticklabels()]
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize(
     "edges",
     [

@@ -45,6 +45,7 @@ def test_the_papers_example() -> None:
         np.testing.assert_allclose(level, values, atol=1e-12)
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("branching", [2, 3, 4])
 @pytest.mark.parametrize("bins", RAGGED)
 @pytest.mark.parametrize("root", [1.0, 0.0])

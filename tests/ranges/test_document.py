@@ -144,6 +144,7 @@ def test_intervals_of_the_table_hold_the_true_numbers(mechanism: type) -> None:
     assert np.mean(held) > 0.92
 
 
+@pytest.mark.quick(every=3)
 def test_every_number_has_its_error(release: Release) -> None:
     document = told(release)
     assert isinstance(document.fact("total").error, PlusMinus)
@@ -225,6 +226,7 @@ def test_edges_are_written_so_that_they_can_be_read() -> None:
         np.testing.assert_array_equal(np.array(texts, edges.dtype), edges)
 
 
+@pytest.mark.quick(every=3)
 def test_the_summary_fits_a_terminal(release: Release) -> None:
     text = summary_text(release)
     assert all(len(line) <= 78 for line in text.splitlines())

@@ -44,6 +44,7 @@ def test_a_page(name: str) -> None:
     check_golden(path_of(name, "page"), text_of_html(report_html(MADE[name]())))
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", MADE)
 def test_a_summary(name: str) -> None:
     check_golden(path_of(name, "summary"), summary_text(MADE[name]()))
@@ -59,17 +60,20 @@ def test_a_card_of_the_histogram_alone(name: str) -> None:
     check_golden(path_of(name, "value"), text_of_html(MADE[name]().value._repr_html_()))
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", MADE)
 def test_json(name: str) -> None:
     found = json_of(MADE[name]())
     check_golden(path_of(name, "json"), json.dumps(found, indent=1, ensure_ascii=False))
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", PLOTTED)
 def test_a_plot(name: str) -> None:
     check_golden(path_of(name, "plot"), text_of_axes(dh.plot(MADE[name]())))
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", [*DRY_RUNS, RHO])
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_dry_run(name: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,6 +86,7 @@ def test_the_date_stays_the_day_of_the_release() -> None:
         made.present(date="2026-01-01")  # type: ignore[call-arg]
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", WORDS)
 @pytest.mark.parametrize(
     "value",

@@ -15,6 +15,7 @@ from tests.mechanisms.cases import CASES, made, released
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", [name for name in CASES if CASES[name][1] is not None])
 def test_every_mechanism_s_paper_is_cited(name: str) -> None:
     mechanism = made(name)

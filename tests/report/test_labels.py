@@ -121,6 +121,7 @@ def test_the_page_stands_alone(source: str) -> None:
     assert set(wanted) <= set(page.ids)
 
 
+@pytest.mark.quick(every=3)
 def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     text = Page(source).text
     mechanism: Any = release.mechanism

@@ -383,6 +383,7 @@ def test_what_is_no_user(bad: Any) -> None:
         user_key(bad)
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize(
     "column",
     [
@@ -426,6 +427,7 @@ def test_missing_columns(make: Make, name: str) -> None:
         read_events(frame, user=name)
 
 
+@pytest.mark.quick(every=3)
 @every_engine
 @pytest.mark.parametrize("name", ["a.b", 'a"b', "größe", "*", "^.*$", "c0", "label"])
 def test_names_of_columns(make: Make, name: str) -> None:
@@ -506,6 +508,7 @@ def test_objects_of_pandas_are_judged_one_by_one() -> None:
         read_events(objects)
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("bad", [b"\xff\xfe", b"ab\xff", b"\xc3(", b"\xed\xa0\x80"])
 @pytest.mark.parametrize(
     "engine", ["arrow", "arrow-dictionaries", "duckdb", "pandas-arrow", "lists"]

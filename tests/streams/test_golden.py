@@ -76,6 +76,7 @@ def test_a_table(name: str, form: str) -> None:
     check_golden(path_of(name, form), "\n".join(map(ascii, found.splitlines(keepends=True))))
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", DRY_RUNS)
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_dry_run(

@@ -102,6 +102,7 @@ def test_colours_follow_the_readers_scheme(source: str) -> None:
     assert "font-family" not in "".join(re.findall(r"<svg.*?</svg>", drawn, flags=re.DOTALL))
 
 
+@pytest.mark.quick(every=3)
 def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     text = Page(source).text
     mechanism: Any = release.mechanism

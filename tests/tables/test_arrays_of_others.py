@@ -90,6 +90,7 @@ def test_batches_of_two_types_are_no_stream() -> None:
         wall(lambda: reader_of(iter(batches), wall).read_all())
 
 
+@pytest.mark.quick(every=3)
 @pytest.mark.parametrize(
     "column",
     [

@@ -74,6 +74,7 @@ def test_users_keep_so_many_rows_and_no_fewer(engine: Engine, tmp_path: Path) ->
         assert sum(kept(frame, 4)) == sum(min(n, 4) for n in sizes)
 
 
+@pytest.mark.quick(every=3)
 @every_engine
 def test_several_axes(engine: Engine, tmp_path: Path) -> None:
     table = pa.table({"y": [0.5, 0.5, 9.0, None], "w": ["a", "a", "b", "c"], "x": [0, 0, 0, 1]})
@@ -88,6 +89,7 @@ def test_several_axes(engine: Engine, tmp_path: Path) -> None:
     assert dict(found.outside) == {"outside": 1, "null": 1}
 
 
+@pytest.mark.quick(every=3)
 @every_engine
 def test_without_rows(engine: Engine, tmp_path: Path) -> None:
     table = pa.table({"who": pa.array([], pa.string()), "x": pa.array([], pa.int64())})

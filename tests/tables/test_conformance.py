@@ -209,6 +209,7 @@ def test_the_largest_count(backend: Backend, tmp_path: Path) -> None:
         tables.sum_counts(backend.make(above, tmp_path), label="term", count="n")
 
 
+@pytest.mark.quick(every=3)
 @needing("uint64")
 def test_a_count_beyond_int64_is_refused(backend: Backend, tmp_path: Path) -> None:
     table = pa.table({"term": text([SENTINEL, "b"]), "n": whole([2**64 - 1, 1], pa.uint64())})

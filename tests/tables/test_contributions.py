@@ -84,6 +84,7 @@ def test_the_counts_are_those_of_plain_python(
     assert as_dict(counts) == bounded(rows, max_labels, max_count, key, engine.name)
 
 
+@pytest.mark.quick(every=3)
 @typed_engine
 def test_users_of_an_integer_type_and_rows_that_count_one(engine: Engine, tmp_path: Path) -> None:
     rows = [(draw % 5 - 2, f"t{draw % 7}", 1) for draw in range(80)]
@@ -102,6 +103,7 @@ def test_without_a_user_each_row_is_one(engine: Engine, tmp_path: Path) -> None:
     assert as_dict(count(frame, user=None, count="n", max_count=3)) == {"a": 4}
 
 
+@pytest.mark.quick(every=3)
 @every_engine
 def test_without_rows(engine: Engine, tmp_path: Path) -> None:
     counts = count(engine.make(table_of([]), tmp_path), max_labels=2)
@@ -488,6 +490,7 @@ def test_types_without_equality(
         count(frame, max_labels=1)
 
 
+@pytest.mark.quick(every=3)
 @every_engine
 def test_a_negative_count(engine: Engine, tmp_path: Path) -> None:
     frame = engine.make(table_of([("u", SENTINEL, -918273645), ("u", "a", 1)]), tmp_path)

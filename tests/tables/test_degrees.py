@@ -165,6 +165,7 @@ def test_a_missing_node_is_refused(
         counted(backend.make(table, tmp_path), directed=directed)
 
 
+@pytest.mark.quick(every=3)
 @every_backend
 def test_an_edge_without_nodes_is_refused(backend: Backend, tmp_path: Path) -> None:
     with refused(DataError, "without a node"):
