@@ -45,6 +45,8 @@ from dphist.document.delta_words import UNKNOWN
 from dphist.document.guarantee_words import neighbors_in_words
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.release import (
+    IF_RELEASED,
+    RELEASED,
     about_section,
     citing_section,
     counts_section,
@@ -82,7 +84,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         return Document(
             kind=KIND.name,
             title=data.presentation.title or TITLE,
-            made="if released with differential privacy",
+            made=IF_RELEASED,
             version=version_of(None),
             slots=slots_of_owner(data.presentation),
             headline=promised.short,
@@ -101,7 +103,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     return Document(
         kind=KIND.name,
         title=data.presentation.title or TITLE,
-        made="released with differential privacy",
+        made=RELEASED,
         version=version_of(release),
         slots=slots_of_owner(data.presentation),
         headline=promised.short,

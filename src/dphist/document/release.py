@@ -50,6 +50,12 @@ from dphist.sentence import Sentence, joined, slots_of
 _JSON, _PAGE, _TERMINAL = frozenset({JSON}), frozenset({PAGE}), frozenset({TERMINAL})
 _HEADED = frozenset({PAGE, TERMINAL})
 
+RELEASED = "released with differential privacy"
+IF_RELEASED = f"if {RELEASED}"
+"""How a document came to be, and how it would: see `Document.made`."""
+CODES = 'The empty text is shown as "", and a character that cannot be printed by its code.'
+"""What surfaces do to released labels."""
+
 
 def slots_of_owner(presentation: Presentation, unit: PrivacyUnit | None = None) -> dict[str, str]:
     """Return the owner's words for labels, records and users.
@@ -199,8 +205,12 @@ def counts_section(counted: Counted, cost: str = "", always: bool = False) -> Se
         blocks.append(Fact("Counts", counted.sentence, on=frozenset({TERMINAL, CARD})))
     if cost:
         blocks.append(Fact(Sentence("{Users} cut"), cost, on=_TERMINAL))
-    of = Fact("", counted.whole, "counts_of", str(counted.whole), on=_JSON)
-    return Section("counts", "", [*blocks, of])
+    return Section("counts", "", [*blocks, counts_of(counted)])
+
+
+def counts_of(counted: Counted) -> Fact:
+    """Return what programs are told that counts are of."""
+    return Fact("", counted.whole, "counts_of", str(counted.whole), on=_JSON)
 
 
 def limits_section(

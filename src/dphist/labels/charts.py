@@ -63,7 +63,7 @@ def _chart_of_largest(release: Release) -> Chart:
     names = [label or "" for label in release.value.texts[:LARGEST]]
     threshold = _threshold(mechanism_of(release))
     y = Axis("", max(len(counts), _FEW) - 0.4, -0.6, ticks=list(enumerate(names)))
-    x = _axis(_of_counts(of), low, high, counts, threshold)
+    x = _axis(_name_counts(of), low, high, counts, threshold)
     lines = [Line(of.released, counts, places, "dots")]
     if len(threshold):
         lines.append(
@@ -85,7 +85,7 @@ def chart_of_all(release: Release) -> Chart:
     counts, low, high = counts[ranks - 1], low[ranks - 1], high[ranks - 1]
     threshold = _threshold(mechanism)
     x = Axis(Sentence("Rank ({labels})"), 0.8, 1.25 * last, log=True)
-    y = _axis(_of_counts(of), low, high, counts, threshold)
+    y = _axis(_name_counts(of), low, high, counts, threshold)
     lines = [Line(of.released, ranks, counts, "dots" if few else "solid")]
     said = ""
     if len(threshold):
@@ -122,7 +122,7 @@ def _threshold(mechanism: LabelsMechanism) -> Any:
     return np.array([mechanism.threshold] if is_count else [], np.float64)
 
 
-def _of_counts(of: Counted) -> Sentence:
+def _name_counts(of: Counted) -> Sentence:
     return Sentence("Count ({records}{after})", after=of.after)
 
 

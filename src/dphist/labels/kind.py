@@ -29,6 +29,9 @@ from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import nouns_of_unit
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.release import (
+    CODES,
+    IF_RELEASED,
+    RELEASED,
     Promised,
     about_section,
     citing_section,
@@ -52,7 +55,6 @@ from dphist.sentence import Sentence, joined
 
 _PAGE, _TERMINAL, _JSON = frozenset({PAGE}), frozenset({TERMINAL}), frozenset({JSON})
 _HEADED = frozenset({PAGE, TERMINAL})
-_CODES = 'The empty text is shown as "", and a character that cannot be printed by its code.'
 
 
 def document(
@@ -83,7 +85,7 @@ def document(
     ]
     if release is None:
         return Document(
-            made="if released with differential privacy",
+            made=IF_RELEASED,
             glance=[promised.glance()],
             sections=[
                 _expected(mechanism, data, counted),
@@ -95,7 +97,7 @@ def document(
         )
     said = about_of(release)
     return Document(
-        made="released with differential privacy",
+        made=RELEASED,
         heads=said.heads,
         date=said.date,
         result=words.result_of(release),
@@ -259,7 +261,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
             )
         ),
         words.order_in_words(mechanism),
-        _CODES,
+        CODES,
     ]
     if value.counts is not None:
         bounds: Any = mechanism.intervals(release)

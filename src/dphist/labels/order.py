@@ -11,7 +11,7 @@ from dphist.labels.threshold.mechanism import ThresholdHistogram
 
 
 def noise_in_common(mechanism: LabelsMechanism) -> CorrelatedNoise | None:
-    """Return the law of noise that labels share in part; None where it is independent."""
+    """Return the law of noise that labels share in part; None if it is independent."""
     if not isinstance(mechanism, ThresholdHistogram) or not mechanism.correlated:
         return None
     noise = mechanism.noise_law()

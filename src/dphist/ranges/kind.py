@@ -31,6 +31,8 @@ from dphist.document.csv_field import Field
 from dphist.document.delta_words import Number
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.release import (
+    IF_RELEASED,
+    RELEASED,
     about_section,
     citing_section,
     counts_section,
@@ -75,7 +77,8 @@ from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 
-_LISTED, _PARTS, _FEW_PARTS = 10, 8, 4  # bins that are all shown; of more, so many parts
+_LISTED = 10  # bins of an axis that are all shown
+_PARTS, _FEW_PARTS = 8, 4  # of an axis with more bins; of each axis where all bins are very many
 _FEW = 2**22  # bins; of more, a range in several axes takes seconds
 _PAGE, _JSON = frozenset({PAGE}), frozenset({JSON})
 
@@ -96,7 +99,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         return Document(
             kind=KIND.name,
             title=data.presentation.title or TITLE,
-            made="if released with differential privacy",
+            made=IF_RELEASED,
             version=version_of(None),
             slots=slots_of_owner(data.presentation),
             headline=promised.short,
@@ -116,7 +119,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     return Document(
         kind=KIND.name,
         title=data.presentation.title or title,
-        made="released with differential privacy",
+        made=RELEASED,
         version=version_of(release),
         slots=slots_of_owner(data.presentation),
         headline=promised.short,
@@ -240,7 +243,7 @@ def _in_no_bin(release: Release, counted: Counted) -> list[Block]:
     """Return the records that lie in no bin: a table of a page, and facts elsewhere."""
     outside, error = outside_of(release), PlusMinus.of(error_outside(release.mechanism))
     where = [f"{text[0].upper()}{text[1:]}" for text, _ in outside]
-    # Objects: those of a damaged file may be larger than 64 bits hold.
+    # Numbers of a damaged file may need more than 64 bits.
     counts = np.array([count for _, count in outside], object)
     ends = np.array([error.around(count) for _, count in outside], object).T
     columns = [Column("What", where), Column(_heading(counted), counts, *ends)]

@@ -102,7 +102,7 @@ def _head(table: Declared, slots: Mapping[str, str]) -> Table:
     """Return the first rows of a table."""
     names = [fill(name, slots) for column in table.columns for name in column.names]
     rows = [
-        [cell for column in table.columns for cell in _shown(column, place)]
+        [cell for column in table.columns for cell in _show(column, place)]
         for place in range(min(HEAD, table.rows))
     ]
     left_out = f"{fill(table.caption[1], slots)}: {len(rows)} of {table.rows:,}."
@@ -111,7 +111,7 @@ def _head(table: Declared, slots: Mapping[str, str]) -> Table:
     return Table(names, rows, table.rows, "".join(bars[:1]), caption)
 
 
-def _shown(column: Column, place: int) -> list[Any]:
+def _show(column: Column, place: int) -> list[Any]:
     """Return the cells of a row: a text or a number, then its interval if it has one."""
     text, *interval = column.shown(place)
     if column.is_text:

@@ -30,9 +30,14 @@ from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import LEVEL, nouns_of_unit
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.release import (
+    CODES,
+    IF_RELEASED,
+    RELEASED,
     Promised,
     about_section,
     citing_section,
+    counts_of,
+    counts_section,
     for_tests_facts,
     limits_section,
     mechanism_section,
@@ -53,8 +58,6 @@ from dphist.streams.mechanism import ContinualMechanism
 
 _PAGE, _TERMINAL, _JSON = frozenset({PAGE}), frozenset({TERMINAL}), frozenset({JSON})
 _HEADED = frozenset({PAGE, TERMINAL})
-_CODES = 'The empty text is shown as "", and a character that cannot be printed by its code.'
-_GATHERED = "They do not say how the data were gathered, sampled or cleaned."
 _EXACT, _PARAMETER = NoError("known exactly"), NoError("a parameter, known exactly")
 _USUAL_EVENTS = 10**6
 
@@ -91,25 +94,25 @@ def document(
     ]
     if release is None:
         return Document(
-            made="if released with differential privacy",
+            made=IF_RELEASED,
             glance=[promised.glance()],
             sections=[
                 _expected(mechanism, data, counted),
                 *covered,
-                Section("program", "", [_counts_of(counted), promised.warnings()], _JSON),
+                Section("program", "", [counts_of(counted), promised.warnings()], _JSON),
             ],
             **about,
         )
     said = about_of(release)
     return Document(
-        made="released with differential privacy",
+        made=RELEASED,
         heads=said.heads,
         date=said.date,
         result=words.result_of(release),
         warnings=warnings_of_release(release),
         glance=[Section("numbers", "", _numbers(release, counted)), promised.glance()],
         sections=[
-            _what_is_counted(counted),
+            counts_section(counted, always=True),
             Section("histogram", "Results", partial(_results, release, counted), READ, wide=True),
             *covered,
             about_section(release),
@@ -269,23 +272,6 @@ def _threshold(mechanism: ContinualMechanism, last: int | None) -> list[Fact]:
     ]
 
 
-def _what_is_counted(counted: Counted) -> Section:
-    """Return what counts and intervals are of."""
-    return Section(
-        "counts",
-        "",
-        [
-            Note(joined((counted.sentence, _GATHERED)), on=_PAGE),
-            Fact("Counts", counted.sentence, on=frozenset({TERMINAL, CARD})),
-            _counts_of(counted),
-        ],
-    )
-
-
-def _counts_of(counted: Counted) -> Fact:
-    return Fact("", counted.whole, "counts_of", str(counted.whole), on=_JSON)
-
-
 def _results(release: Release, counted: Counted) -> list[Block]:
     """Return the chart, and the labels of the last reading with their intervals."""
     value, mechanism, last = release.value, words.mechanism_of(release), words.until(release)
@@ -307,7 +293,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
         Sentence("The largest counts after {after}", after=after),
         Sentence("{Labels}"),
     )
-    of: list[str] = [Sentence("Counts are of {whole}.", whole=counted.whole), _CODES]
+    of: list[str] = [Sentence("Counts are of {whole}.", whole=counted.whole), CODES]
     if len(value) > 1:
         of.append("The table as CSV and the release file have the earlier readings too.")
     notes = [

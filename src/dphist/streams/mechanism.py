@@ -301,7 +301,7 @@ class ContinualMechanism(MechanismBase):
         return self.standard_error
 
     def least_shown(self, time: int | None = None) -> int | None:
-        """Return the smallest count that a reading may have; None where labels are listed.
+        """Return the smallest count that a reading may have; None if labels are listed.
 
         A noisy count is compared with the threshold, of a time or the last one, before it is
         rounded.

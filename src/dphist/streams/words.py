@@ -43,7 +43,7 @@ def many_events(number: int) -> Sentence:
 
 
 def until(release: Release) -> int | None:
-    """Return the time up to which errors are stated; None where they are for all times."""
+    """Return the time up to which errors are stated; None if they are for all times."""
     return mechanism_of(release).stated_until(int(release.value.times[-1]))
 
 
