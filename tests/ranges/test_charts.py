@@ -22,7 +22,7 @@ from dphist.ranges.charts import (
 from dphist.ranges.overview import usual_error
 from dphist.release.range_histogram.picture import ERRORS
 from dphist.render.charts import Palette, drawing_of
-from dphist.render.dates import date_ticks
+from dphist.render.ticks import date_ticks
 from dphist.report import report_html
 from dphist.report.table import table_csv
 from tests.report.ranges_releases import ALL, HOURS, released

@@ -22,9 +22,8 @@ from dphist.arrays import FloatArray
 from dphist.document.chart import Area, Axis, Chart
 from dphist.document.chart import short_number as short_number  # for charts not declared yet
 from dphist.errors import ParameterError
-from dphist.render.dates import date_ticks
 from dphist.render.series import LIGHT, draw_series, name_series
-from dphist.render.tick_names import distinct_names
+from dphist.render.ticks import date_ticks, distinct_names
 from dphist.sentence import fill
 
 # Letters of a line of a legend with three entries, with two and with four: a figure of a page is

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from dphist.arrays import BoolArray, FloatArray
 from dphist.document.chart import Series
 from dphist.render.text_table import in_columns
-from dphist.render.tick_names import numbered
+from dphist.render.ticks import numbered
 from dphist.visible import harmless
 
 # On white and on the dark background of a page, each has a contrast of at least 4.5 to 1.

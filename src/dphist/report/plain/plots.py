@@ -15,7 +15,7 @@ from dphist.render.charts import (
     say_empty,
     short_number,
 )
-from dphist.render.tick_names import distinct_names
+from dphist.render.ticks import distinct_names
 from dphist.report.plain.rows import Row, counts_of, rows_of
 
 TITLE = "First labels"

@@ -1,13 +1,18 @@
-"""Released labels as names on the axis of a picture: short, and different from each other."""
+"""What is marked along an axis: released labels, short and all different, or dates."""
 
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
+from matplotlib import dates
 from rich.cells import cell_len
 
 from dphist.render.text_table import in_columns
 from dphist.visible import harmless
+
+_dates: Any = dates  # it has no types
+_CYCLES = ((dates.MONTHLY, 12), (dates.HOURLY, 24), (dates.MINUTELY, 60), (dates.SECONDLY, 60))
 
 
 def distinct_names(labels: Sequence[str], letters: int = 26) -> list[str]:
@@ -49,3 +54,27 @@ def _in_two_lines(name: str, letters: int) -> str:
     if len(lines) > 2:  # keep the end: it is what sets long names apart
         last = "…" + name[1 - letters :].lstrip()
     return f"{in_columns(lines[0], letters).rstrip()}\n{in_columns(last, letters).rstrip()}"
+
+
+def date_ticks(low: float, high: float, most: int) -> tuple[list[float], list[str], str]:
+    """Return places between two dates, their texts, and what these leave out.
+
+    Parameters
+    ----------
+    low, high : days since 1970.
+    most : of the places; twice as many where that leaves fewer than two.
+
+    >>> date_ticks(19723, 19783, 5)[1:]
+    (['Jan', '15', 'Feb', '15', 'Mar'], '2024-Mar')
+    """
+    start, stop = _dates.num2date([low, high])
+    for number in (most, 2 * most):
+        locator = _dates.AutoDateLocator(minticks=3, maxticks=number)
+        # Its longest steps are too short for two and a half days, or years: it would warn.
+        for frequency, cycle in _CYCLES:
+            locator.intervald[frequency] = [*locator.intervald[frequency], cycle]
+        inside = [float(at) for at in locator.tick_values(start, stop) if low <= at <= high]
+        if len(inside) > 1:
+            break
+    formatter = _dates.ConciseDateFormatter(locator)
+    return inside, list(formatter.format_ticks(inside)), formatter.get_offset()
