@@ -31,7 +31,7 @@ coverage: $(VENV)/.dev
 # More than cores: a third of the time they wait for other processes.
 WORKERS := 3
 verify: $(VENV)/.verify chromium
-	$(BIN)/python -m pytest -m verify -n $(WORKERS) --durations=60 --durations-min=4 $(TESTS)
+	$(BIN)/python -m pytest -m "verify and not audit" -n $(WORKERS) --durations=60 --durations-min=4 $(TESTS)
 
 # The kernel's limit of memory, as in a container: as root, where there are control groups of version 2.
 DPHIST_CGROUP ?= /sys/fs/cgroup

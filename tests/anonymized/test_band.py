@@ -50,6 +50,7 @@ CASES = {
 NEVER_FAILS = ("cumulative", "partition")
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick(
     "own boundaries",
     "smoothing",
@@ -114,7 +115,7 @@ def covered(truth: Diagram, lower: Diagram, upper: Diagram) -> float:
     return float(np.mean((low <= true) & (true <= high)))
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.parametrize("epsilon", ["1", "0.1", "0.01"])
 @pytest.mark.parametrize("exponent", [0.7, 1, 1.3])
 def test_error_bars_cover_about_as_much_as_they_say(epsilon, exponent, seeded) -> None:

@@ -26,6 +26,7 @@ MECHANISMS = [
 LEAST_FROM_LABELS, MOST_FROM_LABELS = 0.1, 6.0  # told the number of labels only
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("-1]", "AdaptiveScan-0.01]", every=4)
 @pytest.mark.parametrize("epsilon", ["2", "1", "0.1", "0.01"])
 @pytest.mark.parametrize("kind", [dh.RankSplit, dh.PrivHist, dh.AdaptiveScan])
@@ -79,6 +80,7 @@ def test_a_power_law_is_what_it_says(exponent) -> None:
         assert power_profile(500, exponent) == dh.Profile.from_counts(counts)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("kind", MECHANISMS, ids=lambda kind: kind(1).__class__.__name__)
 @pytest.mark.quick("[CumulativeCounts]")
 def test_the_shape_may_be_guessed_too(kind, seeded) -> None:

@@ -98,7 +98,7 @@ def test_a_profile_with_a_larger_bound_is_refused(make) -> None:
     assert make(epsilon=1, sensitivity=2).release(profile).mechanism.sensitivity == 2
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("rank", "sorted", "total", every=3)
 @every_mechanism
 def test_noise_grows_with_sensitivity(make, seeded) -> None:

@@ -38,6 +38,7 @@ def entry(partition: Partition, i: int) -> int:
     return partition[i] if i < len(partition) else 0
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick(
     "[()]", "[(1,)]", "[(2,)]", "[(1, 1)]", "[(3,)]", "[(2, 1)]", "[(1, 1, 1)]", "[(2, 2)]"
 )

@@ -62,6 +62,7 @@ def test_the_suite_is_as_large_as_it_says() -> None:
     assert all(each.truth and each.source and each.run.__doc__ for each in ENTRIES)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("name", sorted(SHORT))
 @pytest.mark.quick("[a warning that tells]")
 def test_what_is_broken_is_refuted_at_once(name: str) -> None:
@@ -72,13 +73,13 @@ def test_what_is_broken_is_refuted_at_once(name: str) -> None:
     assert result.stopped == "refuted"
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @pytest.mark.parametrize("name", sorted(each.name for each in ENTRIES if each.faulty))
 def test_what_is_broken_is_refuted(name: str) -> None:
     assert audited(BY_NAME[name], 4 * LONG).refuted
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @pytest.mark.parametrize("name", sorted(each.name for each in ENTRIES if not each.faulty))
 def test_what_is_right_is_not_refuted(name: str) -> None:
     result = audited(BY_NAME[name], 2, SURE)

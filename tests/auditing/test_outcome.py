@@ -13,6 +13,7 @@ from dphist.auditing.subject import subject_of
 from dphist.auditing.watching import watch_run
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.usefixtures("repeatable")
 @pytest.mark.quick("[LeafCounts]", "[SortedCounts]", "[ThresholdHistogram]", "[Continual")
 @pytest.mark.parametrize("name", MECHANISMS)

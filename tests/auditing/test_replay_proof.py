@@ -111,6 +111,7 @@ def showing(mechanism: Any) -> Callable[[Any], Shown]:
     return show
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.quick("[leaves with records beside]", "[split]")
 def test_a_release_states_its_noisy_numbers(name: str) -> None:
@@ -182,7 +183,7 @@ def cost_of(mechanism: Any, pair: Pair) -> Fraction:
     return worst
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @pytest.mark.quick(*(f"[{name}-0]" for name in MECHANISMS), every=9)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("name", MECHANISMS)

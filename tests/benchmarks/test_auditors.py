@@ -83,7 +83,7 @@ def test_an_attack_is_as_likely_as_it_should_be() -> None:
     assert attack.hits(ones[10_000:]) / 10_000 == pytest.approx(0.092, abs=0.02)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.parametrize("tool", THEIRS)
 def test_each_tool_finds_what_is_gross_and_nothing_where_nothing_is(
     tool: str, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,7 @@ from benchmarks.ranges.data import Shape
 from tests.benchmarks.test_ranges import real_shapes
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.verify
 @pytest.mark.parametrize("tree", [(2, 3), (2, 8), (3, 4), (5, 3)])
 def test_the_range_of_the_theorem(tree, monkeypatch) -> None:

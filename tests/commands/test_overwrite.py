@@ -75,6 +75,7 @@ def test_it_is_replaced_where_that_is_asked_for(command) -> None:
     assert run(*COMMANDS[command], *ALL, "--quiet", "--overwrite") == 0
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("---table]", every=4)
 @pytest.mark.usefixtures("data")
 @pytest.mark.parametrize("option", OUTPUTS)
@@ -174,6 +175,7 @@ def test_a_new_stream_replaces_nothing(monkeypatch, capsys) -> None:
     assert fed(monkeypatch, "a\n" * 300, *NEW, *ALL, "--quiet", "--overwrite") == 0
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[---table]", "[another stream---table]")
 @pytest.mark.parametrize("option", OUTPUTS)
 @pytest.mark.parametrize("strange", ["", "no output of dphist\n", "another stream", "\udcff"])

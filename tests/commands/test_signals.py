@@ -68,7 +68,7 @@ def test_a_few_signals(large: Path, tmp_path: Path) -> None:
     assert storm.phases["stopped"] >= 3
 
 
-@pytest.mark.verify
+@pytest.mark.long(every=3)
 @pytest.mark.parametrize(
     ("command", "size", "signals"),
     [(labels, "large", 28), (anonymize, "huge", 12), (ranges, "huge", 12)],  # one gate for all

@@ -28,6 +28,7 @@ def legend_is_inside(figure) -> bool:
     )
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[names0-6]", "[names1-10]", "[names2-6]", every=3)
 @pytest.mark.parametrize("width", [6, 10, 16])
 @pytest.mark.parametrize("names", [["a"], ["a long name of a mechanism"] * 9, ["W" * 45] * 3])

@@ -50,6 +50,7 @@ def cut(frame: Callable[[int], Any], **given: Any) -> list[Partial]:
 # --- Sums of parts are counts of the whole
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[pyarrow]", "[duckdb]", "[csv]", "[polars]", "[pandas]")
 @every_engine
 def test_parts_add_up_to_the_table(engine: Engine, tmp_path: Path) -> None:
@@ -71,6 +72,7 @@ def test_parts_add_up_to_the_table(engine: Engine, tmp_path: Path) -> None:
     assert merged.null_users == whole.null_users
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[pyarrow]", "[csv]", "[polars-lazy]")
 @every_engine
 def test_every_engine_puts_a_user_into_the_same_part(engine: Engine, tmp_path: Path) -> None:
@@ -367,6 +369,7 @@ def test_a_head_that_was_edited_is_refused_without_a_value(kind: str) -> None:
             assert "no table that" in merged(replaced("users", users))
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.verify
 @pytest.mark.parametrize("kind", ["labels", "profile", "bins"])
 @pytest.mark.parametrize("old", [(0, 1), (1,)])

@@ -133,7 +133,7 @@ READ = [(reader, kind) for kind in USERS for reader in READERS if read_as(reader
 quick_kinds = pytest.mark.quick("-text]", "-int64]", "-bytes]", "-uuid]", every=2)
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @quick_kinds
 @pytest.mark.parametrize(("reader", "kind"), READ, ids=["-".join(each) for each in READ])
 def test_every_reader_puts_a_user_into_the_part_of_the_rule(
@@ -153,6 +153,7 @@ def form_of(reader: str, kind: str, number: int) -> Any:
     return value
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[text]", "[int64]", "[bytes]", "[uuid]")
 @pytest.mark.parametrize("kind", USERS)
 def test_parts_of_two_readers_hold_each_user_once_or_are_refused(kind: str, folder: Path) -> None:

@@ -132,6 +132,7 @@ def test_cdp_accounting_is_shown_by_the_guarantee_alone(parameters: dict[str, An
     assert 0.999 < guarantee.to_approx_dp("1e-6").epsilon <= 1
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("{'max_labels': 1, 'noise': 'laplace'}")
 @pytest.mark.parametrize(
     ("parameters", "accounting"),

@@ -78,6 +78,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("counts0")
 @pytest.mark.parametrize(("counts", "parameters"), CASES)
 def test_the_law_is_that_of_exponential_mechanisms(counts, parameters, seeded: Make) -> None:
@@ -138,6 +139,7 @@ class HalvedNoise(TopLabels):
         return TopLabels.noise_scale.fget(self) / 2
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.verify
 @pytest.mark.parametrize("bug", [TrueOrder, QuietThreshold, OneTooFew, SharedNoise, HalvedNoise])
 def test_wrong_laws_are_noticed(bug: type[TopLabels], seeded: Make) -> None:

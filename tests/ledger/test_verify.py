@@ -93,6 +93,7 @@ def further(kind: str, held: object) -> list[object]:
     return MORE[kind]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[likely-")
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
 @pytest.mark.parametrize("changes", [likely, further])

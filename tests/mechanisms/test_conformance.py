@@ -50,7 +50,7 @@ def test_what_saves_loads(name: str, tmp_path: Path) -> None:
     check_saved(release, tmp_path / "r.json")
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @every_mechanism
 @pytest.mark.parametrize("releases", [1, 4])
 def test_what_was_calibrated_saves_loads_and_says_so(
@@ -74,7 +74,7 @@ def test_what_was_calibrated_saves_loads_and_says_so(
     assert str(mechanism.target) in cost or ("(pure)" in cost and releases == 1)
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @pytest.mark.quick(
     *("[4-RankSplit]", "[4-AdaptiveTree]", "[4-LeafCounts]", "[4-Hier"),
     *("[4-Threshold", "[4-Top", "[4-Discover", "[4-Contin"),

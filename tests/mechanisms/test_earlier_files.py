@@ -21,6 +21,7 @@ UNITS = {
 }
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
 @pytest.mark.quick("[threshold_with_budget]")
 def test_files_without_units_load_as_before(path: Path, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_source_of_too_few_bits_is_refused(name: str, seeded: Make) -> None:
         released(made(name), CASES[name][1], lambda size: draw(size)[: size // 2])
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @every_mechanism
 def test_its_page_says_so(name: str, seeded: Make) -> None:
     """One line for all mechanisms of a kind; a page of a profile takes a second."""

@@ -133,6 +133,7 @@ def rounded_tail(name: str, scale: str):
     return lambda z: FLOAT_TAILS[name]((np.asarray(z, float) - 0.5) / float(Fraction(scale)))
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("-0]", "-1]", "-2]", every=6)
 @pytest.mark.parametrize("trial", range(12))
 def test_order_and_rounding_are_those_of_exact_values(name: str, trial: int) -> None:
@@ -170,6 +171,7 @@ def test_order_and_rounding_are_those_of_exact_values(name: str, trial: int) -> 
         assert rounded == [int(mpmath.floor(v + mpmath.mpf("0.5"))) for v in values]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.quick(every=12)
 def test_what_has_the_first_bits_of_the_threshold_is_decided_by_more(name: str, seed: int) -> None:
@@ -236,6 +238,7 @@ def test_values_near_a_half_are_refined(name: str) -> None:
         assert script.parts == []
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("-0]", "-largest]", "-another]", every=6)
 @pytest.mark.parametrize(
     "word",

@@ -104,6 +104,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[one", every=7)
 @pytest.mark.parametrize(("command", "option"), OPTIONS)
 @pytest.mark.parametrize("tried", ["one", "all"])
@@ -155,7 +156,7 @@ CONFIGURED = [(command, option) for command, option in OPTIONS if command in REL
 BARE = {"1_0": "1_0", "0x1": "0x1", "0o7": "0o7", "0b1": "0b1", "1e0_1": "1e0_1", "1_0.5": "1_0.5"}
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[one", every=5)
 @pytest.mark.parametrize(("command", "option"), CONFIGURED)
 @pytest.mark.parametrize("tried", ["one", "all"])

@@ -78,7 +78,7 @@ def of_total(kind: Any, epsilon: Fraction, parameters: dict[str, Any], noise: st
     return dh.calibrate(kind, epsilon=epsilon, delta=own.pop("delta", 0), **own)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.parametrize("case", CASES)
 def test_the_epsilon_reaches_the_error_and_the_next_smaller_does_not(case: str) -> None:
     kind, wanted, parameters = CASES[case]
@@ -89,6 +89,7 @@ def test_the_epsilon_reaches_the_error_and_the_next_smaller_does_not(case: str) 
     assert any(error > most for error, most in errors(below, wanted))
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick(*QUICK)
 @pytest.mark.parametrize("case", CASES)
 def test_the_cost_is_the_one_of_calibrate(case: str) -> None:
@@ -101,6 +102,7 @@ def test_the_cost_is_the_one_of_calibrate(case: str) -> None:
     assert made.epsilon_at(delta) <= total_of(made)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[tree]")
 @pytest.mark.parametrize("case", ["labels", "known", "tree", "anonymized", "stream"])
 def test_several_releases_share_the_total(case: str) -> None:

@@ -211,7 +211,7 @@ def test_units_of_several_cells_are_protected(sensitivity: int) -> None:
     assert max(losses) == pytest.approx(1, abs=SLACK)
 
 
-@pytest.mark.long(every=3)  # in a short form: test_adaptive_scan_whole.py
+@pytest.mark.long(every=6)  # in a short form: test_adaptive_scan_whole.py
 @pytest.mark.parametrize("pair", list(neighbour_pairs(3)), ids=str)
 def test_equal_noisy_counts_give_equal_publications(pair) -> None:
     """Nothing but the noisy counts separates neighbours: no row count, no length, no message."""

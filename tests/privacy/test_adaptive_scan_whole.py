@@ -80,7 +80,7 @@ def of_nothing(epsilon: str, number: int) -> tuple[Release, list[tuple[int, ...]
     return released(AdaptiveScan(epsilon=epsilon), pairs([], []), WANTED[number])
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick(
     *(f"[{name}-3]" for name in ("square", "many labels", "large counts", "none")), every=4
 )

@@ -98,7 +98,7 @@ def _known(outcomes, step, true):
 ADAPTIVE = [(1,), (7,), (32,), (45,), (64,), (130,), (4, 4), (5, 13), (8, 8), (2, 3, 3), (5, 4, 6)]
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @pytest.mark.quick(
     "1}-1000-bins5]", "1}-1000-bins7]", "}-1000-bins10]", "{'epsilon': 1}-1000-", every=7
 )

@@ -67,6 +67,7 @@ def told(mechanism: Any) -> dict[int, Any]:
     }
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("laplace0", "gaussian0")
 @pytest.mark.parametrize("mechanism", CASES)
 def test_a_user_costs_the_guarantee_and_not_more(mechanism: dh.ThresholdHistogram) -> None:

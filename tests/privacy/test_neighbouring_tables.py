@@ -171,7 +171,7 @@ def counted_in_python(labels: list[Any]) -> list[int]:
     return sorted(Counter(map(tells, labels)).values(), reverse=True)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[arrow-", "-text]", every=8)
 @each_case
 def test_a_profile_is_that_of_plain_python_and_a_row_changes_one_cell(
@@ -191,7 +191,7 @@ def test_a_profile_is_that_of_plain_python_and_a_row_changes_one_cell(
     assert [profiles[0].distance(other) for other in profiles[1:]] == [1, 1]
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[arrow-", "-text]", every=6)
 @each_case
 def test_a_user_changes_no_more_than_the_bounds(engine: Engine, kind: str, tmp_path: Path) -> None:
@@ -216,6 +216,7 @@ def test_a_user_changes_no_more_than_the_bounds(engine: Engine, kind: str, tmp_p
     assert profiles[1].total - profiles[0].total == 2
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[arrow-", "-text]", every=7)
 @each_case
 def test_an_edge_changes_two_degrees(engine: Engine, kind: str, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def table_of(user: str, label: str, rows: int, *, amount: int = 1, users: bool =
     )
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @pytest.mark.quick("[quiet-", "[progress-text-int64-", every=6)
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(("user", "label"), PAIRS)

@@ -69,6 +69,7 @@ def constants(paths: Paths, data: Partition, most: int) -> set[tuple[int, Fracti
 EPSILONS = ["0.01", "0.1", "1", "5", "16", "64", "1000"]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.quick("[0.1]")
 def test_law_is_exactly_that_of_the_exponential_mechanism(epsilon: str) -> None:
@@ -142,6 +143,7 @@ def fits(drawn: Counter[Partition], data: Partition, rate: float) -> tuple[float
     return p_value(law), p_value(wrong * law.sum() / wrong.sum())
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("data", [(), (3, 1), (4, 4, 4), (6, 3, 1, 1, 1)])
 @pytest.mark.verify
 def test_draws_follow_the_law(data: Partition, seeded) -> None:
@@ -247,6 +249,7 @@ CUT = [
 ]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[1-1e-9-1]", "[0.1-0.01-1]", "[6-1e-3-3]", every=3)
 @pytest.mark.parametrize(("epsilon", "delta", "sensitivity"), CUT)
 def test_a_release_cuts_delta_over_one_plus_e_to_the_epsilon_and_no_less(

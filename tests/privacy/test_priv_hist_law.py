@@ -38,6 +38,7 @@ def rows_as_boundaries(monkeypatch: pytest.MonkeyPatch) -> None:
 PAIRS = list(neighbour_pairs(5))
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("low privacy, equal shares")
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_no_more_than_epsilon_is_lost(name: str) -> None:

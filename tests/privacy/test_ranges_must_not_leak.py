@@ -89,7 +89,7 @@ def everything(folder: Path, file: Path, options: tuple[object, ...], capsys) ->
     return "\n".join([captured.out, captured.err, *(path.read_text() for path in paths)])
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("('--epsilon', '0.1')-adaptive", every=7)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(("pair", "cost"), ASKED, ids=str)

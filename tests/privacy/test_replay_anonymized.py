@@ -95,6 +95,7 @@ def test_rank_split_of_a_public_total(epsilon: str) -> None:
     check(mechanism, SMALL_CELLS)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[1]", "[64]")
 @pytest.mark.parametrize("epsilon", ["1e-7", "0.001", "1", "64", "100", "1e9"])
 def test_rank_split(epsilon: str) -> None:

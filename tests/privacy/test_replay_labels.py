@@ -82,6 +82,7 @@ def told(mechanism: ThresholdHistogram) -> dict[int, Told]:
     }
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("'delta': '1e-30'", "'max_count': 7")
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("parameters", [

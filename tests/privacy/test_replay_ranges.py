@@ -97,6 +97,7 @@ SOME = [
 ]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick(
     "(4096,)-{'epsilon': 1}",
     "(64, 64)-{'rho': '1e-6'}",
@@ -109,12 +110,13 @@ def test_adaptive_trees(bins: tuple[int, ...], kind: dict[str, Any]) -> None:
     check(mechanism, few=math.prod(bins) > 4096)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.parametrize(("kind", "bins"), PAIRED, ids=str)
 def test_adaptive_trees_of_every_shape(bins: tuple[int, ...], kind: dict[str, Any]) -> None:
     check(AdaptiveTree(bins=bins, **kind))
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("bins", [(4096,), (64, 64)], ids=str)
 @pytest.mark.parametrize("kind", [
     {"epsilon": "1/29999"}, {"epsilon": 100}, {"epsilon": 10**9},
@@ -177,6 +179,7 @@ def test_hierarchical_trees_of_other_shapes(bins: tuple[int, ...]) -> None:
     check(HierarchicalTree(rho=1, bins=bins, branching=3), few=True)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("kind", [
     {"epsilon": "1e-9"}, {"epsilon": 1}, {"epsilon": 64}, {"epsilon": 10**9},
     {"rho": "1e-20"}, {"rho": "1/2"}, {"rho": 10**9},
@@ -258,6 +261,7 @@ def test_neighbours_at_the_cut_off_stay_neighbours(make: Any) -> None:
 MORE_THAN = 2**22
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.verify
 @pytest.mark.parametrize("kind", [{"epsilon": "0.01"}, {"rho": 1}], ids=str)
 @pytest.mark.parametrize("make", [LeafCounts, HierarchicalTree], ids=lambda make: make.__name__)

@@ -50,6 +50,7 @@ LONGER = [
 ]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[0]", "[1]", "[3]", "[5]", "[6]", "[9]", "[10]", "[12]")
 @pytest.mark.parametrize("number", range(len(SHORT)))
 def test_neighbours_release_the_same_unless_a_new_label_is_above(number: int) -> None:
@@ -251,6 +252,7 @@ OF_WINDOWS = [
 ]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("bug", PLAIN + OF_WINDOWS, ids=lambda bug: bug.__name__)
 @pytest.mark.quick(every=7)
 def test_planted_bugs_are_caught(bug: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:

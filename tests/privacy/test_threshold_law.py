@@ -161,6 +161,7 @@ def users(mechanism: ThresholdHistogram) -> Iterator[tuple[list[tuple[int, int]]
                 yield list(common), list(new)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("epsilon=Fraction(1, 1)", "max_labels=1", every=4)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_the_definition_holds_for_every_user(mechanism: ThresholdHistogram) -> None:
@@ -223,6 +224,7 @@ def unmultiplied_rho(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ThresholdHistogram, "changed_labels", property(lambda self: 1))
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("epsilon=Fraction(3, 1)", every=3)
 @pytest.mark.parametrize(
     "bug", [lowered(1), lowered(2), weak_noise], ids=["lowered 1", "lowered 2", "weak noise"]

@@ -54,7 +54,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick(
     "[None-((), (1,))",
     "[None-((1, 1), (2, 1))",
@@ -80,7 +80,7 @@ def test_equal_noisy_counts_give_equal_publications(pair, total) -> None:
     assert len(published) == 1
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @pytest.mark.quick(
     "[2-isotonic-((), (1,))",
     "[2-isotonic-((1, 1), (2, 1))",
@@ -123,7 +123,7 @@ def released_as(mechanism: dh.PrivHist, data: tuple[int, ...], wanted: list) -> 
         return mechanism.release(dh.Profile.from_counts(list(data)))
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @pytest.mark.quick(
     "[2-7-((), (1,))", "[2-7-((1, 1), (2, 1))", "[2-7-((3,), (3, 1))", "[2-7-((918273645,)", every=4
 )
@@ -153,6 +153,7 @@ def test_equal_noisy_numbers_of_priv_hist_give_equal_publications(pair, total, e
     assert len(published) == 1
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("((), (1,))", "((1, 1), (2, 1))", "((3,), (3, 1))", "((918273645,)", every=5)
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 def test_equal_noisy_columns_give_equal_publications(pair) -> None:
@@ -171,6 +172,7 @@ def test_equal_noisy_columns_give_equal_publications(pair) -> None:
     assert len(published) == 1
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("((), (1,))", "((1, 1), (2, 1))", "((3,), (3, 1))", every=3)
 @pytest.mark.parametrize("pair", list(neighbour_pairs(3)), ids=str)
 def test_equal_draws_of_partitions_give_equal_publications(pair, monkeypatch) -> None:

@@ -69,7 +69,7 @@ def test_an_event_that_all_records_missed() -> None:
         assert (1 - may_be_unseen(n)) ** n == pytest.approx(0.025)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("law0-5]", "law1-20]", "law2-5]", "law3-20]", every=4)
 @pytest.mark.parametrize("n", [5, 10, 20, 100])
 @pytest.mark.parametrize("law", [(0.99, 0.01), (0.9, 0.1), (0.8, 0.15, 0.05), (0.5, 0.5)])

@@ -48,6 +48,7 @@ def test_few_records_may_have_missed_something() -> None:
     assert high == pytest.approx(-2 * math.log(0.025 ** (1 / 5)))
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.verify
 @pytest.mark.parametrize("order", [2, 3])
 @pytest.mark.parametrize("records", [100, 300])

@@ -98,6 +98,7 @@ def broken(claim: Claim, asked: Property, n: int, changes: Iterator[tuple[Counts
     )
 
 
+@pytest.mark.long(every=2)
 @every_property
 @pytest.mark.parametrize("n", [1, 2, 5, MOST, 1000])
 @pytest.mark.quick(every=8)
@@ -127,6 +128,7 @@ def twice_observed(asked: Property, profile: Profile, n: int) -> float:
     return 2 * observed(asked, profile, n)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.verify
 @every_property
 def test_sensitivity_over_observed_counts_is_found_out(asked: Property) -> None:

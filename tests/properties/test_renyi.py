@@ -181,6 +181,7 @@ def test_no_minus_zero_and_no_error_of_nothing(order: Exact) -> None:
                 assert (found.standard_error, ERROR in found.notes) == (None, False)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("order", [2, 3])
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.5])
 @pytest.mark.quick("[0.0-2]")

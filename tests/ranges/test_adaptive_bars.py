@@ -428,7 +428,7 @@ def coverage(truth, bars, runs=RUNS, **budget):
     return {kind: float(np.mean(shares)) for kind, shares in held.items()}
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @pytest.mark.quick("epsilon-interval_of-spikes]", "rho-error_of-slope]", every=2)
 @pytest.mark.parametrize("name", TRUTHS)
 @pytest.mark.parametrize("bars", [interval_of, error_of])

@@ -82,6 +82,7 @@ def test_no_records_are_released_too(make):
     assert release.guarantee == PureDP(1)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.verify
 @pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 0.05}])

@@ -81,7 +81,7 @@ def source(release: Release) -> str:
     return report_html(release)
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @pytest.mark.quick("[empty]")
 def test_stands_alone(source: str) -> None:
     page = Page(source)
@@ -94,6 +94,7 @@ def test_stands_alone(source: str) -> None:
     assert {"script", "link", "img", "iframe", "object"}.isdisjoint(page.tags)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[empty]")
 def test_ids_are_unique_and_references_resolve(source: str) -> None:
     page = Page(source)

@@ -130,6 +130,7 @@ def test_a_delta_too_large_for_the_users_is_said() -> None:
             assert "1e-7 is too large" not in text
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.verify
 @pytest.mark.parametrize(
     ("kind", "asked", "options"),

@@ -26,6 +26,7 @@ def test_a_release_draws_into_axes(name) -> None:
     assert ax.get_xlabel() == dh.plot(release)[0].get_xlabel()
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.verify
 @each
 def test_a_release_draws_in_one_column_or_two(name) -> None:

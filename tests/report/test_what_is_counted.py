@@ -62,6 +62,7 @@ def read(text: str) -> str:
     return " ".join(text.replace("\u00a0", " ").split())
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.verify
 @pytest.mark.parametrize(("make", "said"), CUT.values(), ids=CUT)
 def test_counts_say_that_users_were_cut(make: Callable[[], dh.Release], said: str) -> None:

@@ -53,6 +53,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 # --- restored under another inode, or under one that is used again
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[None-cp -a]", "rsync")
 @pytest.mark.parametrize("way", RESTORED)
 def test_a_backup_restored_after_the_original_was_removed_is_refused(way: str, path: Path) -> None:

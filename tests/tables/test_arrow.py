@@ -84,7 +84,7 @@ def tried(names: list[str], call: str) -> None:
             eval(call, {"dh": dh, "frame": frame})  # noqa: S307
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.parametrize("call", CALLS)
 def test_columns_that_break_the_rules_are_refused(call: str) -> None:
     code = f"from tests.tables.test_arrow import *; tried(NAMES, {call!r}); print('all refused')"

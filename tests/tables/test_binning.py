@@ -70,6 +70,7 @@ NUMBERS = [
 ]
 
 
+@pytest.mark.long(every=2)
 @every_engine
 @pytest.mark.parametrize(
     ("values", "edges"), [case[1:] for case in NUMBERS], ids=[case[0] for case in NUMBERS]

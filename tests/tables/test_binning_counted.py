@@ -46,6 +46,7 @@ def binned(frame: Any, **options: Any) -> Any:
 # --- The same counts on every engine, for the same key
 
 
+@pytest.mark.long(every=2)
 @every_engine
 @pytest.mark.parametrize("most", [1, 4, 5000])
 @pytest.mark.quick("[1-pyarrow]")
@@ -66,6 +67,7 @@ def test_without_users_rows_are_added_up_and_never_wrap(engine: Engine, tmp_path
     assert shared(frame, 3, None, user=None) == [0, 6, 0, 9, 0, 3]
 
 
+@pytest.mark.long(every=2)
 @every_engine
 @pytest.mark.quick(every=8)
 def test_counts_that_are_no_counts_are_refused(engine: Engine, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ USERS: dict[str, tuple[list[Any], pa.DataType]] = {
 }
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[text]", "[close integers]", "[large integers]", "[decimals]", every=4)
 @pytest.mark.parametrize("kind", USERS)
 def test_rows_that_are_held_are_kept_like_rows_that_are_streamed(

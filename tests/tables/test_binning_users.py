@@ -44,6 +44,7 @@ def binned(frame: Any, most: int = 2, **options: Any) -> Any:
 # --- The same counts on every engine, for the same key
 
 
+@pytest.mark.long(every=2)
 @every_engine
 @pytest.mark.parametrize("most", [1, 4])
 @pytest.mark.quick(every=4)
@@ -61,6 +62,7 @@ def test_users_of_an_integer_type(engine: Engine, tmp_path: Path) -> None:
     assert kept(frame, 3, KEYS[1]) == kept_in_python(rows, 3, KEYS[1], engine.name)
 
 
+@pytest.mark.long(every=2)
 @every_engine
 @pytest.mark.quick(every=4)
 def test_users_keep_so_many_rows_and_no_fewer(engine: Engine, tmp_path: Path) -> None:
@@ -98,6 +100,7 @@ def test_without_rows(engine: Engine, tmp_path: Path) -> None:
     assert (found.sensitivity, found.unit, found.nulls) == (3, PrivacyUnit("user"), 0)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("-pyarrow]", "-duckdb]")
 @every_engine
 @pytest.mark.parametrize("name", ["a.b", 'a"b', "größe", "*", "^.*$", "c0", "term", "mixed"])
@@ -191,6 +194,7 @@ KINDS: list[pa.Array] = [
 ]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("-pyarrow]", "-duckdb]")
 @typed_engine
 @pytest.mark.parametrize("users", KINDS, ids=lambda users: str(users.type))

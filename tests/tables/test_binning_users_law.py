@@ -73,6 +73,7 @@ def test_a_user_adds_no_more_than_the_bound_in_plain_python(most: int) -> None:
     assert largest == most
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("pyarrow", "duckdb", "[polars]", every=3)
 @every_engine
 def test_a_user_adds_no_more_than_the_bound(engine: Engine, tmp_path: Path) -> None:
@@ -174,6 +175,7 @@ BEYOND_WRONGLY: dict[str, Any] = {
 }
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("one too many", every=2)
 @pytest.mark.parametrize("module", [user_records, smallest], ids=["held", "streamed"])
 @pytest.mark.parametrize("wrong", BEYOND_WRONGLY)

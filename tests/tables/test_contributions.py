@@ -264,7 +264,7 @@ def falls(without: dict[str, int], with_user: dict[str, int]) -> bool:
 BOUNDS = [(1, 1), (2, 1), (1, 2), (2, 3)]
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("-pyarrow]", "-duckdb]", "-csv]", "-polars]")
 @every_engine
 @pytest.mark.parametrize(("max_labels", "max_count"), BOUNDS)
@@ -430,6 +430,7 @@ def _three_answers_agree(counts: LabelCounts) -> None:
 GAPS: Rows = [("u", "a", 1), (None, "a", 1), (None, "a", 1), ("u", None, 1), (None, None, 1)]
 
 
+@pytest.mark.long(every=2)
 @every_engine
 @pytest.mark.quick("[pyarrow]")
 def test_missing_users_and_labels_are_refused(engine: Engine, tmp_path: Path) -> None:
@@ -566,6 +567,7 @@ def test_spark_that_fails_says_nothing_of_the_data() -> None:
 NOON = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.UTC)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("-pyarrow]", "-duckdb]")
 @pytest.mark.parametrize(
     "name", ["pyarrow", "polars", "pandas-arrow", "duckdb", "parquet", "spark"]
@@ -648,6 +650,7 @@ def test_columns_whose_values_cannot_be_written_are_refused() -> None:
                 count(rows, max_labels=1)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("-pyarrow]", "-duckdb]")
 @every_engine
 @pytest.mark.parametrize("name", ["a.b", 'a"b', "größe", "who", "mixed", "^.*$"])
@@ -677,6 +680,7 @@ def kept_records(rows: Rows, most: int, key: str, engine: Engine) -> tuple[list[
     return [n for n, _ in found], [n for _, n in found]
 
 
+@pytest.mark.long(every=2)
 @every_engine
 @pytest.mark.parametrize("most", [1, 4])
 @pytest.mark.quick(every=6)
@@ -703,7 +707,7 @@ def test_records_are_kept_evenly(engine: Engine, tmp_path: Path) -> None:
     assert abs(prevalences[0] / 2 - 1200) < 5 * np.sqrt(2000 * 0.6 * 0.4)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[1-pyarrow]", "[1-duckdb]", "[1-csv]", every=3)
 @every_engine
 @pytest.mark.parametrize("most", [1, 2])

@@ -59,7 +59,7 @@ def plain(frame: object, **options: Any) -> tuple[list[int], list[int]]:
 nodes = st.sampled_from(["", "a", "A", " a", "b", "007", "7", "NULL", 'q"q', "x,\ty", "1\n2", "é"])
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @every_backend
 @settings(max_examples=8, deadline=None)
 @given(edges=st.lists(st.tuples(nodes, nodes), max_size=30))
@@ -124,6 +124,7 @@ def test_nodes_of_other_types(
     assert_pairs(counted(frame, directed=True), ([1, 2], [1, 1]))
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("undirected-pyarrow]", "undirected-duckdb]")
 @every_backend
 @both_kinds

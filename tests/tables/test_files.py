@@ -351,6 +351,7 @@ def test_a_delimiter_is_for_text_files(tmp_path: Path) -> None:
             tables.count_records(frame, label="label", delimiter=";")
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[7990000]")
 @pytest.mark.parametrize("before", [0, 7_900_000, 7_990_000, 7_999_998, 8_100_000, 15_900_000])
 def test_a_field_of_several_lines_is_accepted_wherever_it_stands(

@@ -60,6 +60,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[table-", "-text]", every=10)
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("source", ["table", "file"])
@@ -127,6 +128,7 @@ def test_neighbors_that_are_bounded_in_two_ways(monkeypatch: pytest.MonkeyPatch)
     assert most_changed(found[0], found[1]) == most_changed(found[2], found[1]) == (2, 1)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("numbers", ["0", "hash(term) % 3"])
 @pytest.mark.quick("[arrays-0]", "[window-0]")
 def test_of_equal_ranks_no_more_are_kept_than_the_bound(

@@ -64,6 +64,7 @@ READ = [
 ]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("-uuid]", "-instants", "-days", "-text]", "-uint64]")
 @pytest.mark.parametrize(("reader", "kind"), READ, ids=["-".join(each) for each in READ])
 def test_labels_have_one_form_in_every_reader(reader: str, kind: str, tmp_path: Path) -> None:

@@ -313,7 +313,7 @@ def frames(values: list[Any], folder: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.parametrize("engine", ["arrow", "pandas", "polars", "duckdb", "parquet"])
 @pytest.mark.parametrize("action", ["error", "always"])
 def test_an_odd_float_is_counted_in_silence(

@@ -51,6 +51,7 @@ def error_of(frame: object) -> type[Exception]:
     return InputFileError if isinstance(frame, str | Path) else DataError
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize("read", BY_ROWS.values(), ids=BY_ROWS)
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
 @pytest.mark.quick(every=7)

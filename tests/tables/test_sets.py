@@ -35,6 +35,7 @@ def as_lists(held: Sets) -> list[list[Any]]:
     return sorted([labels[i] for i in held.members[first:last]] for first, last in users)
 
 
+@pytest.mark.long(every=2)
 @every_engine
 @pytest.mark.parametrize(("seed", "max_labels"), [(0, 2), (1, 1), (2, 5), (3, None)])
 @pytest.mark.quick(every=6)

@@ -292,6 +292,7 @@ NOT_WRITTEN = {
 }
 
 
+@pytest.mark.long(every=2)
 @quick_arrays
 @pytest.mark.parametrize("name", ARRAYS)
 def test_each_type_in_parquet_is_decided(name: str, tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def counted(frame: Any, max_labels: int | None, max_count: int) -> dh.LabelCount
     )
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("(2, 1)", "(None, 2)-pyarrow")
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
@@ -63,6 +64,7 @@ def test_users_are_counted_as_python_counts_them(
     assert found.users == in_python(rows, *bounds)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("(2, 1)")
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 def test_a_user_changes_one_of_the_two_by_one(bounds: tuple[int | None, int]) -> None:

@@ -93,7 +93,7 @@ def test_a_plan_says_how_many_releases_its_numbers_are_for() -> None:
     assert "(Approximate DP), for 12 releases together." in said(release)["Privacy parameters"]
 
 
-@pytest.mark.long(every=3)
+@pytest.mark.long(every=6)
 @pytest.mark.parametrize("name", CASES)
 def test_the_page_has_every_section_as_text(name: str) -> None:
     release = release_of(name).present(dataset="Visits <b>")
