@@ -28,10 +28,12 @@ test: $(VENV)/.dev
 coverage: $(VENV)/.dev
 	$(BIN)/python $(FAST) --cov --cov-report=term $(TESTS)
 
-# More than cores: a third of the time they wait for other processes.
+# More than cores: a third of the time they wait for other processes. Who is done takes tests of
+# others: the longest, such as a session of Spark, are not the last that one worker has left.
 WORKERS := 3
 verify: $(VENV)/.verify chromium
-	$(BIN)/python -m pytest -m "verify and not audit" -n $(WORKERS) --durations=60 --durations-min=4 $(TESTS)
+	$(BIN)/python -m pytest -m "verify and not audit" -n $(WORKERS) --dist worksteal \
+	  --durations=60 --durations-min=4 $(TESTS)
 
 # The kernel's limit of memory, as in a container: as root, where there are control groups of version 2.
 DPHIST_CGROUP ?= /sys/fs/cgroup
