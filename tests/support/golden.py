@@ -67,7 +67,7 @@ def text_of_axes(axes: Any) -> str:
             f"x: {ax.get_xlabel()}, {ax.get_xscale()}, {left:.6g} to {right:.6g}",
             f"y: {ax.get_ylabel()}, {ax.get_yscale()}, {bottom:.6g} to {top:.6g}",
             f"ticks: {list(ax.get_xticks())} {list(ax.get_yticks())}",
-            f"legend: {[text.get_text() for text in ax.get_legend().get_texts()]}",
+            f"legend: {_legend(ax)}",
             *(f"text: {text.get_text()}" for text in ax.texts),
             *(f"line: {_numbers(line.get_xydata())}" for line in ax.lines),
             *(f"area: {_numbers(patch.get_path().vertices)}" for patch in ax.patches),
@@ -78,6 +78,11 @@ def text_of_axes(axes: Any) -> str:
         if isinstance(ax.xaxis.get_major_formatter(), FixedFormatter):
             lines.append(f"names below: {[name.get_text() for name in ax.get_xticklabels()]}")
     return "\n".join(lines)
+
+
+def _legend(ax: Any) -> list[str]:
+    legend = ax.get_legend()
+    return [text.get_text() for text in legend.get_texts()] if legend else []
 
 
 def _corners(shape: Any) -> Any:

@@ -1,0 +1,33 @@
+"""What each surface says of an audit, letter by letter."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dphist.report.audit.page import audit_html
+from tests.auditing.told import TOLD
+from tests.support.golden import check_golden, text_of_html
+
+GOLDEN = Path(__file__).parent / "golden"
+each = pytest.mark.parametrize("name", TOLD)
+
+
+def path_of(name: str, surface: str) -> Path:
+    return GOLDEN / f"{name.replace(' ', '_')}.{surface}.txt"
+
+
+@each
+def test_a_page(name: str) -> None:
+    check_golden(path_of(name, "page"), text_of_html(audit_html(TOLD[name]())))
+
+
+@each
+def test_a_terminal(name: str) -> None:
+    check_golden(path_of(name, "terminal"), "\n\n".join(map(str, TOLD[name]())))
+
+
+@each
+def test_json(name: str) -> None:
+    found = [json.loads(result.to_json()) for result in TOLD[name]()]
+    check_golden(path_of(name, "json"), json.dumps(found, indent=1, ensure_ascii=False))
