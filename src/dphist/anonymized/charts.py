@@ -162,8 +162,8 @@ def _axes(labels: tuple[str, str], curves: tuple[Curve, Curve]) -> tuple[Axis, A
     """
     end = max([10.0] + [float(curve.x[-1]) for curve in curves if len(curve.x)])
     top = max([10.0] + [float(curve.y[0]) for curve in curves if len(curve.y)])
-    x = Axis(labels[0], 0.5, end * (2 * end) ** 0.03, log=True)
-    return x, Axis(labels[1], top**-0.08, top**1.05, log=True)
+    x = Axis(labels[0], 0.5, end * (2 * end) ** 0.03, log=True, whole=True)
+    return x, Axis(labels[1], top**-0.08, top**1.05, log=True, whole=True)
 
 
 def _is_seen(band: tuple[Curve, Curve], x: Axis, y: Axis) -> bool:

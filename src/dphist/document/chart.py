@@ -41,13 +41,13 @@ class Line:
     ----------
     name : in the legend.
     x, y : (p,) the points.
-    style : how it is drawn; dots stand alone, without a line.
+    style : how it is drawn; dots and diamonds stand alone, without a line.
     """
 
     name: str
     x: FloatArray | IntArray
     y: FloatArray | IntArray
-    style: Literal["solid", "dashed", "dots"] = "solid"
+    style: Literal["solid", "dashed", "dots", "marked", "diamonds"] = "solid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,30 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """Measured points, joined by a line, with bars that say how sure each is.
+
+    Attributes
+    ----------
+    name : in the legend, as it is, such as the name of a mechanism.
+    x, y : (p,) the points.
+    low, high : (p,) the ends of their bars.
+    color : the same wherever the name is drawn, as matplotlib reads it; empty for that of text.
+    dashed : whether the line is dashed and the points are hollow, as those of a variant.
+    strong : whether it stands out.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+    color: str
+    dashed: bool = False
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """A chart.
 
@@ -117,6 +141,7 @@ class Chart:
     note : a sentence that the caption adds; empty for none.
     empty : what stands in the middle of a chart without a line to draw.
     spans : drawn between areas and lines.
+    measured : in their order in the legend.
     height : on a page, in units of which it is 400 wide.
     series : at most 8; their names stand beyond the end of the x axis.
     band : name of the bands of all series in the legend; empty if none can be seen.
@@ -132,6 +157,7 @@ class Chart:
     note: str = ""
     empty: str = ""
     spans: Sequence[Spans] = ()
+    measured: Sequence[Measured] = ()
     height: int = 330
     series: Sequence[Series] = ()
     band: str = ""

@@ -84,7 +84,7 @@ def chart_of_all(release: Release) -> Chart:
     ranks = np.unique(np.geomspace(1, last, _POINTS).astype(np.int64))[: len(counts)]
     counts, low, high = counts[ranks - 1], low[ranks - 1], high[ranks - 1]
     threshold = _threshold(mechanism)
-    x = Axis(Sentence("Rank ({labels})"), 0.8, 1.25 * last, log=True)
+    x = Axis(Sentence("Rank ({labels})"), 0.8, 1.25 * last, log=True, whole=True)
     y = _axis(_name_counts(of), low, high, counts, threshold)
     lines = [Line(of.released, ranks, counts, "dots" if few else "solid")]
     said = ""
@@ -131,7 +131,7 @@ def _axis(label: str, *numbers: Any) -> Axis:
     values = np.concatenate(numbers)
     low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
     if low > 0 and high > _NARROW * low:
-        return Axis(label, low / 1.2, high * 1.2, log=True)
+        return Axis(label, low / 1.2, high * 1.2, log=True, whole=True)
     margin = max(0.08 * (high - low), 1)  # so that whole numbers can be marked
     return Axis(label, low - margin, high + margin, whole=True)
 

@@ -19,7 +19,7 @@ from matplotlib.path import Path
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from dphist.arrays import FloatArray
-from dphist.document.chart import Area, Axis, Chart
+from dphist.document.chart import Area, Axis, Chart, Measured
 from dphist.document.chart import short_number as short_number  # for charts not declared yet
 from dphist.errors import ParameterError
 from dphist.render.series import LIGHT, draw_series, name_series
@@ -31,7 +31,8 @@ from dphist.sentence import fill
 _LEGEND_LETTERS, _LETTERS_OF_TWO, _LETTERS_OF_FOUR = 36, 40, 24
 _TICKS = 5
 EMPTY = "no label was released"
-_STYLES = {"solid": "-", "dashed": "--", "dots": "o"}
+_STYLES = {"solid": "-", "dashed": "--", "dots": "o", "marked": "o-", "diamonds": "D"}
+_BLACK = "#000000"
 _HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
 
 
@@ -105,9 +106,14 @@ def _draw(ax: Axes, palette: Palette, chart: Chart, slots: Mapping[str, str]) ->
                         label=fill(chart.band, slots))  # fmt: skip
     for line in chart.lines:
         color = palette.grid if chart.series else palette.line
-        ax.plot(line.x, line.y, _STYLES[line.style], color=color, markersize=5,
+        if line.style == "diamonds":
+            color = palette.band
+        ax.plot(line.x, line.y, _STYLES[line.style], color=color,
+                markersize=8 if line.style == "diamonds" else 5,
                 linewidth=1.2 if line.style == "dashed" else 1.6,
                 label=fill(line.name, slots))  # fmt: skip
+    for measured in chart.measured:
+        _plot(ax, measured, measured.color or palette.text or _BLACK)
     if not chart.y.log and chart.y.low < 0 and not chart.series:
         ax.axhline(0, color=palette.grid, linewidth=0.9, zorder=1)
     if chart.empty:
@@ -123,7 +129,7 @@ def _mark(axis: Any, declared: Axis) -> str:
     """Mark places along an axis, with texts; return what all texts leave out, such as the year."""
     low, high, left_out = declared.low, declared.high, ""
     if declared.log:
-        axis.set_major_locator(FixedLocator(log_ticks(low, high)))
+        axis.set_major_locator(FixedLocator(log_ticks(low, high, declared.whole)))
         axis.set_minor_locator(NullLocator())
     if declared.ticks == "in short":
         if not declared.log:
@@ -143,6 +149,8 @@ def _mark(axis: Any, declared: Axis) -> str:
     if axis.axis_name == "x":  # texts at the ends stay within the figure
         for place, text in zip(places, axis.get_ticklabels(), strict=True):
             part = (place - low) / (high - low)
+            if declared.log:
+                part = math.log(place / low) / math.log(high / low)
             side = "left" if part < 0.04 else "right" if part > 0.94 else "center"
             text.set_horizontalalignment(side)
     return left_out
@@ -159,6 +167,25 @@ def _fill(ax: Axes, area: Area, color: str, name: str | None) -> None:
     codes = [Path.MOVETO, *[Path.LINETO] * (corners.shape[1] - 1), Path.CLOSEPOLY]
     path = Path(closed.reshape(-1, 2), np.tile(np.array(codes, np.uint8), len(corners)))
     ax.add_patch(PathPatch(path, aa=False, **style))
+
+
+def _plot(ax: Axes, measured: Measured, color: str) -> None:
+    """Draw measured points with their bars."""
+    ax.errorbar(
+        measured.x,
+        measured.y,
+        yerr=np.abs(np.stack([measured.low, measured.high]) - measured.y),
+        label=measured.name.replace("$", r"\$"),  # no part of it is a formula
+        color=color,
+        linestyle=(0, (4, 2)) if measured.dashed else "-",
+        linewidth=2.6 if measured.strong else 1.5,
+        marker="D" if measured.strong else "s" if measured.dashed else "o",
+        markersize=6 if measured.strong else 4,
+        markerfacecolor="none" if measured.dashed else color,
+        zorder=3 if measured.strong else 2,
+        capsize=2.5,
+        elinewidth=1,
+    )
 
 
 def draw_charts(charts: Sequence[Drawing], width: float, height: float) -> Panels:
@@ -244,8 +271,12 @@ def finish(ax: Axes, palette: Palette, spacing: float = 1.2, right: bool = False
         color_text(ax, palette.text)
 
 
-def log_ticks(low: float, high: float) -> list[float]:
-    """Return whole numbers to mark between two limits: at most nine.
+def log_ticks(low: float, high: float, whole: bool = True) -> list[float]:
+    """Return numbers to mark between two limits: at most nine or so.
+
+    Parameters
+    ----------
+    whole : whether only whole numbers are marked.
 
     >>> log_ticks(0.5, 40)
     [1, 2, 5, 10, 20]
@@ -253,13 +284,16 @@ def log_ticks(low: float, high: float) -> list[float]:
     [1, 10, 100, 1000]
     >>> log_ticks(0.5, 2e10)
     [1, 100, 10000, 1000000, 100000000, 10000000000]
+    >>> log_ticks(0.015, 0.3, whole=False)
+    [0.02, 0.05, 0.1, 0.2]
     """
-    last = max(math.floor(math.log10(high)), 0)
+    first = 0 if whole else math.floor(math.log10(low))
+    last = max(math.floor(math.log10(high)), first)
     if high / low < 200:
-        candidates = [digit * 10**power for power in range(last + 1) for digit in (1, 2, 5)]
+        candidates = [digit * 10**power for power in range(first, last + 1) for digit in (1, 2, 5)]
     else:
-        step = 1 + last // 9
-        candidates = [10**power for power in range(0, last + 1, step)]
+        step = 1 + (last - first) // 9
+        candidates = [10**power for power in range(first, last + 1, step)]
     return [tick for tick in candidates if low <= tick <= high]
 
 
