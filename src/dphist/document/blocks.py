@@ -16,6 +16,11 @@ from dphist.document.chart import Chart
 from dphist.sentence import Sentence
 
 _NORMAL = 1.959963984540054  # 97.5 % point
+_OF_A_RELEASE = (
+    "Everything on this page is a parameter of the mechanism, a function of released values, or "
+    "chosen by whoever made the release. Publishing the page with the release costs no further "
+    "privacy."
+)
 NO_BOUND = 2**62
 """Numbers from here on stand for all larger ones: no histogram of data has so large a total."""
 
@@ -134,7 +139,8 @@ class Fact:
     on: Surfaces = READ
 
     def __post_init__(self) -> None:
-        if isinstance(self.value, int | float) and self.error is None:
+        is_number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
+        if is_number and self.error is None:
             raise TypeError(f"{self.name} is a number, and its error is not stated")
 
     @property
@@ -170,6 +176,7 @@ class Column:
     low, high : (k,) whole numbers, the 95 % intervals of the cells, if they have any.
     released : whether the cells are released labels, which are shown as they are.
     bars : surfaces that draw the numbers as bars too.
+    digits : whether texts are numbers, which stand at the right.
     """
 
     name: str
@@ -178,6 +185,7 @@ class Column:
     high: IntArray | None = None
     released: bool = False
     bars: Surfaces = frozenset()
+    digits: bool = False
 
     def shown(self, place: int) -> list[str]:
         """Return the texts of a row: the cell, then its interval if it has one."""
@@ -194,8 +202,8 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """Whether the cells are texts."""
-        return len(self.cells) > 0 and isinstance(self.cells[0], str)
+        """Whether the cells are texts, and no numbers."""
+        return len(self.cells) > 0 and isinstance(self.cells[0], str) and not self.digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +216,8 @@ class Table:
     empty : what is said of a table without rows.
     number : heading of the rows' numbers, such as "Rank", for a table whose first rows matter most.
         Surfaces show these, and a page all rows.
+    whole : whether pages and terminals show all rows and columns, however many and wide they are,
+        and cards more rows than of other tables. A terminal shows the caption too.
     """
 
     columns: Sequence[Column]
@@ -215,6 +225,7 @@ class Table:
     empty: str = ""
     on: Surfaces = READ
     number: str = ""
+    whole: bool = False
 
     @property
     def rows(self) -> int:
@@ -224,8 +235,10 @@ class Table:
     def ends(self, size: int) -> tuple[range, range]:
         """Return the places of the first and the last `size` rows; of all if they are no more.
 
-        Of a table with numbers, those of the first `2 * size` rows, and no last ones.
+        Of a table that is shown whole, all; of one with numbers, those of the first `2 * size` rows, and no last ones.
         """
+        if self.whole:
+            return range(self.rows), range(0)
         if self.number:
             return range(min(2 * size, self.rows)), range(0)
         if self.rows <= 2 * size:
@@ -273,11 +286,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is to be said of a release, or of one that is not made yet.
+    """What is to be said of a release, of one that is not made yet, or of what was looked at.
 
     Attributes
     ----------
-    kind : name of the kind.
+    kind : name of the kind, or of what is not a release.
     title : the heading.
     made : how it came to be, after the title: "released with differential privacy".
     version : of dphist.
@@ -289,6 +302,9 @@ class Document:
     warnings : what a reader must know first.
     glance : sections of facts that are shown first, without a heading.
     date : UTC day of the release, if it is known.
+    about : what the document is of, in a word: it stands before the title of a card.
+    kicker : what it is of, as it stands above the title of a page.
+    closing : what stands at the end of a page.
     """
 
     kind: str
@@ -304,6 +320,9 @@ class Document:
     warnings: Sequence[str] = ()
     glance: Sequence[Section] = ()
     date: str | None = None
+    about: str = "Release"
+    kicker: str = "Differentially private release"
+    closing: str = _OF_A_RELEASE
 
     def blocks(self, surface: Surface) -> Iterator[Block]:
         """Yield all blocks that a surface shows, the glance first."""

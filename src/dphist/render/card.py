@@ -17,6 +17,7 @@ from dphist.sentence import fill
 from dphist.visible import harmless, visible_lines
 
 _LONGEST = 60  # letters of a cell
+_WHOLE = 32  # rows of a table that other surfaces show whole
 HEAD = 8
 """Rows of a table that are shown."""
 
@@ -95,19 +96,21 @@ def card(document: Document) -> Card:
     if document.result:
         notes.insert(0, fill(document.result, slots))
     warning = " ".join(document.warnings)
-    return Card(f"Release: {title}", facts, notes, warning, tables, figure)
+    return Card(f"{document.about}: {title}", facts, notes, warning, tables, figure)
 
 
 def _head(table: Declared, slots: Mapping[str, str]) -> Table:
     """Return the first rows of a table."""
     names = [fill(name, slots) for column in table.columns for name in column.names]
+    most = _WHOLE if table.whole else HEAD
     rows = [
         [cell for column in table.columns for cell in _show(column, place)]
-        for place in range(min(HEAD, table.rows))
+        for place in range(min(most, table.rows))
     ]
     left_out = f"{fill(table.caption[1], slots)}: {len(rows)} of {table.rows:,}."
     bars = [fill(column.name, slots) for column in table.columns if CARD in column.bars]
-    caption = left_out if table.rows > HEAD else ""
+    every = fill(table.caption[0], slots) if table.whole else ""
+    caption = left_out if table.rows > most else every
     return Table(names, rows, table.rows, "".join(bars[:1]), caption)
 
 

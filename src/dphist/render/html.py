@@ -42,10 +42,12 @@ def page(document: Document) -> str:
         headline=document.headline,
         version=document.version,
         date=document.date,
+        kicker=document.kicker,
         heads=document.heads,
         result=document.result,
         lead=document.lead,
         warnings=document.warnings,
+        closing=document.closing,
         slots=document.slots,
         glance=[fact for section in document.glance for fact in section.shown_on(PAGE)],
         sections=[

@@ -38,7 +38,7 @@ def text(document: Document) -> str:
         lines += [*wrap(document.result, "  "), ""]
     blocks = list(document.blocks(TERMINAL))
     for fact in (block for block in blocks if isinstance(block, Fact)):
-        lines += wrap(in_one_line(fact), f"  {fill(fact.name, slots):<16}")
+        lines += wrap(in_one_line(fact), f"  {fill(fact.name, slots):<15} ")
     for note in (block for block in blocks if isinstance(block, Note)):
         lines += ["", *wrap(note.text, "  ")]
     for table in (block for block in blocks if isinstance(block, Table)):
@@ -80,6 +80,9 @@ def _table(table: Table, document: Document) -> list[str]:
         side([*[""] * (high - len(heading)), *heading, *cells])
         for side, heading, cells in zip(sides, headings, columns, strict=True)
     ]
+    if table.whole:
+        caption = textwrap.wrap(fill(table.caption[0], document.slots), WIDTH)
+        return [*caption, *beside(*padded, gap=GAP[1:], width=None)]
     while len(GAP.join(texts[0] for texts in padded)) > WIDTH - 2:  # enormous numbers
         padded.pop()
     lines = beside(*padded)
