@@ -29,6 +29,7 @@ from matplotlib.ticker import FuncFormatter
 from scipy.optimize import brentq
 from scipy.stats import binom
 
+from benchmarks import drawing
 from benchmarks.markdown import print_table
 from dphist import (
     ApproxDP,
@@ -40,7 +41,6 @@ from dphist import (
     calibrate,
     compose,
 )
-from dphist.comparing import drawing
 
 DELTA = Fraction(1, 10**6)  # of everything together
 OWN_DELTA = Fraction(1, 10**10)  # of each threshold

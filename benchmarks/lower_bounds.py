@@ -23,13 +23,13 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from benchmarks import drawing
 from benchmarks import hard_instances as hard
 from benchmarks.comparison.limits import MEMORY, memory_limit
 from benchmarks.comparison.tables import markdown
 from benchmarks.data import ROOT
 from dphist import Profile
 from dphist.atomic_files import write_text
-from dphist.comparing import drawing
 from dphist.comparing.anonymized.case import one_run
 from dphist.comparing.anonymized.contenders import CONTENDERS
 from dphist.comparing.contender import Contender

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
+from benchmarks import drawing
 from benchmarks.comparison.ranking import Row, Summary, grouped, summaries
-from dphist.comparing import drawing
 from dphist.comparing.text import epsilon_text
 
 _COLUMNS = 4

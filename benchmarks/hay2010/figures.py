@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
+from benchmarks import drawing
 from benchmarks.hay2010.errors import FloatArray, Histogram
-from dphist.comparing import drawing
 
 _RESOLUTION = 110
 _COLUMNS = 3

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from benchmarks import drawing
 from benchmarks.data import folder
 from benchmarks.hay2010.__main__ import with_error
 from benchmarks.hay2010.errors import ratio, standard_error
@@ -31,7 +32,6 @@ from benchmarks.ranges.by_size import RANGES, SYMBOLS, errors_by_size, sizes_of,
 from benchmarks.ranges.data import Shape, read_shapes
 from benchmarks.ranges.theorem4 import advantage
 from dphist.arrays import FloatArray
-from dphist.comparing import drawing
 from dphist.comparing.text import number_text
 
 EPSILONS = ("1", "0.1", "0.01")

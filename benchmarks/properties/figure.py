@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
+from benchmarks import drawing
 from benchmarks.properties import entropy_errors, noise_errors
 from benchmarks.properties.noise_errors import EXACT, PROFILE, REPLACED, SPLIT, WHOLE
 from benchmarks.properties.populations import LABELS, NAMES
-from dphist.comparing import drawing
 
 _RESOLUTION = 110
 # Okabe and Ito's colors, told apart by all eyes; markers differ as well.

@@ -69,7 +69,8 @@ def test_what_is_broken_is_refuted_at_once(name: str) -> None:
     result = audited(BY_NAME[name], LONG)  # stops when it has refuted the claim
     assert result.refuted
     assert result.epsilon_lower > float(BY_NAME[name].epsilon)
-    assert f"{result.event}." in str(result)
+    assert "is refuted" in str(result)
+    assert result.event
     assert result.stopped == "refuted"
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dphist.report.audit.page import audit_html
+from dphist.auditing.document import document_of, in_one_line
+from dphist.render.html import page
 from tests.auditing.told import TOLD
 from tests.support.golden import check_golden, text_of_html
 
@@ -19,12 +20,17 @@ def path_of(name: str, surface: str) -> Path:
 
 @each
 def test_a_page(name: str) -> None:
-    check_golden(path_of(name, "page"), text_of_html(audit_html(TOLD[name]())))
+    check_golden(path_of(name, "page"), text_of_html(page(document_of(TOLD[name]()))))
 
 
 @each
 def test_a_terminal(name: str) -> None:
     check_golden(path_of(name, "terminal"), "\n\n".join(map(str, TOLD[name]())))
+
+
+def test_a_list() -> None:
+    found = [result for results in TOLD.values() for result in results()]
+    check_golden(GOLDEN / "list.terminal.txt", "\n".join(map(in_one_line, found)))
 
 
 @each

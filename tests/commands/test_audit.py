@@ -38,7 +38,7 @@ def test_a_function_is_refuted(capsys) -> None:
     arguments = ["audit", "mine:leaks", "--epsilon", "1", "--neighbours", "pairs.json"]
     assert main(arguments) == 1
     captured = capsys.readouterr()
-    assert "leaks: epsilon 1 is refuted (confidence 0.999)." in captured.out
+    assert "The claim of ε = 1 is refuted (confidence 0.999)." in captured.out
     assert "refuted: leaks" in captured.err
     assert main([*arguments, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["event"].startswith("the outcome is")
@@ -57,7 +57,7 @@ def test_a_mechanism_with_parameters(capsys) -> None:
     arguments = ["audit", "ThresholdHistogram", "--epsilon", "2", "--set", "max_labels=1"]
     assert main([*arguments, "--seconds", "0.3"]) == 0
     out = capsys.readouterr().out
-    assert "epsilon 2 and delta 0.05 is not refuted" in out
+    assert "ε = 2, δ = 0.05 is not refuted" in out
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_a_page_shows_the_curve_and_every_layer() -> None:
     arguments = ["audit", "LeafCounts", "--epsilon", "3", "--set", "bins=1", "--seconds", "2"]
     assert main([*arguments, "--report", "page.html", "--quiet"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
-    assert "The claim of ε = 3 is not refuted." in page.replace("\u00a0", " ")
-    for heading in ("Exact: laws enumerated", "Replay: noise on neighbors", "Statistical: runs"):
+    assert "The claim of ε = 3 is not refuted (confidence 0.999)." in page.replace("\u00a0", " ")
+    for heading in ("<dt>Exact</dt>", "<dt>Replay</dt>", "<dt>Statistical</dt>"):
         assert heading in page
     assert "<svg" in page
     assert "://" not in page.replace("http://www.w3.org/", "")
@@ -147,7 +147,8 @@ def test_noise_that_does_not_account_for_the_claim_is_an_error(capsys) -> None:
     assert main([*arguments, "--seconds", "1", "--layers", "replay"]) == 1
     captured = capsys.readouterr()
     assert "noise does not account for the claim: run" in captured.err
-    assert "The noise costs epsilon 2, which the claim does not cover (pair 1)." in captured.out
+    said = " ".join(captured.out.split())
+    assert "The noise costs epsilon 2, which the claim does not cover (pair 1)." in said
 
 
 TWICE = """\
@@ -170,7 +171,7 @@ def test_a_claim_about_a_mechanism_is_the_one_that_is_stated(epsilon, code, caps
     claim = [] if epsilon is None else ["--epsilon", epsilon]
     assert main(["audit", "made:scan", *claim, "--seconds", "1", "--layers", "replay"]) == code
     sys.modules.pop("made")
-    assert f"SortedCounts: epsilon {epsilon or 1} is " in capsys.readouterr().out
+    assert f"The claim of ε = {epsilon or 1} is " in capsys.readouterr().out
     arguments = ["audit", "SortedCounts", *claim, "--seconds", "1", "--layers", "replay"]
     assert main(arguments) == 0
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dphist.commands.compare import _content
-from dphist.comparing.page import comparison_html
+from dphist.comparing.document import document_of
+from dphist.render.as_json import content
+from dphist.render.html import page
 from tests.comparing.told import TOLD
 from tests.support.golden import check_golden, text_of_axes, text_of_html
 
@@ -20,7 +21,7 @@ def path_of(name: str, surface: str) -> Path:
 
 @each
 def test_a_page(name: str) -> None:
-    check_golden(path_of(name, "page"), text_of_html(comparison_html(TOLD[name]())))
+    check_golden(path_of(name, "page"), text_of_html(page(document_of(TOLD[name]()))))
 
 
 @each
@@ -35,7 +36,7 @@ def test_a_card(name: str) -> None:
 
 @each
 def test_json(name: str) -> None:
-    found = _content(TOLD[name]())
+    found = content(document_of(TOLD[name]()))
     check_golden(path_of(name, "json"), json.dumps(found, indent=1, ensure_ascii=False))
 
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.report.audit.page import audit_html
+from dphist.auditing.document import document_of
+from dphist.render.html import page
 from dphist.report.plan.page import plan_html
 from tests.report import ranges_releases, releases
 from tests.report.chromium import Shown, chromium, printed_pages, shown
@@ -169,7 +170,7 @@ def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     if request.param in PLANS:
         place.write_text(plan_html(PLANS[request.param]()))
     elif request.param in AUDITS:
-        place.write_text(audit_html(AUDITS[request.param]()))
+        place.write_text(page(document_of(AUDITS[request.param]())))
     else:
         dh.write_report(PAGES[request.param](), place)
     return place

@@ -65,37 +65,10 @@ class AuditResult:
         return self.layer == "exact" or (self.layer == "replay" and not self.delta)
 
     def __str__(self) -> str:
-        claim = f"epsilon {self.epsilon:g}" + (f" and delta {self.delta:g}" if self.delta else "")
-        says = "is refuted" if self.refuted else "is not refuted"
-        how = "certain" if self.refuted and self.certain else f"confidence {self.confidence:g}"
-        doubt = ", but its noise does not account for it" * (self.objects and not self.refuted)
-        lines = [
-            f"{self.name}: {claim} {says} ({how}){doubt}.",
-            f"The true epsilon is at least {self.epsilon_lower:.3g}.",
-        ]
-        if self.event:
-            lines += [f"Event: {self.event}.", f"Neighbors: {self.neighbours}."]
-        if self.event and self.layer == "statistical":
-            lines.append(
-                f"It happened in {self.hits:,} of {self.runs:,} runs on the one, and in "
-                f"{self.other_hits:,} of as many on the other."
-            )
-        if not self.refuted and self.layer == "statistical":
-            lines.append(self._could_have_found)
-        if self.warning:
-            lines.append(self.warning)
-        lines += [f"Layer {each}" for each in self.layers]
-        lines.append(f"{self.covered} {self.samples:,} runs in {self.seconds:.1f} s.")
-        return "\n".join(lines)
+        from dphist.auditing.document import document_of
+        from dphist.render.text import text
 
-    @property
-    def _could_have_found(self) -> str:
-        if self.power is None:
-            return "Events like these cannot refute any epsilon in so few runs."
-        return (
-            f"A true epsilon of {self.power:.3g} or more would have been refuted with a "
-            "probability of .9, by an event as likely as this one."
-        )
+        return text(document_of([self])).rstrip()
 
     def to_json(self) -> str:
         """Return the result as a JSON object."""

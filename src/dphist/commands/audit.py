@@ -12,6 +12,7 @@ from typing import Any
 
 from dphist.atomic_files import check_distinct, check_output_path, write_text
 from dphist.auditing.audit import audit
+from dphist.auditing.document import document_of, in_one_line
 from dphist.auditing.layer import LAYERS
 from dphist.auditing.named import MECHANISMS, named, names_class
 from dphist.auditing.pipelines import everything
@@ -22,7 +23,7 @@ from dphist.commands.options import Commands, UsageError, decimal, named_value, 
 from dphist.commands.printing import complain, say
 from dphist.errors import DphistError, OutputFileError, ParameterError
 from dphist.foreign import read_json, read_text
-from dphist.report.audit.page import audit_html
+from dphist.render.html import page
 
 
 class RefutedError(DphistError):
@@ -128,14 +129,15 @@ def _audit(options: argparse.Namespace) -> None:
         result = _audited(options, name, share, 1 - (1 - options.confidence) / len(names))
         found.append(result)
         if not options.json and not options.quiet:
-            say(f"{_short(result) if options.all else result}\n", flush=True)
+            whole = not options.all or result.refuted or result.objects
+            say(f"{result}\n" if whole else in_one_line(result), flush=True)
         if result.stopped == "interrupted":
             break
     if options.json:
         content: Any = [json.loads(each.to_json()) for each in found]
         say(json.dumps(content if options.all else content[0]))
     if options.report is not None:
-        write_text(options.report, audit_html(found))
+        write_text(options.report, page(document_of(found)))
     _end(found)
     settle()
 
@@ -161,14 +163,6 @@ def _end(found: list[AuditResult]) -> None:
         said.append(f"noise does not account for the claim: {', '.join(doubted)}")
     if said:
         raise RefutedError("; ".join(said))
-
-
-def _short(result: AuditResult) -> str:
-    """Return a result in a few lines, for a long list of them."""
-    if result.refuted:
-        return str(result)
-    first, *_ = str(result).splitlines()
-    return "\n".join([first, *(f"Layer {each}" for each in result.layers), result.warning]).rstrip()
 
 
 def _audited(

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands import ending
@@ -20,10 +19,11 @@ from dphist.commands.printing import complain, say
 from dphist.commands.resources import add_resources
 from dphist.comparing.compare import compare
 from dphist.comparing.comparison import Comparison
+from dphist.comparing.document import document_of
 from dphist.comparing.making import MissingParameterError
-from dphist.comparing.words import comparison_text
 from dphist.errors import OutputFileError
 from dphist.parameters import positive_number
+from dphist.render.as_json import content
 
 _DATA = ("profile", "bins", "labels", "events")
 _COLUMNS = {"label", "count", "user", "max_records", "max_labels", "max_count"}
@@ -184,9 +184,9 @@ def _compare(options: argparse.Namespace) -> None:
     _write(found, options)
     ending.settle()
     if options.json:
-        say(json.dumps(_content(found)))
+        say(json.dumps(content(document_of(found))))
     elif not options.quiet:
-        say(comparison_text(found))
+        say(str(found))
         for kind in ("output", "plot", "report"):
             if getattr(options, kind):
                 say(f"wrote {getattr(options, kind)}")
@@ -257,9 +257,9 @@ def _write(found: Comparison, options: argparse.Namespace) -> None:
             content = _picture(found, Path(options.plot).suffix.lower()[1:])
             staged.write_bytes(options.plot, content, replace=options.overwrite)
         if options.report is not None:
-            from dphist.comparing.page import comparison_html  # draws, which is slow to import
+            from dphist.render.html import page
 
-            staged.write_text(options.report, comparison_html(found), replace=options.overwrite)
+            staged.write_text(options.report, page(document_of(found)), replace=options.overwrite)
         staged.commit()
 
 
@@ -267,20 +267,3 @@ def _picture(found: Comparison, kind: str) -> bytes:
     picture = io.BytesIO()
     found.plot()[0].figure.savefig(picture, format=kind, dpi=130)
     return picture.getvalue()
-
-
-def _content(found: Comparison) -> dict[str, Any]:
-    rows = found.to_arrow().to_pylist()
-    left_out = [
-        {"mechanism": one.mechanism, "epsilon": float(one.epsilon), "reason": one.reason}
-        for one in found.left_out
-    ]
-    return {
-        "private": False,
-        "kind": found.kind,
-        "data": dict(found.facts),
-        "stopped": found.stopped,
-        "seconds": found.seconds,
-        "rows": rows,
-        "left_out": left_out,
-    }

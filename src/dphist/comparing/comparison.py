@@ -14,6 +14,7 @@ from dphist.errors import ParameterError
 from dphist.release.release import VERSION
 from dphist.release.tabular import Tabular
 
+_WIDTH, _HEIGHT, _LINE = 11, 4.4, 0.25  # of a picture, and of a name above it, in inches
 NOTICE = "Made by looking at the data, without privacy: do not publish it if the data are secret."
 
 
@@ -100,9 +101,10 @@ class Comparison(Tabular):
         return f"Comparison({self.kind!r}, {len(self.rows)} rows{left})"
 
     def __str__(self) -> str:
-        from dphist.comparing.words import comparison_text
+        from dphist.comparing.document import document_of
+        from dphist.render.text import text
 
-        return comparison_text(self)
+        return text(document_of(self)).rstrip()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -154,21 +156,29 @@ class Comparison(Tabular):
         -------
         (2,) array of matplotlib Axes; `axes[0].figure.savefig(...)` saves the picture.
         """
-        from dphist.comparing.figures import draw  # matplotlib is slow to import
+        from dphist.comparing.charts import error_chart
+        from dphist.render.charts import draw_charts, drawing_of  # matplotlib is slow to import
 
-        return draw(self, self.measure(measure))
+        shown = self.measure(measure)
+        charts = [
+            error_chart(self, shown, by_time=by_time, given=True) for by_time in (False, True)
+        ]
+        height = _HEIGHT + _LINE * len(charts[0].measured)
+        return draw_charts([drawing_of(chart, {}) for chart in charts], _WIDTH, height)
 
     def write_report(self, path: str | Path) -> None:
         """Write a page with pictures and the table, for a browser. Not for publication."""
-        from dphist.comparing.page import comparison_html
+        from dphist.comparing.document import document_of
+        from dphist.render.html import page
 
-        write_text(path, comparison_html(self))
+        write_text(path, page(document_of(self)))
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the pictures' data as a table."""
-        from dphist.comparing.words import card_of
+        from dphist.comparing.document import document_of
+        from dphist.render.card import card
 
-        return card_of(self).html()
+        return card(document_of(self)).html()
 
 
 _COLUMNS = {

@@ -235,7 +235,8 @@ class Table:
     def ends(self, size: int) -> tuple[range, range]:
         """Return the places of the first and the last `size` rows; of all if they are no more.
 
-        Of a table that is shown whole, all; of one with numbers, those of the first `2 * size` rows, and no last ones.
+        Of a table that is shown whole, all; of one with numbers, those of the first `2 * size`
+        rows, and no last ones.
         """
         if self.whole:
             return range(self.rows), range(0)

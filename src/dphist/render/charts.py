@@ -318,7 +318,7 @@ def legend_rows(ax: Axes) -> int:
 
 def add_title(ax: Axes, title: str) -> None:
     """Add a title above the legend of an axes that was drawn."""
-    ax.set_title(title, loc="left", pad=16 + 14 * legend_rows(ax), fontweight="bold")
+    ax.set_title(title, loc="left", pad=16 + 15 * legend_rows(ax), fontweight="bold")
 
 
 def _legend_entries(ax: Axes) -> tuple[list[Any], list[str]]:
