@@ -33,12 +33,12 @@ from benchmarks.comparison.limits import MEMORY, memory_limit
 from benchmarks.comparison.ranking import rows_of
 from benchmarks.comparison.tables import summary_table, write_tables
 from benchmarks.data import ROOT, profile_paths
-from dphist.comparing.anonymized.case import foreseen_seconds, one_run
-from dphist.comparing.anonymized.contenders import CONTENDERS
-from dphist.comparing.contender import Contender
-from dphist.comparing.measuring import FEWEST, Effort, TooSlowError, measure
-from dphist.comparing.text import epsilon_text, number_text
 from dphist.errors import DphistError
+from dphist.lab.comparing.anonymized.case import foreseen_seconds, one_run
+from dphist.lab.comparing.anonymized.contenders import CONTENDERS
+from dphist.lab.comparing.contender import Contender
+from dphist.lab.comparing.measuring import FEWEST, Effort, TooSlowError, measure
+from dphist.lab.comparing.text import epsilon_text, number_text
 from dphist.parameters import positive_number
 
 EPSILONS = ("4", "2", "1", "0.5", "0.1", "0.01")

@@ -5,8 +5,8 @@ usage: python -m benchmarks.audit [--seconds 60] [NAME ...]
 
 import argparse
 
-from dphist.auditing.audit import audit
-from dphist.auditing.suite import ENTRIES
+from dphist.lab.auditing.audit import audit
+from dphist.lab.auditing.suite import ENTRIES
 
 
 def main() -> None:

@@ -12,9 +12,9 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dphist.auditing.audit import audit
-from dphist.auditing.pipelines import everything
-from dphist.auditing.result import AuditResult
+from dphist.lab.auditing.audit import audit
+from dphist.lab.auditing.pipelines import everything
+from dphist.lab.auditing.result import AuditResult
 from dphist.release.release import VERSION
 
 HEADING = "## What an audit of dphist found"

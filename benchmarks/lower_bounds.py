@@ -30,12 +30,12 @@ from benchmarks.comparison.tables import markdown
 from benchmarks.data import ROOT
 from dphist import Profile
 from dphist.atomic_files import write_text
-from dphist.comparing.anonymized.case import one_run
-from dphist.comparing.anonymized.contenders import CONTENDERS
-from dphist.comparing.contender import Contender
-from dphist.comparing.measuring import Effort, Measured, measure
-from dphist.comparing.text import epsilon_text, number_text
 from dphist.errors import DphistError
+from dphist.lab.comparing.anonymized.case import one_run
+from dphist.lab.comparing.anonymized.contenders import CONTENDERS
+from dphist.lab.comparing.contender import Contender
+from dphist.lab.comparing.measuring import Effort, Measured, measure
+from dphist.lab.comparing.text import epsilon_text, number_text
 
 OUTPUT = ROOT / "benchmarks" / "out" / "lower_bounds"
 IntArray = npt.NDArray[np.int64]

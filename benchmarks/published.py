@@ -15,9 +15,9 @@ from fractions import Fraction
 from benchmarks.data import profiles
 from benchmarks.markdown import print_table
 from dphist import Profile
-from dphist.comparing.anonymized.case import one_run
-from dphist.comparing.anonymized.contenders import CONTENDERS
-from dphist.comparing.measuring import Effort, Measured, measure
+from dphist.lab.comparing.anonymized.case import one_run
+from dphist.lab.comparing.anonymized.contenders import CONTENDERS
+from dphist.lab.comparing.measuring import Effort, Measured, measure
 
 EPSILONS = ("4", "2", "1")
 PUBLISHED = ("SortedCounts", "RankSplit, n known", "PrivHist, equal shares")

@@ -13,9 +13,9 @@ from releasing.running import ROOT, CheckError, run
 NAMED = {
     "sign": "import dphist.ledger.signing as s; s.create_key()",
     "accounting": "import dphist as dh; dh.AdaptiveScan(epsilon=1).dp_event()",
-    "opendp": "import dphist.opendp",
+    "opendp": "import dphist.lab.bridges.opendp",
     "postgres": "import dphist as dh; dh.Ledger.open('postgresql://127.0.0.1/none')",
-    "disclose": "import dphist.report.disclosure.entry",
+    "disclose": "import dphist.lab.disclosure.entry",
 }
 """What needs each extra. Nothing needs `spark` before there is a table of Spark."""
 

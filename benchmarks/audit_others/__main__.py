@@ -14,7 +14,7 @@ import subprocess
 from typing import Any
 
 import dphist as dh
-from dphist.auditing.subject import command
+from dphist.lab.auditing.subject import command
 
 LIBRARIES = ("opendp", "diffprivlib", "pipelinedp", "smartnoise")
 

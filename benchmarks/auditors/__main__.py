@@ -12,7 +12,7 @@ from benchmarks.auditors.ours import dphist
 from benchmarks.auditors.renyi import renyi
 from benchmarks.auditors.statdp import statdp
 from benchmarks.auditors.task import Task, Tool, Verdict
-from dphist.auditing.suite import ENTRIES, Entry
+from dphist.lab.auditing.suite import ENTRIES, Entry
 
 TOOLS: dict[str, tuple[Tool, str]] = {
     "dphist": (dphist, "dphist"),

@@ -18,7 +18,7 @@ from scipy.special import expit
 from benchmarks.auditors.samples import Encoder, draw
 from benchmarks.auditors.task import CONFIDENCE, Task, Verdict
 from dphist.arrays import FloatArray
-from dphist.auditing.statistical.bounds import least_epsilons
+from dphist.lab.auditing.statistical.bounds import least_epsilons
 
 C = 0.01
 _PENALTY = 1e-4

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.auditing.suite import Entry
+from dphist.lab.auditing.suite import Entry
 
 CONFIDENCE = 0.999
 

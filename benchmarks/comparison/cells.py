@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dphist import Profile, __version__
-from dphist.comparing.anonymized.case import AnonymizedCase
-from dphist.comparing.contender import Contender
-from dphist.comparing.measuring import Effort
+from dphist.lab.comparing.anonymized.case import AnonymizedCase
+from dphist.lab.comparing.contender import Contender
+from dphist.lab.comparing.measuring import Effort
 
 _SUFFIXES = {".csv", ".gz", ".parquet"}
 

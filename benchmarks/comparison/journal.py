@@ -9,7 +9,7 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from dphist.comparing.measuring import Measured
+from dphist.lab.comparing.measuring import Measured
 
 
 class Journal:

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from benchmarks.comparison.cells import Cell
 from benchmarks.comparison.journal import Journal
-from dphist.comparing.contender import NOTHING, Contender, guarantee_text
-from dphist.comparing.measuring import Measured
+from dphist.lab.comparing.contender import NOTHING, Contender, guarantee_text
+from dphist.lab.comparing.measuring import Measured
 
 K = TypeVar("K")
 

@@ -32,10 +32,10 @@ from benchmarks.ranges.tables import (
     print_ratios,
     scale_text,
 )
-from dphist.comparing.measuring import TooSlowError
-from dphist.comparing.ranges.queries import WORKLOADS
-from dphist.comparing.text import number_text
 from dphist.errors import DphistError
+from dphist.lab.comparing.measuring import TooSlowError
+from dphist.lab.comparing.ranges.queries import WORKLOADS
+from dphist.lab.comparing.text import number_text
 from dphist.parameters import positive_number
 
 Named = TypeVar("Named", Shape, Contender)

@@ -9,9 +9,9 @@ from functools import partial
 from benchmarks.ranges.contenders import Contender
 from benchmarks.ranges.data import Shape
 from dphist.arrays import IntArray
-from dphist.comparing.measuring import TooSlowError
-from dphist.comparing.ranges.queries import Estimate, squared_errors
-from dphist.comparing.time_limit import OutOfTimeError, within
+from dphist.lab.comparing.measuring import TooSlowError
+from dphist.lab.comparing.ranges.queries import Estimate, squared_errors
+from dphist.lab.comparing.time_limit import OutOfTimeError, within
 
 FEWEST = 2  # runs in any case, unless only one is asked for
 

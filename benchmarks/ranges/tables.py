@@ -9,9 +9,9 @@ import numpy as np
 from benchmarks.markdown import print_table
 from benchmarks.ranges.contenders import OURS, Contender, yardstick
 from benchmarks.ranges.data import OWN
-from dphist.comparing.ranges.contenders import PUBLISHED
-from dphist.comparing.ranges.queries import WORKLOADS
-from dphist.comparing.text import number_text
+from dphist.lab.comparing.ranges.contenders import PUBLISHED
+from dphist.lab.comparing.ranges.queries import WORKLOADS
+from dphist.lab.comparing.text import number_text
 
 Place = tuple[str, str, str]  # workload, epsilon, scale
 ALLOWED = 1.1  # how far ours may be behind a published mechanism on one shape

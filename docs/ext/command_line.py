@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dphist.commands.registry import COMMANDS, parser_of
+from dphist.commands.registry import find_commands, parser_of
 
 PLACE = re.compile(r"^<!-- command ([\w-]+) -->$", re.MULTILINE)
 
@@ -19,7 +19,7 @@ OPTION = re.compile(r"(?<![\w-])(--[a-z][\w-]*)")
 def section(name: str) -> str:
     """Return the section of a command as Markdown."""
     parser = _choices(parser_of([name]))[name]
-    return "\n".join(_described(parser, COMMANDS[name][0], 2))
+    return "\n".join(_described(parser, find_commands()[name][0], 2))
 
 
 def _described(parser: argparse.ArgumentParser, summary: str, depth: int) -> Iterator[str]:

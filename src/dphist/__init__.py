@@ -18,10 +18,6 @@ if TYPE_CHECKING:
         SortedCounts,
         anonymize,
     )
-    from dphist.auditing.audit import audit
-    from dphist.auditing.result import AuditResult
-    from dphist.comparing.compare import compare
-    from dphist.comparing.comparison import Comparison
     from dphist.data.axis.axis import Axis
     from dphist.data.binned_counts import BinnedCounts, bin_counts
     from dphist.data.label_counts import LabelCounts
@@ -43,6 +39,11 @@ if TYPE_CHECKING:
         StateError,
         UnsupportedError,
     )
+    from dphist.lab.auditing.audit import audit
+    from dphist.lab.auditing.result import AuditResult
+    from dphist.lab.comparing.compare import compare
+    from dphist.lab.comparing.comparison import Comparison
+    from dphist.lab.disclosure.disclose import disclose
     from dphist.labels import (
         DiscoverLabels,
         PayWhatYouGet,
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
-    from dphist.report.disclosure.disclose import disclose
     from dphist.streams import ContinualHistogram, ContinualMechanism
     from dphist.tables.engine.resources import Resources
 
@@ -153,10 +153,10 @@ _HOMES = {
         "SortedCounts",
         "anonymize",
     ),
-    "auditing.audit": ("audit",),
-    "auditing.result": ("AuditResult",),
-    "comparing.compare": ("compare",),
-    "comparing.comparison": ("Comparison",),
+    "lab.auditing.audit": ("audit",),
+    "lab.auditing.result": ("AuditResult",),
+    "lab.comparing.compare": ("compare",),
+    "lab.comparing.comparison": ("Comparison",),
     "data.axis.axis": ("Axis",),
     "data.binned_counts": ("BinnedCounts", "bin_counts"),
     "privacy.calibration": ("calibrate",),
@@ -191,7 +191,7 @@ _HOMES = {
     "release.mechanism_json": ("mechanism_from_json", "mechanism_to_json"),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
-    "report.disclosure.disclose": ("disclose",),
+    "lab.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
     "tables.engine.resources": ("Resources",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),

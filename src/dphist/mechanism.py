@@ -262,7 +262,8 @@ class MechanismBase(Maker):
         Geometric noise is a `DiscreteLaplaceDpEvent`, Gaussian noise, rounded or not, a
         `GaussianDpEvent`. Where the noise depends on earlier results, the event is one that costs
         at least as much. A threshold adds a part that fails with the mechanism's delta, which
-        `dphist.dp_accounting.PLDAccountant` takes. Numbers are rounded to the side that costs more.
+        `dphist.lab.bridges.dp_accounting.PLDAccountant` takes. Numbers are rounded to the side
+        that costs more.
 
         Parameters
         ----------

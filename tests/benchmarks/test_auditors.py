@@ -11,7 +11,7 @@ from benchmarks.auditors.dpsniper import Attack
 from benchmarks.auditors.samples import Encoder
 from benchmarks.auditors.task import Task
 
-from dphist.auditing.suite import ENTRIES
+from dphist.lab.auditing.suite import ENTRIES
 
 BY_NAME = {each.name: each for each in ENTRIES}
 THEIRS = sorted(set(TOOLS) - {"dphist"})

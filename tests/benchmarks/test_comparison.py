@@ -19,10 +19,10 @@ from benchmarks.comparison.ranking import rows_of, summaries
 
 from benchmarks import anonymized
 from dphist import Profile, RankSplit, SortedCounts
-from dphist.comparing.anonymized.case import one_run
-from dphist.comparing.anonymized.contenders import CONTENDERS
-from dphist.comparing.contender import NOTHING, Contender, guarantee_text
-from dphist.comparing.measuring import Effort, Measured, TooSlowError, measure
+from dphist.lab.comparing.anonymized.case import one_run
+from dphist.lab.comparing.anonymized.contenders import CONTENDERS
+from dphist.lab.comparing.contender import NOTHING, Contender, guarantee_text
+from dphist.lab.comparing.measuring import Effort, Measured, TooSlowError, measure
 
 ROOT = Path(__file__).parents[2]
 EFFORT = Effort()
@@ -86,9 +86,9 @@ def test_measuring_stops_when_the_time_is_up_but_not_before_two_runs(
         now[0] += 1 / 64
         return (int(now[0] * 64) % 2,), 1 / 64
 
-    monkeypatch.setattr("dphist.comparing.measuring.time", Clock)
+    monkeypatch.setattr("dphist.lab.comparing.measuring.time", Clock)
     # The timer that cuts runs is not of this clock.
-    monkeypatch.setattr("dphist.comparing.measuring.within", lambda seconds, call: call())
+    monkeypatch.setattr("dphist.lab.comparing.measuring.within", lambda seconds, call: call())
     effort = Effort(target=0, most=10**9, seconds=seconds)
     assert measure(slow, effort, math.inf).runs == runs
     if seconds > 2 / 64:

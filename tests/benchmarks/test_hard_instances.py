@@ -11,9 +11,9 @@ import pytest
 from benchmarks import hard_instances as hard
 from benchmarks import lower_bounds
 from dphist import Profile, RankSplit
-from dphist.comparing.anonymized.contenders import CONTENDERS
-from dphist.comparing.contender import NOTHING, Contender
-from dphist.comparing.measuring import Effort, Measured
+from dphist.lab.comparing.anonymized.contenders import CONTENDERS
+from dphist.lab.comparing.contender import NOTHING, Contender
+from dphist.lab.comparing.measuring import Effort, Measured
 
 # (n, epsilon) at which ALGORITHMS' figures were checked: epsilon from 0.001 to 0.1.
 WIDE = [(10**6, 0.1), (10**8, 0.03), (10**6, 0.01), (10**8, 0.01), (10**10, 0.001)]

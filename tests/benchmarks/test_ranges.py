@@ -20,16 +20,16 @@ from benchmarks.ranges.journal import Journal
 from benchmarks.ranges.measuring import Cell, Effort, Measured, measure
 from benchmarks.ranges.tables import Results, print_published, print_ratios
 
-from dphist.comparing.measuring import TooSlowError
-from dphist.comparing.ranges import queries
-from dphist.comparing.ranges.published.privelet import (
+from dphist.lab.comparing.measuring import TooSlowError
+from dphist.lab.comparing.ranges import queries
+from dphist.lab.comparing.ranges.published.privelet import (
     inverse,
     privelet,
     sensitivity,
     transformed,
     weights_of,
 )
-from dphist.comparing.text import number_text
+from dphist.lab.comparing.text import number_text
 
 
 def made_up(*shape: int, seed: int = 0) -> np.ndarray:

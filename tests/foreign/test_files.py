@@ -18,11 +18,11 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.commands.labels.known_labels import known_labels
-from dphist.comparing.comparison import ComparedRow
-from dphist.comparing.results_file import read_earlier, text_of
 from dphist.errors import DphistError
+from dphist.lab.comparing.comparison import ComparedRow
+from dphist.lab.comparing.results_file import read_earlier, text_of
+from dphist.lab.disclosure.about import read_about
 from dphist.parameters import decimal_text
-from dphist.report.disclosure.about import read_about
 from dphist.report.ledger.summary import ledger_text
 
 CONTROL = "\x1b[2J\r\x07\u202e"

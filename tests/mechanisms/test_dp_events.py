@@ -12,8 +12,8 @@ from dp_accounting.pld import PLDAccountant as TheirAccountant
 from dp_accounting.rdp import RdpAccountant
 
 import dphist as dh
-from dphist.dp_accounting import PLDAccountant
 from dphist.errors import ParameterError
+from dphist.lab.bridges.dp_accounting import PLDAccountant
 from dphist.privacy import dp_events
 from tests.mechanisms.cases import CASES, made
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.auditing.replay.kinds import setup_of
-from dphist.auditing.replay.session import record
+from dphist.lab.auditing.replay.kinds import setup_of
+from dphist.lab.auditing.replay.session import record
 from tests.mechanisms.cases import CASES, made
 
 SAMPLERS = {"geometric": "two-sided geometric", "gaussian": "Gaussian"}

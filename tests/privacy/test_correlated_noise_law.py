@@ -18,8 +18,8 @@ import pytest
 from scipy.special import ndtr
 
 import dphist as dh
-from dphist.auditing.replay import DivergedError, Request, loss, record, replay
 from dphist.data.label_counts import LabelCounts
+from dphist.lab.auditing.replay import DivergedError, Request, loss, record, replay
 from dphist.labels.threshold import correlated_noise, cost
 from dphist.labels.threshold.correlated_noise import CorrelatedNoise
 from dphist.labels.threshold.correlation import Correlation, best_correlation

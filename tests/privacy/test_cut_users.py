@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.auditing.replay import loss_of_neighbours, record, replay
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ParameterError, ReleaseFileError
+from dphist.lab.auditing.replay import loss_of_neighbours, record, replay
 from dphist.labels.threshold.law import grid
 from tests.release.test_release import signed
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.auditing.replay import DivergedError, loss_of_neighbours, record, replay
+from dphist.lab.auditing.replay import DivergedError, loss_of_neighbours, record, replay
 from dphist.labels.discover import looks as module
 from dphist.labels.discover import mechanism as mechanism_module
 from dphist.labels.discover.weights import UNIT, weights

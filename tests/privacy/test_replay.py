@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dphist import noise
-from dphist.auditing.replay import DivergedError, Drawn, loss_of_neighbours, record, replay
+from dphist.lab.auditing.replay import DivergedError, Drawn, loss_of_neighbours, record, replay
 
 EPSILON = Fraction(1, 3)
 ONE, OTHER = np.array([5, 0, 3, 10**9, 0]), np.array([5, 0, 3, 10**9 + 1, 0])

@@ -21,7 +21,7 @@ from dphist import (
     RankSplit,
     SortedCounts,
 )
-from dphist.auditing.replay import Told, loss_of_neighbours, record, replay
+from dphist.lab.auditing.replay import Told, loss_of_neighbours, record, replay
 
 profile = Profile.from_prevalences
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 from dphist import ParameterError, PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
-from dphist.auditing.replay import (
+from dphist.data.label_counts import LabelCounts
+from dphist.lab.auditing.replay import (
     SAMPLERS,
     DivergedError,
     Told,
@@ -23,7 +24,7 @@ from dphist.auditing.replay import (
     record,
     replay,
 )
-from dphist.auditing.replay.lazy import (
+from dphist.lab.auditing.replay.lazy import (
     THRESHOLD,
     Counts,
     LazyTranscript,
@@ -31,7 +32,6 @@ from dphist.auditing.replay.lazy import (
     record_lazy,
     replay_lazy,
 )
-from dphist.data.label_counts import LabelCounts
 from dphist.labels.threshold.law import grid
 from dphist.labels.threshold.noise import GeometricNoise
 from dphist.tables.counting import stores
@@ -119,7 +119,7 @@ def test_a_label_of_one_user_shows_above_the_threshold_alone(
     noise: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The neighbour's own label comes last, and gets a draw that the others do not share."""
-    monkeypatch.setattr("dphist.auditing.replay.session.sampled", _first_of_many)
+    monkeypatch.setattr("dphist.lab.auditing.replay.session.sampled", _first_of_many)
     mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, noise=noise)
     counts = long_tail(5000)
     shown = []

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dphist import AdaptiveTree, Axis, BinnedCounts, HierarchicalTree, LeafCounts, ParameterError
-from dphist.auditing.replay import loss_of_neighbours, record, replay
+from dphist.lab.auditing.replay import loss_of_neighbours, record, replay
 
 Counts = np.ndarray
 

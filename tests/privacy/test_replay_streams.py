@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dphist.auditing.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
 from dphist.errors import ParameterError
+from dphist.lab.auditing.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
 from dphist.release.maker import parameters_of
 from dphist.streams.counters.autoregressive import autoregressive_counter
 from dphist.streams.counters.binary import blocks, levels

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.auditing.document import document_of
+from dphist.lab.auditing.document import document_of
 from dphist.render.html import page
 from dphist.report.plan.page import plan_html
 from tests.report import ranges_releases, releases

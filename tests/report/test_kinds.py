@@ -28,12 +28,12 @@ from dphist.report.plain.rows import rows_of, table_of
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from dphist.sentence import Sentence
+from tests.lab.disclosure.abouts import ABOUT
 from tests.labels.told import MADE as LABELS_MADE
 from tests.mechanisms.cases import LABELS
 from tests.mechanisms.others import EVENTS, OTHERS, OtherLabels, OtherRanking, OtherStream
 from tests.ranges.told import MADE as RANGES_MADE
 from tests.report import releases
-from tests.report.disclosure.abouts import ABOUT
 from tests.report.mean_kind import Mean, MeanKind
 from tests.report.test_html import Page
 from tests.streams.told import MADE as STREAMS_MADE

@@ -50,7 +50,8 @@ def together(events: Sequence[Any]) -> Any:
 def failing(delta: Fraction) -> Any:
     """Return the event of a mechanism that reveals everything with this probability: (0, delta)-DP.
 
-    `dphist.dp_accounting.PLDAccountant` takes it; accountants that do not know it refuse it.
+    `dphist.lab.bridges.dp_accounting.PLDAccountant` takes it; accountants that do not know it
+    refuse it.
     """
     events = _events()
     return events.PoissonSampledDpEvent(float_up(delta), events.NonPrivateDpEvent())

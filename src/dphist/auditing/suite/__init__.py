@@ -1,6 +1,0 @@
-"""A suite of broken mechanisms and of their correct twins, by which audits can be compared."""
-
-from dphist.auditing.suite import labels, libraries, noise, selection, users
-from dphist.auditing.suite.entry import ENTRIES, Entry
-
-__all__ = ["ENTRIES", "Entry", "labels", "libraries", "noise", "selection", "users"]

@@ -1,0 +1,1 @@
+"""Bridges to other libraries, which account for releases of dphist beside their own."""

@@ -1,0 +1,229 @@
+"""dphist audit: try to refute what a mechanism claims."""
+
+import argparse
+import json
+import math
+import shlex
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dphist.atomic_files import check_distinct, check_output_path, write_text
+from dphist.commands.ending import settle
+from dphist.commands.options import Commands, UsageError, decimal, named_value, parts_of
+from dphist.commands.printing import complain, say
+from dphist.errors import DphistError, OutputFileError, ParameterError
+from dphist.foreign import read_json, read_text
+from dphist.lab.auditing.audit import audit
+from dphist.lab.auditing.document import document_of, in_one_line
+from dphist.lab.auditing.layer import LAYERS
+from dphist.lab.auditing.named import MECHANISMS, named, names_class
+from dphist.lab.auditing.pipelines import everything
+from dphist.lab.auditing.result import AuditResult
+from dphist.lab.auditing.subject import command
+from dphist.render.html import page
+
+
+class RefutedError(DphistError):
+    """A claim that the audit refuted."""
+
+    code = 1
+
+
+def add_audit(commands: Commands, summary: str) -> None:
+    """Add the command; the list of commands shows the summary."""
+    parser = commands.add_parser(
+        "audit",
+        help=summary,
+        description=(
+            "Run a mechanism many times on neighboring data, and see whether what it shows differs "
+            "by more than it claims. An audit that refutes nothing proves nothing; it says how "
+            "large a fault it would have seen. No data of yours are read but those of --neighbours."
+        ),
+        epilog="Exit codes: 0 if no claim is refuted; 1 if one is, or if the noise that a "
+        "mechanism asks for does not account for its claim.",
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=_audit, called={"mechanism": "MECHANISM", "words": "MECHANISM"})
+    parser.add_argument(
+        "subject",
+        nargs="?",
+        metavar="MECHANISM",
+        help="a mechanism of dphist, such as AdaptiveScan; package.module:name of a mechanism, a "
+        "class of mechanisms or a function of data; with --program, a command line",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="audit every mechanism of dphist, tables of every engine, streams and a ledger; "
+        "--seconds are shared",
+    )
+    parser.add_argument(
+        "--program",
+        action="store_true",
+        help="MECHANISM is a command line: it gets the data as JSON, and prints JSON",
+    )
+    parser.add_argument(
+        "--lines",
+        action="store_true",
+        help="with --program: it is started once, and answers each line of JSON with a line",
+    )
+    claim = parser.add_argument_group("the claim")
+    claim.add_argument("--epsilon", metavar="E", help="claimed epsilon (default: the mechanism's)")
+    claim.add_argument(
+        "--delta", metavar="D", help="claimed delta (default: the mechanism's, or 0)"
+    )
+    claim.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the mechanism, such as max_labels=3; may be repeated",
+    )
+    runs = parser.add_argument_group("the runs")
+    runs.add_argument(
+        "--neighbours",
+        metavar="JSON",
+        help='file with pairs of data: [[ONE, OTHER], ...] or [["name", ONE, OTHER], ...]',
+    )
+    runs.add_argument("--seconds", type=decimal, default=60, help="how long (default: 60)")
+    runs.add_argument(
+        "--confidence",
+        type=decimal,
+        default=0.999,
+        help="probability that a correct mechanism, or with --all any, is not refuted (default: "
+        "0.999)",
+    )
+    runs.add_argument(
+        "--layers",
+        default=",".join(LAYERS),
+        metavar="NAMES",
+        help=f"which layers to try (default: {','.join(LAYERS)})",
+    )
+    parser.add_argument(
+        "--report", metavar="PAGE", help="write a page with the curve and what was covered"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a page that exists")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    how.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _audit(options: argparse.Namespace) -> None:
+    if options.all == (options.subject is not None):
+        raise UsageError("give a MECHANISM, or --all")
+    if not 0 < options.seconds < math.inf:
+        raise ParameterError("seconds", "must be a number above 0")
+    own = (options.epsilon, options.delta, options.neighbours, options.set or None)
+    if options.all and any(each is not None for each in own):
+        raise UsageError("--all audits each claim with its own --epsilon, --set and --neighbours")
+    if options.report is not None:
+        _check_report(options)
+    names = list(everything()) if options.all else [options.subject]
+    found = []
+    end = time.monotonic() + options.seconds
+    for number, name in enumerate(names):
+        share = max(end - time.monotonic(), 0.1) / (len(names) - number)
+        result = _audited(options, name, share, 1 - (1 - options.confidence) / len(names))
+        found.append(result)
+        if not options.json and not options.quiet:
+            whole = not options.all or result.refuted or result.objects
+            say(f"{result}\n" if whole else in_one_line(result), flush=True)
+        if result.stopped == "interrupted":
+            break
+    if options.json:
+        content: Any = [json.loads(each.to_json()) for each in found]
+        say(json.dumps(content if options.all else content[0]))
+    if options.report is not None:
+        write_text(options.report, page(document_of(found)))
+    _end(found)
+    settle()
+
+
+def _check_report(options: argparse.Namespace) -> None:
+    try:
+        check_output_path(options.report)
+        check_distinct([each for each in (options.neighbours, options.report) if each is not None])
+    except OutputFileError as error:
+        raise UsageError(*error.args) from None  # code 1 says that a claim is refuted
+    if Path(options.report).exists() and not options.overwrite:
+        raise UsageError(f"{options.report} exists; name another page, or add --overwrite")
+
+
+def _end(found: list[AuditResult]) -> None:
+    """Raise what the exit code says of the results."""
+    refuted = [each.name for each in found if each.refuted]
+    doubted = [each.name for each in found if each.objects and not each.refuted]
+    said = []
+    if refuted:
+        said.append(f"refuted: {', '.join(refuted)}")
+    if doubted:
+        said.append(f"noise does not account for the claim: {', '.join(doubted)}")
+    if said:
+        raise RefutedError("; ".join(said))
+
+
+def _audited(
+    options: argparse.Namespace, name: str, seconds: float, confidence: float
+) -> AuditResult:
+    parameters = dict(map(named_value, options.set))
+    if options.lines and not options.program:
+        raise UsageError("--lines needs --program")
+    if options.program and parameters:
+        raise UsageError("--set is for mechanisms: put parameters into the command of --program")
+    shared: dict[str, Any] = {
+        "seconds": seconds,
+        "confidence": confidence,
+        "progress": None if options.quiet or options.json else _tell,
+    }
+    layers = _layers(options.layers)
+    known = everything(slow=True)
+    if name in known and name not in MECHANISMS:
+        if parameters or options.epsilon is not None or options.neighbours is not None:
+            raise UsageError(f"{name} is audited with parameters and neighbors of its own")
+        audited, pairs, epsilon, delta = known[name].make()
+        held = [each for each in layers if each in known[name].layers] or list(known[name].layers)
+        result = audit(audited, pairs, epsilon=epsilon, delta=delta, layers=held, **shared)
+        return replace(result, name=name)
+    if options.program:
+        if options.epsilon is None or options.neighbours is None:
+            raise UsageError("--program needs --epsilon and --neighbours")
+        audited = command(shlex.split(name), lines=options.lines)
+    else:
+        audited = named(name, epsilon=options.epsilon, delta=options.delta, parameters=parameters)
+    calibrated = not options.program and names_class(name)  # to the epsilon and delta
+    return audit(
+        audited,
+        _pairs(options.neighbours),
+        epsilon=None if calibrated else options.epsilon,
+        delta=0 if calibrated or options.delta is None else options.delta,
+        layers=layers,
+        **shared,
+    )
+
+
+def _layers(text: str) -> list[str]:
+    asked = parts_of(text)
+    if not set(asked) <= set(LAYERS):
+        raise UsageError(f"--layers must be some of {', '.join(LAYERS)}, with commas between")
+    return asked
+
+
+def _tell(text: str) -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        complain(text)
+
+
+def _pairs(path: str | None) -> Any:
+    if path is None:
+        return None
+    try:
+        return read_json(read_text(Path(path).read_bytes()))
+    except FileNotFoundError:
+        raise UsageError(f"{path} does not exist") from None
+    except OSError:
+        raise ParameterError("neighbours", f"must be a file that can be read: see {path}") from None
+    except ValueError as error:
+        raise ParameterError("neighbours", f"must be a file of JSON: {path}: {error}") from None

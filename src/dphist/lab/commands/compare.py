@@ -1,0 +1,269 @@
+"""dphist compare: error and time of mechanisms, side by side on data that may be looked at."""
+
+import argparse
+import contextlib
+import io
+import json
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
+from dphist.commands import ending
+from dphist.commands.options import Commands, UsageError, decimal, whole
+from dphist.commands.printing import complain, say
+from dphist.commands.resources import add_resources
+from dphist.errors import OutputFileError
+from dphist.lab.commands.compare_inputs import data_of, mechanisms_of
+from dphist.lab.comparing.compare import compare
+from dphist.lab.comparing.comparison import Comparison
+from dphist.lab.comparing.document import document_of
+from dphist.lab.comparing.making import MissingParameterError
+from dphist.parameters import positive_number
+from dphist.render.as_json import content
+
+_DATA = ("profile", "bins", "labels", "events")
+_COLUMNS = {"label", "count", "user", "max_records", "max_labels", "max_count"}
+_TAKEN = {
+    "profile": {"label", "count", "user", "max_records"},
+    "bins": set[str](),
+    "labels": {"label", "count", "user", "max_labels", "max_count"},
+    "events": {"label"},
+}
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+def add_compare(commands: Commands, summary: str) -> None:
+    """Add the command; the list of commands shows the summary."""
+    command = commands.add_parser(
+        "compare",
+        help=summary,
+        description=(
+            "Measure error and time of mechanisms, yours beside all others of the kind, on the "
+            "same data. The result is NOT private: it is made by looking at the data. Use public "
+            "data, or your own where looking is allowed."
+        ),
+        epilog=(
+            "With --output, results are kept after each cell: run the same command again, with "
+            "more --seconds or other mechanisms, and it goes on where it stopped. The guide is "
+            "docs/compare.md."
+        ),
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=_compare)
+    command.add_argument(
+        "--mechanism",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a mechanism of dphist, such as AdaptiveScan, or one that an installed package "
+        "registers; package.module:name of a class of mechanisms or of a function of epsilon; may "
+        "be repeated",
+    )
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of those mechanisms that have it, such as k=10; may be repeated",
+    )
+    command.add_argument(
+        "--only", action="store_true", help="compare the mechanisms named with each other alone"
+    )
+    _add_data(command)
+    measured = command.add_argument_group("what is measured")
+    measured.add_argument(
+        "--epsilon",
+        nargs="+",
+        default=["1", "0.1"],
+        metavar="E",
+        help="total epsilons of a release (default: 1 0.1)",
+    )
+    measured.add_argument(
+        "--delta", metavar="D", help="total delta, such as 1e-6; needed with --labels, --events"
+    )
+    measured.add_argument(
+        "--seconds",
+        type=decimal,
+        default=60,
+        help="time for everything; what does not end in time is left out (default: 60)",
+    )
+    measured.add_argument(
+        "--target",
+        type=decimal,
+        default=0.05,
+        help="standard error over error at which a cell is finished (default: 0.05)",
+    )
+    add_resources(command, dry_run=False)
+    _add_written(command)
+
+
+def _add_data(command: argparse.ArgumentParser) -> None:
+    data = command.add_argument_group("data, one of")
+    data.add_argument(
+        "--profile",
+        metavar="FILE",
+        help="columns count,prevalence; with --label, a row per record: anonymized histograms",
+    )
+    data.add_argument(
+        "--bins",
+        metavar="FILE",
+        help="column count, a row per bin; or columns row,col,count of a grid: ranges",
+    )
+    data.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="a row per record, or per label with --count; needs --label: labels",
+    )
+    data.add_argument(
+        "--events", metavar="FILE", help="a row per event, in time order; needs --label: streams"
+    )
+    columns = command.add_argument_group("columns and bounds")
+    columns.add_argument("--label", metavar="COLUMN", help="column of labels")
+    columns.add_argument("--count", metavar="COLUMN", help="column of counts")
+    columns.add_argument(
+        "--user",
+        metavar="COLUMN",
+        help="column of users, with --profile or --labels; needs a bound",
+    )
+    columns.add_argument(
+        "--max-records", type=whole, metavar="M", help="records of a user in a --profile"
+    )
+    columns.add_argument(
+        "--max-labels", type=whole, metavar="N", help="labels of a user, with --labels"
+    )
+    columns.add_argument(
+        "--max-count", type=whole, default=1, metavar="N", help="of each label (default: 1)"
+    )
+
+
+def _add_written(command: argparse.ArgumentParser) -> None:
+    written = command.add_argument_group("what is written")
+    written.add_argument(
+        "--output", metavar="CSV", help="write results here after each cell, and go on from them"
+    )
+    written.add_argument(
+        "--plot", metavar="PICTURE", help="draw error against epsilon and time: .png, .svg or .pdf"
+    )
+    written.add_argument("--report", metavar="HTML", help="write a page with pictures and tables")
+    written.add_argument(
+        "--overwrite", action="store_true", help="replace a picture or page that exists already"
+    )
+    how = written.add_mutually_exclusive_group()
+    how.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    how.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _compare(options: argparse.Namespace) -> None:
+    _check(options)
+    for text in options.epsilon:
+        positive_number(text, "epsilon")
+    mechanisms = mechanisms_of(options)
+    data = data_of(options)
+    try:
+        with _interruptible():
+            found = compare(
+                mechanisms,
+                data,
+                options.epsilon,
+                delta=options.delta,
+                published=not options.only,
+                seconds=options.seconds,
+                target=options.target,
+                output=options.output,
+                progress=partial(_tell, options),
+            )
+    except MissingParameterError as error:
+        raise UsageError(
+            f"{error.mechanism} needs {error.needed}, which does not follow from the data: add "
+            f"--set {error.needed}=VALUE"
+        ) from None
+    _write(found, options)
+    ending.settle()
+    if options.json:
+        say(json.dumps(content(document_of(found))))
+    elif not options.quiet:
+        say(str(found))
+        for kind in ("output", "plot", "report"):
+            if getattr(options, kind):
+                say(f"wrote {getattr(options, kind)}")
+    if found.stopped == "interrupted":
+        kept = f"in {options.output}" if options.output else "shown"
+        raise ending.Interrupted(f"interrupted; what was measured is {kept}")
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Have Ctrl-C end the measuring alone: what was measured is written and printed."""
+    before = signal.getsignal(signal.SIGINT)
+    here = threading.current_thread() is threading.main_thread()
+    if not here or before == signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _check(options: argparse.Namespace) -> None:
+    given = [name for name in _DATA if getattr(options, name) is not None]
+    if len(given) != 1:
+        raise UsageError("give one of --profile, --bins, --labels and --events")
+    if given[0] in ("labels", "events") and options.label is None:
+        raise UsageError(f"--{given[0]} needs --label: the column of labels")
+    if given[0] in ("labels", "events") and options.delta is None:
+        raise UsageError(f"--{given[0]} needs --delta, such as 1e-6")
+    if options.only and not options.mechanism:
+        raise UsageError("--only needs --mechanism")
+    taken = _TAKEN[given[0]] if options.label is not None else {"label"}
+    for name in _COLUMNS - taken:
+        if getattr(options, name) not in (None, 1 if name == "max_count" else None):
+            without = "" if options.label is not None else " without --label"
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} does not go with --{given[0]}{without}")
+    file = getattr(options, given[0])
+    if not Path(file).is_file():
+        raise UsageError(f"{file} does not exist, or is not a file")
+    if options.plot is not None and Path(options.plot).suffix.lower() not in _PICTURES:
+        raise UsageError(f"--plot must end in {', '.join(_PICTURES[:2])} or {_PICTURES[2]}")
+    outputs = [path for path in (options.output, options.plot, options.report) if path is not None]
+    try:
+        check_distinct([file, *outputs])
+        for path in outputs:
+            check_output_path(path)
+    except OutputFileError as error:
+        raise UsageError(*error.args) from None
+    there = [path for path in (options.plot, options.report) if path and Path(path).exists()]
+    if there and not options.overwrite:
+        raise UsageError(f"{there[0]} exists; name another output, or replace it with --overwrite")
+
+
+def _tell(options: argparse.Namespace, text: str) -> None:
+    if options.output is not None:
+        ending.say(f"interrupted; what was measured is in {options.output}")
+    shown = not (options.quiet or options.json)
+    if shown and sys.stderr is not None and sys.stderr.isatty():
+        complain(text, flush=True)
+
+
+def _write(found: Comparison, options: argparse.Namespace) -> None:
+    with staged_outputs() as staged:
+        if options.plot is not None:
+            content = _picture(found, Path(options.plot).suffix.lower()[1:])
+            staged.write_bytes(options.plot, content, replace=options.overwrite)
+        if options.report is not None:
+            from dphist.render.html import page
+
+            staged.write_text(options.report, page(document_of(found)), replace=options.overwrite)
+        staged.commit()
+
+
+def _picture(found: Comparison, kind: str) -> bytes:
+    picture = io.BytesIO()
+    found.plot()[0].figure.savefig(picture, format=kind, dpi=130)
+    return picture.getvalue()

@@ -1,0 +1,131 @@
+"""dphist disclose: an entry for the public registry of deployments, from releases or a ledger."""
+
+import argparse
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from dphist.atomic_files import check_output_path, staged_outputs
+from dphist.commands.ledger.options import LEDGER, existing, is_file
+from dphist.commands.options import Commands, UsageError
+from dphist.commands.printing import say
+from dphist.commands.publishing import check_not_read, refusal
+from dphist.errors import OutputFileError
+from dphist.lab.disclosure.about import template
+from dphist.ledger import Ledger
+from dphist.release.release import Release
+
+_FILE_NAME = re.compile(r"[a-z0-9_]+\.yaml")
+
+
+def add_disclose(commands: Commands, summary: str) -> None:
+    """Add the command; the list of commands shows the summary."""
+    command = commands.add_parser(
+        "disclose",
+        help=summary,
+        description=(
+            "Draft an entry (YAML) for the public registry of differential privacy deployments. "
+            "Several releases are taken to be of one data set, and their costs are added. Of a "
+            "ledger, the budget of an account is stated."
+        ),
+        allow_abbrev=False,
+    )
+    command.set_defaults(run=_disclose)
+    command.add_argument(
+        "releases", metavar="RELEASE", nargs="*", help="releases that dphist wrote (JSON)"
+    )
+    command.add_argument(
+        "--ledger",
+        metavar="FILE|URL",
+        help=f"or a ledger that paid for the releases (default: ${LEDGER})",
+    )
+    command.add_argument(
+        "--account", metavar="NAME", help="account of the ledger (default: the only one)"
+    )
+    what = command.add_mutually_exclusive_group(required=True)
+    what.add_argument("--about", metavar="TOML", help="what only you know of the data product")
+    what.add_argument(
+        "--template",
+        metavar="TOML",
+        help="write such a file here, to fill in; title, owner and day are those of a RELEASE",
+    )
+    command.add_argument(
+        "--output", metavar="YAML", help="write the entry here (default: print it)"
+    )
+    command.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace an output that already exists (default: refuse it)",
+    )
+
+
+def _disclose(options: argparse.Namespace) -> None:
+    if options.template is not None:
+        _write_template(options)
+        return
+    place = _ledger_of(options)
+    _check_output(options, options.output, [*options.releases, *([place] if place else [])])
+    text = _entry(options, place)
+    if options.output is None:
+        say(text, end="")
+        return
+    _write(options, options.output, text)
+    say(f"wrote {options.output} (a draft: read it, complete it, and hand it in)")
+    if not _FILE_NAME.fullmatch(Path(options.output).name):
+        say("The registry takes names of a-z, 0-9 and _ only, such as county_drugs_2026.yaml.")
+
+
+def _entry(options: argparse.Namespace, place: str | None) -> str:
+    from dphist.lab.disclosure.disclose import disclose  # needs the extra `disclose`
+
+    if place is None:
+        releases = [Release.load(path) for path in options.releases]
+        return disclose(releases, about=options.about).to_yaml()
+    from dphist.commands.ledger.opening import keep_records_silent
+
+    keep_records_silent()
+    with Ledger.open(place) as ledger:
+        return disclose(ledger, about=options.about, account=options.account).to_yaml()
+
+
+def _ledger_of(options: argparse.Namespace) -> str | None:
+    """Return the ledger that is disclosed; None for releases."""
+    if options.releases:
+        if options.ledger is not None or options.account is not None:
+            raise UsageError("name releases, or --ledger and --account: not both")
+        return None
+    place = options.ledger or os.environ.get(LEDGER)
+    if not place:
+        raise UsageError(f"name what is disclosed: RELEASE, or --ledger (or {LEDGER})")
+    return existing(place)
+
+
+def _write_template(options: argparse.Namespace) -> None:
+    if options.output is not None:
+        raise UsageError("--template and --output do not go together: leave one of them out")
+    if len(options.releases) > 1 or options.ledger is not None:
+        raise UsageError("--template takes one RELEASE at most, and no --ledger")
+    _check_output(options, options.template, options.releases)
+    shown = [Release.load(path).presentation for path in options.releases]
+    _write(options, options.template, template(*shown))
+    say(f"wrote {options.template}: fill it in, then name it with --about")
+
+
+def _check_output(options: argparse.Namespace, path: str | None, inputs: Sequence[str]) -> None:
+    """Find what is wrong with an output before anything is read."""
+    if path is None:
+        return
+    read = [name for name in (*inputs, options.about or "") if name and is_file(name)]
+    check_not_read(path, read)
+    try:
+        check_output_path(path)
+    except OutputFileError as error:
+        raise UsageError(*error.args) from None
+    if not options.overwrite and os.path.lexists(os.path.realpath(path)):
+        raise UsageError(refusal([path]))
+
+
+def _write(options: argparse.Namespace, path: str, text: str) -> None:
+    with staged_outputs() as staged:
+        staged.write_text(path, text, replace=options.overwrite)

@@ -1,0 +1,113 @@
+"""Counted labels to compare on."""
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from dphist.data.label_counts import LabelCounts
+from dphist.errors import ParameterError
+from dphist.lab.comparing.case import Case, digest_of
+from dphist.lab.comparing.contender import BLACK, BLUE, GREEN, VERMILION, Contender
+from dphist.lab.comparing.label_errors import MEASURES, errors_of
+from dphist.lab.comparing.making import Given
+from dphist.lab.comparing.measuring import Run
+from dphist.labels import DiscoverLabels, ThresholdHistogram, TopThreshold
+from dphist.privacy.calibration import calibrate
+from dphist.release.label_table import LabelTable
+
+_ALL = 2**31 - 1  # as many rows as Spark can be asked for
+_TOP = 100  # largest counts that a mechanism for these releases
+
+
+class LabelsCase(Case):
+    """Labels with counts, and the mechanisms for labels that nobody listed.
+
+    All mechanisms are calibrated to a total (epsilon, delta).
+    """
+
+    kind = "labels"
+    measures = MEASURES
+
+    def __init__(self, counts: LabelCounts, delta: Any) -> None:
+        if delta is None:
+            raise ParameterError("delta", "must be given: mechanisms for labels have a total delta")
+        self.data = counts
+        self._delta = delta
+        table = counts.largest(_ALL)
+        labels = LabelTable(table).labels
+        self._truth: dict[Any, int] = dict(zip(labels, table["count"].to_pylist(), strict=True))
+        self._total = sum(self._truth.values())
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """Records, labels, bounds and delta."""
+        most = self.data.max_labels
+        return {
+            "records": f"{self._total:,}",
+            "labels": f"{len(self._truth):,}",
+            "max_labels": "none" if most is None else str(most),
+            "max_count": str(self.data.max_count),
+            "delta": str(self._delta),
+        }
+
+    @property
+    def digest(self) -> str:
+        """Names the counts and the bounds."""
+        said = sorted((str(label), count) for label, count in self._truth.items())
+        bounds = (self.data.max_labels, self.data.max_count)
+        return digest_of([repr(said).encode(), repr(bounds).encode()])
+
+    def known(self) -> Mapping[str, Given]:
+        """Return the bounds, which are public."""
+        return {
+            "max_labels": Given(self.data.max_labels, always=self.data.max_labels is not None),
+            "max_count": Given(self.data.max_count, always=True),
+            "delta": Given(self._delta),
+        }
+
+    def make(self, mechanism: Callable[..., Any], epsilon: Any, **parameters: Any) -> Any:
+        """Return the mechanism that costs (epsilon, delta) in all."""
+        parameters.pop("delta", None)
+        return calibrate(mechanism, epsilon=epsilon, delta=self._delta, **parameters)
+
+    def published(self) -> list[Contender]:
+        """Return Rogers' mechanisms; those that need the labels of each user if these were kept."""
+        if self.data.max_labels is None:
+            return []
+        laplace, gaussian = (
+            partial(ThresholdHistogram, noise=noise) for noise in ("laplace", "gaussian")
+        )
+        found = [
+            self.contender("ThresholdHistogram, laplace", laplace, BLUE),
+            self.contender("ThresholdHistogram, gaussian", gaussian, BLACK),
+            self.contender(f"TopThreshold, k = {_TOP}", partial(TopThreshold, k=_TOP), VERMILION),
+        ]
+        if self.data.sets is not None:
+            found.append(self.contender("DiscoverLabels", DiscoverLabels, GREEN))
+        return found
+
+    def run(self, mechanism: Any) -> Run:
+        """Return what releases the labels once."""
+
+        def once() -> tuple[tuple[float | None, ...], float]:
+            begun = time.perf_counter()
+            released = mechanism.release(self.data)
+            seconds = time.perf_counter() - begun
+            value = _by_label(getattr(released, "value", released))
+            return errors_of(value, self._truth, self._total), seconds
+
+        return once
+
+
+def _by_label(value: Any) -> Mapping[Any, int | None]:
+    """Return counts by label; None for each if only labels are released."""
+    if isinstance(value, Mapping):
+        return value
+    if not isinstance(value, LabelTable):
+        raise ParameterError("mechanisms", "for labels must release a LabelTable, or a mapping")
+    counts = value.counts
+    held: list[int | None] = [None] * len(value) if counts is None else counts.tolist()
+    return {
+        label: count for label, count in zip(value.labels, held, strict=True) if label is not None
+    }

@@ -1,0 +1,1 @@
+"""Entries for the public registry of deployments, from releases or a ledger."""

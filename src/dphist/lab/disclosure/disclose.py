@@ -1,0 +1,207 @@
+"""disclose: an entry for the public registry of deployments, of releases or of a ledger."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dphist.document.errata import errata_of
+from dphist.document.guarantee_words import checked_release
+from dphist.errors import LedgerError, ParameterError, UnsupportedError
+from dphist.lab.disclosure.about import read_about
+from dphist.lab.disclosure.entry import RegistryEntry
+from dphist.lab.disclosure.fields import Disclosed, content_of
+from dphist.labels import PayWhatYouGet
+from dphist.ledger import Ledger
+from dphist.ledger import entries as actions
+from dphist.ledger.history import AccountHistory, Payment, histories
+from dphist.release.maker import Maker, target_of
+from dphist.release.mechanisms import known_in
+from dphist.release.presentation import Presentation
+from dphist.release.release import FOR_TESTS, Release
+from dphist.report.disclosure.facts import Facts, facts_of, facts_of_charge
+from dphist.report.disclosure.parameters import stated_of, stated_of_account
+from dphist.streams import ContinualMechanism
+
+_ADDED = (
+    "Releases compose sequentially: epsilons add up, or rhos where a release states its cost in "
+    "rho, and deltas add up. The smallest total that is proved so is stated."
+)
+_FILTERED = (
+    "A privacy filter adds up the costs of all releases of the account, epsilons or rhos, and "
+    "deltas. It refuses a release that would exceed the budget, and holds for costs that are "
+    "chosen after seeing earlier releases."
+)
+
+
+def disclose(
+    releases: Release | Sequence[Release] | Ledger,
+    *,
+    about: str | Path | Mapping[str, Any],
+    account: str | None = None,
+) -> RegistryEntry:
+    """Draft an entry for the public registry of differential privacy deployments.
+
+    Everything in it is a parameter, a released value, or what `about` says. Its status is Draft:
+    people read it, complete it and hand it in.
+
+    Parameters
+    ----------
+    releases : Release, sequence of Release, or Ledger
+        What is disclosed. Several releases are taken to be of one data set, and their costs are
+        added. Of a ledger, the budget of an account is stated, which holds for all its releases.
+    about : path or mapping
+        What only people know, as a TOML file: ``dphist disclose --template about.toml`` writes one
+        to fill in. Or the same fields as a mapping.
+    account : str, optional
+        The account of the ledger (default: the only one).
+
+    Returns
+    -------
+    RegistryEntry
+        `to_yaml` and `save` write it. Its privacy parameters are rounded up.
+
+    Raises
+    ------
+    ParameterError
+        If `about` lacks fields, or has others; if releases protect different units, are of one
+        stream, for tests, given twice, or made by a version with a known privacy fault.
+    LedgerError
+        If the account does not exist, or has paid for no release.
+    """
+    if isinstance(releases, Ledger):
+        disclosed = _of_account(releases, account)
+    else:
+        if account is not None:
+            raise ParameterError("account", "goes with a ledger", "omit it for releases")
+        disclosed = _of_releases([releases] if isinstance(releases, Release) else list(releases))
+    return RegistryEntry(content_of(disclosed, read_about(about)))
+
+
+def _of_releases(releases: Sequence[Release]) -> Disclosed:
+    if not releases:
+        raise ParameterError("releases", "must name at least one release")
+    for number, release in enumerate(releases, 1):
+        _check(
+            checked_release(release), "the release" if len(releases) == 1 else f"release {number}"
+        )
+    _check_distinct(releases)
+    target = target_of(releases[0].mechanism)
+    stream = any(isinstance(each.mechanism, ContinualMechanism) for each in releases)
+    planned = target is not None and target.releases > len(releases)
+    return Disclosed(
+        [facts_of(release) for release in releases],
+        stated_of(releases),
+        many=stream or planned or len(releases) > 1,
+        how_many=_published(len(releases), stream=stream),
+        composition=_ADDED if len(releases) > 1 else "",
+        dynamic=stream,
+    )
+
+
+def _of_account(ledger: Ledger, account: str | None) -> Disclosed:
+    name = ledger.balance(_only(ledger) if account is None else account).account
+    entries = list(ledger.entries())
+    history = next(each for each in histories(entries) if each.account.name == name)
+    paid = [each for each in history.payments if each.state in (actions.CHARGED, actions.FINISHED)]
+    if not paid:
+        raise LedgerError(
+            f"the account {name!r} has paid for no release; there is none to disclose"
+        )
+    facts = [_facts_of(ledger, each, entries[each.entry - 1].content, history) for each in paid]
+    unit = history.account.unit
+    guarantee = replace(history.account.budget.guarantee, unit=unit)
+    return Disclosed(
+        facts,
+        stated_of_account(guarantee),
+        many=len(paid) > 1 or not history.account.closed,
+        how_many=_spent(history, len(paid)),
+        composition=_FILTERED,
+        dynamic=any(each.is_stream for each in paid),
+        interactive=any(each.mechanism == PayWhatYouGet.__name__ for each in paid),
+    )
+
+
+def _only(ledger: Ledger) -> str:
+    names = [each.name for each in ledger.accounts]
+    if len(names) != 1:
+        raise ParameterError("account", f"must be one of {', '.join(map(repr, names)) or 'none'}")
+    return names[0]
+
+
+def _facts_of(
+    ledger: Ledger, payment: Payment, content: Mapping[str, Any], history: AccountHistory
+) -> Facts:
+    """Return the facts of a payment: of its release, or of the mechanism that it paid for."""
+    if payment.state == actions.FINISHED:
+        release = ledger.stored(payment.key)
+        _check(release, f"the release of entry {payment.entry}")
+        return facts_of(release)
+    return facts_of_charge(_mechanism_of(content["mechanism"], payment), history.account.unit)
+
+
+def _mechanism_of(described: Mapping[str, Any], payment: Payment) -> Maker:
+    """Return the mechanism that a ledger's entry describes."""
+    known: dict[str, Any] = {**known_in(None), PayWhatYouGet.__name__: PayWhatYouGet}
+    if described["name"] not in known or "parameters" not in described:
+        raise LedgerError(
+            f"entry {payment.entry} paid for {payment.mechanism}, which is not of dphist, and no "
+            "release of it is stored: disclose the releases themselves"
+        )
+    mechanism: Maker = known[described["name"]](**described["parameters"])
+    return mechanism
+
+
+def _check(release: Release, name: str) -> None:
+    """Refuse a release whose guarantee does not hold."""
+    if release.for_tests:
+        raise UnsupportedError(
+            f"{name} protects nobody: {FOR_TESTS}. Release again without source="
+        )
+    for erratum in errata_of(release):
+        raise UnsupportedError(
+            f"{name} was made by dphist {release.version}, which has a known privacy fault: "
+            f"{erratum.fault} {erratum.remedy}"
+        )
+
+
+def _check_distinct(releases: Sequence[Release]) -> None:
+    """Refuse what would count twice: the same release, or two readings of one stream."""
+    plain = Presentation(date=None)  # other words do not make it another release
+    texts = [replace(release, presentation=plain).to_json() for release in releases]
+    for number, text in enumerate(texts):
+        if text in texts[:number]:
+            raise ParameterError(
+                "releases",
+                f"must not repeat: number {number + 1} is the same as number "
+                f"{texts.index(text) + 1}",
+                "name it once",
+            )
+    streams = [
+        each.mechanism for each in releases if isinstance(each.mechanism, ContinualMechanism)
+    ]
+    if len(streams) != len(set(streams)):
+        raise ParameterError(
+            "releases",
+            "must not hold two of streams with the same parameters. If they are of one stream, "
+            "name "
+            "the last one: it has all readings, and its guarantee is for all of them. Streams that "
+            "differ are disclosed one by one, or as an account of a ledger",
+        )
+
+
+def _published(number: int, *, stream: bool) -> str:
+    if stream and number == 1:
+        return "Readings of one stream; the guarantee is for all of them together."
+    if number == 1:
+        return "Published once."
+    return f"{number:,} releases are disclosed together."
+
+
+def _spent(history: AccountHistory, paid: int) -> str:
+    many = "1 release" if paid == 1 else f"{paid:,} releases"
+    state = "closed: nothing more is released from it" if history.account.closed else "open"
+    return (
+        f"{many} charged to the account so far. Each is charged before data are read, and "
+        f"refused if it does not fit the budget, which is never renewed. The account is {state}."
+    )
