@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from dphist.commands.stream.events import LONGEST, Rows
 from dphist.errors import DataError
+from dphist.streams.events.forms import LONGEST, Rows
 from tests.tables.plain_text import WrongRecord, read_plainly
 
 WORDS = [b"a", b",", b'"', b"\n", b"\n", b'""', b'"a,\n"', b",b\n", b"\\", b" "]

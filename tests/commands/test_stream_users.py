@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from dphist.cli import main
-from dphist.commands.stream import events as module
-from dphist.commands.stream.events import Objects, Rows
 from dphist.errors import DataError
 from dphist.streams import ContinualHistogram
+from dphist.streams.events import forms as module
+from dphist.streams.events.forms import Objects, Rows
 from dphist.streams.state import stored
 
 NEW = (

@@ -21,7 +21,6 @@ from dphist.commands.presenting import add_presentation, add_unit_option, check_
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_purpose
 from dphist.commands.stream.dry_run import say_dry_run
-from dphist.commands.stream.events import Form, Lines, Objects, Rows
 from dphist.commands.stream.outputs import check_new_outputs, check_stream_paths, replaceable
 from dphist.commands.stream.paying import open_paid_stream, reserve_stream
 from dphist.commands.stream.run import Run
@@ -36,6 +35,7 @@ from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate
 from dphist.release.label_types import LABEL_TYPES, text_of
 from dphist.streams import ContinualHistogram, ContinualMechanism
+from dphist.streams.events.forms import Form, Lines, Objects, Rows
 from dphist.streams.methods import Method
 
 _EPILOG = (

@@ -17,7 +17,6 @@ import pyarrow as pa
 from dphist.commands.ending import Interrupted
 from dphist.commands.printing import say
 from dphist.commands.publishing import outputs_of, say_written
-from dphist.commands.stream.events import Event, Form
 from dphist.commands.stream.outputs import write_outputs
 from dphist.commands.stream.progress import StreamProgress
 from dphist.commands.stream.stop import Stopping
@@ -34,6 +33,7 @@ from dphist.errors import (
 from dphist.release.label_types import LabelType, as_arrow, label_of, text_of
 from dphist.render.text_table import in_columns
 from dphist.streams import ContinualHistogram
+from dphist.streams.events.forms import Event, Form
 from dphist.visible import harmless
 
 _READ = 2**20  # bytes at once: a chunk that is counted takes a fraction of a second
