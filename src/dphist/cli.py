@@ -18,12 +18,12 @@ from typing import NoReturn
 
 from dphist import leftovers
 from dphist.commands import ending
-from dphist.commands.configuration.expanding import expanded
+from dphist.commands.configuration.section import configured
 from dphist.commands.options import UsageError
 from dphist.commands.printing import complain
 from dphist.commands.registry import parsed
 from dphist.commands.resources import run_command
-from dphist.commands.wording import as_keys, as_options
+from dphist.commands.wording import as_options
 from dphist.errors import (
     BudgetError,
     ColumnError,
@@ -43,12 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _stopping_cleanly():
             given = sys.argv[1:] if arguments is None else arguments
-            words = expanded(given)
-            options = parsed(words)
-            options.configuration = words.configuration
-            options.write = as_options(options.names)
-            if words.path is not None:
-                options.config, options.write = words.path, as_keys(options.names)
+            found = configured(given)
+            if found is None:
+                found = parsed(given)
+                found.write = as_options(found.command.names)
+            options = found
             leftovers.remove_abandoned()
             run_command(options)
             if sys.stdout is not None:  # None where the caller closed it

@@ -45,6 +45,10 @@ class Meaning(TypedDict, total=False):
     """What it means that the parameter is None."""
     public: bool
     """Whether the caller vouches that the value is public, not taken from the data."""
+    symbol: str
+    """The letter that stands for a number, such as N."""
+    needs: Sequence[tuple[str, str]]
+    """Parameters without which it changes nothing, each with the reason."""
 
 
 @runtime_checkable
@@ -153,10 +157,16 @@ class Intervals:
     level: float
 
 
-def parameter(meaning: str, not_given: str = "", public: bool = False) -> Any:
+def parameter(
+    meaning: str,
+    not_given: str = "",
+    public: bool = False,
+    symbol: str = "",
+    needs: Sequence[tuple[str, str]] = (),
+) -> Any:
     """Return the field of a mechanism's parameter: see `Meaning`."""
-    told = {"meaning": meaning} | ({"not_given": not_given} if not_given else {})
-    return field(metadata={**told, "public": True} if public else told)
+    told = {"not_given": not_given, "public": public, "symbol": symbol, "needs": needs}
+    return field(metadata={"meaning": meaning} | {key: held for key, held in told.items() if held})
 
 
 def meanings_of(mechanism: Maker | type) -> dict[str, Meaning]:

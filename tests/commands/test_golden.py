@@ -44,6 +44,7 @@ def described(parser: argparse.ArgumentParser) -> Iterator[str]:
     yield f"{parser.epilog}"
 
 
+@pytest.mark.quick("[ranges]", "[labels]", "[plan]", "[ledger]")
 @pytest.mark.parametrize("command", find_commands())
 def test_help(command: str) -> None:
     parsers = parser_of([command])._actions
@@ -224,6 +225,7 @@ def said(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return f"{code} {capsys.readouterr().err}".replace(f"{Path.cwd()}/", "")
 
 
+@pytest.mark.verify
 def test_wrong_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [f"$ dphist {line}\n{said(shlex.split(line), capsys)}" for line in WRONG]
     check_golden(GOLDEN / "wrong_options.txt", "\n".join(lines))

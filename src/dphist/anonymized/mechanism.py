@@ -22,9 +22,12 @@ from dphist.release.release import Release
 from dphist.release.released import refuse_released
 from dphist.sentence import Sentence
 
-EPSILON = Meaning(meaning="Privacy parameter of the whole release; smaller is more private.")
+EPSILON = Meaning(
+    meaning="Privacy parameter of the whole release; smaller is more private.", symbol="E"
+)
 SENSITIVITY = Meaning(
-    meaning=Sentence("{Records} that one protected unit can change in the histogram, at most.")
+    meaning=Sentence("{Records} that one protected unit can change in the histogram, at most."),
+    symbol="M",
 )
 
 

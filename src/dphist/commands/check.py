@@ -4,8 +4,9 @@ import argparse
 import json
 
 from dphist.commands.ending import settle
-from dphist.commands.options import Commands, UsageError
+from dphist.commands.options import QUIET_OR_JSON, RELEASE, UsageError
 from dphist.commands.printing import say
+from dphist.document.options import Command, Option
 from dphist.errors import DphistError
 from dphist.planning.check import Verdict, check
 from dphist.planning.plan import Plan
@@ -23,31 +24,6 @@ class PlanMissedError(DphistError):
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
         self.code = code
-
-
-def add_check(commands: Commands, summary: str) -> None:
-    """Add the command; the list of commands shows the summary."""
-    command = commands.add_parser(
-        "check",
-        help=summary,
-        description=(
-            "Compare a release with the acceptance criteria that a plan holds. Only known noise "
-            "and released values are used, so that checking costs nothing."
-        ),
-        epilog=(
-            "Exit codes: 0 if all criteria hold; 4 if one does not; 5 if none fails but some are "
-            "open, because only the data could decide them, which would cost budget."
-        ),
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=_check)
-    command.add_argument("file", metavar="RELEASE", help="a release that dphist wrote (JSON)")
-    command.add_argument(
-        "--plan", required=True, metavar="JSON", help="a plan that 'dphist plan --output' wrote"
-    )
-    how = command.add_mutually_exclusive_group()
-    how.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    how.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -77,3 +53,17 @@ def _check(options: argparse.Namespace) -> None:
 
 def _shown(verdict: Verdict) -> dict[str, object]:
     return {"criterion": verdict.criterion.text, "holds": verdict.holds, "said": verdict.said}
+
+
+COMMAND = Command(
+    text="Compare a release with the acceptance criteria that a plan holds. Only known noise and "
+    "released values are used, so that checking costs nothing.",
+    epilog="Exit codes: 0 if all criteria hold; 4 if one does not; 5 if none fails but some are "
+    "open, because only the data could decide them, which would cost budget.",
+    table=[
+        RELEASE,
+        Option("plan", "a plan that 'dphist plan --output' wrote", "JSON", required=True),
+        QUIET_OR_JSON,
+    ],
+    run=_check,
+)

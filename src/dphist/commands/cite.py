@@ -3,24 +3,20 @@
 import argparse
 
 from dphist.commands.ending import settle
-from dphist.commands.options import Commands
+from dphist.commands.options import RELEASE
 from dphist.commands.printing import say
+from dphist.document.options import Command
 from dphist.release.release import Release
 from dphist.report.citation import citation
-
-
-def add_cite(commands: Commands, summary: str) -> None:
-    """Add the command; the list of commands shows the summary."""
-    command = commands.add_parser(
-        "cite",
-        help=summary,
-        description="Print BibTeX entries for a release: this library, and its mechanism's paper.",
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=_cite)
-    command.add_argument("file", metavar="RELEASE", help="a release that dphist wrote (JSON)")
 
 
 def _cite(options: argparse.Namespace) -> None:
     say(citation(Release.load(options.file)), end="")
     settle()
+
+
+COMMAND = Command(
+    text="Print BibTeX entries for a release: this library, and its mechanism's paper.",
+    table=[RELEASE],
+    run=_cite,
+)

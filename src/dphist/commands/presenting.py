@@ -1,13 +1,13 @@
 """Options that give the words in which a release is shown."""
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
+from dphist.document.options import Group, Needs, Option
 from dphist.release.presentation import WORDS, Presentation, forms_of
 from dphist.release.release import Release
 
-_HELP = {
+_MEANINGS = {
     "title": "heading of the page",
     "label_name": 'what a label is, such as "gene", or "taxon/taxa" with its plural',
     "record_name": 'what a record is, such as "visit"',
@@ -18,41 +18,24 @@ _HELP = {
 }
 
 
-class _Unit(argparse.Action):
-    """Keep "person/people" as the words of pages, and its singular as the unit of the data."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: "str | Sequence[Any] | None",
-        option_string: str | None = None,
-    ) -> None:
-        text = str(values)
-        namespace.unit_word = text
-        namespace.unit = text.partition("/")[0].strip() if text.count("/") == 1 else text
+PRESENTATION = Group(
+    "presentation",
+    "Words for page, pictures and summary. They are saved in the release and published with it: "
+    "take none from the data.",
+    [Option(name, meaning, "TEXT") for name, meaning in _MEANINGS.items()],
+)
 
 
-def add_unit_option(command: argparse.ArgumentParser, more: str = ' (default: "user")') -> None:
-    """Add the option that says what a user is."""
-    command.set_defaults(unit=None, unit_word=None)
-    command.add_argument(
-        "--unit",
-        metavar="TEXT",
-        action=_Unit,
-        help=f'what a user is, such as "patient", or "person/people" with its plural{more}',
-    )
+def unit_option(more: str = ' (default: "user")', *rules: Needs) -> Option:
+    """Return the option that says what a user is: a noun for pages, and for the unit of data."""
+    meaning = f'what a user is, such as "patient", or "person/people" with its plural{more}'
+    return Option("unit", meaning, "TEXT", rules=rules)
 
 
-def add_presentation(command: argparse.ArgumentParser) -> None:
-    """Add the options of words that a release carries; `--unit` comes with the unit of the data."""
-    group = command.add_argument_group(
-        "presentation",
-        "Words for page, pictures and summary. They are saved in the release and published with "
-        "it: take none from the data.",
-    )
-    for name, text in _HELP.items():
-        group.add_argument(f"--{name.replace('_', '-')}", metavar="TEXT", help=text)
+def unit_name(options: argparse.Namespace) -> str | None:
+    """Return what --unit calls one user, without the plural; None without --unit."""
+    text: str | None = options.unit
+    return text.partition("/")[0].strip() if text and text.count("/") == 1 else text
 
 
 def check_presentation(options: argparse.Namespace) -> None:
@@ -83,7 +66,7 @@ def presented(release: Release, options: argparse.Namespace) -> Release:
 def _words_of(options: argparse.Namespace) -> Any:
     """Return the words that were given, by field."""
     given = {name: getattr(options, name, None) for name in WORDS if name != "unit"}
-    word = getattr(options, "unit_word", None)
+    word = getattr(options, "unit", None)
     # A single form is in the unit of the data already, except where a release is only shown.
     if word is not None and (forms_of(word)[0] != word or getattr(options, "only_shown", False)):
         given["unit"] = word

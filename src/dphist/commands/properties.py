@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dphist.commands.options import Commands, UsageError, add_delimiter, parts_of, whole
+from dphist.commands.options import DELIMITER, JSON, UsageError
 from dphist.commands.printing import say
 from dphist.data.profile import Profile
 from dphist.document.counted import unit_of
+from dphist.document.options import Command, Option, parts_of, whole
 from dphist.document.totals import cost_of, for_tests_json
+from dphist.errors import Argument
 from dphist.parameters import Exact
 from dphist.properties.overview import Property, properties_of
 from dphist.properties.resampling import RESAMPLES
@@ -25,61 +27,6 @@ from dphist.report.kinds import json_of, kind_of
 
 _NOT_PRIVATE = "computed from the data themselves, so what is printed is not private"
 _SAMPLING = "Intervals are for the records as a sample of the population"
-
-
-def add_properties(commands: Commands, summary: str) -> None:
-    """Add the command; the list of commands shows the summary."""
-    command = commands.add_parser(
-        "properties",
-        help=summary,
-        description=(
-            "Estimate properties of the population behind an anonymized histogram: entropy, the "
-            "number of labels, the number of new labels in further records, and the share of "
-            "records that an attacker guesses. For a release, this costs no further privacy."
-        ),
-        epilog=(
-            "FILE is an anonymized release (JSON), or a profile with columns count,prevalence "
-            "(CSV, TSV, Parquet). What is printed about a profile is not private."
-        ),
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=_properties)
-    command.add_argument("file", metavar="FILE", help="a release, or a profile")
-    add_delimiter(command)
-    command.add_argument(
-        "--labels",
-        type=whole,
-        metavar="K",
-        help="number of labels in the population, unseen ones included, if it is known",
-    )
-    command.add_argument(
-        "--p-min",
-        metavar="P",
-        help="minimum probability of a label, if it is known, such as 1e-6 or 1/5000",
-    )
-    command.add_argument(
-        "--extra",
-        metavar="T,...",
-        help="number of further records to predict for, as multiples of the total (default: 1,2)",
-    )
-    command.add_argument(
-        "--base",
-        default="2",
-        metavar="B",
-        help="base of the logarithms, a number or e (default: 2, for bits)",
-    )
-    command.add_argument(
-        "--resamples",
-        type=whole,
-        default=RESAMPLES,
-        metavar="N",
-        help=(
-            "number of samples, drawn from the released histogram, on which the mechanism runs "
-            "again to estimate the effect of its noise on errors and intervals "
-            f"(default: {RESAMPLES}); 0 is fast and ignores the noise"
-        ),
-    )
-    command.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _properties(options: argparse.Namespace) -> None:
@@ -115,7 +62,9 @@ def _extra(text: str | None) -> list[Exact] | None:
         return None
     parts: list[Exact] = [*parts_of(text)]
     if "" in parts:
-        raise UsageError("--extra needs numbers with commas between them, such as 1/2,1,2")
+        raise UsageError(
+            Argument("extra") + " needs numbers with commas between them, such as 1/2,1,2"
+        )
     return parts
 
 
@@ -208,3 +157,49 @@ def _table(found: Sequence[Property]) -> list[str]:
 
 def _wrapped(text: str, first: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
+
+
+COMMAND = Command(
+    text="Estimate properties of the population behind an anonymized histogram: entropy, the "
+    "number of labels, the number of new labels in further records, and the share of records that "
+    "an attacker guesses. For a release, this costs no further privacy.",
+    epilog="FILE is an anonymized release (JSON), or a profile with columns count,prevalence (CSV, "
+    "TSV, Parquet). What is printed about a profile is not private.",
+    table=[
+        Option("file", "a release, or a profile", typed="FILE", positional=True, required=True),
+        DELIMITER,
+        Option(
+            "labels",
+            "number of labels in the population, unseen ones included, if it is known",
+            "K",
+            whole,
+        ),
+        Option(
+            "p_min",
+            "minimum probability of a label, if it is known, such as 1e-6 or 1/5000",
+            "P",
+        ),
+        Option(
+            "extra",
+            "number of further records to predict for, as multiples of the total (default: 1,2)",
+            "T,...",
+        ),
+        Option(
+            "base",
+            "base of the logarithms, a number or e (default: 2, for bits)",
+            "B",
+            default="2",
+        ),
+        Option(
+            "resamples",
+            "number of samples, drawn from the released histogram, on which the mechanism runs "
+            "again to estimate the effect of its noise on errors and intervals (default: "
+            f"{RESAMPLES}); 0 is fast and ignores the noise",
+            "N",
+            whole,
+            default=RESAMPLES,
+        ),
+        JSON,
+    ],
+    run=_properties,
+)

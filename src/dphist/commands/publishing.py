@@ -59,7 +59,6 @@ def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None)
     ----------
     files : that are read (default: FILE).
     """
-    check_safe_table(options)
     inputs = inputs_of(options, files)
     for name in inputs:
         if not Path(name).exists():
@@ -188,12 +187,6 @@ def text_of(release: Release, kind: str, options: argparse.Namespace) -> str:
     if kind == "table":
         return table_csv(release, spreadsheet_safe=options.spreadsheet_safe)
     return report_html(release) if kind == "report" else release.to_json()
-
-
-def check_safe_table(options: argparse.Namespace) -> None:
-    """Refuse to make safe what is not written."""
-    if getattr(options, "spreadsheet_safe", False) and options.table is None:
-        raise UsageError("--spreadsheet-safe needs --table, which it is about")
 
 
 def in_the_way(options: argparse.Namespace) -> list[str]:

@@ -4,22 +4,32 @@ import argparse
 from fractions import Fraction
 from typing import Any
 
-from dphist.commands.meanings import help_of
-from dphist.commands.options import Commands, UsageError, add_file, add_outputs, parts_of, whole
-from dphist.commands.presenting import presentation_of
+from dphist.commands.options import DELIMITER, FILE, UsageError, outputs
+from dphist.commands.presenting import presentation_of, unit_name
 from dphist.commands.publishing import release_file
 from dphist.commands.records import (
-    add_records_dry_run,
-    add_unit,
     check_unit,
+    dry_run_options,
     guesses_of,
     protected_of,
     say_dry_run,
     sensitivity_of,
+    unit_options,
 )
 from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import bin_counts
 from dphist.document.kind import DataFacts
+from dphist.document.options import (
+    Command,
+    OneOf,
+    Option,
+    given_parameters,
+    option_of,
+    options_of,
+    parts_of,
+)
+from dphist.errors import Argument, join_arguments
+from dphist.mechanism import meanings_of
 from dphist.parameters import number_of_text, whole_of_text
 from dphist.ranges import (
     AdaptiveTree,
@@ -31,101 +41,67 @@ from dphist.ranges.kind import KIND
 
 _INFINITE = ("inf", "+inf", "-inf")
 _PUBLIC = (
-    "edges are published with the release, so they must be fixed without looking at the data: "
-    "give --edges 0,18,65,120, or --start 2024-01-01 --stop 2025-01-01 --width 1d"
+    "edges are published with the release, so they must be fixed without looking at the data: give "
+    + Argument("edges", "0,18,65,120")
+    + ", or "
+    + Argument("start", "2024-01-01")
+    + ", "
+    + Argument("stop", "2025-01-01")
+    + " and "
+    + Argument("width", "1d")
 )
 
 
-def add_ranges(commands: Commands, summary: str) -> None:
-    """Add the command; the list of commands shows the summary."""
-    command = commands.add_parser(
-        "ranges",
-        help=summary,
-        description=(
-            "Release a histogram over one or more ordered columns, such as records by hour, by age "
-            "or by place. It estimates the number of records in any range."
-        ),
-        epilog=(
-            "FILE has one row per record, unless --count is given; columns hold numbers, dates or "
-            "times. A value is in a bin if it is at least the lower edge and below the upper edge. "
-            "Values outside all bins and missing values are counted separately. For several "
-            "columns, give --column once for each, and --edges, or --start, --stop and --width, "
-            "once for each in the same order. With --user and --max-records, all records of a "
-            "user are protected together. CSV, TSV (also gzip) and Parquet are read."
-        ),
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=_ranges, called={"total": "--expect-total"})
-    add_file(command)
-    command.add_argument(
-        "--column", required=True, action="append", metavar="COLUMN", help="column that is binned"
-    )
-    command.add_argument(
-        "--edges",
-        action="append",
-        metavar="E0,E1,...",
-        help="public edges of the bins: numbers, where the first may be -inf and the last inf, or "
-        "ISO dates or times",
-    )
-    command.add_argument(
-        "--start", action="append", metavar="A", help="first edge of bins of equal width"
-    )
-    command.add_argument(
-        "--stop",
-        action="append",
-        metavar="B",
-        help="last edge: a whole number of widths from --start",
-    )
-    command.add_argument(
-        "--width",
-        action="append",
-        metavar="W",
-        help="width of a bin: a number, or for dates and times a duration, such as 15m, 1h, 1d "
-        "or 1w",
-    )
-    command.add_argument(
-        "--count",
-        metavar="COLUMN",
-        help="column of counts, if FILE is counted already and a row stands for several records. "
+_CHOSEN = {"adaptive": AdaptiveTree, "tree": HierarchicalTree, "leaves": LeafCounts}
+
+_TABLE = [
+    FILE,
+    DELIMITER,
+    Option("column", "column that is binned", "COLUMN", required=True, repeats=True),
+    Option(
+        "edges",
+        "public edges of the bins: numbers, where the first may be -inf and the last inf, or ISO "
+        "dates or times",
+        "E0,E1,...",
+        repeats=True,
+    ),
+    Option("start", "first edge of bins of equal width", "A", repeats=True),
+    Option("stop", "last edge: a whole number of widths from --start", "B", repeats=True),
+    Option(
+        "width",
+        "width of a bin: a number, or for dates and times a duration, such as 15m, 1h, 1d or 1w",
+        "W",
+        repeats=True,
+    ),
+    Option(
+        "count",
+        "column of counts, if FILE is counted already and a row stands for several records. "
         "Without --user and --max-records, one of these records is protected; with --max-records "
         "alone, a row, which counts at most that often",
-    )
-    cost = command.add_mutually_exclusive_group(required=True)
-    cost.add_argument(
-        "--epsilon",
-        metavar="E",
-        help=help_of(AdaptiveTree, "epsilon", "; gives a pure guarantee (such as 1, 0.1 or 1/3)"),
-    )
-    cost.add_argument(
-        "--rho",
-        metavar="R",
-        help=help_of(AdaptiveTree, "rho", "; gives a zero-concentrated guarantee (such as 0.01)"),
-    )
-    add_unit(
-        command,
-        AdaptiveTree,
-        user="column of users: who is protected",
-    )
-    command.add_argument(
-        "--mechanism",
-        choices=("auto", "adaptive", "tree", "leaves"),
+        "COLUMN",
+    ),
+    OneOf(
+        [
+            option_of(AdaptiveTree, "epsilon", "; gives a pure guarantee (such as 1, 0.1 or 1/3)"),
+            option_of(AdaptiveTree, "rho", "; gives a zero-concentrated guarantee (such as 0.01)"),
+        ],
+        required=True,
+    ),
+    *unit_options(AdaptiveTree, "column of users: who is protected"),
+    Option(
+        "mechanism",
+        "the mechanism; auto chooses from the other options, never from the data (default: auto)",
+        choices=("auto", *_CHOSEN),
         default="auto",
-        help="the mechanism; auto chooses from the other options, never from the data "
-        "(default: auto)",
-    )
-    command.add_argument(
-        "--workload",
-        choices=("ranges", "prefix"),
-        help=help_of(AdaptiveTree, "workload", " (default: ranges)"),
-    )
-    command.add_argument(
-        "--expected-total",
-        type=whole,
-        metavar="N",
-        help=help_of(AdaptiveTree, "expected_total", ". Never take it from the data"),
-    )
-    add_records_dry_run(command)
-    add_outputs(command, "start,stop,count,error")
+    ),
+    *options_of(
+        AdaptiveTree,
+        but=("epsilon", "rho", "bins", "sensitivity"),
+        expected_total={"more": ". Never take it from the data"},
+    ),
+    *dry_run_options("; --expected-total divides the budget by a guess"),
+    *outputs("start,stop,count,error"),
+]
 
 
 def _ranges(options: argparse.Namespace) -> None:
@@ -133,13 +109,14 @@ def _ranges(options: argparse.Namespace) -> None:
     bins = _bins_of(options)
     mechanism = _mechanism(options, tuple(axis.bins for axis in _axes(bins)))
     if options.dry_run:
-        say_dry_run(KIND.document(mechanism, _data_of(options), None), mechanism, options)
+        document = KIND.document(mechanism, _data_of(options), None)
+        say_dry_run(document, mechanism, options, protected_of(options))
         return
     asked: dict[str, Any] = {"column": options.column, **bins}
     if len(options.column) == 1:
         asked = {name: each[0] for name, each in asked.items()}
     asked |= {"count": options.count, "user": options.user, "max_records": options.max_records}
-    asked |= {"delimiter": options.delimiter, "unit": options.unit}
+    asked |= {"delimiter": options.delimiter, "unit": unit_name(options)}
     release_file(
         mechanism,
         options,
@@ -155,17 +132,16 @@ def _bins_of(options: argparse.Namespace) -> dict[str, list[Any]]:
     if not given:
         raise UsageError(_PUBLIC)
     if "edges" in given and len(given) > 1:
-        raise UsageError("--edges must be given alone, without --start, --stop and --width")
+        others = join_arguments(["start", "stop", "width"])
+        raise UsageError(Argument("edges") + " must be given alone, without " + others)
     if "edges" not in given:
-        missing = [f"--{name}" for name in ("start", "stop", "width") if name not in given]
+        missing = [name for name in ("start", "stop", "width") if name not in given]
         if missing:
-            raise UsageError(f"{' and '.join(missing)} needed too: {_PUBLIC}")
+            raise UsageError(join_arguments(missing) + " needed too: " + _PUBLIC)
     for name, texts in given.items():
         if len(texts) != len(options.column):
-            raise UsageError(
-                f"--{name} must be given once for each --column, in the same order: "
-                f"{len(options.column)} in all"
-            )
+            once = Argument(name) + " must be given once for each " + Argument("column")
+            raise UsageError(once + f", in the same order: {len(options.column)} in all")
     read = {"edges": _edges_of, "start": _value_of, "stop": _value_of, "width": _value_of}
     return {name: [read[name](text) for text in texts] for name, texts in given.items()}
 
@@ -196,24 +172,17 @@ def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
 
 def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangesMechanism:
     """Return the mechanism; the choice looks at the options alone."""
-    chosen: str = options.mechanism
-    shared = {
-        "epsilon": options.epsilon,
-        "rho": options.rho,
-        "bins": bins,
-        "sensitivity": sensitivity_of(options),
+    # By docs/ranges.md the adaptive tree has the lowest error.
+    chosen = _CHOSEN.get(options.mechanism, AdaptiveTree)
+    table = options.command.options
+    given = given_parameters(options, table, AdaptiveTree) | {
+        "sensitivity": sensitivity_of(options)
     }
-    if chosen in ("tree", "leaves"):
-        for name in ("workload", "expected_total"):
-            if getattr(options, name) is not None:
-                option = name.replace("_", "-")
-                raise UsageError(f"--{option} is for --mechanism auto or adaptive")
-        return HierarchicalTree(**shared) if chosen == "tree" else LeafCounts(**shared)
-    shared |= {
-        "workload": options.workload or "ranges",
-        "expected_total": options.expected_total,
-    }
-    return AdaptiveTree(**shared)  # by docs/ranges.md the one with the lowest error
+    for name in given:
+        if name not in meanings_of(chosen):
+            raise UsageError(Argument(name) + " is for --mechanism auto or adaptive")
+    made: RangesMechanism = chosen(bins=bins, **given)
+    return made
 
 
 def _data_of(options: argparse.Namespace) -> DataFacts:
@@ -224,3 +193,17 @@ def _data_of(options: argparse.Namespace) -> DataFacts:
         presentation=presentation_of(options),
         guesses=guesses_of(options) if guess is None else (guess,),
     )
+
+
+COMMAND = Command(
+    text="Release a histogram over one or more ordered columns, such as records by hour, by age or "
+    "by place. It estimates the number of records in any range.",
+    epilog="FILE has one row per record, unless --count is given; columns hold numbers, dates or "
+    "times. A value is in a bin if it is at least the lower edge and below the upper edge. Values "
+    "outside all bins and missing values are counted separately. For several columns, give "
+    "--column once for each, and --edges, or --start, --stop and --width, once for each in the "
+    "same order. With --user and --max-records, all records of a user are protected together. "
+    "CSV, TSV (also gzip) and Parquet are read.",
+    table=_TABLE,
+    run=_ranges,
+)

@@ -2,45 +2,54 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points, version
 
-from dphist.commands.options import EDGE_OPTIONS, CommandParser, Parser, with_negative_values
+from dphist.commands.options import EDGE_OPTIONS, with_negative_values
+from dphist.commands.parsing import CommandParser, Parser, add_command
+from dphist.document.options import Command, Group, Option
 from dphist.errors import DphistError
 
 ENTRY_POINTS = "dphist.commands"
 """The group of entry points that are mappings like that of `find_commands`."""
 
-# Each command with its line of the help, its module, and what adds it to a parser. A module is
-# imported when its command is called: the mechanisms take most of the time to start.
+# Each command with its line of the help, its module, and the name that the command has there. A
+# module is imported when its command is called: the mechanisms take most of the time to start.
 _OWN = {
-    "anonymize": ("release how many labels have each count", "anonymize", "add_anonymize"),
-    "ranges": ("release how many records lie in any range", "ranges", "add_ranges"),
-    "labels": ("release common labels with their counts", "labels.command", "add_labels"),
-    "top": ("release the most common labels, ranked", "labels.top", "add_top"),
-    "stream": ("release running counts of a stream of events", "stream.command", "add_stream"),
-    "run": ("make all releases of a configuration file", "configuration.command", "add_run"),
-    "plan": ("what a release would cost and be worth", "plan.command", "add_plan"),
-    "check": ("compare a release with a plan's criteria", "check", "add_check"),
-    "ledger": ("keep one budget for all releases of a data set", "ledger.command", "add_ledger"),
-    "properties": (
-        "estimate entropy, the number of labels and more",
-        "properties",
-        "add_properties",
-    ),
-    "show": ("summarize a saved release", "show", "add_show"),
-    "cite": ("what to cite for a release, as BibTeX", "cite", "add_cite"),
+    "anonymize": ("release how many labels have each count", "anonymize", "COMMAND"),
+    "ranges": ("release how many records lie in any range", "ranges", "COMMAND"),
+    "labels": ("release common labels with their counts", "labels.command", "LABELS"),
+    "top": ("release the most common labels, ranked", "labels.command", "TOP"),
+    "stream": ("release running counts of a stream of events", "stream.command", "COMMAND"),
+    "run": ("make all releases of a configuration file", "configuration.command", "COMMAND"),
+    "plan": ("what a release would cost and be worth", "plan", "COMMAND"),
+    "check": ("compare a release with a plan's criteria", "check", "COMMAND"),
+    "ledger": ("keep one budget for all releases of a data set", "ledger.command", "COMMAND"),
+    "properties": ("estimate entropy, the number of labels and more", "properties", "COMMAND"),
+    "show": ("summarize a saved release", "show", "COMMAND"),
+    "cite": ("what to cite for a release, as BibTeX", "cite", "COMMAND"),
 }
-
 
 RELEASING = ("anonymize", "ranges", "labels", "top", "stream")
 """Commands that make a release: a configuration may hold these."""
 
+CONFIGURATION = (
+    Option("config", "read the options from this file", "TOML"),
+    Option("section", "the section of the file (default: the only one of this command)", "NAME"),
+)
+_CONFIGURATION = Group(
+    "configuration",
+    "A TOML file that holds all options; only --section, --dry-run, --overwrite, --quiet and "
+    "--json go with it. 'dphist run' makes all releases of such a file.",
+    CONFIGURATION,
+)
+
 
 @cache
 def find_commands() -> Mapping[str, tuple[str, str, str]]:
-    """Return the commands by name: the line of the help, the module, and what adds it to a parser.
+    """Return the commands by name: the line of the help, the module, and its name there.
 
     Those that entry points name follow those of the core, and replace none.
 
@@ -50,7 +59,8 @@ def find_commands() -> Mapping[str, tuple[str, str, str]]:
         If the commands of a package cannot be imported.
     """
     found = {
-        name: (said, f"dphist.commands.{module}", add) for name, (said, module, add) in _OWN.items()
+        name: (said, f"dphist.commands.{module}", held)
+        for name, (said, module, held) in _OWN.items()
     }
     for point in entry_points(group=ENTRY_POINTS):
         try:
@@ -62,6 +72,15 @@ def find_commands() -> Mapping[str, tuple[str, str, str]]:
                 f"({type(error).__name__}); install it again"
             ) from None
     return found
+
+
+def command_of(name: str) -> Command:
+    """Return a command by its name."""
+    _, module, held = find_commands()[name]
+    command: Command = getattr(import_module(module), held)
+    if name in RELEASING:
+        command = replace(command, table=[*command.table, _CONFIGURATION])
+    return command
 
 
 def parsed(given: Sequence[str]) -> argparse.Namespace:
@@ -88,22 +107,9 @@ def parser_of(given: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=CommandParser)
     known = find_commands()
     chosen = next((word for word in given if word in known), None)
-    for name, (summary, module, add) in known.items():
+    for name, (summary, _, _) in known.items():
         if name == chosen:
-            getattr(import_module(module), add)(commands, summary)
+            add_command(commands, name, summary, command_of(name))
         else:
             commands.add_parser(name, help=summary)
-    if chosen in RELEASING:
-        _add_configuration(commands.choices[chosen])
     return parser
-
-
-def _add_configuration(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group(
-        "configuration",
-        "A TOML file that holds all options; only --section, --dry-run, --overwrite, --quiet and "
-        "--json go with it. 'dphist run' makes all releases of such a file.",
-    )
-    group.add_argument("--config", metavar="TOML", help="read the options from this file")
-    group.add_argument("--section", metavar="NAME", help="the section of the file (default: the "
-                       "only one of this command)")  # fmt: skip

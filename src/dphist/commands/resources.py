@@ -3,9 +3,12 @@
 import argparse
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
-from dphist.commands.options import UsageError, whole
+from dphist.commands.options import guess
+from dphist.commands.parsing import check_options
+from dphist.document.options import Group, Option, whole
 
 _NAMES = ("memory", "threads", "temp")
 _GUESS = 1_000_000  # rows, where no guess was given
@@ -13,55 +16,41 @@ _MOST_ROWS = 10**15
 _GB, _MB = 10**9, 10**6
 
 
-def add_resources(command: argparse.ArgumentParser, *, dry_run: bool = True) -> None:
-    """Add the options; `dry_run` says whether the command has a dry run, which estimates needs."""
-    group = command.add_argument_group(
-        "resources", "What reading FILE may use. None of this is part of the release."
-    )
-    group.add_argument(
-        "--memory",
-        metavar="SIZE",
-        help="memory for counting, such as 4GB; beyond it, rows spill to temporary files (default: "
-        "a quarter of the machine's memory, at least 2GB, but at most half)",
-    )
-    group.add_argument(
-        "--threads", type=whole, metavar="N", help="threads (default: the processors, at most 8)"
-    )
-    group.add_argument(
-        "--temp",
-        metavar="DIR",
-        help="folder below which temporary files are kept (default: that of TMPDIR, or the "
-        "system's)",
-    )
-    if dry_run:
-        group.add_argument(
-            "--expect-rows",
-            type=whole,
-            metavar="N",
-            help="a public guess of the number of rows, for the memory and temporary space of a "
-            "dry run",
-        )
+_OPTIONS = [
+    Option(
+        "memory",
+        "memory for counting, such as 4GB; beyond it, rows spill to temporary files (default: a "
+        "quarter of the machine's memory, at least 2GB, but at most half)",
+        "SIZE",
+    ),
+    Option("threads", "threads (default: the processors, at most 8)", "N", whole),
+    Option(
+        "temp",
+        "folder below which temporary files are kept (default: that of TMPDIR, or the system's)",
+        "DIR",
+    ),
+]
+_ROWS = guess("expect_rows", "the number of rows, for the memory and temporary space of a dry run")
+_TEXT = "What reading FILE may use. None of this is part of the release."
+
+RESOURCES = Group("resources", _TEXT, [*_OPTIONS, replace(_ROWS, most=_MOST_ROWS)])
+MEASURED = Group("resources", _TEXT, _OPTIONS)
+"""The same for a command without a dry run."""
 
 
 def run_command(options: argparse.Namespace) -> None:
-    """Run a command within the resources that its options ask for.
+    """Run a command, once its options are checked, within the resources that they ask for.
 
     Raises
     ------
     UsageError
-        If rows are guessed, but not for a dry run.
+        If options do not go together.
     ParameterError
         If a value is invalid.
     """
-    rows = getattr(options, "expect_rows", None)
-    if rows is not None and not options.dry_run:
-        raise UsageError("--expect-rows is for --dry-run")
-    if rows is not None and rows < 1:
-        raise UsageError("--expect-rows must be at least 1")
-    if rows is not None and rows > _MOST_ROWS:
-        raise UsageError("--expect-rows must be at most 10**15")
+    check_options(options)
     with _resources_of(options):
-        options.run(options)
+        options.command.run(options)
 
 
 def _resources_of(options: argparse.Namespace) -> AbstractContextManager[Any]:

@@ -1,40 +1,16 @@
 """dphist show: a saved release again."""
 
 import argparse
+from dataclasses import replace
 
 from dphist.commands.ledger.options import LEDGER, existing, is_file, place_of
-from dphist.commands.options import Commands, UsageError, add_outputs
-from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
+from dphist.commands.options import RELEASE, UsageError, outputs
+from dphist.commands.presenting import PRESENTATION, check_presentation, unit_option
 from dphist.commands.printing import complain
 from dphist.commands.publishing import check_paths, publish
 from dphist.document.errata import errata_in_words
+from dphist.document.options import Command, Option
 from dphist.release.release import Release
-
-
-def add_show(commands: Commands, summary: str) -> None:
-    """Add the command; the list of commands shows the summary."""
-    command = commands.add_parser(
-        "show",
-        help=summary,
-        description="Summarize a saved release, or write its table or report again.",
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=_show, output=None)
-    command.add_argument(
-        "file", metavar="RELEASE", nargs="?", help="a release that dphist wrote (JSON)"
-    )
-    command.add_argument(
-        "--ledger",
-        metavar="FILE|URL",
-        help=f"or a ledger that keeps the release (default, with --key: ${LEDGER})",
-    )
-    command.add_argument("--key", metavar="KEY", help="the key of the release in the ledger")
-    command.set_defaults(only_shown=True)
-    add_unit_option(command, "; only where the release calls it a user")
-    add_presentation(command)
-    add_outputs(
-        command, "count,prevalence or label,count or start,stop,count,error or time,label,count"
-    )
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -62,3 +38,23 @@ def _publish(release: Release, options: argparse.Namespace) -> None:
     if options.json or options.quiet:
         for text in errata_in_words(release):
             complain(f"dphist: {text}")
+
+
+COMMAND = Command(
+    text="Summarize a saved release, or write its table or report again.",
+    table=[
+        replace(RELEASE, required=False),
+        Option(
+            "ledger",
+            f"or a ledger that keeps the release (default, with --key: ${LEDGER})",
+            "FILE|URL",
+            parameter="place",
+        ),
+        Option("key", "the key of the release in the ledger", "KEY"),
+        unit_option("; only where the release calls it a user"),
+        PRESENTATION,
+        *outputs("count,prevalence or label,count or start,stop,count,error or time,label,count"),
+    ],
+    run=_show,
+    defaults={"output": None, "only_shown": True},
+)

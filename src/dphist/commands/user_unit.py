@@ -3,23 +3,14 @@
 import argparse
 
 from dphist.commands.options import UsageError
-from dphist.errors import ParameterError
+from dphist.commands.presenting import unit_name
+from dphist.errors import Argument, ParameterError
 from dphist.privacy.unit import ONE_USER, PrivacyUnit
 
 
 def user_unit(options: argparse.Namespace) -> PrivacyUnit:
-    """Return what a user is.
-
-    Raises
-    ------
-    UsageError
-        If it is named without a column of users, or is not a line of text.
-    """
-    if options.unit is None:
-        return ONE_USER
-    if options.user is None:
-        raise UsageError("--unit needs --user: it says what the users of that column are")
-    return unit_of(options.unit)
+    """Return what a user is; UsageError if its name is not a line of text."""
+    return ONE_USER if options.unit is None else unit_of(unit_name(options) or "")
 
 
 def unit_of(text: str) -> PrivacyUnit:
@@ -28,5 +19,5 @@ def unit_of(text: str) -> PrivacyUnit:
         return PrivacyUnit(text)
     except ParameterError:
         raise UsageError(
-            "--unit must be one line of at most 200 characters, such as 'one patient'"
+            Argument("unit") + " must be one line of at most 200 characters, such as 'one patient'"
         ) from None

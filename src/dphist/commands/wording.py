@@ -1,34 +1,10 @@
 """The words of errors: how a command line, and a configuration, write a parameter."""
 
-import argparse
 import json
 import shlex
 from collections.abc import Callable, Mapping
 
 from dphist.errors import Argument
-
-# Parameters that every command calls otherwise.
-_CALLED = {"labels": "known_labels", "place": "ledger", "criteria": "criterion"}
-
-
-def option_names(parser: argparse.ArgumentParser) -> dict[str, str]:
-    """Return the options of a parser, and the names of its files, by what they set.
-
-    >>> parser = argparse.ArgumentParser()
-    >>> _ = parser.add_argument("file", metavar="FILE")
-    >>> _ = parser.add_argument("--null-users")
-    >>> option_names(parser)
-    {'file': 'FILE', 'null_users': '--null-users'}
-    """
-    found: dict[str, str] = {}
-    for action in parser._actions:
-        if action.dest not in (argparse.SUPPRESS, "help"):
-            positional = action.metavar if isinstance(action.metavar, str) else action.dest
-            found[action.dest] = max([*action.option_strings, ""], key=len) or positional
-    for name, other in _CALLED.items():
-        if other in found:
-            found.setdefault(name, found[other])
-    return found
 
 
 def as_options(options: Mapping[str, str]) -> Callable[[Argument], str]:

@@ -38,7 +38,7 @@ MAX_LABELS = Meaning(
     not_given=Sentence("One {user} may change any number of {labels}."),
 )
 MAX_COUNT = Meaning(meaning=Sentence("What one {user} adds to the count of a {label} at most."))
-K = Meaning(meaning=Sentence("{Labels} that are listed at most."))
+K = Meaning(meaning=Sentence("{Labels} that are listed at most."), symbol="K")
 CANDIDATES = Meaning(meaning="How many of the largest counts are looked at.")
 
 LEVEL = 0.95

@@ -31,14 +31,17 @@ Noisy: TypeAlias = Mapping[str, IntArray]
 EPSILON = Meaning(
     meaning="Privacy parameter of the whole release; smaller is more private.",
     not_given="The guarantee was asked for in rho.",
+    symbol="E",
 )
 RHO = Meaning(
     meaning="Privacy parameter of the whole release; smaller is more private.",
     not_given="The guarantee was asked for in epsilon.",
+    symbol="R",
 )
 BINS = Meaning(meaning="Bins of each axis; public.")
 SENSITIVITY = Meaning(
-    meaning=Sentence("{Records} that one protected unit can add or remove, at most.")
+    meaning=Sentence("{Records} that one protected unit can add or remove, at most."),
+    symbol="M",
 )
 
 _TRIALS = 3  # each takes as long as a release

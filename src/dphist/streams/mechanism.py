@@ -142,6 +142,7 @@ class ContinualMechanism(MechanismBase):
             "{Events} of one {user} that are counted at most, over the whole stream.", **EVENTS
         ),
         not_given=Sentence("{Events} are protected one by one, whoever they are of.", **EVENTS),
+        symbol="M",
     )
     windows: int | None = parameter(
         Sentence(

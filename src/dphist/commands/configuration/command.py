@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from dphist.atomic_files import check_distinct
 from dphist.commands import ending
-from dphist.commands.configuration.arguments import arguments_of, check_defaults
 from dphist.commands.configuration.reading import Configuration, Section, read_configuration
-from dphist.commands.options import Commands, UsageError
+from dphist.commands.configuration.section import check_defaults, read_section
+from dphist.commands.options import QUIET, UsageError, overwrite
 from dphist.commands.printing import complain, say
 from dphist.commands.publishing import (
     Protected,
@@ -24,11 +24,10 @@ from dphist.commands.publishing import (
     inputs_of,
     outputs_of,
 )
-from dphist.commands.registry import parsed
 from dphist.commands.resources import run_command
-from dphist.commands.wording import as_keys
+from dphist.document.options import Command, OneOf, Option
 from dphist.durable.address import is_address
-from dphist.errors import BudgetError, DphistError, LedgerError, Message, OutputFileError
+from dphist.errors import BudgetError, DphistError, LedgerError, OutputFileError
 
 if TYPE_CHECKING:
     from dphist.ledger import Ledger
@@ -47,45 +46,11 @@ class _Prepared:
         return self.section.command == "stream"
 
 
-def add_run(commands: Commands, summary: str) -> None:
-    """Add the command; the list of commands shows the summary."""
-    command = commands.add_parser(
-        "run",
-        help=summary,
-        description=(
-            "Make the releases that a configuration file asks for, in its order. All sections are "
-            "checked before the first is run, and with a ledger, that all of them fit."
-        ),
-        epilog=(
-            "A section has a command (anonymize, ranges, labels, top or stream), FILE as file, and "
-            "the options of that command by their long names. [defaults] holds what several share. "
-            "Streams are checked and added up with the others, and run by themselves: 'dphist "
-            "stream --config TOML < events'. "
-            "Each release names the SHA-256 hash of the file. The guide is docs/planning.md."
-        ),
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=_run)
-    command.add_argument("config", metavar="TOML", help="the configuration")
-    command.add_argument(
-        "--section",
-        action="append",
-        metavar="NAME",
-        help="only this section; may be given several times",
-    )
-    command.add_argument(
-        "--dry-run", action="store_true", help="only print what each release costs; read no data"
-    )
-    command.add_argument("--overwrite", action="store_true", help="replace outputs that exist")
-    how = command.add_mutually_exclusive_group()
-    how.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    how.add_argument("--json", action="store_true", help="print JSON, a line for each section")
-
-
 def _run(options: argparse.Namespace) -> None:
     found = read_configuration(options.config)
-    check_defaults(found.path, found.sections)
-    prepared = [_prepared(found, each, options) for each in _chosen(found, options.section)]
+    check_defaults(found)
+    chosen = _chosen(found, options.section)
+    prepared = [_Prepared(each, read_section(found, each, options)) for each in chosen]
     made = [each for each in prepared if options.dry_run or not each.is_stream]
     if not made or (options.section and len(made) < len(prepared)):
         raise UsageError(_by_itself(found, next(each for each in prepared if each.is_stream)))
@@ -124,22 +89,6 @@ def _chosen(found: Configuration, names: list[str] | None) -> list[Section]:
         if name not in held:
             raise UsageError(f"{found.path} has no section {name!r}; it has {', '.join(held)}")
     return [each for each in found.sections if each.name in names]
-
-
-def _prepared(found: Configuration, section: Section, asked: argparse.Namespace) -> _Prepared:
-    arguments = arguments_of(found.path, section, dry_run=asked.dry_run)
-    flags = [
-        f"--{flag}"
-        for flag in ("dry-run", "overwrite", "quiet", "json")
-        if getattr(asked, flag.replace("-", "_"))
-    ]
-    try:
-        options = parsed([arguments[0], *flags, *arguments[1:]])
-    except UsageError as error:
-        said: Message = error.args[0]  # the second line is about a command line
-        raise UsageError(f"{found.path}: [{section.name}]: " + said) from None
-    options.configuration, options.config = found.digest, found.path
-    return _Prepared(section, options)
 
 
 def _check(each: _Prepared) -> None:
@@ -248,8 +197,26 @@ def _named(
     try:
         yield
     except DphistError as error:
-        options.write = as_keys(each.options.names)
+        options.write = each.options.write
         made = f"; made before it: {', '.join(f'[{name}]' for name in done)}" if done else ""
         if not done and sys.stdout is not None:
             sys.stdout.flush()
         raise error.within(f"{found.path}: [{each.section.name}]: ", made) from None
+
+
+COMMAND = Command(
+    text="Make the releases that a configuration file asks for, in its order. All sections are "
+    "checked before the first is run, and with a ledger, that all of them fit.",
+    epilog="A section has a command (anonymize, ranges, labels, top or stream), FILE as file, and "
+    "the options of that command by their long names. [defaults] holds what several share. Streams "
+    "are checked and added up with the others, and run by themselves: 'dphist stream --config TOML "
+    "< events'. Each release names the SHA-256 hash of the file. The guide is docs/planning.md.",
+    table=[
+        Option("config", "the configuration", typed="TOML", positional=True, required=True),
+        Option("section", "only this section; may be given several times", "NAME", repeats=True),
+        Option("dry_run", "only print what each release costs; read no data"),
+        overwrite("replace outputs that exist"),
+        OneOf([QUIET, Option("json", "print JSON, a line for each section")]),
+    ],
+    run=_run,
+)

@@ -1,28 +1,28 @@
 """What the commands over labels share: options, counting, the dry run."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from dphist.commands.ledger.options import add_payment
-from dphist.commands.ledger.quoting import quote
-from dphist.commands.meanings import help_of
-from dphist.commands.options import UsageError, add_dry_run, add_file, whole
+from dphist.commands.ledger.options import PAYMENT
+from dphist.commands.options import DELIMITER, FILE, UsageError, dry_run, guess
 from dphist.commands.presenting import (
-    add_presentation,
-    add_unit_option,
+    PRESENTATION,
     check_presentation,
     presentation_of,
+    unit_name,
+    unit_option,
 )
 from dphist.commands.publishing import Protected, release_file
-from dphist.commands.records import say_planned
-from dphist.commands.resources import add_resources
+from dphist.commands.records import NAMES_USERS, say_dry_run
+from dphist.commands.resources import RESOURCES
 from dphist.commands.user_unit import user_unit
 from dphist.data.label_counts import LabelCounts
 from dphist.document.blocks import JSON, Block, Fact, Note, Section
 from dphist.document.kind import DataFacts
-from dphist.errors import ParameterError
+from dphist.document.options import Excludes, Needs, Option, Table, option_of
+from dphist.errors import Argument, join_arguments
 from dphist.labels import ThresholdHistogram
 from dphist.labels.kind import KIND
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
@@ -37,97 +37,71 @@ EPILOG = (
     "row counts as a separate user. CSV, TSV (also gzip) and Parquet are read. In CSV, both read "
     'and written, an empty field is a missing value, and "" is the empty text.'
 )
+_WHO = Needs(["user"], "without it each row is a user, with one label")
+_WHAT = Needs(["user", "count"], "without them each row counts 1")
 
 
-def add_data_options(command: argparse.ArgumentParser, mechanism: type) -> None:
-    """Add the options of which rows count, how each user is bounded, and what a release costs.
+def data_options(
+    mechanism: type, of_user: Sequence[Needs] = (), of_count: Sequence[Excludes] = ()
+) -> Table:
+    """Return the options of which rows count, how each user is bounded, and what a release costs.
 
     Parameters
     ----------
     mechanism : class of the mechanism.
+    of_user, of_count : further rules of ``--user`` and ``--max-count``.
     """
-    add_file(command)
-    command.add_argument("--label", required=True, metavar="COLUMN", help="column of labels")
-    command.add_argument("--user", metavar="COLUMN", help="column of users: who is protected")
-    add_unit_option(command)
-    command.add_argument(
-        "--count", metavar="COLUMN", help="column of counts, if a row stands for several records"
-    )
-    command.add_argument(
-        "--max-labels",
-        type=whole,
-        metavar="N",
-        help=help_of(
-            mechanism,
-            "max_labels",
-            "; of a user with more, that many are kept, chosen at random (1 without --user)",
+    kept = "; of a user with more, that many are kept, chosen at random (1 without --user)"
+    return [
+        FILE,
+        DELIMITER,
+        Option("label", "column of labels", "COLUMN", required=True),
+        Option("user", "column of users: who is protected", "COLUMN", rules=(*of_user,)),
+        unit_option(' (default: "user")', NAMES_USERS),
+        Option("count", "column of counts, if a row stands for several records", "COLUMN"),
+        option_of(mechanism, "max_labels", kept, least=1, neutral=1, rules=[_WHO]),
+        option_of(mechanism, "max_count", neutral=1, rules=[_WHAT, *of_count]),
+        Option("epsilon", "total epsilon of the release, such as 1 or 0.1", "E", required=True),
+        Option("delta", "total delta of the release, such as 1e-6", "D"),
+        Option(
+            "null_users",
+            "rows without a user: refuse them, drop them, or keep each as a separate user "
+            "(default: refuse)",
+            choices=("refuse", "drop", "separate"),
+            rules=(Needs(["user"], "the column of users"),),
         ),
-    )
-    command.add_argument(
-        "--max-count",
-        type=whole,
-        metavar="N",
-        help=help_of(mechanism, "max_count", " (default: 1)"),
-    )
-    command.add_argument(
-        "--epsilon",
-        required=True,
-        metavar="E",
-        help="total epsilon of the release, such as 1 or 0.1",
-    )
-    command.add_argument("--delta", metavar="D", help="total delta of the release, such as 1e-6")
-    command.add_argument(
-        "--null-users",
-        choices=("refuse", "drop", "separate"),
-        help="rows without a user: refuse them, drop them, or keep each as a separate user "
-        "(default: refuse)",
-    )
-    command.add_argument(
-        "--null-labels",
-        choices=("refuse", "drop"),
-        default="refuse",
-        help="rows without a label: refuse them or drop them (default: refuse)",
-    )
-    guess = "the number of users, for the probabilities of a dry run"
-    add_dry_run(command, "guarantee, threshold and probabilities", "--expect-users", guess)
-    add_resources(command)
-    add_presentation(command)
-    add_payment(command)
+        Option(
+            "null_labels",
+            "rows without a label: refuse them or drop them (default: refuse)",
+            choices=("refuse", "drop"),
+            default="refuse",
+        ),
+        *dry_run(
+            "guarantee, threshold and probabilities",
+            guess("expect_users", "the number of users, for the probabilities of a dry run"),
+        ),
+        RESOURCES,
+        PRESENTATION,
+        PAYMENT,
+    ]
 
 
 def check_data_options(options: argparse.Namespace) -> None:
     """Refuse options that do not go together, before anything is calibrated."""
     user_unit(options)
     check_presentation(options)
-    if options.user is None:
-        if options.null_users is not None:
-            raise UsageError("--null-users needs --user: the column of users")
-        if options.max_labels not in (None, 1):
-            raise UsageError(
-                "--max-labels needs --user: without it each row is a user, with one label"
-            )
-        if options.count is None and options.max_count not in (None, 1):
-            raise UsageError("--max-count needs --user or --count: without them each row counts 1")
-        if options.count is not None and options.max_count is None:
-            raise UsageError(
-                "--count without --user needs --max-count: each row is then a user, who adds at "
-                "most that to the row's label"
-            )
+    if options.user is None and options.count is not None and options.max_count is None:
+        needed = Argument("count") + " without " + Argument("user") + " needs "
+        needed = needed + Argument("max_count") + ": each row is then a user, who adds at "
+        raise UsageError(needed + "most that to the row's label")
     if options.user is not None and options.user == options.label:
-        raise UsageError("--user and --label must be different columns")
+        raise UsageError(join_arguments(["user", "label"]) + " must be different columns")
     if options.count is not None and options.count in (options.user, options.label):
-        raise UsageError("--count must be a column of its own")
-    if options.max_labels is not None and options.max_labels < 1:
-        raise ParameterError("max_labels", "must be at least 1")
+        raise UsageError(Argument("count") + " must be a column of its own")
     if _counts_cut_users(options) and (options.user is None or options.null_users == "separate"):
-        raise UsageError(
-            "--count-cut-users needs --user, and --null-users other than separate: it is users "
-            "that are counted"
-        )
-    if options.expect_users is not None and not options.dry_run:
-        raise UsageError("--expect-users is for --dry-run")
-    if options.expect_users is not None and options.expect_users < 1:
-        raise UsageError("--expect-users must be at least 1")
+        needed = Argument("count_cut_users") + " needs " + Argument("user") + ", and "
+        other = Argument("null_users") + " other than separate: it is users that are counted"
+        raise UsageError(needed + other)
 
 
 def bounds_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -167,7 +141,7 @@ def _counted(options: argparse.Namespace, progress: Progress | None) -> LabelCou
         delimiter=options.delimiter,
         count_users=_counts_cut_users(options),
         keep_sets=bool(getattr(options, "only_labels", False)),
-        unit=options.unit,
+        unit=unit_name(options),
         **bounds_of(options),
     )
 
@@ -216,8 +190,7 @@ def _say_dry_run(
     caps: list[Block] = [Note(line) for line in _caps_in_words(mechanism, others)]
     caps.append(Fact("", "", "other_max_labels", likely, on=frozenset({JSON})))
     document = KIND.document(mechanism, data, None).with_section(Section("caps", "", caps))
-    way = "label" if options.user is None else "label, user"
-    say_planned(document, quote(mechanism, options, _protected(options)), way, options)
+    say_dry_run(document, mechanism, options, _protected(options))
 
 
 def _likely(mechanism: LabelsMechanism) -> int | None:

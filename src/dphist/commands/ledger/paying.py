@@ -8,7 +8,7 @@ from typing import Any
 
 from dphist.commands import ending
 from dphist.commands.ledger.opening import opened_at
-from dphist.commands.presenting import presentation_of
+from dphist.commands.presenting import presentation_of, unit_name
 from dphist.commands.printing import say
 from dphist.errors import DphistError
 from dphist.ledger import Deferred, Ledger
@@ -19,9 +19,9 @@ from dphist.release.release import Release
 
 # Options that do not say which data are released, or that the mechanism has.
 _NOT_ABOUT = {
-    *("output", "table", "report", "overwrite", "quiet", "json", "dry_run", "run", "reserve"),
-    *("ledger", "account", "by", "key", "signing_key", "unit_word"),
-    *("config", "section", "configuration", "priced", "checked", "names", "write"),
+    *("output", "table", "report", "overwrite", "quiet", "json", "dry_run", "reserve"),
+    *("ledger", "account", "by", "key", "signing_key"),
+    *("command", "config", "section", "configuration", "priced", "checked", "write"),
     *(name for name in WORDS if name != "unit"),
     *("epsilon", "delta", "rho", "known_labels", "expected_total"),
     *("expect_total", "expect_users", "expect_shape", "expect_rows"),
@@ -102,6 +102,10 @@ def about_of(options: argparse.Namespace) -> str:
     """
     said = {name: value for name, value in vars(options).items() if name not in _NOT_ABOUT}
     said["file"] = os.path.realpath(options.file)
+    said["unit"] = unit_name(options)
+    # Keys of earlier versions stand for this too.
+    names = {name: options.command.names.get(name) for name in ("shape", "total")}
+    said["called"] = {name: option for name, option in names.items() if option} or None
     return canonical({k: v for k, v in said.items() if v is not None and v is not False})
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dphist.commands.ledger.opening import opened
-from dphist.commands.ledger.options import add_place
 from dphist.commands.ledger.price import ONLY_RHO, left_json
-from dphist.commands.options import UsageError, whole
+from dphist.commands.options import JSON, UsageError
 from dphist.commands.printing import say
+from dphist.document.options import Option, whole
 from dphist.errors import BudgetError
 from dphist.ledger import Ledger
 from dphist.ledger.charging import left_in_words
@@ -35,7 +35,7 @@ class _Asked(argparse._AppendAction):
         value: Any,
         option: str | None = None,
     ) -> None:
-        asked = list(namespace.asked)
+        asked = list(getattr(namespace, "asked", ()))
         name = self.metavar_name
         if name in ("epsilon", "rho"):
             asked.append({name: value})
@@ -57,46 +57,14 @@ class _Release:
     guarantee: Guarantee
 
 
-def add(command: argparse.ArgumentParser) -> None:
-    """Add options and what the action does."""
-    command.epilog = (
-        "Name releases in their order: --epsilon 0.5 --times 3 --rho 0.01 --delta 1e-8 are four. "
-        "The exit code is 3 if not all fit. For the price of a particular release use its command "
-        "with --ledger and --dry-run: a mechanism's own price may be lower than what its epsilon "
-        "and delta say."
-    )
-    command.set_defaults(run=_plan, asked=())
-    add_place(command)
-    named = {
-        "epsilon": ("E", "a release of this epsilon"),
-        "rho": ("R", "a release of this rho, in zCDP"),
-        "delta": ("D", "the delta of the release before it"),
-    }
-    for name, (metavar, text) in named.items():
-        command.add_argument(
-            f"--{name}",
-            action=_Asked,
-            metavar=metavar,
-            help=text,
-        )
-    command.add_argument(
-        "--times", action=_Asked, type=whole, metavar="N",
-        help="how many of the release before it",
-    )  # fmt: skip
-    command.add_argument("--account", metavar="NAME", help="(default: the only one)")
-    command.add_argument(
-        "--by", metavar="NAME", help="who would pay: a cap of theirs holds as well"
-    )
-    command.add_argument("--json", action="store_true", help="print JSON")
-
-
 def _plan(options: argparse.Namespace) -> None:
-    if not options.asked:
+    asked = getattr(options, "asked", ())
+    if not asked:
         raise UsageError("--epsilon or --rho must be given: what a release would cost")
     with opened(options) as ledger:
         name = ledger.balance(options.account).account
         (unit,) = [account.unit for account in ledger.accounts if account.name == name]
-        releases = _releases(options.asked, unit)
+        releases = _releases(asked, unit)
         found = ledger.plan(releases, by=options.by, account=name)
         rows = _rows(ledger, name, releases, found.prices)
     if options.json:
@@ -163,3 +131,22 @@ def _print(rows: Sequence[dict[str, Any]], paid: int) -> None:
         width=None,
     )
     say("\n".join(lines))
+
+
+PLAN = (
+    "whether releases would fit, before anything runs",
+    _plan,
+    "Name releases in their order: --epsilon 0.5 --times 3 --rho 0.01 --delta 1e-8 are four. The "
+    "exit code is 3 if not all fit. For the price of a particular release use its command with "
+    "--ledger and --dry-run: a mechanism's own price may be lower than what its epsilon and delta "
+    "say.",
+    [
+        Option("epsilon", "a release of this epsilon", "E", collect=_Asked),
+        Option("rho", "a release of this rho, in zCDP", "R", collect=_Asked),
+        Option("delta", "the delta of the release before it", "D", collect=_Asked),
+        Option("times", "how many of the release before it", "N", whole, collect=_Asked),
+        Option("account", "the account (default: the only one)", "NAME"),
+        Option("by", "who would pay: a cap of theirs holds as well", "NAME"),
+        JSON,
+    ],
+)

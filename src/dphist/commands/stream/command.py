@@ -4,23 +4,20 @@ import argparse
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from dphist.commands.labels.known_labels import known_labels
-from dphist.commands.ledger.options import add_payment, place_to_pay
-from dphist.commands.meanings import help_of
-from dphist.commands.options import (
-    Commands,
-    UsageError,
-    add_dry_run,
-    add_outputs,
-    decimal,
-    whole,
+from dphist.commands.labels.known_labels import HOLDS_LABELS, known_labels
+from dphist.commands.ledger.options import PAYMENT, place_to_pay
+from dphist.commands.options import UsageError, dry_run, guess, outputs
+from dphist.commands.presenting import (
+    PRESENTATION,
+    check_presentation,
+    presentation_of,
+    unit_option,
 )
-from dphist.commands.presenting import add_presentation, add_unit_option, check_presentation
 from dphist.commands.printing import say
-from dphist.commands.publishing import check_purpose
-from dphist.commands.stream.dry_run import say_dry_run
+from dphist.commands.publishing import Protected, check_purpose
+from dphist.commands.records import NAMES_USERS, say_dry_run
 from dphist.commands.stream.outputs import check_new_outputs, check_stream_paths, replaceable
 from dphist.commands.stream.paying import open_paid_stream, reserve_stream
 from dphist.commands.stream.run import Run
@@ -29,14 +26,25 @@ from dphist.commands.stream.stop import Stopping
 from dphist.commands.stream.unit import unit_of_stream
 from dphist.commands.user_unit import user_unit
 from dphist.document.counted import how_many
+from dphist.document.kind import DataFacts
+from dphist.document.options import (
+    Command,
+    Needs,
+    OneOf,
+    Option,
+    decimal,
+    given_parameters,
+    options_of,
+    whole,
+)
 from dphist.document.totals import in_all, total_of
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError, join_arguments
 from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate
-from dphist.release.label_types import LABEL_TYPES, text_of
+from dphist.release.label_types import text_of
 from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.events.forms import Form, Lines, Objects, Rows
-from dphist.streams.methods import Method
+from dphist.streams.kind import KIND
 
 _EPILOG = (
     "Events are read from standard input, one per line, and counted as soon as their line is "
@@ -54,156 +62,105 @@ _EPILOG = (
     "reading was made."
 )
 NO_HORIZON = "none"
-_NEW = ("epsilon", "delta", "horizon")
-_OTHERS = ("max_labels", "method", "max_events_per_user", "readings", "label_type")
+_NEW = ["epsilon", "delta", "horizon"]
 
 
-def add_stream(commands: Commands, summary: str) -> None:
-    """Add the command; the list of commands shows the summary."""
-    command = commands.add_parser(
-        "stream",
-        help=summary,
-        description=(
-            "Count the labels of events as they arrive, and release the running counts of the "
-            "common labels as often as needed, under one guarantee for the whole stream."
-        ),
-        epilog=_EPILOG,
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=_stream, called={"time": "--expect-events"})
-    command.add_argument(
-        "--state",
-        required=True,
-        metavar="FILE",
-        help="the state of the stream; created if it does not exist",
-    )
-    command.add_argument(
-        "--moved",
-        action="store_true",
-        help="accept a state that was copied here; its original must never be used again",
-    )
-    command.add_argument(
-        "--epsilon", metavar="E", help="total epsilon of the stream, such as 1 or 0.1"
-    )
-    command.add_argument(
-        "--delta",
-        metavar="D",
-        help="total delta of the stream, such as 1e-6; 0 for a pure guarantee, with "
+def _horizon(text: str) -> int | str:
+    """Read a whole number, or that there is no horizon."""
+    return NO_HORIZON if text == NO_HORIZON else whole(text)
+
+
+def _seconds(text: str) -> float:
+    """Read a time above 0."""
+    seconds = decimal(text)
+    if not seconds > 0:
+        raise ValueError("must be a number of seconds above 0")
+    return seconds
+
+
+_MECHANISM = options_of(
+    ContinualMechanism,
+    but=["windows"],
+    epsilon={"meaning": "total epsilon of the stream, such as 1 or 0.1", "value": "E"},
+    delta={
+        "meaning": "total delta of the stream, such as 1e-6; 0 for a pure guarantee, with "
         "--known-labels (default with --method laplace: 0)",
-    )
-    command.add_argument(
-        "--horizon",
-        type=_horizon,
-        metavar="N",
-        help=help_of(
-            ContinualMechanism,
-            "horizon",
-            ', or "none" for a stream with noise that grows slowly with time; needs --readings',
-        ),
-    )
-    command.add_argument(
-        "--max-labels",
-        type=whole,
-        metavar="N",
-        help=help_of(ContinualMechanism, "max_labels", ", chosen at random (default: 1)"),
-    )
-    command.add_argument(
-        "--method",
-        choices=get_args(Method),
-        help=help_of(
-            ContinualMechanism,
-            "method",
-            "; toeplitz has the lowest error (default: toeplitz, laplace with --delta 0, "
-            "unbounded with --horizon none)",
-        ),
-    )
-    command.add_argument(
-        "--known-labels",
-        metavar="FILE",
-        help=help_of(
-            ContinualMechanism,
-            "labels",
-            ": a text file with one label per line, or a Parquet file of one column",
-        ),
-    )
-    command.add_argument(
-        "--max-events-per-user",
-        type=whole,
-        metavar="M",
-        help=help_of(
-            ContinualMechanism,
-            "max_events_per_user",
-            "; users are protected instead of single events; needs --user",
-        ),
-    )
-    command.add_argument(
-        "--label-type",
-        choices=LABEL_TYPES,
-        help=help_of(
-            ContinualMechanism, "label_type", " (default: that of the known labels, or text)"
-        ),
-    )
-    command.add_argument("--user", metavar="NAME", help="column or field of users")
-    add_unit_option(command)
-    command.add_argument(
-        "--readings",
-        type=whole,
-        metavar="N",
-        help=help_of(
-            ContinualMechanism,
-            "readings",
-            ", including the last reading of each run; fewer make the threshold lower",
-        ),
-    )
-    when = command.add_mutually_exclusive_group()
-    when.add_argument(
-        "--every", type=whole, metavar="N", help="make a reading after every N events of the stream"
-    )
-    when.add_argument(
-        "--every-seconds", type=_seconds, metavar="S", help="make a reading every S seconds"
-    )
-    command.add_argument(
-        "--format",
+        "value": "D",
+    },
+    horizon={
+        "read": _horizon,
+        "least": 1,
+        "more": ', or "none" for a stream with noise that grows slowly with time; needs --readings',
+    },
+    max_labels={"more": ", chosen at random", "least": 1},
+    method={
+        "more": "; toeplitz has the lowest error (default: toeplitz, laplace with --delta 0, "
+        "unbounded with --horizon none)"
+    },
+    labels={"name": "known_labels", "value": "FILE", "more": f": {HOLDS_LABELS}"},
+    max_events_per_user={
+        "more": "; users are protected instead of single events; needs --user",
+        "least": 1,
+        "rules": [Needs(["user"], "the column or field of users")],
+    },
+    readings={
+        "more": ", including the last reading of each run; fewer make the threshold lower",
+        "least": 1,
+    },
+    label_type={"more": " (default: that of the known labels, or text)"},
+)
+_TABLE = [
+    Option(
+        "state",
+        "the state of the stream; created if it does not exist",
+        "FILE",
+        required=True,
+    ),
+    Option("moved", "accept a state that was copied here; its original must never be used again"),
+    *_MECHANISM,
+    Option("user", "column or field of users", "NAME"),
+    unit_option(' (default: "user")', NAMES_USERS),
+    OneOf(
+        [
+            Option(
+                "every", "make a reading after every N events of the stream", "N", whole, least=1
+            ),
+            Option("every_seconds", "make a reading every S seconds", "S", _seconds),
+        ]
+    ),
+    Option(
+        "format",
+        "format of the input (default: lines)",
         choices=("lines", "ndjson", "csv"),
         default="lines",
-        help="format of the input (default: lines)",
-    )
-    command.add_argument(
-        "--label", metavar="NAME", help="column or field of labels (default: label)"
-    )
-    command.add_argument(
-        "--separator", metavar="S", help="separator of several labels in a line or column"
-    )
-    command.add_argument(
-        "--resume",
-        action="store_true",
-        help="the input has the stream from its first event: skip the events that the state has "
-        "counted already",
-    )
-    command.add_argument(
-        "--top", type=whole, metavar="K", help="maximum number of labels printed per reading"
-    )
-    add_dry_run(
-        command,
+    ),
+    Option("label", "column or field of labels (default: label)", "NAME"),
+    Option("separator", "separator of several labels in a line or column", "S"),
+    Option(
+        "resume",
+        "the input has the stream from its first event: skip the events that the state has counted "
+        "already",
+    ),
+    Option("top", "maximum number of labels printed per reading", "K", whole, least=1),
+    *dry_run(
         "guarantee, threshold and error",
-        "--expect-events",
-        "the number of events, for a dry run",
+        guess("expect_events", "the number of events, for a dry run", parameter="time"),
         output="of all readings ",
-    )
-    add_presentation(command)
-    add_payment(command)
-    add_outputs(
-        command,
+    ),
+    PRESENTATION,
+    PAYMENT,
+    *outputs(
         "time,label,count",
-        overwrite="; outputs of the same stream are always replaced",
+        more="; outputs of the same stream are always replaced",
         json="print each reading as a JSON object on a line",
-    )
+    ),
+]
 
 
 def _stream(options: argparse.Namespace) -> None:
     _check_options(options)
     if options.dry_run:
-        say_dry_run(_made(options), options)
+        _say_dry_run(_made(options), options)
         return
     place = place_to_pay(options)
     if sys.stdin is None:
@@ -213,7 +170,8 @@ def _stream(options: argparse.Namespace) -> None:
     if new:
         check_new_outputs(options)
     if new and options.user is not None and options.max_events_per_user is None:
-        raise UsageError("--user needs --max-events-per-user: how many events of each are counted")
+        needed = Argument("user") + " needs " + Argument("max_events_per_user")
+        raise UsageError(needed + ": how many events of each are counted")
     mechanism = None if options.epsilon is None and not new else _made(options)
     if place is not None and options.reserve:
         reserve_stream(mechanism or _made(options), options, place)
@@ -235,6 +193,19 @@ def _stream(options: argparse.Namespace) -> None:
         Run(stream, form, options, skip, stopping, unpaid, replaced).run(sys.stdin.fileno())
 
 
+def _say_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
+    """Print guarantee, threshold and error; nothing is read or made."""
+    named = None if options.unit is None else user_unit(options)
+    data = DataFacts(
+        unit=unit_of_stream(mechanism, options),
+        presentation=presentation_of(options),
+        guesses=() if options.expect_events is None else (options.expect_events,),
+    )
+    unread = "No input was read, and no state was made."
+    document = KIND.document(mechanism, data, None)
+    say_dry_run(document, mechanism, options, Protected(named, None), unread)
+
+
 def _opened(
     options: argparse.Namespace, mechanism: ContinualMechanism | None, place: str | None
 ) -> AbstractContextManager[ContinualHistogram]:
@@ -245,39 +216,24 @@ def _opened(
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    for name in (
-        "every",
-        "top",
-        "max_labels",
-        "max_events_per_user",
-        "horizon",
-        "readings",
-        "expect_events",
-    ):
-        value = getattr(options, name)
-        if value not in (None, NO_HORIZON) and value < 1:
-            raise ParameterError(name, "must be at least 1")
     if options.method == "laplace" and options.epsilon is not None and options.delta is None:
         options.delta = "0"
-    given = [name for name in _NEW if getattr(options, name) is not None]
-    missing = [f"--{name}" for name in _NEW if name not in given]
-    if given and missing:
-        raise UsageError(f"{' and '.join(missing)} needed too: --epsilon, --delta and --horizon "
-                         "go together")  # fmt: skip
+    missing = [name for name in _NEW if getattr(options, name) is None]
+    if missing and len(missing) < len(_NEW):
+        needed = join_arguments(missing) + " needed too: "
+        raise UsageError(needed + join_arguments(_NEW) + " go together")
     if options.format == "lines" and (options.label or options.user):
-        raise UsageError("--label and --user need --format csv or ndjson, which has names")
+        needed = join_arguments(["label", "user"]) + " need " + Argument("format", "csv")
+        raise UsageError(needed + " or ndjson, which has names")
     if options.format == "ndjson" and options.separator is not None:
-        raise UsageError("--separator is for lines and csv; in ndjson several labels are a list")
+        other = " is for lines and csv; in ndjson several labels are a list"
+        raise UsageError(Argument("separator") + other)
     if options.separator == "" or "\n" in (options.separator or ""):
-        raise UsageError("--separator must be text within a line")
+        raise UsageError(Argument("separator") + " must be text within a line")
     if options.user is not None and options.user == _label(options):
-        raise UsageError("--user and --label must be different columns")
+        raise UsageError(join_arguments(["user", "label"]) + " must be different columns")
     user_unit(options)
     check_presentation(options)
-    if options.max_events_per_user is not None and options.user is None:
-        raise UsageError("--max-events-per-user needs --user: the column or field of users")
-    if options.expect_events is not None and not options.dry_run:
-        raise UsageError("--expect-events is for --dry-run")
     if options.dry_run:
         return
     check_purpose(options)
@@ -291,14 +247,15 @@ def _made(options: argparse.Namespace) -> ContinualMechanism:
     if options.epsilon is None:
         what = "a dry run" if options.dry_run else "a new stream"
         raise UsageError(
-            f"--epsilon, --delta and --horizon are needed for {what}, such as "
-            "--epsilon 1 --delta 1e-6 --horizon 1000000"
+            join_arguments(_NEW)
+            + f" are needed for {what}, such as --epsilon 1 --delta 1e-6 --horizon 1000000"
         )
     epsilon = positive_number(options.epsilon, "epsilon")
     horizon = None if options.horizon == NO_HORIZON else options.horizon
     shared = {"horizon": horizon, **_given(options)}
     if horizon is None and options.readings is None:
-        raise UsageError("--horizon none needs --readings: how often the stream is read at most")
+        needed = Argument("horizon", None) + " needs " + Argument("readings")
+        raise UsageError(needed + ": how often the stream is read at most")
     if _is_pure(options):
         made = calibrate(
             ContinualMechanism, epsilon=epsilon, delta=0, **{**shared, "method": "laplace"}
@@ -312,24 +269,23 @@ def _made(options: argparse.Namespace) -> ContinualMechanism:
 def _is_pure(options: argparse.Namespace) -> bool:
     """Whether the stream is to have no delta: a delta of 0, or the method that needs none."""
     zero = probability(options.delta, "delta") == 0
+    no_delta, laplace = Argument("delta", 0), Argument("method", "laplace")
     if zero and options.known_labels is None:
-        raise UsageError(
-            "--delta 0 and --method laplace need --known-labels: labels from the events need a "
-            "delta above 0"
-        )
+        needed = no_delta + " and " + laplace + " need " + Argument("known_labels")
+        raise UsageError(needed + ": labels from the events need a delta above 0")
     if zero and options.method not in (None, "laplace"):
-        raise UsageError("--delta 0 needs --method laplace: the noise of the others is Gaussian")
+        raise UsageError(no_delta + " needs " + laplace + ": the noise of the others is Gaussian")
     if options.method == "laplace" and not zero:
-        raise UsageError("--method laplace needs --delta 0: its guarantee is pure")
+        raise UsageError(laplace + " needs " + no_delta + ": its guarantee is pure")
     return zero
 
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that were given beside the cost and the horizon."""
-    given = {name: getattr(options, name) for name in _OTHERS}
+    given = given_parameters(options, _MECHANISM, ContinualMechanism)
     if options.known_labels is not None:
         given["labels"] = known_labels(options.known_labels)
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in given.items() if name not in _NEW}
 
 
 def _check_same(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
@@ -349,9 +305,10 @@ def _check_users(mechanism: ContinualMechanism, options: argparse.Namespace) -> 
     """Refuse input without users where the state bounds them, and users where it does not."""
     bounded = mechanism.max_events_per_user is not None
     if bounded and options.user is None:
-        raise UsageError("--user is needed: the state bounds the events of each user")
+        raise UsageError(Argument("user") + " is needed: the state bounds the events of each user")
     if not bounded and options.user is not None:
-        raise UsageError("--user needs --max-events-per-user, which the state was made without")
+        needed = Argument("user") + " needs " + Argument("max_events_per_user")
+        raise UsageError(needed + ", which the state was made without")
 
 
 def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
@@ -381,14 +338,10 @@ def _label(options: argparse.Namespace) -> str:
     return "label" if options.label is None else str(options.label)
 
 
-def _horizon(text: str) -> int | str:
-    """Read a whole number, or that there is no horizon."""
-    return NO_HORIZON if text == NO_HORIZON else whole(text)
-
-
-def _seconds(text: str) -> float:
-    """Read a time above 0."""
-    seconds = decimal(text)
-    if not seconds > 0:
-        raise argparse.ArgumentTypeError("must be a number of seconds above 0")
-    return seconds
+COMMAND = Command(
+    text="Count the labels of events as they arrive, and release the running counts of the common "
+    "labels as often as needed, under one guarantee for the whole stream.",
+    epilog=_EPILOG,
+    table=_TABLE,
+    run=_stream,
+)

@@ -16,7 +16,6 @@ from dphist.commands.ledger.options import is_file
 from dphist.commands.options import UsageError
 from dphist.commands.presenting import presented
 from dphist.commands.publishing import (
-    check_safe_table,
     in_the_way,
     outputs_of,
     refusal,
@@ -156,7 +155,6 @@ def _is_page(text: str) -> bool:
 
 def check_stream_paths(options: argparse.Namespace) -> None:
     """Find what is wrong with the paths before the state is opened or input is read."""
-    check_safe_table(options)
     paths = list(outputs_of(options).values())
     place = options.ledger if options.ledger and is_file(options.ledger) else None
     inputs = [path for path in (options.state, options.known_labels, place) if path is not None]

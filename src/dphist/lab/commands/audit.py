@@ -12,8 +12,9 @@ from typing import Any
 
 from dphist.atomic_files import check_distinct, check_output_path, write_text
 from dphist.commands.ending import settle
-from dphist.commands.options import Commands, UsageError, decimal, named_value, parts_of
+from dphist.commands.options import QUIET_OR_JSON, UsageError, named_value, overwrite
 from dphist.commands.printing import complain, say
+from dphist.document.options import Command, Group, Option, decimal, parts_of
 from dphist.errors import DphistError, OutputFileError, ParameterError
 from dphist.foreign import read_json, read_text
 from dphist.lab.auditing.audit import audit
@@ -30,85 +31,6 @@ class RefutedError(DphistError):
     """A claim that the audit refuted."""
 
     code = 1
-
-
-def add_audit(commands: Commands, summary: str) -> None:
-    """Add the command; the list of commands shows the summary."""
-    parser = commands.add_parser(
-        "audit",
-        help=summary,
-        description=(
-            "Run a mechanism many times on neighboring data, and see whether what it shows differs "
-            "by more than it claims. An audit that refutes nothing proves nothing; it says how "
-            "large a fault it would have seen. No data of yours are read but those of --neighbours."
-        ),
-        epilog="Exit codes: 0 if no claim is refuted; 1 if one is, or if the noise that a "
-        "mechanism asks for does not account for its claim.",
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=_audit, called={"mechanism": "MECHANISM", "words": "MECHANISM"})
-    parser.add_argument(
-        "subject",
-        nargs="?",
-        metavar="MECHANISM",
-        help="a mechanism of dphist, such as AdaptiveScan; package.module:name of a mechanism, a "
-        "class of mechanisms or a function of data; with --program, a command line",
-    )
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="audit every mechanism of dphist, tables of every engine, streams and a ledger; "
-        "--seconds are shared",
-    )
-    parser.add_argument(
-        "--program",
-        action="store_true",
-        help="MECHANISM is a command line: it gets the data as JSON, and prints JSON",
-    )
-    parser.add_argument(
-        "--lines",
-        action="store_true",
-        help="with --program: it is started once, and answers each line of JSON with a line",
-    )
-    claim = parser.add_argument_group("the claim")
-    claim.add_argument("--epsilon", metavar="E", help="claimed epsilon (default: the mechanism's)")
-    claim.add_argument(
-        "--delta", metavar="D", help="claimed delta (default: the mechanism's, or 0)"
-    )
-    claim.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of the mechanism, such as max_labels=3; may be repeated",
-    )
-    runs = parser.add_argument_group("the runs")
-    runs.add_argument(
-        "--neighbours",
-        metavar="JSON",
-        help='file with pairs of data: [[ONE, OTHER], ...] or [["name", ONE, OTHER], ...]',
-    )
-    runs.add_argument("--seconds", type=decimal, default=60, help="how long (default: 60)")
-    runs.add_argument(
-        "--confidence",
-        type=decimal,
-        default=0.999,
-        help="probability that a correct mechanism, or with --all any, is not refuted (default: "
-        "0.999)",
-    )
-    runs.add_argument(
-        "--layers",
-        default=",".join(LAYERS),
-        metavar="NAMES",
-        help=f"which layers to try (default: {','.join(LAYERS)})",
-    )
-    parser.add_argument(
-        "--report", metavar="PAGE", help="write a page with the curve and what was covered"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace a page that exists")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    how.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _audit(options: argparse.Namespace) -> None:
@@ -227,3 +149,78 @@ def _pairs(path: str | None) -> Any:
         raise ParameterError("neighbours", f"must be a file that can be read: see {path}") from None
     except ValueError as error:
         raise ParameterError("neighbours", f"must be a file of JSON: {path}: {error}") from None
+
+
+COMMAND = Command(
+    text="Run a mechanism many times on neighboring data, and see whether what it shows differs by "
+    "more than it claims. An audit that refutes nothing proves nothing; it says how large a fault "
+    "it would have seen. No data of yours are read but those of --neighbours.",
+    epilog="Exit codes: 0 if no claim is refuted; 1 if one is, or if the noise that a mechanism "
+    "asks for does not account for its claim.",
+    table=[
+        Option(
+            "subject",
+            "a mechanism of dphist, such as AdaptiveScan; package.module:name of a mechanism, a "
+            "class of mechanisms or a function of data; with --program, a command line",
+            typed="MECHANISM",
+            positional=True,
+            parameter="mechanism",
+        ),
+        Option(
+            "all",
+            "audit every mechanism of dphist, tables of every engine, streams and a ledger; "
+            "--seconds are shared",
+        ),
+        Option("program", "MECHANISM is a command line: it gets the data as JSON, and prints JSON"),
+        Option(
+            "lines",
+            "with --program: it is started once, and answers each line of JSON with a line",
+        ),
+        Group(
+            "the claim",
+            "",
+            [
+                Option("epsilon", "claimed epsilon (default: the mechanism's)", "E"),
+                Option("delta", "claimed delta (default: the mechanism's, or 0)", "D"),
+                Option(
+                    "set",
+                    "a parameter of the mechanism, such as max_labels=3; may be repeated",
+                    "NAME=VALUE",
+                    repeats=True,
+                    default=[],
+                ),
+            ],
+        ),
+        Group(
+            "the runs",
+            "",
+            [
+                Option(
+                    "neighbours",
+                    'file with pairs of data: [[ONE, OTHER], ...] or [["name", ONE, OTHER], ...]',
+                    "JSON",
+                ),
+                Option("seconds", "time for everything (default: 60)", "S", decimal, default=60),
+                Option(
+                    "confidence",
+                    "probability that a correct mechanism, or with --all any, is not refuted "
+                    "(default: 0.999)",
+                    "P",
+                    decimal,
+                    default=0.999,
+                ),
+                Option(
+                    "layers",
+                    f"which layers to try (default: {','.join(LAYERS)})",
+                    "NAMES",
+                    default=",".join(LAYERS),
+                ),
+            ],
+        ),
+        Option("report", "write a page with the curve and what was covered", "PAGE"),
+        overwrite("replace a page that exists"),
+        QUIET_OR_JSON,
+    ],
+    run=_audit,
+    called={"words": "MECHANISM"},
+)

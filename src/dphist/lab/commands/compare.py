@@ -13,9 +13,10 @@ from pathlib import Path
 
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands import ending
-from dphist.commands.options import Commands, UsageError, decimal, whole
+from dphist.commands.options import QUIET_OR_JSON, UsageError, overwrite
 from dphist.commands.printing import complain, say
-from dphist.commands.resources import add_resources
+from dphist.commands.resources import MEASURED
+from dphist.document.options import Command, Group, Option, Table, decimal, whole
 from dphist.errors import OutputFileError
 from dphist.lab.commands.compare_inputs import data_of, mechanisms_of
 from dphist.lab.comparing.compare import compare
@@ -34,127 +35,6 @@ _TAKEN = {
     "events": {"label"},
 }
 _PICTURES = (".png", ".svg", ".pdf")
-
-
-def add_compare(commands: Commands, summary: str) -> None:
-    """Add the command; the list of commands shows the summary."""
-    command = commands.add_parser(
-        "compare",
-        help=summary,
-        description=(
-            "Measure error and time of mechanisms, yours beside all others of the kind, on the "
-            "same data. The result is NOT private: it is made by looking at the data. Use public "
-            "data, or your own where looking is allowed."
-        ),
-        epilog=(
-            "With --output, results are kept after each cell: run the same command again, with "
-            "more --seconds or other mechanisms, and it goes on where it stopped. The guide is "
-            "docs/compare.md."
-        ),
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=_compare)
-    command.add_argument(
-        "--mechanism",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a mechanism of dphist, such as AdaptiveScan, or one that an installed package "
-        "registers; package.module:name of a class of mechanisms or of a function of epsilon; may "
-        "be repeated",
-    )
-    command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of those mechanisms that have it, such as k=10; may be repeated",
-    )
-    command.add_argument(
-        "--only", action="store_true", help="compare the mechanisms named with each other alone"
-    )
-    _add_data(command)
-    measured = command.add_argument_group("what is measured")
-    measured.add_argument(
-        "--epsilon",
-        nargs="+",
-        default=["1", "0.1"],
-        metavar="E",
-        help="total epsilons of a release (default: 1 0.1)",
-    )
-    measured.add_argument(
-        "--delta", metavar="D", help="total delta, such as 1e-6; needed with --labels, --events"
-    )
-    measured.add_argument(
-        "--seconds",
-        type=decimal,
-        default=60,
-        help="time for everything; what does not end in time is left out (default: 60)",
-    )
-    measured.add_argument(
-        "--target",
-        type=decimal,
-        default=0.05,
-        help="standard error over error at which a cell is finished (default: 0.05)",
-    )
-    add_resources(command, dry_run=False)
-    _add_written(command)
-
-
-def _add_data(command: argparse.ArgumentParser) -> None:
-    data = command.add_argument_group("data, one of")
-    data.add_argument(
-        "--profile",
-        metavar="FILE",
-        help="columns count,prevalence; with --label, a row per record: anonymized histograms",
-    )
-    data.add_argument(
-        "--bins",
-        metavar="FILE",
-        help="column count, a row per bin; or columns row,col,count of a grid: ranges",
-    )
-    data.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="a row per record, or per label with --count; needs --label: labels",
-    )
-    data.add_argument(
-        "--events", metavar="FILE", help="a row per event, in time order; needs --label: streams"
-    )
-    columns = command.add_argument_group("columns and bounds")
-    columns.add_argument("--label", metavar="COLUMN", help="column of labels")
-    columns.add_argument("--count", metavar="COLUMN", help="column of counts")
-    columns.add_argument(
-        "--user",
-        metavar="COLUMN",
-        help="column of users, with --profile or --labels; needs a bound",
-    )
-    columns.add_argument(
-        "--max-records", type=whole, metavar="M", help="records of a user in a --profile"
-    )
-    columns.add_argument(
-        "--max-labels", type=whole, metavar="N", help="labels of a user, with --labels"
-    )
-    columns.add_argument(
-        "--max-count", type=whole, default=1, metavar="N", help="of each label (default: 1)"
-    )
-
-
-def _add_written(command: argparse.ArgumentParser) -> None:
-    written = command.add_argument_group("what is written")
-    written.add_argument(
-        "--output", metavar="CSV", help="write results here after each cell, and go on from them"
-    )
-    written.add_argument(
-        "--plot", metavar="PICTURE", help="draw error against epsilon and time: .png, .svg or .pdf"
-    )
-    written.add_argument("--report", metavar="HTML", help="write a page with pictures and tables")
-    written.add_argument(
-        "--overwrite", action="store_true", help="replace a picture or page that exists already"
-    )
-    how = written.add_mutually_exclusive_group()
-    how.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    how.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _compare(options: argparse.Namespace) -> None:
@@ -267,3 +147,100 @@ def _picture(found: Comparison, kind: str) -> bytes:
     picture = io.BytesIO()
     found.plot()[0].figure.savefig(picture, format=kind, dpi=130)
     return picture.getvalue()
+
+
+_SOURCES = [
+    Option(
+        "profile",
+        "columns count,prevalence; with --label, a row per record: anonymized histograms",
+        "FILE",
+    ),
+    Option(
+        "bins",
+        "column count, a row per bin; or columns row,col,count of a grid: ranges",
+        "FILE",
+    ),
+    Option(
+        "labels",
+        "a row per record, or per label with --count; needs --label: labels",
+        "FILE",
+    ),
+    Option("events", "a row per event, in time order; needs --label: streams", "FILE"),
+]
+_BOUNDS = [
+    Option("label", "column of labels", "COLUMN"),
+    Option("count", "column of counts", "COLUMN"),
+    Option("user", "column of users, with --profile or --labels; needs a bound", "COLUMN"),
+    Option("max_records", "records of a user that are kept, with --profile", "M", whole),
+    Option("max_labels", "labels of a user that are kept, with --labels", "N", whole),
+    Option(
+        "max_count",
+        "what a user adds to the count of a label at most (default: 1)",
+        "N",
+        whole,
+        default=1,
+    ),
+]
+_MEASURED = [
+    Option(
+        "epsilon",
+        "total epsilons of a release (default: 1 0.1)",
+        "E",
+        many=True,
+        default=["1", "0.1"],
+    ),
+    Option("delta", "total delta, such as 1e-6; needed with --labels, --events", "D"),
+    Option(
+        "seconds",
+        "time for everything; what does not end in time is left out (default: 60)",
+        "S",
+        decimal,
+        default=60,
+    ),
+    Option(
+        "target",
+        "standard error over error at which a cell is finished (default: 0.05)",
+        "P",
+        decimal,
+        default=0.05,
+    ),
+]
+_WRITTEN: Table = [
+    Option("output", "write results here after each cell, and go on from them", "CSV"),
+    Option("plot", "draw error against epsilon and time: .png, .svg or .pdf", "PICTURE"),
+    Option("report", "write a page with pictures and tables", "HTML"),
+    overwrite("replace a picture or page that exists already"),
+    QUIET_OR_JSON,
+]
+COMMAND = Command(
+    text="Measure error and time of mechanisms, yours beside all others of the kind, on the same "
+    "data. The result is NOT private: it is made by looking at the data. Use public data, or your "
+    "own where looking is allowed.",
+    epilog="With --output, results are kept after each cell: run the same command again, with more "
+    "--seconds or other mechanisms, and it goes on where it stopped. The guide is docs/compare.md.",
+    table=[
+        Option(
+            "mechanism",
+            "a mechanism of dphist, such as AdaptiveScan, or one that an installed package "
+            "registers; package.module:name of a class of mechanisms or of a function of epsilon; "
+            "may be repeated",
+            "NAME",
+            repeats=True,
+            default=[],
+        ),
+        Option(
+            "set",
+            "a parameter of those mechanisms that have it, such as k=10; may be repeated",
+            "NAME=VALUE",
+            repeats=True,
+            default=[],
+        ),
+        Option("only", "compare the mechanisms named with each other alone"),
+        Group("data, one of", "", _SOURCES),
+        Group("columns and bounds", "", _BOUNDS),
+        Group("what is measured", "", _MEASURED),
+        MEASURED,
+        Group("what is written", "", _WRITTEN),
+    ],
+    run=_compare,
+)

@@ -8,56 +8,16 @@ from pathlib import Path
 
 from dphist.atomic_files import check_output_path, staged_outputs
 from dphist.commands.ledger.options import LEDGER, existing, is_file
-from dphist.commands.options import Commands, UsageError
+from dphist.commands.options import UsageError, overwrite
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_not_read, refusal
+from dphist.document.options import Command, OneOf, Option
 from dphist.errors import OutputFileError
 from dphist.lab.disclosure.about import template
 from dphist.ledger import Ledger
 from dphist.release.release import Release
 
 _FILE_NAME = re.compile(r"[a-z0-9_]+\.yaml")
-
-
-def add_disclose(commands: Commands, summary: str) -> None:
-    """Add the command; the list of commands shows the summary."""
-    command = commands.add_parser(
-        "disclose",
-        help=summary,
-        description=(
-            "Draft an entry (YAML) for the public registry of differential privacy deployments. "
-            "Several releases are taken to be of one data set, and their costs are added. Of a "
-            "ledger, the budget of an account is stated."
-        ),
-        allow_abbrev=False,
-    )
-    command.set_defaults(run=_disclose)
-    command.add_argument(
-        "releases", metavar="RELEASE", nargs="*", help="releases that dphist wrote (JSON)"
-    )
-    command.add_argument(
-        "--ledger",
-        metavar="FILE|URL",
-        help=f"or a ledger that paid for the releases (default: ${LEDGER})",
-    )
-    command.add_argument(
-        "--account", metavar="NAME", help="account of the ledger (default: the only one)"
-    )
-    what = command.add_mutually_exclusive_group(required=True)
-    what.add_argument("--about", metavar="TOML", help="what only you know of the data product")
-    what.add_argument(
-        "--template",
-        metavar="TOML",
-        help="write such a file here, to fill in; title, owner and day are those of a RELEASE",
-    )
-    command.add_argument(
-        "--output", metavar="YAML", help="write the entry here (default: print it)"
-    )
-    command.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace an output that already exists (default: refuse it)",
-    )
 
 
 def _disclose(options: argparse.Namespace) -> None:
@@ -129,3 +89,41 @@ def _check_output(options: argparse.Namespace, path: str | None, inputs: Sequenc
 def _write(options: argparse.Namespace, path: str, text: str) -> None:
     with staged_outputs() as staged:
         staged.write_text(path, text, replace=options.overwrite)
+
+
+COMMAND = Command(
+    text="Draft an entry (YAML) for the public registry of differential privacy deployments. "
+    "Several releases are taken to be of one data set, and their costs are added. Of a ledger, the "
+    "budget of an account is stated.",
+    table=[
+        Option(
+            "releases",
+            "releases that dphist wrote (JSON)",
+            typed="RELEASE",
+            positional=True,
+            repeats=True,
+        ),
+        Option(
+            "ledger",
+            f"or a ledger that paid for the releases (default: ${LEDGER})",
+            "FILE|URL",
+            parameter="place",
+        ),
+        Option("account", "account of the ledger (default: the only one)", "NAME"),
+        OneOf(
+            [
+                Option("about", "what only you know of the data product", "TOML"),
+                Option(
+                    "template",
+                    "write such a file here, to fill in; title, owner and day are those of a "
+                    "RELEASE",
+                    "TOML",
+                ),
+            ],
+            required=True,
+        ),
+        Option("output", "write the entry here (default: print it)", "YAML"),
+        overwrite("replace an output that already exists (default: refuse it)"),
+    ],
+    run=_disclose,
+)

@@ -130,9 +130,13 @@ class ThresholdHistogram(ThresholdCost):
         Sentence("Whether {users} within the bounds, and {users} who had more, are counted too.")
     )
     correlated: bool = parameter(
-        Sentence("Whether all listed {labels} have a part of the noise in common.")
+        Sentence("Whether all listed {labels} have a part of the noise in common."),
+        needs=[("labels", "only listed labels can share noise")],
     )
-    sums_of: int = parameter(Sentence("{Labels} in the sums that are to have a small error."))
+    sums_of: int = parameter(
+        Sentence("{Labels} in the sums that are to have a small error."),
+        needs=[("correlated", "independent noise does not depend on it")],
+    )
 
     def __init__(
         self,

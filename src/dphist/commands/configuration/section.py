@@ -1,0 +1,168 @@
+"""A section of a configuration, read against the table of its command."""
+
+import argparse
+import datetime
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dphist.commands.configuration.reading import Configuration, Section, read_configuration
+from dphist.commands.options import UsageError
+from dphist.commands.parsing import Parser, add_table
+from dphist.commands.registry import CONFIGURATION, RELEASING, command_of
+from dphist.commands.wording import as_keys
+from dphist.document.options import Command, Option, alternatives
+
+_FLAGS = [Option(name, "") for name in ("dry_run", "overwrite", "quiet", "json")]
+_OF_THE_RUN = (*(each.key for each in _FLAGS), "config", "section", "help")
+
+
+def configured(given: Sequence[str]) -> argparse.Namespace | None:
+    """Return the options that ``--config`` names; None without it.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, or options stand beside ``--config``.
+    """
+    named = any(word == "--config" or word.startswith("--config=") for word in given)
+    if not named or given[0] not in RELEASING:
+        return None
+    name, *words = given
+    parser = Parser(prog=f"dphist {name}", allow_abbrev=False, add_help=False)
+    config, of_file = CONFIGURATION
+    add_table(parser, [replace(config, required=True), of_file, *_FLAGS])
+    asked, others = parser.parse_known_args(words)
+    if others:
+        raise UsageError(
+            f"{others[0]} does not go with --config, which holds the whole command; only "
+            f"--section, {', '.join(each.written for each in _FLAGS)} do"
+        )
+    found = read_configuration(asked.config)
+    check_defaults(found)
+    return read_section(found, found.section(asked.section, name), asked)
+
+
+def read_section(
+    found: Configuration, section: Section, asked: argparse.Namespace
+) -> argparse.Namespace:
+    """Return the options of a section as if they had been typed.
+
+    A key is the long name of an option, FILE is `file`. Public guesses for a dry run, such as
+    `expect-users`, are left out of the run itself.
+
+    Parameters
+    ----------
+    asked : of the run: whether it is a dry run, overwrites, is quiet or prints JSON.
+
+    Raises
+    ------
+    UsageError
+        If a key is none of the command's options, its value is none that the option takes, or one
+        is missing.
+    """
+    where = f"{found.path}: [{section.name}]"
+    command = command_of(section.command)
+    known = _keys_of(command)
+    options = argparse.Namespace(command=command, configuration=found.digest, config=found.path)
+    for each in command.options:
+        if each.name != "config":
+            setattr(options, each.name, False if each.is_flag else each.default)
+    for each in _FLAGS:
+        setattr(options, each.name, getattr(asked, each.name))
+    for name, (key, value) in _given(where, section, known).items():
+        if asked.dry_run or not known[name].dry_run:
+            setattr(options, known[name].name, _read(where, key, value, known[name]))
+    _check_complete(where, command, options)
+    options.write = as_keys(command.names)
+    return options
+
+
+def check_defaults(found: Configuration) -> None:
+    """Refuse a default that no section's command has."""
+    names = {name for each in found.sections for name in _keys_of(command_of(each.command))}
+    for key in found.sections[0].defaults:
+        if _plain(key) not in names:
+            raise UsageError(
+                f"{found.path}: [defaults] has the unknown key {key!r}; "
+                f"{_remedy(_plain(key), names)}"
+            )
+
+
+def _keys_of(command: Command) -> dict[str, Option]:
+    return {each.key: each for each in command.options if each.key not in _OF_THE_RUN}
+
+
+def _given(where: str, section: Section, known: Mapping[str, Option]) -> dict[str, tuple[str, Any]]:
+    """Return the values of a section and its defaults, each with its key as it was written."""
+    given = {
+        _plain(key): (key, value) for key, value in section.defaults.items() if _plain(key) in known
+    }
+    own: set[str] = set()
+    for key, value in section.values.items():
+        name = _plain(key)
+        if name in _OF_THE_RUN:
+            raise UsageError(f"{where} must not have {key}: give --{name} when you run it")
+        if name not in known:
+            raise UsageError(f"{where} has the unknown key {key!r}; {_remedy(name, known)}")
+        if name in own:
+            raise UsageError(f"{where} has {name} twice: leave one of them out")
+        own.add(name)
+        given[name] = key, value
+    return given
+
+
+def _read(where: str, key: str, value: Any, option: Option) -> Any:
+    """Return the value of an option."""
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise UsageError(f"{where} must have {key} = true or false: it takes no value")
+        return value
+    if isinstance(value, bool):
+        raise UsageError(f"{where} must have a value for {key}, in quotes or as a number")
+    several = isinstance(value, list) and any(isinstance(each, str | list) for each in value)
+    texts = [_text(where, key, each) for each in (value if several and option.repeats else [value])]
+    try:
+        values = [option.read(text) for text in texts]
+    except ValueError as error:
+        raise UsageError(f"{where}: {option.key} {error}") from None
+    if option.choices and values[0] not in option.choices:
+        raise UsageError(f"{where}: {option.key} must be one of {', '.join(option.choices)}")
+    return values if option.repeats else values[0]
+
+
+def _text(where: str, key: str, value: Any) -> str:
+    """Return a value as it would be typed; of a list of numbers, these with commas between."""
+    if isinstance(value, list) and value and not any(isinstance(v, list | dict) for v in value):
+        return ",".join(_text(where, key, each) for each in value)
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise UsageError(f"{where} must have a text, a number or a list of these for {key}")
+    return str(value)
+
+
+def _check_complete(where: str, command: Command, options: argparse.Namespace) -> None:
+    """Refuse a section without a required option, or with two of which one may be given."""
+    missing = [
+        each.key for each in command.options if each.required and not each.is_present(options)
+    ]
+    if missing:
+        raise UsageError(f"{where} must have {' and '.join(missing)}")
+    for one_of in alternatives(command.table):
+        given = [each.key for each in one_of.options if each.is_present(options)]
+        if len(given) > 1:
+            raise UsageError(f"{where} must not have both {' and '.join(given)}")
+        if one_of.required and not given:
+            keys = [each.key for each in one_of.options]
+            raise UsageError(f"{where} must have {' or '.join(keys)}")
+
+
+def _plain(key: str) -> str:
+    return key.replace("_", "-")
+
+
+def _remedy(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else f"it may have {', '.join(sorted(known))}"
