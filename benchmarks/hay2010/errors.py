@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from benchmarks.data import ROOT, folder
 from dphist import Profile, SortedCounts
-from dphist.anonymized import tiling
 from dphist.anonymized.inference import isotonic_decreasing
+from dphist.data import tiling
 from dphist.noise import Source
 
 IntArray = npt.NDArray[np.int64]

@@ -10,7 +10,8 @@ import pytest
 
 import dphist as dh
 from dphist.errors import ColumnError, ParameterError
-from dphist.labels.threshold.known_labels import listed, looked_up
+from dphist.data.listed_counts import look_up
+from dphist.labels.threshold.known_labels import listed
 from dphist.release.label_table import LabelTable
 from dphist.tables.reading.types import plain
 
@@ -28,7 +29,7 @@ def counts(column: pa.Array) -> dh.LabelCounts:
 def count(column: pa.Array, labels: Any) -> list[int]:
     """Return the counts of listed labels; those in the released column must be the same."""
     held = counts(column)
-    found, values = looked_up(held, listed(labels))
+    found, values = look_up(held, listed(labels))
     assert held.counts_of(found) == values
     assert found.type == plain(column.type)
     return values

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dphist import PrivHist
-from dphist.anonymized import tiling
+from dphist.data import tiling
 from dphist.anonymized.priv_hist import mechanism as priv_hist
 from dphist.anonymized.priv_hist import regions as priv_hist_regions
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dphist import Profile
-from dphist.anonymized.tiling import columns_below, first_rows
+from dphist.data.tiling import columns_below, first_rows
 from tests.privacy.diagrams import neighbour_pairs, partitions, profile
 
 Regions = Callable[[Profile], np.ndarray]

@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from dphist.anonymized import tiling
 from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
@@ -17,6 +16,8 @@ from dphist.anonymized.mechanism import (
 )
 from dphist.anonymized.reference import Shape, as_data, public_profile, zipf_profile
 from dphist.arrays import IntArray
+from dphist.data import tiling
+from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.mechanism import parameter
 from dphist.noise import Source, two_sided_geometric
@@ -91,7 +92,7 @@ class CumulativeCounts(GeometricMechanism):
         kept = tiling.columns_below(public, 0, self.largest)
         return as_data(from_rows_and_columns(NOTHING, kept))
 
-    def _draws_on(self, public: Profile) -> int:
+    def _draws_on(self, public: Diagram) -> int:
         return self.largest
 
     def band(self, release: Release, level: float = 0.95) -> Band:

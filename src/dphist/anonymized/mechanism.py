@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, final
 from dphist.anonymized.band import Band
 from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
+from dphist.data.diagram import Diagram
 from dphist.data.guard import refuse_guarded
 from dphist.data.profile import Profile
 from dphist.errors import Argument, BoundsError, ParameterError
@@ -116,16 +117,16 @@ class AnonymizedMechanism(MechanismBase):
         public, draws = self._public(total, shape), self._draws_on
         return error_on(public, lambda source: self.release(public, source).value, draws(public))
 
-    def draws_on(self, profile: Profile) -> int:
-        """Return about how many draws of noise a release of a profile takes."""
-        return self._draws_on(profile)
+    def draws_on(self, public: Diagram) -> int:
+        """Return about how many draws of noise a release of such a profile takes."""
+        return self._draws_on(public)
 
     def _public(self, total: int | None, shape: Shape) -> Profile:
         """Return the public profile on which the mechanism is tried."""
         return public_profile(total, shape)
 
     @abstractmethod
-    def _draws_on(self, public: Profile) -> int:
+    def _draws_on(self, public: Diagram) -> int:
         """Return about how many draws of noise a run on a public profile takes."""
 
     @abstractmethod

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from dphist.anonymized import tiling
 from dphist.anonymized.band import ALL_LABELS, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
@@ -20,6 +19,8 @@ from dphist.anonymized.mechanism import (
 from dphist.anonymized.reference import Shape, public_profile
 from dphist.anonymized.size import MOST_COUNTS, check_size
 from dphist.arrays import IntArray
+from dphist.data import tiling
+from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.mechanism import parameter
@@ -152,7 +153,7 @@ class RankSplit(GeometricMechanism):
         guess = self.total if total is None and not isinstance(shape, Release) else total
         return public_profile(guess, shape)
 
-    def _draws_on(self, public: Profile) -> int:
+    def _draws_on(self, public: Diagram) -> int:
         return 2 * self._size(public.total)
 
     def band(self, release: Release, level: float = 0.95) -> Band:

@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 
-from dphist.anonymized import tiling
 from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
 from dphist.anonymized.mechanism import (
@@ -18,6 +17,8 @@ from dphist.anonymized.mechanism import (
 )
 from dphist.anonymized.reference import Shape, public_profile, zipf_profile
 from dphist.arrays import IntArray
+from dphist.data import tiling
+from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.mechanism import parameter
@@ -119,7 +120,7 @@ class SortedCounts(GeometricMechanism):
         # Labels beyond `labels` are lost by definition and not by noise.
         return Profile.from_counts(tiling.first_rows(public, self.labels))
 
-    def _draws_on(self, public: Profile) -> int:
+    def _draws_on(self, public: Diagram) -> int:
         return self.labels
 
     def band(self, release: Release, level: float = 0.95) -> Band:

@@ -370,6 +370,11 @@ class LabelCounts:
         return {"max_labels": labels, "max_count": str(self.max_count)}
 
     @property
+    def has_sets(self) -> bool:
+        """Whether the labels of each user are kept; public."""
+        return self._sets is not None
+
+    @property
     def sets(self) -> Sets | None:
         """The labels of each user; secret. None unless made with `keep_sets`."""
         return self._sets

@@ -88,7 +88,7 @@ def properties_of(
     >>> [row.name for row in rows][:3]
     ['Shannon entropy', 'Rényi entropy of order 2', 'Min-entropy']
     """
-    histogram = get_histogram(source)
+    get_histogram(source)  # refuses what has none
     if labels is not None:
         labels = whole_number(labels, "labels", 1)
     runs = whole_number(resamples, "resamples", 0, MOST)
@@ -98,9 +98,9 @@ def properties_of(
         if runs:
             # This finds wrong arguments in milliseconds; the runs take seconds.
             properties_of(
-                histogram, labels=labels, p_min=p_min, extra=extra, base=base, resamples=0
+                source.value, labels=labels, p_min=p_min, extra=extra, base=base, resamples=0
             )
-        source = source if runs else histogram
+        source = source if runs else source.value
     again = max(runs, FEWEST)  # checked, but used for a release alone
     return [
         *_entropies(source, again, labels, base),

@@ -3,6 +3,7 @@
 from typing import TypeAlias
 
 from dphist.data.guard import refuse_guarded
+from dphist.data.open_data import OpenProfile, open_profile
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.properties.estimate import Given
@@ -10,13 +11,14 @@ from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 
 Histogram: TypeAlias = Profile | AnonymizedHistogram
+Opened: TypeAlias = OpenProfile | AnonymizedHistogram
 Source: TypeAlias = Histogram | Release
 
 # Data have fewer records; noise may raise the total of a release so far that sums would wrap.
 MOST_RECORDS = 2**62
 
 
-def get_histogram(source: Source) -> Histogram:
+def get_histogram(source: Source) -> Opened:
     """Return the histogram that `source` is or holds.
 
     For a release it is the released histogram with its own total. A separately estimated total is
@@ -32,9 +34,9 @@ def get_histogram(source: Source) -> Histogram:
     11
     """
     refuse_guarded(source)
-    value = source.value if isinstance(source, Release) else source
-    data = isinstance(value, Profile) and value is source
-    if not data and not isinstance(value, AnonymizedHistogram):
+    value = open_profile(source) if isinstance(source, Profile) else source
+    value = value.value if isinstance(value, Release) else value
+    if not isinstance(value, OpenProfile | AnonymizedHistogram):
         raise ParameterError(
             "source",
             "must be a dphist.Release of an anonymized histogram (what dphist.anonymize returns), "

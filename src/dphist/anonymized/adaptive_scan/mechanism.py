@@ -24,6 +24,7 @@ from dphist.anonymized.mechanism import (
     checked_cell_epsilon,
 )
 from dphist.arrays import IntArray
+from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.mechanism import parameter
@@ -154,7 +155,7 @@ class AdaptiveScan(GeometricMechanism):
         columns, rows = agreeing(columns, rows)
         return joined(level_start(columns, rows, epsilon), rows)
 
-    def _draws_on(self, public: Profile) -> int:
+    def _draws_on(self, public: Diagram) -> int:
         return 50 * math.isqrt(public.total)  # a run takes as long as so many
 
     def band(self, release: Release, level: float = 0.95) -> Band:

@@ -16,6 +16,7 @@ from dphist.anonymized.mechanism import (
 from dphist.anonymized.partition_sampler.paths import Paths
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, minus_log_above, radius
 from dphist.anonymized.partition_sampler.windows import windows_around
+from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import Argument, DphistError, ParameterError
 from dphist.mechanism import parameter
@@ -154,7 +155,7 @@ class PartitionSampler(AnonymizedMechanism):
             windows = windows_around(profile, self.distance(profile))
             return Paths.within(windows.choices(profile), self.rate)
 
-    def _draws_on(self, public: Profile) -> int:
+    def _draws_on(self, public: Diagram) -> int:
         return 2**40  # so that it is run once: at small epsilon a run takes seconds
 
     def band(self, release: Release, level: float = 0.95) -> Band:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dphist.anonymized.tiling import first_rows
 from dphist.arrays import IntArray
 from dphist.data.diagram import Diagram
+from dphist.data.tiling import first_rows
 from dphist.noise.search import first_true
 
 _LARGEST_SIDE = 2**31  # a larger square has more cells than data may have

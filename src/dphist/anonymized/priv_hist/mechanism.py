@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from dphist.anonymized import tiling
 from dphist.anonymized.band import ALL_LABELS, Band, holding
 from dphist.anonymized.mechanism import (
     EPSILON,
@@ -22,6 +21,7 @@ from dphist.anonymized.priv_hist.decoding import decode_blocks, decode_split
 from dphist.anonymized.reference import zipf_profile
 from dphist.anonymized.size import check_size
 from dphist.arrays import IntArray
+from dphist.data import tiling
 from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
@@ -231,7 +231,7 @@ class PrivHist(GeometricMechanism):
             raise ParameterError("noisy", _NO_RELEASE)
         return len(noisy["rows"]) - int(noisy["above"][0])
 
-    def _draws_on(self, public: Profile) -> int:
+    def _draws_on(self, public: Diagram) -> int:
         return 2 * math.isqrt(public.total)
 
     def band(self, release: Release, level: float = 0.95) -> Band:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
+from dphist.data.listed_counts import look_up
 from dphist.errors import Argument, ParameterError
 from dphist.labels.mechanism import (
     DELTA,
@@ -27,7 +28,7 @@ from dphist.labels.threshold.correlated_noise import CorrelatedNoise
 from dphist.labels.threshold.cost import ThresholdCost
 from dphist.labels.threshold.cut_users import NAME, CutUsers, check_counted, checked, cut_users
 from dphist.labels.threshold.description import described
-from dphist.labels.threshold.known_labels import listed, looked_up, number_listed
+from dphist.labels.threshold.known_labels import listed, number_listed
 from dphist.labels.threshold.law import (
     gaussian_delta,
     gaussian_threshold,
@@ -226,7 +227,7 @@ class ThresholdHistogram(ThresholdCost):
         if self.labels is None:
             released = counts.filter_batches(AboveThreshold(own, self.threshold or 0, source))
         else:
-            column, values = looked_up(counts, self.labels)
+            column, values = look_up(counts, self.labels)
             noisy, _ = self.noise_law().add(np.array(values, np.int64), None, source)
             released = pa.table({"label": column, "count": pa.array(noisy)})
         return in_released_order(released)

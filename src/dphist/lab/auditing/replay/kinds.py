@@ -5,15 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from dphist.anonymized import AdaptiveScan, PartitionSampler, PrivHist, RankSplit
 from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
+from dphist.data.open_data import open_labels, open_listed, open_profile
 from dphist.lab.auditing.replay.transcript import Told
 from dphist.labels import ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.mechanism import LabelsMechanism
-from dphist.labels.threshold.known_labels import looked_up
 from dphist.labels.threshold.law import grid
 from dphist.streams import ContinualMechanism
 
@@ -46,7 +45,7 @@ class Setup:
 def setup_of(mechanism: Any) -> Setup:
     """Return how a mechanism, or a callable, is replayed."""
     if isinstance(mechanism, RankSplit | PrivHist) and getattr(mechanism, "total", None) is None:
-        return Setup(told={0: lambda data: np.array([data.total])})
+        return Setup(told={0: lambda data: np.array([open_profile(data).total])})
     if isinstance(mechanism, AdaptiveScan):
         return Setup(spare=_BLOCK)
     if isinstance(mechanism, PartitionSampler):
@@ -72,7 +71,7 @@ def _of_threshold(mechanism: ThresholdHistogram) -> Setup:
     fine = grid(mechanism.noise_scale)
 
     def told(data: LabelCounts) -> IntArray:
-        counts = labels_in_order(data)[1] if listed is None else looked_up(data, listed)[1]
+        counts = labels_in_order(data)[1] if listed is None else open_listed(data, listed)
         return fine * np.asarray(counts, np.int64)
 
     return Setup(told={0: told}, is_meant=is_meant)
@@ -86,9 +85,5 @@ def _same_labels(one: Any, other: Any) -> bool:
 
 def labels_in_order(counts: LabelCounts) -> tuple[list[Any], IntArray]:
     """Return labels and counts in the order in which a mechanism meets them."""
-    met = counts.filter_batches(_all)
+    met = open_labels(counts)
     return met.column("label").to_pylist(), np.asarray(met.column("count"), np.int64)
-
-
-def _all(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch

@@ -6,6 +6,7 @@ from typing import Any
 
 from dphist.anonymized import PartitionSampler
 from dphist.anonymized.mechanism import AnonymizedMechanism
+from dphist.data.open_data import open_profile
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.lab.comparing.anonymized.contenders import USUAL_DELTA, contenders
@@ -37,7 +38,7 @@ class AnonymizedCase(Case):
     @property
     def facts(self) -> Mapping[str, str]:
         """Records, labels, and the unit."""
-        profile = self.data
+        profile = open_profile(self.data)
         return {
             "records": f"{profile.total:,}",
             "labels": f"{profile.labels:,}",
@@ -48,13 +49,13 @@ class AnonymizedCase(Case):
     @property
     def digest(self) -> str:
         """Names the counts, and the unit."""
-        profile = self.data
+        profile = open_profile(self.data)
         arrays = [profile.counts.astype("<i8"), profile.prevalences.astype("<i8")]
         return digest_of([*(each.tobytes() for each in arrays), str(profile.sensitivity).encode()])
 
     def known(self) -> Mapping[str, Given]:
         """Number of labels, the maximum, delta, and the public bound."""
-        profile = self.data
+        profile = open_profile(self.data)
         return {
             "labels": Given(max(profile.labels, 1), LABELS),
             "largest": Given(max(int(profile.counts.max(initial=0)), 1), LARGEST),
@@ -82,7 +83,7 @@ def foreseen_seconds(mechanism: Any, profile: Profile) -> float | None:
     """
     if not isinstance(mechanism, AnonymizedMechanism) or isinstance(mechanism, PartitionSampler):
         return None
-    return _SECONDS_A_DRAW * mechanism.draws_on(profile)
+    return _SECONDS_A_DRAW * mechanism.draws_on(open_profile(profile))
 
 
 def one_run(mechanism: Any, profile: Profile) -> tuple[tuple[float], float]:
@@ -95,4 +96,4 @@ def one_run(mechanism: Any, profile: Profile) -> tuple[tuple[float], float]:
         raise ParameterError(
             "mechanisms", "for anonymized histograms must release an AnonymizedHistogram"
         )
-    return (float(profile.distance(value)),), seconds
+    return (float(open_profile(profile).distance(value)),), seconds

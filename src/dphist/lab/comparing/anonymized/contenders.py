@@ -10,6 +10,8 @@ from dphist.anonymized import (
     RankSplit,
     SortedCounts,
 )
+from dphist.data.open_data import open_profile
+from dphist.data.profile import Profile
 from dphist.lab.comparing.contender import (
     BLACK,
     BLUE,
@@ -36,13 +38,13 @@ def contenders(delta: Any = USUAL_DELTA) -> tuple[Contender, ...]:
     """
     return (
         Contender("SortedCounts", LABELS,
-                  lambda e, p: SortedCounts(epsilon=e, labels=_some(p.labels),
+                  lambda e, p: SortedCounts(epsilon=e, labels=_labels(p),
                                             sensitivity=p.sensitivity), BLUE),
         Contender("SortedCounts, only sorted", LABELS,
-                  lambda e, p: SortedCounts(epsilon=e, labels=_some(p.labels), inference="sort",
+                  lambda e, p: SortedCounts(epsilon=e, labels=_labels(p), inference="sort",
                                             sensitivity=p.sensitivity), BLUE, dashed=True),
         Contender("CumulativeCounts", LARGEST,
-                  lambda e, p: CumulativeCounts(epsilon=e, largest=_some(p.counts.max(initial=0)),
+                  lambda e, p: CumulativeCounts(epsilon=e, largest=_largest(p),
                                                 sensitivity=p.sensitivity), ORANGE),
         Contender("PrivHist", NOTHING,
                   lambda e, p: PrivHist(epsilon=e, sensitivity=p.sensitivity), GREEN),
@@ -52,7 +54,8 @@ def contenders(delta: Any = USUAL_DELTA) -> tuple[Contender, ...]:
         Contender("RankSplit", NOTHING,
                   lambda e, p: RankSplit(epsilon=e, sensitivity=p.sensitivity), VERMILION),
         Contender("RankSplit, n known", TOTAL,
-                  lambda e, p: RankSplit(epsilon=e, total=p.total, sensitivity=p.sensitivity),
+                  lambda e, p: RankSplit(epsilon=e, total=open_profile(p).total,
+                                         sensitivity=p.sensitivity),
                   VERMILION, dashed=True),
         Contender("AdaptiveScan", NOTHING,
                   lambda e, p: AdaptiveScan(epsilon=e, sensitivity=p.sensitivity), BLACK),
@@ -65,6 +68,11 @@ def contenders(delta: Any = USUAL_DELTA) -> tuple[Contender, ...]:
 CONTENDERS = contenders()
 
 
-def _some(bound: int) -> int:
-    """Return a bound as mechanisms want it: one of nothing at all is told as 1."""
-    return max(int(bound), 1)
+def _labels(profile: Profile) -> int:
+    """Return the number of labels, at least 1, as mechanisms want it."""
+    return max(open_profile(profile).labels, 1)
+
+
+def _largest(profile: Profile) -> int:
+    """Return the largest count, at least 1, as mechanisms want it."""
+    return max(int(open_profile(profile).counts.max(initial=0)), 1)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from dphist.data.label_counts import LabelCounts
+from dphist.data.open_data import open_largest
 from dphist.errors import ParameterError
 from dphist.lab.comparing.case import Case, digest_of
 from dphist.lab.comparing.contender import BLACK, BLUE, GREEN, VERMILION, Contender
@@ -34,7 +35,7 @@ class LabelsCase(Case):
             raise ParameterError("delta", "must be given: mechanisms for labels have a total delta")
         self.data = counts
         self._delta = delta
-        table = counts.largest(_ALL)
+        table = open_largest(counts, _ALL)
         labels = LabelTable(table).labels
         self._truth: dict[Any, int] = dict(zip(labels, table["count"].to_pylist(), strict=True))
         self._total = sum(self._truth.values())
@@ -83,7 +84,7 @@ class LabelsCase(Case):
             self.contender("ThresholdHistogram, gaussian", gaussian, BLACK),
             self.contender(f"TopThreshold, k = {_TOP}", partial(TopThreshold, k=_TOP), VERMILION),
         ]
-        if self.data.sets is not None:
+        if self.data.has_sets:
             found.append(self.contender("DiscoverLabels", DiscoverLabels, GREEN))
         return found
 

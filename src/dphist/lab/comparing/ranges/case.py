@@ -8,6 +8,7 @@ import numpy as np
 
 from dphist.arrays import IntArray
 from dphist.data.binned_counts import BinnedCounts
+from dphist.data.open_data import open_bins
 from dphist.errors import ParameterError
 from dphist.lab.comparing.case import Case, Measure, digest_of
 from dphist.lab.comparing.contender import TOTAL, Contender
@@ -36,10 +37,10 @@ class RangesCase(Case):
     kind = "ranges"
 
     def __init__(self, counts: Any, delta: Any = None) -> None:
-        shape = counts.counts.shape if isinstance(counts, BinnedCounts) else np.shape(counts)
+        shape = counts.bins if isinstance(counts, BinnedCounts) else np.shape(counts)
         if not shape or 0 in shape:
             raise ParameterError("data", "must have at least one bin")
-        self._loaded = load_counts(counts, shape)
+        self._loaded = open_bins(load_counts, counts, shape)
         # No mechanism may change what the next one gets.
         self._loaded.counts.setflags(write=False)
         self.data = counts if isinstance(counts, BinnedCounts) else self._loaded.counts
