@@ -7,7 +7,7 @@ DEMO_DATA := data/passwords_yahoo.csv
 # Without compiled files each of the many commands that tests start would compile dphist again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check verify test-container chromium audit mutants mutants-random bench bench-tables size docs format clean
+.PHONY: demo test coverage check verify test-container chromium audit mutants mutants-random bench bench-tables size base docs format clean
 
 # The tests of `make test`, after the name of a Python.
 FAST := -m pytest -m "not audit and not verify" -n 2 --dist loadfile
@@ -97,6 +97,10 @@ bench-tables: $(VENV)/.bench
 # Lines of src/ by room, and which files and functions are too long.
 size: $(VENV)/bin/python
 	$(BIN)/python -m benchmarks.size
+
+# The trusted base: files and lines of each part.
+base: $(VENV)/bin/python
+	@$(BIN)/python -m benchmarks.base
 
 # The site, from the Markdown in docs; docs/_build/html/index.html opens it. Nothing is downloaded.
 docs: $(VENV)/.docs

@@ -22,6 +22,7 @@ SHORTENED: Mapping[str, tuple[str, ...]] = {
     "bench": ("BENCH_OPTIONS=--only start",),
     "bench-tables": ("TABLES=pages",),
     "size": (),
+    "base": (),
     "test-oldest": (FEW,),
     "test-newest": (FEW,),
     "constraints": (),
