@@ -14,7 +14,7 @@ from unittest.mock import patch
 from benchmarks.data import profiles
 from benchmarks.markdown import print_table
 from dphist import Profile, RankSplit
-from dphist.anonymized import rank_split
+from dphist.anonymized.measuring import rank_split
 
 EPSILONS = ["2", "1", "0.1", "0.01"]
 SHARES = [Fraction(1, 100), Fraction(1, 50), Fraction(1, 40), Fraction(1, 20), Fraction(1, 10)]

@@ -7,9 +7,8 @@ import pytest
 
 import dphist as dh
 from dphist import Profile
-from dphist.anonymized import cumulative_counts
+from dphist.anonymized.measuring import cumulative_counts, priv_hist
 from dphist.anonymized.partition_sampler.radius import minus_log_above, radius
-from dphist.anonymized.priv_hist import mechanism as priv_hist
 from dphist.anonymized.priv_hist.band import bounds_of_split
 from dphist.data.diagram import Diagram
 from dphist.noise.magnitude import (

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.anonymized import cumulative_counts, rank_split, sorted_counts
-from dphist.anonymized.adaptive_scan import mechanism as adaptive_scan
-from dphist.anonymized.priv_hist import mechanism as priv_hist
+from dphist.anonymized.measuring import (
+    adaptive_scan,
+    cumulative_counts,
+    priv_hist,
+    rank_split,
+    sorted_counts,
+)
 from dphist.errors import BoundsError, ParameterError
 from tests.support.histograms import histogram_of
 

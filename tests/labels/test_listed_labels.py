@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.errors import ColumnError, ParameterError
 from dphist.data.listed_counts import look_up
+from dphist.errors import ColumnError, ParameterError
 from dphist.labels.threshold.known_labels import listed
 from dphist.release.label_table import LabelTable
 from dphist.tables.reading.types import plain

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.labels import top_labels, top_threshold
 from dphist.labels.discover import looks
 from dphist.labels.discover.weights import HIGHEST, first_weight
+from dphist.labels.measuring import top_labels, top_threshold
 from dphist.labels.threshold import noise
 from dphist.labels.threshold.law import grid
 from tests.labels.discover.sets import data, sets

@@ -17,8 +17,9 @@ from scipy.stats import chi2
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, DphistError, ParameterError
-from dphist.labels import top_labels
-from dphist.labels.top_labels import TopLabels, logarithm_above
+from dphist.labels.measuring import top_labels
+from dphist.labels.measuring.top_labels import logarithm_above
+from dphist.labels.top_labels import TopLabels
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GUMBEL, LazyNoise
 from dphist.privacy import ApproxZCDP

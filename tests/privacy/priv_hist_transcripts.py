@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dphist import PrivHist
-from dphist.anonymized.priv_hist import mechanism as priv_hist
+from dphist.anonymized.measuring import priv_hist
 from tests.privacy.diagrams import profile
 from tests.privacy.laws import Scripted, clamped_law, worst_log_ratio
 

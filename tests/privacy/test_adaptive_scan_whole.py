@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from dphist import AdaptiveScan, Profile, Release
-from dphist.anonymized.adaptive_scan import mechanism as adaptive_scan
+from dphist.anonymized.adaptive_scan import mechanism as mechanism_module
 from dphist.anonymized.adaptive_scan.band import bounds_of_scans
 from dphist.anonymized.adaptive_scan.roughness import of_rows
 from dphist.anonymized.band import curve_bounds
+from dphist.anonymized.measuring import adaptive_scan
 from dphist.noise.magnitude import geometric_stopped_bound
 
 COUNT_NEXT = adaptive_scan._count_next
@@ -123,7 +124,7 @@ def test_the_band_allows_for_all_draws_at_the_epsilon_of_a_cell(monkeypatch, see
         allowed.append(t)
         return bounds_of_scans(noisy, t)
 
-    monkeypatch.setattr(adaptive_scan, "bounds_of_scans", seen)
+    monkeypatch.setattr(mechanism_module, "bounds_of_scans", seen)
     mechanism.band(release, 0.9)
     draws = len(release.noisy["columns"]) + len(release.noisy["rows"])
     assert allowed == [geometric_stopped_bound(mechanism.cell_epsilon, draws, 1 - 0.9)]

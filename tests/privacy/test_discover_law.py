@@ -17,9 +17,9 @@ from scipy.stats import norm
 
 import dphist as dh
 from dphist.labels.discover import looks as module
-from dphist.labels.discover import mechanism as mechanism_module
 from dphist.labels.discover.law import look_sigma
 from dphist.labels.discover.weights import HIGHEST, UNIT
+from dphist.labels.measuring import discover as mechanism_module
 from dphist.tables.counting.sets import Sets
 from tests.labels.discover.sets import data, sets
 

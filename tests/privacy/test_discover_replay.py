@@ -16,8 +16,8 @@ import pytest
 import dphist as dh
 from dphist.lab.auditing.replay import DivergedError, loss_of_neighbours, record, replay
 from dphist.labels.discover import looks as module
-from dphist.labels.discover import mechanism as mechanism_module
 from dphist.labels.discover.weights import UNIT, weights
+from dphist.labels.measuring import discover as mechanism_module
 from dphist.tables.counting.sets import Sets
 from tests.labels.discover.sets import data, sets
 

@@ -20,7 +20,9 @@ import numpy as np
 import pytest
 
 from dphist import CumulativeCounts, RankSplit, SortedCounts
-from dphist.anonymized import cumulative_counts, rank_split, sorted_counts
+from dphist.anonymized.band import from_rows_and_columns
+from dphist.anonymized.inference import infer_decreasing
+from dphist.anonymized.measuring import cumulative_counts, rank_split, sorted_counts
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, profile
 from tests.privacy.laws import SLACK, Ladder, clamped_law, worst_log_ratio
 
@@ -183,9 +185,9 @@ def decoded(mechanism: Any, values: tuple[int, ...]) -> tuple:
     """The profile that the mechanism's own inference makes of noisy counts `values`."""
     if values not in _DECODED:
         half = len(values) // 2
-        rows = rank_split.infer_decreasing(np.array(values[:half]))
-        columns = rank_split.infer_decreasing(np.array(values[half:]))
-        joined = rank_split.from_rows_and_columns(rows, columns)
+        rows = infer_decreasing(np.array(values[:half]))
+        columns = infer_decreasing(np.array(values[half:]))
+        joined = from_rows_and_columns(rows, columns)
         _DECODED[values] = (tuple(joined.counts.tolist()), tuple(joined.prevalences.tolist()))
     return _DECODED[values]
 

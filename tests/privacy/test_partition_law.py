@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 
 from dphist import PartitionSampler, Profile
 from dphist.anonymized.band import from_rows_and_columns
-from dphist.anonymized.partition_sampler import mechanism as partition_sampler
+from dphist.anonymized.measuring import partition_sampler
 from dphist.anonymized.partition_sampler import paths as partition_paths
 from dphist.anonymized.partition_sampler import proposals as partition_proposals
 from dphist.anonymized.partition_sampler.paths import Paths

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from dphist import PrivHist
-from dphist.data import tiling
-from dphist.anonymized.priv_hist import mechanism as priv_hist
+from dphist.anonymized.measuring import priv_hist
 from dphist.anonymized.priv_hist import regions as priv_hist_regions
+from dphist.data import tiling
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
 from tests.privacy.laws import SLACK, Ladder, Scripted, clamped_law
 from tests.privacy.priv_hist_transcripts import Data, above_and_numbers, loss, run, split_counts

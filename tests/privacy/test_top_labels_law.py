@@ -24,7 +24,7 @@ import pytest
 from scipy.stats import norm
 
 from dphist.data.label_counts import LabelCounts
-from dphist.labels import top_labels, top_threshold
+from dphist.labels.measuring import top_labels, top_threshold
 from dphist.labels.top_labels import TopLabels
 from dphist.labels.top_threshold import TopThreshold
 

@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.anonymized import cumulative_counts, rank_split, sorted_counts
-from dphist.anonymized.adaptive_scan import mechanism as adaptive_scan
+from dphist.anonymized.measuring import (
+    adaptive_scan,
+    cumulative_counts,
+    priv_hist,
+    rank_split,
+    sorted_counts,
+)
 from dphist.anonymized.partition_sampler.paths import Paths
-from dphist.anonymized.priv_hist import mechanism as priv_hist
 from dphist.report.html import report_html
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv

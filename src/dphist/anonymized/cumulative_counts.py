@@ -7,20 +7,19 @@ import numpy as np
 
 from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
+from dphist.anonymized.measuring.cumulative_counts import CumulativeCountsMeasuring
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
     Drawn,
-    GeometricMechanism,
     checked_cell_epsilon,
 )
 from dphist.anonymized.reference import Shape, as_data, public_profile, zipf_profile
-from dphist.arrays import IntArray
 from dphist.data import tiling
 from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.mechanism import parameter
-from dphist.noise import Source, two_sided_geometric
+from dphist.noise import Source
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
 from dphist.release.mechanisms import savable
@@ -30,7 +29,7 @@ from dphist.sentence import Sentence
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class CumulativeCounts(GeometricMechanism):
+class CumulativeCounts(CumulativeCountsMeasuring):
     """Noise on how many labels have each count or more, up to a public maximum count.
 
     Parameters
@@ -71,15 +70,6 @@ class CumulativeCounts(GeometricMechanism):
         self._hold_shared(epsilon, sensitivity)
         self._hold(largest=whole_number(largest, "largest", 1, 2**40))
         checked_cell_epsilon(self.epsilon, self.sensitivity)
-
-    def measure(self, profile: Profile, source: Source | None = None) -> IntArray:
-        """Return the noisy cumulative prevalences, (largest,) int64, before inference.
-
-        They satisfy the guarantee themselves; releasing them and `release` pays twice.
-        """
-        self._accept(profile)
-        true = tiling.columns_below(profile, 0, self.largest)
-        return true + two_sided_geometric(self.cell_epsilon, self.largest, source)
 
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw and infer; nothing estimates the total apart, and nothing is kept."""

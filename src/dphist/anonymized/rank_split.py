@@ -1,6 +1,5 @@
 """Rows above a rank, columns below it (Manurangsi 2022)."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,26 +8,24 @@ import numpy as np
 
 from dphist.anonymized.band import ALL_LABELS, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
+from dphist.anonymized.measuring.rank_split import MISSED, TOTAL_SHARE, RankSplitMeasuring
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
     Drawn,
-    GeometricMechanism,
     checked_cell_epsilon,
 )
 from dphist.anonymized.reference import Shape, public_profile
-from dphist.anonymized.size import MOST_COUNTS, check_size
+from dphist.anonymized.size import MOST_COUNTS
 from dphist.arrays import IntArray
-from dphist.data import tiling
 from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.mechanism import parameter
-from dphist.noise import Source, two_sided_geometric
+from dphist.noise import Source
 from dphist.noise.magnitude import (
     geometric_simultaneous_bound,
     geometric_standard_deviation,
-    geometric_upper_bound,
 )
 from dphist.parameters import Exact, optional_whole
 from dphist.privacy.as_text import down, plain
@@ -37,18 +34,12 @@ from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 
-# Share of epsilon spent on the total when none is public. A larger one costs error
-# everywhere, a smaller one widens the regions for small data at small epsilon; 1/40 lies
-# where the benchmark hardly tells shares apart (`docs/benchmarks.md`).
-TOTAL_SHARE = Fraction(1, 40)
-# Probability that the estimated total, with its margin, is below the true one.
-MISSED = 1e-3
 _IF_TOTAL_HOLDS = Sentence("all {labels}, if the public total holds")
 
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class RankSplit(GeometricMechanism):
+class RankSplit(RankSplitMeasuring):
     """The k largest counts as rows and the rest as columns, with k = sqrt(total).
 
     Parameters
@@ -99,25 +90,9 @@ class RankSplit(GeometricMechanism):
         self._hold(total=public)
         checked_cell_epsilon(self._total_epsilon or self.epsilon, self.sensitivity)
 
-    @property
-    def _total_epsilon(self) -> Fraction:
-        """Epsilon spent on the total."""
-        return self.epsilon * TOTAL_SHARE if self.total is None else Fraction(0)
-
-    @property
-    def cell_epsilon(self) -> Fraction:
-        """Parameter of the geometric noise on each row and column."""
-        return (self.epsilon - self._total_epsilon) / self.sensitivity
-
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw; `total` is the private total, if any."""
-        noisy_total = self._measure_total(profile, source)
-        size = self._size(noisy_total)
-        check_size(size)
-        rows = tiling.first_rows(profile, size)
-        columns = tiling.columns_below(profile, size, size)
-        noise = two_sided_geometric(self.cell_epsilon, 2 * size, source)
-        noisy = {"rows": rows + noise[:size], "columns": columns + noise[size:]}
+        noisy_total, noisy = self._measure(profile, source)
         total = None if self.total is not None else max(noisy_total, 0)
         return Drawn(self.decode(noisy), total, noisy)
 
@@ -134,20 +109,6 @@ class RankSplit(GeometricMechanism):
         return from_rows_and_columns(
             infer_decreasing(noisy["rows"]), infer_decreasing(noisy["columns"])
         )
-
-    def _measure_total(self, profile: Profile, source: Source | None) -> int:
-        if self.total is not None:
-            return self.total
-        noise = two_sided_geometric(self._total_epsilon / self.sensitivity, 1, source)
-        return profile.total + int(noise[0])
-
-    def _size(self, noisy_total: int) -> int:
-        """Return k, of rows and of columns: a function of public and noisy numbers alone."""
-        margin = 0
-        if self.total is None:
-            margin = geometric_upper_bound(self._total_epsilon / self.sensitivity, MISSED)
-        bound = max(noisy_total, 0) + margin
-        return math.isqrt(bound - 1) + 1 if bound > 0 else 0
 
     def _public(self, total: int | None, shape: Shape) -> Profile:
         guess = self.total if total is None and not isinstance(shape, Release) else total

@@ -8,11 +8,11 @@ import numpy as np
 
 from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
+from dphist.anonymized.measuring.sorted_counts import SortedCountsMeasuring
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
     Drawn,
-    GeometricMechanism,
     checked_cell_epsilon,
 )
 from dphist.anonymized.reference import Shape, public_profile, zipf_profile
@@ -22,7 +22,7 @@ from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.mechanism import parameter
-from dphist.noise import Source, two_sided_geometric
+from dphist.noise import Source
 from dphist.noise.magnitude import geometric_simultaneous_bound
 from dphist.parameters import Exact, whole_number
 from dphist.release.mechanisms import savable
@@ -35,7 +35,7 @@ _INFERENCES = ("isotonic", "sort", "none")
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class SortedCounts(GeometricMechanism):
+class SortedCounts(SortedCountsMeasuring):
     """Noise on each of the sorted counts, for a public number of labels.
 
     Parameters
@@ -93,15 +93,6 @@ class SortedCounts(GeometricMechanism):
         self._hold(labels=whole_number(labels, "labels", 1, 2**40))
         self._hold(inference=inference)
         checked_cell_epsilon(self.epsilon, self.sensitivity)
-
-    def measure(self, profile: Profile, source: Source | None = None) -> IntArray:
-        """Return the noisy sorted counts, (labels,) int64, before inference.
-
-        They satisfy the guarantee themselves; releasing them and `release` pays twice.
-        """
-        self._accept(profile)
-        true = tiling.first_rows(profile, self.labels)
-        return true + two_sided_geometric(self.cell_epsilon, self.labels, source)
 
     def infer(self, noisy: IntArray) -> IntArray:
         """Return the counts inferred from noisy ones, (labels,) int64; post-processing."""

@@ -1,14 +1,11 @@
 """TopLabels: the most common labels, ranked and without counts (Rogers 2023, Algorithm 3)."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import pyarrow as pa
-
-from dphist.data.label_counts import LabelCounts
 from dphist.errors import Argument, ParameterError
+from dphist.labels.measuring.top_labels import TopLabelsMeasuring
 from dphist.labels.mechanism import (
     CANDIDATES,
     DELTA,
@@ -18,30 +15,24 @@ from dphist.labels.mechanism import (
     MAX_COUNT,
     MAX_LABELS,
     K,
-    LabelsMechanism,
     checked_bound,
     checked_delta,
     checked_epsilon,
 )
 from dphist.mechanism import parameter
-from dphist.noise.enclosures import exp_negative
-from dphist.noise.inversion import Source
 from dphist.noise.law import Drawing, NoiseLaw
-from dphist.noise.lazy import GUMBEL, LARGEST_SCALE, LazyNoise
+from dphist.noise.lazy import LARGEST_SCALE
 from dphist.parameters import Exact, checked_level, optional_whole, whole_number
-from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
-from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
 from dphist.sentence import Sentence
 
 _LARGEST_RHO = 10**9
-_GRID = 32  # a quantile is rounded up to a multiple of 2**-32 or so
 
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class TopLabels(LabelsMechanism):
+class TopLabels(TopLabelsMeasuring):
     """The `k` most common labels in noisy order, without counts.
 
     Every one of the `candidates` largest counts gets Gumbel noise, and so does a threshold above
@@ -108,19 +99,6 @@ class TopLabels(LabelsMechanism):
         check_scale(self.noise_scale)
         check_stated(self.k * self.epsilon**2 / 8)
 
-    @property
-    def guarantee(self) -> ApproxZCDP:
-        """k choices by the exponential mechanism, epsilon**2 / 8 each (Rogers 2023, Theorem 9)."""
-        return ApproxZCDP(self.k * self.epsilon**2 / 8, self.delta, self._unit)
-
-    @property
-    def threshold(self) -> Fraction:
-        """How far above the next count the threshold lies, noise apart, in records; rounded up."""
-        differing = self.candidates
-        if self.max_labels is not None:
-            differing = min(differing, self.max_labels)
-        return self.max_count + self.noise_scale * logarithm_above(differing / self.delta)
-
     def likely_count(self, chance: float) -> int:
         """Return how far above the next count a label is released with this probability."""
         checked_level(chance, "chance")
@@ -130,19 +108,6 @@ class TopLabels(LabelsMechanism):
 
     def half_width(self, level: float = LEVEL) -> None:
         """Return None: no counts are released."""
-
-    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
-        largest = counts.largest(self.candidates + 1)
-        chosen = self.choose(largest["count"].to_pylist(), source)
-        labels = largest["label"].take(pa.array(chosen, pa.int64()))
-        if len(chosen) < self.k:
-            labels = pa.chunked_array([*labels.chunks, pa.nulls(1, labels.type)])
-        return LabelTable(pa.table({"label": labels}))
-
-    def _protected_labels(self) -> int | None:
-        """Where the threshold does not use `max_labels`, any number is protected."""
-        bound = self.max_labels
-        return None if bound is None or bound >= self.candidates else bound
 
     @property
     def law(self) -> NoiseLaw:
@@ -161,14 +126,6 @@ class TopLabels(LabelsMechanism):
             k=self.k,
         )
 
-    def choose(self, counts: Sequence[int], source: Source | None = None) -> list[int]:
-        """Return places in `counts`, the largest `candidates` + 1, in the order released."""
-        next_count = counts[self.candidates] if len(counts) > self.candidates else 0
-        # Order and threshold are the same with next_count taken away everywhere.
-        centers = [c - next_count for c in counts[: self.candidates]]
-        noise = LazyNoise(GUMBEL, self.noise_scale, [*centers, self.threshold], source)
-        return noise.descending_above(len(centers), self.k)
-
 
 def check_stated(rho: Fraction) -> None:
     """Refuse a cost that `ApproxZCDP` cannot hold."""
@@ -186,17 +143,3 @@ def check_scale(scale: Fraction) -> None:
             "divided by " + Argument("max_count") + " is too small to sample",
             "raise " + Argument("epsilon"),
         )
-
-
-def logarithm_above(number: Fraction) -> Fraction:
-    """Return a rational number just above ln(number), for number >= 1.
-
-    Floating point proposes; exp(-t) * number <= 1 is certain of what is returned.
-    """
-    bits = number.numerator.bit_length() + 64
-    guess = math.log(number.numerator) - math.log(number.denominator)
-    step = Fraction(1, 1 << _GRID)
-    least = max(Fraction(math.floor(guess * (1 << _GRID)), 1 << _GRID), Fraction(0))
-    while exp_negative(least, bits)[1] * number > 1 << bits:
-        least += step
-    return least

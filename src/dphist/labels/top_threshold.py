@@ -4,16 +4,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import pyarrow as pa
 from scipy.special import ndtri
 
-from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
+from dphist.labels.measuring.top_threshold import TopThresholdMeasuring
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
     LARGEST_BOUND,
-    LARGEST_COUNT,
     LEVEL,
     MAX_COUNT,
     MAX_LABELS,
@@ -22,29 +20,22 @@ from dphist.labels.mechanism import (
     checked_bound,
     checked_delta,
     checked_epsilon,
-    in_released_order,
 )
 from dphist.labels.one_release import epsilon_of_ends
 from dphist.labels.top_labels import check_scale, check_stated
 from dphist.mechanism import parameter
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
-from dphist.noise.inversion import Source
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
-from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.noise.magnitude import gaussian_half_width
-from dphist.noise.quantiles import normal_quantile_above
 from dphist.parameters import Exact, checked_level, probability, whole_number
-from dphist.privacy import MOST_RELEASES, ApproxZCDP
+from dphist.privacy import MOST_RELEASES
 from dphist.privacy.as_text import down, plain
-from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
-
-_GRID = 32
 
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class TopThreshold(LabelsMechanism):
+class TopThreshold(TopThresholdMeasuring):
     """Common labels with noisy counts, where only the `k` + 1 largest counts are asked for.
 
     Every one of the k largest counts gets Gaussian noise, and so does a threshold above the next
@@ -100,11 +91,6 @@ class TopThreshold(LabelsMechanism):
         check_scale(self.noise_scale)
         check_stated(self.max_labels * self.epsilon**2 / 2)
 
-    @property
-    def guarantee(self) -> ApproxZCDP:
-        """Rogers 2023, Theorem 8."""
-        return ApproxZCDP(self.max_labels * self.epsilon**2 / 2, self.delta, self._unit)
-
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the smallest epsilon known for `releases` releases at a total delta.
 
@@ -127,13 +113,6 @@ class TopThreshold(LabelsMechanism):
                 pass
         return LabelsMechanism.epsilon_at(self, total, times)
 
-    @property
-    def threshold(self) -> Fraction:
-        """How far above the next count the threshold lies, noise apart, in records; rounded up."""
-        root_two = Fraction(math.isqrt(2 << 2 * _GRID) + 1, 1 << _GRID)
-        quantile = normal_quantile_above(self.delta / self.max_labels)
-        return self.max_count + root_two * self.noise_scale * quantile
-
     def likely_count(self, chance: float) -> int:
         """Return how far above the next count a label is released with this probability."""
         # The difference of two normal variables is normal.
@@ -144,17 +123,6 @@ class TopThreshold(LabelsMechanism):
     def half_width(self, level: float = LEVEL) -> int:
         """Return the smallest q at which the noise of a count is within q with this probability."""
         return gaussian_half_width(self.noise_scale, level)
-
-    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
-        largest = counts.largest(self.k + 1)
-        found = self.measure(largest["count"].to_pylist(), source)
-        released = pa.table(
-            {
-                "label": largest["label"].take(pa.array([i for i, _ in found], pa.int64())),
-                "count": pa.array([count for _, count in found], pa.int64()),
-            }
-        )
-        return in_released_order(released)
 
     @property
     def law(self) -> NoiseLaw:
@@ -169,18 +137,3 @@ class TopThreshold(LabelsMechanism):
             f"standard deviation {plain(down(self.noise_scale))}); the counts above the threshold "
             "are listed, rounded."
         )
-
-    def measure(self, counts: list[int], source: Source | None = None) -> list[tuple[int, int]]:
-        """Return (place, noisy count) of those above the threshold; counts: the largest k + 1.
-
-        Empty labels, which the algorithm pads with, are never released: they get no noise.
-        """
-        next_count = counts[self.k] if len(counts) > self.k else 0
-        centers = [c - next_count for c in counts[: self.k]]
-        noise = LazyNoise(GAUSSIAN, self.noise_scale, [*centers, self.threshold], source)
-        above = noise.descending_above(len(centers), len(centers))
-        return [(i, _clipped(next_count + noise.rounded(i))) for i in above]
-
-
-def _clipped(count: int) -> int:
-    return min(max(count, -LARGEST_COUNT), LARGEST_COUNT)

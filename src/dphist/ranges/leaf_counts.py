@@ -10,10 +10,10 @@ import numpy as np
 
 from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.mechanism import parameter
-from dphist.noise import Source
 from dphist.parameters import Exact
 from dphist.ranges.budget import event_of_noise
-from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, Noisy, RangesMechanism
+from dphist.ranges.measuring.leaf_counts import LeafCountsMeasuring
+from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, Noisy
 from dphist.release.mechanisms import savable
 from dphist.release.range_histogram import Answers
 from dphist.release.range_histogram.boxes import box_sums, summed
@@ -21,7 +21,7 @@ from dphist.release.range_histogram.boxes import box_sums, summed
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class LeafCounts(RangesMechanism):
+class LeafCounts(LeafCountsMeasuring):
     """Noise on the count of each bin; a range is the sum of its bins.
 
     Parameters
@@ -71,9 +71,6 @@ class LeafCounts(RangesMechanism):
     ) -> None:
         self._hold_shared(epsilon, rho, bins, sensitivity)
         self.budget.check(Fraction(1))
-
-    def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
-        return counts + self.budget.noise(Fraction(1), counts.shape, source), {}
 
     def _dp_event(self) -> Any:
         return event_of_noise(self.guarantee, self.sensitivity)

@@ -1,11 +1,10 @@
 """The adaptive scan: blocks of columns, then blocks of rows, each chosen from noisy counts."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -14,13 +13,12 @@ from dphist.anonymized.adaptive_scan.decoding import decode_curve, kept_heights
 from dphist.anonymized.adaptive_scan.joining import agreeing, joined, level_start
 from dphist.anonymized.adaptive_scan.pointwise import curve_between
 from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
-from dphist.anonymized.adaptive_scan.scan import FARTHEST, Scan
 from dphist.anonymized.band import ALL_LABELS, Band, holding
+from dphist.anonymized.measuring.adaptive_scan import AdaptiveScanMeasuring
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
     Drawn,
-    GeometricMechanism,
     checked_cell_epsilon,
 )
 from dphist.arrays import IntArray
@@ -28,7 +26,7 @@ from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.mechanism import parameter
-from dphist.noise import Source, two_sided_geometric
+from dphist.noise import Source
 from dphist.noise.magnitude import geometric_standard_deviation, geometric_stopped_bound
 from dphist.parameters import Exact
 from dphist.release.anonymized_histogram import AnonymizedHistogram
@@ -36,12 +34,10 @@ from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 
-_DRAWS_AT_ONCE = 1024
-
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class AdaptiveScan(GeometricMechanism):
+class AdaptiveScan(AdaptiveScanMeasuring):
     """Every cell counted once, in blocks as wide as the noisy counts so far suggest.
 
     Parameters
@@ -81,56 +77,10 @@ class AdaptiveScan(GeometricMechanism):
 
         `total` is the sum of all noisy counts, or 0 if that is negative.
         """
-        noise = self._draws(source)
-        columns = self._scan_columns(profile.cells_up_to, noise)
-        beyond = _right_of(profile, columns.position).conjugate()
-        rows = self._scan_rows(beyond.cells_up_to, noise, self._rows_expected(columns))
-        noisy = {
-            "column_ends": np.array(columns.ends, np.int64),
-            "columns": np.array(columns.counts, np.int64),
-            "row_ends": np.array(rows.ends, np.int64),
-            "rows": np.array(rows.counts, np.int64),
-        }
+        noisy = self._measure(profile, source)
         # All cells are counted once, so the sum of all counts is an estimate of their number.
-        total = max(sum(columns.counts) + sum(rows.counts), 0)
+        total = max(sum(noisy["columns"].tolist()) + sum(noisy["rows"].tolist()), 0)
         return Drawn(self.decode(noisy), total, noisy)
-
-    def _draws(self, source: Source | None) -> Iterator[int]:
-        """Independent noise, one for each block."""
-        while True:
-            yield from two_sided_geometric(self.cell_epsilon, _DRAWS_AT_ONCE, source).tolist()
-
-    def _scan_columns(self, cells_up_to: Callable[[Any], IntArray], noise: Iterator[int]) -> Scan:
-        """Count blocks of columns until rows are the better way on."""
-        scan = Scan(float(self.cell_epsilon), of_columns)
-        while scan.is_before_corner():
-            _count_next(scan, scan.next_ends(), cells_up_to, noise)
-        return scan
-
-    def _rows_expected(self, columns: Scan) -> int:
-        """Return about how many rows reach beyond the last column, by noisy counts.
-
-        Where a tail was cut, that is a guess from a column far left of it, and too many. But a
-        trend is at least half of the height before it, so that the scan of columns would have
-        gone on if there were more than four times as many as columns.
-        """
-        ends, counts = np.array(columns.ends), np.array(columns.counts)
-        heights = kept_heights(ends, counts, columns.epsilon, of_columns)
-        last = round(heights[-1]) if len(heights) else 0
-        return max(1, min(last, 4 * columns.position))
-
-    def _scan_rows(
-        self, cells_up_to: Callable[[Any], IntArray], noise: Iterator[int], expected: int
-    ) -> Scan:
-        """Count blocks of rows up to `expected`, then blocks that double, to lose nothing."""
-        scan = Scan(float(self.cell_epsilon), of_rows)
-        while scan.position < expected:
-            ends = [end for end in scan.next_ends() if end < expected] or [expected]
-            _count_next(scan, ends, cells_up_to, noise)
-        while scan.position < FARTHEST:
-            width = max(2, 2 * (scan.position - scan.ends[-2]))
-            _count_next(scan, [min(scan.position + width, FARTHEST)], cells_up_to, noise)
-        return scan
 
     def decode(self, noisy: Mapping[str, IntArray]) -> AnonymizedHistogram:
         """Return the histogram inferred from the blocks' noisy counts; post-processing.
@@ -197,20 +147,6 @@ class AdaptiveScan(GeometricMechanism):
             "{records} with two-sided geometric noise; where a block ends, and where ranks begin, "
             "depends on the noisy numbers before it. A falling curve is then fitted."
         )
-
-
-def _count_next(
-    scan: Scan, ends: list[int], cells_up_to: Callable[[Any], IntArray], noise: Iterator[int]
-) -> None:
-    """Count the cells of the next blocks, each with noise of its own."""
-    cells = np.diff(cells_up_to([scan.position, *ends])).tolist()
-    scan.take(ends, [true + next(noise) for true in cells])
-
-
-def _right_of(profile: Profile, column: int) -> Profile:
-    """Return the part of the diagram right of a column, as a diagram."""
-    longer = profile.counts > column
-    return Profile(profile.counts[longer] - column, profile.prevalences[longer])
 
 
 def _to(width: int, curves: tuple[IntArray, IntArray]) -> list[IntArray]:

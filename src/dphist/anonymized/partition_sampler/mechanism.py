@@ -1,32 +1,28 @@
 """The exponential mechanism over integer partitions (Blocki, Datta, Bonneau 2016)."""
 
-import contextlib
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from dphist.anonymized.band import ALL_LABELS, Band, from_rows_and_columns
+from dphist.anonymized.measuring.partition_sampler import PartitionSamplerMeasuring
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    AnonymizedMechanism,
     Drawn,
 )
-from dphist.anonymized.partition_sampler.paths import Paths
-from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, minus_log_above, radius
+from dphist.anonymized.partition_sampler.radius import minus_log_above, radius
 from dphist.anonymized.partition_sampler.windows import windows_around
 from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
-from dphist.errors import Argument, DphistError, ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.mechanism import parameter
-from dphist.noise.inversion import Source, checked_source
+from dphist.noise.inversion import Source
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.parameters import Exact, probability
-from dphist.privacy import ApproxDP
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
-from dphist.tables import redact_errors
 
 # Below this, even an empty table would need gigabytes.
 _SMALLEST_EPSILON = Fraction(1, 1000)
@@ -36,7 +32,7 @@ _LARGEST_EPSILON = 1000
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class PartitionSampler(AnonymizedMechanism):
+class PartitionSampler(PartitionSamplerMeasuring):
     """A random diagram; each cell that differs multiplies its probability by exp(-epsilon / 2).
 
     Parameters
@@ -106,16 +102,6 @@ class PartitionSampler(AnonymizedMechanism):
             )
 
     @property
-    def guarantee(self) -> ApproxDP:
-        """(epsilon, delta)-DP for units that change at most `sensitivity` cells."""
-        return ApproxDP(self.epsilon, self.delta, self._unit)
-
-    @property
-    def rate(self) -> Fraction:
-        """The rate; a diagram at distance d has probability proportional to exp(-rate d)."""
-        return self.epsilon / self.sensitivity / 2
-
-    @property
     def noise_scale(self) -> Fraction:
         """1 / `rate`, in records: at this additional distance a diagram is e times less likely."""
         return 1 / self.rate
@@ -125,35 +111,9 @@ class PartitionSampler(AnonymizedMechanism):
         """That of the exponential mechanism: counts get no noise."""
         return NoiseLaw(None, None, Drawing.PROPOSED)
 
-    def distance(self, profile: Profile) -> int:
-        """Return the maximum distance of a draw. It depends on the data, so it is secret.
-
-        An unbounded draw would exceed it with probability at most delta / (1 + exp(epsilon)).
-        """
-        cut = log_mass_of_cut(self.delta, self.epsilon)
-        return radius(profile.total, self.rate, cut)
-
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw a profile; its total is part of the draw."""
-        too_far = DphistError(
-            "not enough memory to sample a partition; raise "
-            + Argument("epsilon")
-            + ", or use PrivHist"
-        )
-        # NumPy's own message would reveal the size of the windows.
-        paths = redact_errors(lambda: self._paths(profile), too_far)
-        drawn = None
-        with contextlib.suppress(MemoryError):  # other errors come from the source of bits
-            drawn = paths.draw(checked_source(source))
-        if drawn is None:
-            raise too_far
-        return Drawn(from_rows_and_columns(*drawn))
-
-    def _paths(self, profile: Profile) -> Paths:
-        # Many values underflow and are raised to a floor; a warning would depend on the data.
-        with np.errstate(all="ignore"):
-            windows = windows_around(profile, self.distance(profile))
-            return Paths.within(windows.choices(profile), self.rate)
+        return Drawn(from_rows_and_columns(*self._measure(profile, source)))
 
     def _draws_on(self, public: Diagram) -> int:
         return 2**40  # so that it is run once: at small epsilon a run takes seconds

@@ -1,21 +1,18 @@
 """DiscoverLabels: as many labels as the budget finds, without counts."""
 
-import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import pyarrow as pa
 from scipy.special import ndtri
 
 from dphist.arrays import IntArray
-from dphist.data.label_counts import LabelCounts
-from dphist.errors import Argument, DataError, ParameterError
-from dphist.labels.discover.law import least_threshold, look_sigma
-from dphist.labels.discover.looks import AboveThreshold, found_labels
+from dphist.errors import Argument, ParameterError
+from dphist.labels.discover.law import look_sigma
 from dphist.labels.discover.weights import LARGEST_SET, UNIT, first_weight
+from dphist.labels.measuring.discover import DiscoverMeasuring
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -26,12 +23,10 @@ from dphist.labels.mechanism import (
     checked_epsilon,
 )
 from dphist.mechanism import parameter
-from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.parameters import Exact, checked_level, probability, whole_number
-from dphist.privacy import ApproxZCDP
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
@@ -43,7 +38,7 @@ _MOST_LOOKS = 64
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class DiscoverLabels(LabelsMechanism):
+class DiscoverLabels(DiscoverMeasuring):
     """Labels that many users have, without counts.
 
     A user shares a weight of 1 (in l2 norm) among the user's labels. Every label's total gets
@@ -123,11 +118,6 @@ class DiscoverLabels(LabelsMechanism):
                 "lower " + Argument("epsilon"),
             )
 
-    @property
-    def guarantee(self) -> ApproxZCDP:
-        """What a release costs in all: `docs/proofs/discover_labels.md`."""
-        return ApproxZCDP(self.epsilon**2 / 2, self.delta, self._unit)
-
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the smallest epsilon known for `releases` releases at a total delta.
 
@@ -148,11 +138,6 @@ class DiscoverLabels(LabelsMechanism):
         """A mean noisy total above it is released, in users who have one label each."""
         return Fraction(self._threshold, UNIT * self.looks)
 
-    @property
-    def _threshold(self) -> int:
-        """The threshold of the sum of all looks, in units."""
-        return least_threshold(self.epsilon, self.delta, self.max_labels, self.looks)
-
     def likely_count(self, chance: float) -> int:
         """Return a number of users from which a label is released with this probability or more.
 
@@ -166,39 +151,6 @@ class DiscoverLabels(LabelsMechanism):
 
     def half_width(self, level: float = LEVEL) -> None:
         """Return None: no counts are released."""
-
-    def _accept(self, table: object) -> LabelCounts:
-        counts = LabelsMechanism._accept(self, table)
-        if counts.sets is None and counts.null_users is not None:
-            raise ParameterError(
-                "data",
-                "must say who has which label",
-                "make them with LabelCounts.from_table(..., user=..., keep_sets=True)",
-            )
-        return counts
-
-    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
-        found = None
-        with contextlib.suppress(MemoryError):  # NumPy's message says how many pairs there are
-            found = self._found(counts, source)
-        if found is None:
-            raise DataError(
-                "not enough memory to look at who has which label: lower "
-                + Argument("max_labels")
-                + "; nothing was released"
-            )
-        return found
-
-    def _found(self, counts: LabelCounts, source: Source | None) -> LabelTable:
-        sigma, threshold = look_sigma(self.epsilon, self.looks), self._threshold
-        if counts.sets is not None:
-            above = found_labels(counts.sets, sigma, self.looks, threshold, source)
-            return LabelTable(pa.table({"label": counts.sets.labels.filter(pa.array(above))}))
-        # A user of counts has as many labels as the data say, but no user is assumed to have fewer.
-        most = self.max_labels if counts.max_labels is None else counts.max_labels
-        at_once = UNIT / self.epsilon
-        keep = AboveThreshold(at_once, most, self.looks, threshold, source)
-        return LabelTable(counts.filter_batches(keep).select(["label"]).sort_by("label"))
 
     def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
         """Return a table that was read from a file; ValueError if it has counts."""

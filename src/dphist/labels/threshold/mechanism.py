@@ -5,13 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-import pyarrow as pa
-
 from dphist.arrays import IntArray
-from dphist.data.label_counts import LabelCounts
-from dphist.data.listed_counts import look_up
 from dphist.errors import Argument, ParameterError
+from dphist.labels.measuring.threshold import ThresholdMeasuring
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -22,23 +18,12 @@ from dphist.labels.mechanism import (
     checked_bound,
     checked_delta,
     checked_epsilon,
-    in_released_order,
 )
-from dphist.labels.threshold.correlated_noise import CorrelatedNoise
-from dphist.labels.threshold.cost import ThresholdCost
-from dphist.labels.threshold.cut_users import NAME, CutUsers, check_counted, checked, cut_users
+from dphist.labels.threshold.cut_users import CutUsers, checked, cut_users
 from dphist.labels.threshold.description import described
 from dphist.labels.threshold.known_labels import listed, number_listed
-from dphist.labels.threshold.law import (
-    gaussian_delta,
-    gaussian_threshold,
-    geometric_delta,
-    geometric_threshold,
-)
-from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
-from dphist.labels.threshold.sharing import Correlated, check_only_adds, forms, is_correlated
+from dphist.labels.threshold.sharing import Correlated, forms, is_correlated
 from dphist.mechanism import parameter
-from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
@@ -53,7 +38,7 @@ Noise: TypeAlias = Literal["laplace", "gaussian"]
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ThresholdHistogram(ThresholdCost):
+class ThresholdHistogram(ThresholdMeasuring):
     """Counts with noise; of labels nobody listed, those with a noisy count above a threshold.
 
     Parameters
@@ -191,27 +176,6 @@ class ThresholdHistogram(ThresholdCost):
                 ("epsilon", "max_labels"), "are too large for a guarantee to be stated"
             )
 
-    @property
-    def threshold(self) -> int | Fraction | None:
-        """Noisy counts above it are released, in records; None where labels are listed."""
-        if self.delta is None:
-            return None
-        scale = self.noise_scale
-        if self.noise == "gaussian":
-            return gaussian_threshold(scale, self.delta, self.max_labels, self.max_count)
-        return geometric_threshold(1 / scale, self.delta, self.max_labels, self.max_count)
-
-    @property
-    def reached_delta(self) -> Fraction:
-        """The delta that the threshold really has, rounded up to 12 digits; at most `delta`."""
-        threshold = self.threshold
-        if threshold is None or self.delta is None:
-            return Fraction(0)
-        bounds = (self.delta, self.max_labels, self.max_count)
-        if isinstance(threshold, Fraction):
-            return gaussian_delta(self.noise_scale, threshold, *bounds)
-        return geometric_delta(1 / self.noise_scale, threshold, *bounds)
-
     @classmethod
     def calibration_forms(cls, delta: Exact, **parameters: Any) -> list[dict[str, Any]]:
         """Return the parameters among which `dphist.calibrate` takes those of the least noise."""
@@ -221,37 +185,6 @@ class ThresholdHistogram(ThresholdCost):
     def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
         """Whether there is a delta: not where labels are listed."""
         return labels is None
-
-    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
-        own = self._noise_for(self.max_count)
-        if self.labels is None:
-            released = counts.filter_batches(AboveThreshold(own, self.threshold or 0, source))
-        else:
-            column, values = look_up(counts, self.labels)
-            noisy, _ = self.noise_law().add(np.array(values, np.int64), None, source)
-            released = pa.table({"label": column, "count": pa.array(noisy)})
-        return in_released_order(released)
-
-    def _drawn_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
-        if not self.count_cut_users:
-            return {}
-        noisy, _ = self._noise_of_users().add(np.array(counts.users, np.int64), None, source)
-        return {NAME: noisy}
-
-    def noise_law(self) -> GeometricNoise | GaussianNoise | CorrelatedNoise:
-        """Return the law of the noise on each count of a label."""
-        if self.correlation is not None:
-            return CorrelatedNoise(self.noise_scale, self.correlation)
-        return self._noise_for(self.max_count)
-
-    def _noise_of_users(self) -> GeometricNoise | GaussianNoise:
-        """The law of the noise on the numbers of users, of which one user changes one, by 1."""
-        return self._noise_for(1)
-
-    def _noise_for(self, change: int) -> GeometricNoise | GaussianNoise:
-        if self.noise == "gaussian":
-            return GaussianNoise(change / self.epsilon)
-        return GeometricNoise(self.epsilon / change)
 
     def cut_users(self, noisy: Mapping[str, IntArray]) -> CutUsers | None:
         """Return how many users had more than the bounds, from `noisy` of a release.
@@ -272,17 +205,6 @@ class ThresholdHistogram(ThresholdCost):
         if self.count_cut_users:
             checked(noisy)
         return LabelsMechanism.restored(self, value, noisy)
-
-    def _accept(self, table: object) -> LabelCounts:
-        counts = LabelsMechanism._accept(self, table)
-        if self.count_cut_users:
-            check_counted(counts, self.max_labels, self.max_count)
-        if self.correlated:
-            check_only_adds(counts)
-        return counts
-
-    def _protected_labels(self) -> int | None:
-        return None if self.labels and len(self.labels) <= self.max_labels else self.max_labels
 
     def half_width(self, level: float = LEVEL) -> int:
         """Return the smallest q at which the noise of a count is within q with this probability."""

@@ -11,15 +11,13 @@ import numpy as np
 from dphist.arrays import IntArray, NumberArray
 from dphist.errors import ParameterError
 from dphist.mechanism import parameter
-from dphist.noise import Source
 from dphist.parameters import Exact, optional_whole
 from dphist.ranges.adaptive_tree.answers import DyadicAnswers
 from dphist.ranges.adaptive_tree.counts import Batch, DyadicCounts
-from dphist.ranges.adaptive_tree.dyadic import DyadicShape
-from dphist.ranges.adaptive_tree.exploration import Explorer
 from dphist.ranges.adaptive_tree.inference import Measured, infer, spread_evenly
-from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
+from dphist.ranges.adaptive_tree.path_budget import UNITS
 from dphist.ranges.adaptive_tree.rules import Rules, rules_for
+from dphist.ranges.measuring.adaptive_tree import AdaptiveTreeMeasuring
 from dphist.ranges.mechanism import (
     BINS,
     EPSILON,
@@ -27,7 +25,6 @@ from dphist.ranges.mechanism import (
     RHO,
     SENSITIVITY,
     Noisy,
-    RangesMechanism,
 )
 from dphist.ranges.nonnegative import whole_intervals
 from dphist.release.mechanisms import savable
@@ -42,7 +39,7 @@ _SMALLEST_SHARE = Fraction(3, 100_000)
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class AdaptiveTree(RangesMechanism):
+class AdaptiveTree(AdaptiveTreeMeasuring):
     """Counts of the nodes of a binary tree, opened where noisy counts say that it is worth it.
 
     Parameters
@@ -144,35 +141,6 @@ class AdaptiveTree(RangesMechanism):
             prefixes=self.workload == "prefix",
             strength=strength,
         )
-
-    @property
-    def shape(self) -> DyadicShape:
-        """The binary tree over the bins."""
-        return DyadicShape(self.bins)
-
-    def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
-        shape, budget = self.shape, self.budget
-        below = np.append(0, np.cumsum(shape.arrange(counts)))
-        paths = PathBudget(shape.height)
-        log: list[tuple[IntArray, int, IntArray]] = []
-
-        def count(level: int, nodes: IntArray, units: int) -> IntArray:
-            """The only access to the data: pays first."""
-            paths.charge(level, nodes, units)
-            side = 2 ** (shape.height - level)
-            true = below[(nodes + 1) * side] - below[nodes * side]
-            noisy: IntArray = true + budget.noise(Fraction(units, UNITS), len(nodes), source)
-            log.append((nodes + 2**level, units, noisy))
-            return noisy
-
-        measured = Measured(shape.sizes())
-        Explorer(measured, self._rules, budget, count).run()
-        noisy = {
-            "nodes": np.concatenate([nodes for nodes, _, _ in log]),
-            "units": np.concatenate([np.full(len(nodes), units) for nodes, units, _ in log]),
-            "counts": np.concatenate([found for _, _, found in log]),
-        }
-        return self._bins(measured), noisy
 
     def decode(self, noisy: Noisy) -> RangeHistogram:
         """Return the histogram inferred from the noisy counts; post-processing.

@@ -10,18 +10,16 @@ import numpy as np
 from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.errors import Argument, ParameterError
 from dphist.mechanism import parameter
-from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.ranges.budget import event_of_noise
 from dphist.ranges.consistency import consistent, subtree_estimates, zero_subtrees
-from dphist.ranges.counts import load_counts
 from dphist.ranges.hierarchical_tree.answers import TreeAnswers
 from dphist.ranges.hierarchical_tree.branching import best_branching
 from dphist.ranges.hierarchical_tree.node_answers import NodeAnswers
 from dphist.ranges.leaf_counts import BinAnswers
+from dphist.ranges.measuring.hierarchical_tree import HierarchicalTreeMeasuring, name_of_level
 from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, Noisy, RangesMechanism
 from dphist.ranges.nonnegative import nonnegative, whole_bins
-from dphist.ranges.shape import TreeShape
 from dphist.release.mechanisms import savable
 from dphist.release.range_histogram import Answers, RangeHistogram
 
@@ -30,7 +28,7 @@ Nonnegative: TypeAlias = bool | Literal["subtrees"]
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class HierarchicalTree(RangesMechanism):
+class HierarchicalTree(HierarchicalTreeMeasuring):
     """Noisy counts of all nodes of a tree over the bins; each range from few of them.
 
     Parameters
@@ -118,59 +116,6 @@ class HierarchicalTree(RangesMechanism):
         object.__setattr__(self, "nonnegative", nonnegative)
         self.budget.check(self.share)
 
-    @property
-    def shape(self) -> TreeShape:
-        """The tree over the bins."""
-        return TreeShape(self.bins, self.branching)
-
-    @property
-    def measured(self) -> range:
-        """The levels that are measured; the root is level 0, the bins are the last."""
-        height = self.shape.height
-        return range(0 if self.root or height == 0 else 1, height + 1)
-
-    @property
-    def levels(self) -> int:
-        """How many levels are measured: by so much a record changes all measured counts."""
-        return len(self.measured)
-
-    @property
-    def share(self) -> Fraction:
-        """The share of epsilon or rho that each measured level gets."""
-        return Fraction(1, self.levels)
-
-    @property
-    def noise_scale(self) -> Fraction:
-        """Scale of the noise on the count of each node, in records."""
-        return self.budget.scale(self.share)
-
-    def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
-        noisy = self._measured(counts, source)
-        return self._infer(noisy), noisy
-
-    def measure(self, counts: Any, source: Source | None = None) -> dict[str, IntArray]:
-        """Return the noisy counts of each measured level, flat.
-
-        They satisfy the guarantee themselves; releasing them and `release` pays twice.
-
-        Parameters
-        ----------
-        counts, source
-            As for `release`; so are the errors.
-        """
-        data = load_counts(counts, self.bins)
-        self._accept(data)
-        return self._measured(data.counts, source)
-
-    def _measured(self, counts: IntArray, source: Source | None) -> dict[str, IntArray]:
-        budget = self.budget
-        exact = self.shape.sums(counts)
-        noisy = {}
-        for level in self.measured:
-            noise = budget.noise(self.share, exact[level].size, source)
-            noisy[_name(level)] = noise + exact[level].ravel()
-        return noisy
-
     def _dp_event(self) -> Any:
         return event_of_noise(self.guarantee, self.sensitivity, self.levels)
 
@@ -239,10 +184,10 @@ class HierarchicalTree(RangesMechanism):
     def _nodes(self, noisy: Noisy) -> list[IntArray]:
         """Return the levels as grids, the root's first; zeros where one was not measured."""
         shape, measured = self.shape, self.measured
-        if sorted(noisy) != sorted(_name(level) for level in measured):
+        if sorted(noisy) != sorted(name_of_level(level) for level in measured):
             raise ParameterError("noisy", "must hold the measured levels of a release")
         grids = [shape.grid(level) for level in shape.levels]
-        flat = [noisy.get(_name(level), np.zeros(1, np.int64)) for level in shape.levels]
+        flat = [noisy.get(name_of_level(level), np.zeros(1, np.int64)) for level in shape.levels]
         if any(part.size != np.prod(grid) for part, grid in zip(flat, grids, strict=True)):
             raise ParameterError(
                 "noisy", "must hold every node of the measured levels of a release"
@@ -263,10 +208,6 @@ class HierarchicalTree(RangesMechanism):
             f"{self.levels} levels of a tree over the bins, {self.branching} children a node along "
             f"each axis, with {self.law.distribution} noise; {used}."
         )
-
-
-def _name(level: int) -> str:
-    return f"level {level}"
 
 
 def _truth(value: object, name: str) -> bool:

@@ -1,0 +1,65 @@
+"""Measuring of `PartitionSampler`: a draw of the exponential mechanism over partitions."""
+
+import contextlib
+from fractions import Fraction
+
+import numpy as np
+
+from dphist.anonymized.mechanism import AnonymizedMechanism
+from dphist.anonymized.partition_sampler.paths import Paths
+from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, radius
+from dphist.anonymized.partition_sampler.windows import windows_around
+from dphist.arrays import IntArray
+from dphist.data.profile import Profile
+from dphist.errors import Argument, DphistError
+from dphist.noise.inversion import Source, checked_source
+from dphist.privacy import ApproxDP
+from dphist.tables import redact_errors
+
+
+class PartitionSamplerMeasuring(AnonymizedMechanism):
+    """What sees the data: `docs/proofs/partition_sampler.md`."""
+
+    __slots__ = ()
+
+    delta: Fraction
+
+    @property
+    def guarantee(self) -> ApproxDP:
+        """(epsilon, delta)-DP for units that change at most `sensitivity` cells."""
+        return ApproxDP(self.epsilon, self.delta, self._unit)
+
+    @property
+    def rate(self) -> Fraction:
+        """The rate; a diagram at distance d has probability proportional to exp(-rate d)."""
+        return self.epsilon / self.sensitivity / 2
+
+    def distance(self, profile: Profile) -> int:
+        """Return the maximum distance of a draw. It depends on the data, so it is secret.
+
+        An unbounded draw would exceed it with probability at most delta / (1 + exp(epsilon)).
+        """
+        cut = log_mass_of_cut(self.delta, self.epsilon)
+        return radius(profile.total, self.rate, cut)
+
+    def _measure(self, profile: Profile, source: Source | None) -> tuple[IntArray, IntArray]:
+        """Draw a diagram: its first rows, and its first columns below them."""
+        too_far = DphistError(
+            "not enough memory to sample a partition; raise "
+            + Argument("epsilon")
+            + ", or use PrivHist"
+        )
+        # NumPy's own message would reveal the size of the windows.
+        paths = redact_errors(lambda: self._paths(profile), too_far)
+        drawn = None
+        with contextlib.suppress(MemoryError):  # other errors come from the source of bits
+            drawn = paths.draw(checked_source(source))
+        if drawn is None:
+            raise too_far
+        return drawn
+
+    def _paths(self, profile: Profile) -> Paths:
+        # Many values underflow and are raised to a floor; a warning would depend on the data.
+        with np.errstate(all="ignore"):
+            windows = windows_around(profile, self.distance(profile))
+            return Paths.within(windows.choices(profile), self.rate)
