@@ -187,7 +187,7 @@ def test_auditing(kind: str, reads: Reads) -> None:
         "bins": (dh.LeafCounts(epsilon=1, bins=3), [[1, 2, 3], [1, 2, 2]]),
     }
     mechanism, pair = cases[kind]
-    claim = {"epsilon": 9, "delta": "0.1"} if kind == "labels" else {}
+    claim: dict[str, Any] = {"epsilon": 9, "delta": "0.1"} if kind == "labels" else {}
     assert not dh.audit(mechanism, [tuple(pair)], seconds=2, **claim).refuted
 
 
