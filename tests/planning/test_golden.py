@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from dphist.render.charts import draw_below
-from dphist.report.plan.chart import error_chart, odds_chart
-from dphist.report.plan.page import plan_html
-from dphist.report.plan.text import plan_csv, plan_text
+from dphist.planning.charts import error_chart, odds_chart
+from dphist.planning.document import document_of, table_csv
+from dphist.render.charts import draw_below, drawing_of
+from dphist.render.html import page
+from dphist.render.text import text
 from tests.planning.told import MADE
 from tests.support.golden import check_golden, text_of_axes, text_of_html
 
@@ -25,12 +26,12 @@ def path_of(name: str, surface: str) -> Path:
 
 @each
 def test_a_page(name: str) -> None:
-    check_golden(path_of(name, "page"), text_of_html(plan_html(MADE[name]())))
+    check_golden(path_of(name, "page"), text_of_html(page(document_of(MADE[name]()))))
 
 
 @each
 def test_a_text(name: str) -> None:
-    check_golden(path_of(name, "text"), plan_text(MADE[name]()))
+    check_golden(path_of(name, "text"), text(document_of(MADE[name]())))
 
 
 @each
@@ -40,11 +41,11 @@ def test_a_card(name: str) -> None:
 
 @each
 def test_a_table(name: str) -> None:
-    check_golden(path_of(name, "table"), plan_csv(MADE[name]()))
+    check_golden(path_of(name, "table"), table_csv(MADE[name]()))
 
 
 @each
 def test_charts(name: str) -> None:
     plan = MADE[name]()
-    drawn = draw_below([odds_chart(plan), error_chart(plan)])
+    drawn = draw_below([drawing_of(each(plan), {}) for each in (odds_chart, error_chart)])
     check_golden(path_of(name, "plot"), text_of_axes(drawn))

@@ -31,7 +31,18 @@ from dphist.sentence import fill
 _LEGEND_LETTERS, _LETTERS_OF_TWO, _LETTERS_OF_FOUR = 36, 40, 24
 _TICKS = 5
 EMPTY = "no label was released"
-_STYLES = {"solid": "-", "dashed": "--", "dots": "o", "marked": "o-", "diamonds": "D"}
+_STYLES: dict[str, dict[str, Any]] = {
+    "solid": {"linestyle": "-"},
+    "dashed": {"linestyle": "--"},
+    "dotted": {"linestyle": ":"},
+    "dots": {"linestyle": "none", "marker": "o"},
+    "diamonds": {"linestyle": "none", "marker": "D"},
+}
+_MARKED: tuple[tuple[Any, str], ...] = (
+    *(("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")),
+    *(((0, (6, 2, 1, 2, 1, 2)), "v"), ((0, (1, 3)), "x")),
+)
+"""How the first, second, ... marked line of a chart is drawn."""
 _BLACK = "#000000"
 _HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
 
@@ -104,11 +115,13 @@ def _draw(ax: Axes, palette: Palette, chart: Chart, slots: Mapping[str, str]) ->
     if chart.band:  # an entry of the legend alone: the bands have the colors of their lines
         ax.fill_between([], [], facecolor=palette.grid, alpha=0.5, linewidth=0,
                         label=fill(chart.band, slots))  # fmt: skip
+    marked = [{"linestyle": dashes, "marker": mark} for dashes, mark in _MARKED]
     for line in chart.lines:
+        style = marked.pop(0) if line.style == "marked" else _STYLES[line.style]
         color = palette.grid if chart.series else palette.line
         if line.style == "diamonds":
             color = palette.band
-        ax.plot(line.x, line.y, _STYLES[line.style], color=color,
+        ax.plot(line.x, line.y, **style, color=color,
                 markersize=8 if line.style == "diamonds" else 5,
                 linewidth=1.2 if line.style == "dashed" else 1.6,
                 label=fill(line.name, slots))  # fmt: skip

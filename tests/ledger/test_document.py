@@ -1,40 +1,33 @@
-"""The page, summary and chart of a ledger: right, escaped, alone, and the same from its entries."""
+"""The document of a ledger: right, escaped, alone, and the same from its entries."""
 
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import dphist as dh
+from dphist.document.blocks import PAGE, Table
+from dphist.ledger.charts import lines_of
+from dphist.ledger.document import document_of
 from dphist.ledger.entries import Entry
 from dphist.ledger.history import histories
-from dphist.report.ledger.chart import lines_of
-from dphist.report.ledger.page import ledger_html
-from dphist.report.ledger.rows import payment_rows, person_rows
-from dphist.report.ledger.summary import ledger_json, ledger_text
+from dphist.ledger.words import state_text
+from dphist.render.as_json import content
+from dphist.render.html import page
+from dphist.render.text import text
+from tests.ledger.told import EVIL, MADE, Costs, pay, pure
 from tests.report.test_html import Page
 
-EVIL = "</td><script>alert('x')</script> & \"q\""
+
+def page_of(ledger: dh.Ledger) -> str:
+    return page(document_of(ledger))
 
 
-class Costs:
-    """A mechanism that says what it costs, and releases nothing of interest."""
-
-    def __init__(self, guarantee: object) -> None:
-        self.guarantee = guarantee
-
-    def release(self, profile: dh.Profile) -> dh.Release:
-        return dh.AdaptiveScan(epsilon=1).release(profile)
-
-
-def pay(ledger: dh.Ledger, guarantee: object, key: str, **paying: str) -> None:
-    said: dict[str, Any] = {"by": "ana", "note": "", **paying}
-    ledger.release(Costs(guarantee), dh.Profile.from_counts([3]), key=key, **said)
-
-
-def pure(epsilon: object) -> dh.PureDP:
-    return dh.PureDP(epsilon, unit="patient")  # type: ignore[arg-type]
+def table_of(ledger: dh.Ledger, name: str) -> dict[str, list[str]]:
+    """Return the cells of a table of the document, by column."""
+    (section,) = (each for each in document_of(ledger).sections if each.name == name)
+    (table,) = (block for block in section.shown_on(PAGE) if isinstance(block, Table))
+    return {column.name: list(column.cells) for column in table.columns}  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -44,19 +37,13 @@ def ledger(tmp_path: Path) -> dh.Ledger:
 
 
 def test_the_words_of_users_are_escaped_everywhere(tmp_path: Path) -> None:
-    ledger = dh.Ledger.create(
-        tmp_path / "a.ledger", epsilon=2, unit=EVIL, name=EVIL, account=EVIL, dataset=EVIL
-    )
-    ledger.allow(EVIL, epsilon=1)
-    pay(ledger, dh.PureDP("0.1", unit=EVIL), EVIL, by=EVIL, note=EVIL)
-    ledger.reserve(Costs(dh.PureDP("0.1", unit=EVIL)), by=EVIL, key="r", note=EVIL)
-    source = ledger_html(ledger)
-    page = Page(source)
-    assert "script" not in page.tags
+    source = page_of(MADE["odd words"](tmp_path / "a.ledger"))
+    found = Page(source)
+    assert "script" not in found.tags
     assert "<script" not in source
-    assert page.text.count("alert(") >= 8
-    assert all(each.startswith("#") for each in page.references)
-    assert len(set(page.ids)) == len(page.ids)
+    assert found.text.count("alert(") >= 8
+    assert all(each.startswith("#") for each in found.references)
+    assert len(set(found.ids)) == len(found.ids)
 
 
 @pytest.mark.verify
@@ -64,15 +51,17 @@ def test_the_page_loads_nothing_and_says_what_was_spent(ledger: dh.Ledger) -> No
     ledger.allow("ben", epsilon="0.5")
     for number in range(3):
         pay(ledger, pure("0.25"), f"k{number}", by="ana" if number else "ben", note=f"n{number}")
-    page = Page(ledger_html(ledger))
-    assert "Budget ε = 2, δ = 1e-6 in all, for one patient" in page.text.replace("\u00a0", " ")
-    assert "3 releases ε = 0.75" in page.text.replace("\u00a0", " ")
-    assert "ε = 1.25 at most, for one more pure release" in page.text.replace("\u00a0", " ")
-    assert "(2, 1e-6)-differential privacy together, for one patient" in page.text
+    found = Page(page_of(ledger))
+    said = found.text.replace("\u00a0", " ")
+    assert "Protects one patient" in said
+    assert "Budget ε = 2, δ = 1e-6 in all" in said
+    assert "Spent ε = 0.75, ρ = 0.0932648, by 3 releases" in said
+    assert "ε = 1.25 left at most, for one more pure release" in said
+    assert "(2, 1e-6)-differential privacy together, for one patient" in said
     for words in ("k0", "n2", "ben", "wards", ledger.id):
-        assert words in page.text
-    assert all(each.startswith("#") for each in page.references)
-    assert ledger_html(ledger) == ledger_html(dh.Ledger.open(ledger.place))
+        assert words in said
+    assert all(each.startswith("#") for each in found.references)
+    assert page_of(ledger) == page_of(dh.Ledger.open(ledger.place))
 
 
 def test_the_chart_falls_by_each_rule(ledger: dh.Ledger) -> None:
@@ -105,16 +94,18 @@ def test_a_reservation_is_used_or_canceled_once(ledger: dh.Ledger) -> None:
     pay(ledger, pure("0.25"), "used")
     pay(ledger, pure("0.5"), "canceled", by="ben")
     (history,) = histories(ledger.entries())
-    found = [(row.key, row.by, row.state) for row in payment_rows(history, 10)]
+    found = [(each.key, each.by, state_text(each)) for each in history.payments]
     assert found == [
-        ("canceled", "ben", ""),
-        ("kept", "ana", "reserved"),
-        ("canceled", "ana", "canceled, costs nothing"),
         ("used", "ana", ""),
+        ("canceled", "ana", "canceled, costs nothing"),
+        ("kept", "ana", "reserved"),
+        ("canceled", "ben", ""),
     ]
+    assert table_of(ledger, "payments")["Release"] == [key for key, _, _ in reversed(found)]
     assert history.totals == ledger.balance().totals
     assert history.totals.epsilon == 1
-    assert {row.name: row.releases for row in person_rows(history)} == {"ana": 2, "ben": 1}
+    people = table_of(ledger, "people")
+    assert (people["By"], people["Releases"]) == (["ana", "ben"], ["2", "1"])
     assert [step.totals.epsilon for step in history.steps] == [
         Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1, 2), 1,
     ]  # fmt: skip
@@ -131,21 +122,21 @@ def test_history_agrees_with_the_ledger(ledger: dh.Ledger) -> None:
     for history in histories(ledger.entries()):
         name = history.account.name
         assert history.totals == ledger.balance(name).totals
-        assert [row.key for row in payment_rows(history, 5)] == ["both"]
+        assert [each.key for each in history.payments] == ["both"]
         assert history.account in ledger.accounts
-    assert "It is closed." in ledger_text(ledger)
-    shown = ledger_json(ledger)["accounts"]
+    assert "main (closed)" in text(document_of(ledger))
+    shown = content(document_of(ledger))["accounts"]
     assert [(each["name"], each["closed"]) for each in shown] == [("main", True), ("nov", False)]
-    assert "Account main (closed)" in Page(ledger_html(ledger)).text
+    assert "Account main (closed)" in Page(page_of(ledger)).text
 
 
 def test_older_payments_are_counted_where_they_are_left_out(ledger, monkeypatch) -> None:
-    monkeypatch.setattr("dphist.report.ledger.page._MOST_ROWS", 2)
+    monkeypatch.setattr("dphist.ledger.document._MOST_ROWS", 2)
     for number in range(5):
         pay(ledger, pure("0.125"), f"key{number}")
-    text = Page(ledger_html(ledger)).text
-    assert "3 older payments" in text
-    assert ("key2" in text, "key3" in text) == (False, True)
+    said = Page(page_of(ledger)).text
+    assert "3 older payments" in said
+    assert ("key2" in said, "key3" in said) == (False, True)
 
 
 def test_entries_that_cannot_follow_each_other_are_not_shown(ledger: dh.Ledger) -> None:
@@ -179,7 +170,7 @@ def test_ledger_account_and_entry_are_escaped_in_a_release(tmp_path: Path) -> No
     )
     data = dh.Profile.from_counts([3, 4])
     release = ledger.release(dh.AdaptiveScan(epsilon="0.1"), data, by="a", key="k")
-    page = Page(report_html(release))
-    assert "script" not in page.tags
-    assert "alert(" in page.text
+    found = Page(report_html(release))
+    assert "script" not in found.tags
+    assert "alert(" in found.text
     assert "alert(" in summary_text(release)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from dphist.planning.cells import many
 from dphist.planning.plan import Plan
 from dphist.privacy.as_text import short_exact
 from dphist.privacy.delta_worth import MENTIONED, advised_delta
 from dphist.privacy.rounding import readable
-from dphist.report.plan.cells import fixed, many, meaning, shown
 
 TITLES = {
     "labels": "Labels and their counts",
@@ -20,8 +20,8 @@ TITLES = {
 }
 _GUESSES = {
     "labels": "labels in a public list",
-    "users": "{many} (a public guess)",
-    "total": "records (a public guess)",
+    "users": "{many}",
+    "total": "records",
     "horizon": "events of the stream at most",
     "readings": "readings at most",
     "bins": "bins",
@@ -32,7 +32,6 @@ _COMMANDS = {
     "anonymized": "dphist anonymize FILE --label COLUMN",
     "stream": "dphist stream --state STATE",
 }
-_NO_DATA = "Computed from public numbers alone: no data were read."
 
 
 def guesses(plan: Plan) -> list[str]:
@@ -40,29 +39,13 @@ def guesses(plan: Plan) -> list[str]:
 
     >>> from dphist.planning.make import plan
     >>> guesses(plan("labels", epsilon=1, max_labels=3, users=9000, unit="one patient"))
-    ['9,000 patients (a public guess)']
+    ['9,000 patients']
     """
     return [
         f"{_number(plan.asked[name])} {text.format(many=many(plan))}"
         for name, text in _GUESSES.items()
         if plan.asked.get(name) is not None
     ]
-
-
-def head(plan: Plan) -> list[str]:
-    """Return the first lines: what is planned, for whom, for how many."""
-    lines = [f"Plan: {TITLES[plan.kind].lower()}, for {plan.unit}.", _NO_DATA]
-    same = [f"{name} {value}" for name, value in fixed(plan)]
-    if guesses(plan):
-        lines.append(f"For {', '.join(guesses(plan))}.")
-    if same:
-        lines.append(f"In all settings: {', '.join(same)}.")
-    return lines
-
-
-def notes(plan: Plan) -> list[tuple[str, str]]:
-    """Return the heading and the meaning of each column that is shown."""
-    return [(name, meaning(plan, name)) for name in shown(plan)]
 
 
 def odds(plan: Plan) -> str:
@@ -109,27 +92,39 @@ CONDITION = (
 )
 
 LIMITS = {
-    "labels": "What is cut. A user who has more labels than are kept counts with some of them "
-    "only, so counts are too small even without noise. A plan does not know how many users have "
-    "more.",
-    "ranges": "Other shapes. The error is that of public histograms of this size, in uneven parts. "
-    "On 9 real histograms it was 0.2 to 1 times that, on 5 maps 0.4 to 2.2 times.",
-    "anonymized": "Other shapes. The error is that of a sample from a public power law of this "
-    "size. On 13 real profiles it was 0.2 to 1.6 times that.",
-    "stream": "What is cut. An event with more labels than are kept, or events of a user beyond "
-    "the bound, are missing from the counts even without noise.",
+    "labels": (
+        "What is cut",
+        "A user who has more labels than are kept counts with some of them only, so counts are too "
+        "small even without noise. A plan does not know how many users have more.",
+    ),
+    "ranges": (
+        "Other shapes",
+        "The error is that of public histograms of this size, in uneven parts. "
+        "On 9 real histograms it was 0.2 to 1 times that, on 5 maps 0.4 to 2.2 times.",
+    ),
+    "anonymized": (
+        "Other shapes",
+        "The error is that of a sample from a public power law of this "
+        "size. On 13 real profiles it was 0.2 to 1.6 times that.",
+    ),
+    "stream": (
+        "What is cut",
+        "An event with more labels than are kept, or events of a user beyond "
+        "the bound, are missing from the counts even without noise.",
+    ),
 }
 
 
 _LISTED = (
-    "What is not listed. Labels that are not in the list are ignored, and a user who has more of "
+    "What is not listed",
+    "Labels that are not in the list are ignored, and a user who has more of "
     "them than are kept counts with some of them only. All listed labels are released, also those "
-    "that do not occur."
+    "that do not occur.",
 )
 
 
-def limit_of(plan: Plan) -> str:
-    """Say what a plan of this kind does not know, with a heading."""
+def limit_of(plan: Plan) -> tuple[str, str]:
+    """Say what a plan of this kind does not know: what it is about, and how."""
     return _LISTED if plan.asked.get("labels") is not None else LIMITS[plan.kind]
 
 

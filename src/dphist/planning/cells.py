@@ -85,9 +85,8 @@ def groups(plan: Plan) -> dict[str, list[tuple[Fraction, float]]]:
     varied = [name for name in _BOUNDS if name in shown(plan)]
     lines: dict[str, list[tuple[Fraction, float]]] = {}
     for row in plan:
-        named = [_named(name, row[name]) for name in varied]
-        if len(named) > 1:  # short, as a legend has little room
-            named = [each.removesuffix(" kept") for each in named]
+        kept = " kept" if len(varied) == 1 else ""  # a legend has little room
+        named = [_named(name, row[name], kept) for name in varied]
         line = lines.setdefault(", ".join(named), [])
         line.append((row["epsilon"], float(row[measured(plan)])))
     return {name: sorted(line) for name, line in lines.items()}
@@ -97,17 +96,17 @@ _KEPT = {"max_labels": "label", "max_count": "of a label", "sensitivity": "recor
          "max_events": "event"}  # fmt: skip
 
 
-def _named(name: str, value: Any) -> str:
+def _named(name: str, value: Any, kept: str) -> str:
     """Name a bound, for a legend.
 
-    >>> _named("max_labels", 1), _named("max_labels", 10), _named("delta", Fraction(1, 10**6))
-    ('1 label kept', '10 labels kept', 'δ = 1e-6')
+    >>> _named("max_labels", 1, " kept"), _named("delta", Fraction(1, 10**6), " kept")
+    ('1 label kept', 'δ = 1e-6')
     """
     if name == "delta":
         return f"δ = {cell(name, value)}"
     one = _KEPT[name]
     many = one if value == 1 or name == "max_count" else f"{one}s"
-    return f"{cell(name, value)} {many} kept"
+    return f"{cell(name, value)} {many}{kept}"
 
 
 def _is_fixed(plan: Plan, name: str) -> bool:
