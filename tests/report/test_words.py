@@ -3,11 +3,9 @@
 import re
 
 import pyarrow as pa
-import pytest
 
 import dphist as dh
 from dphist.report import plot, report_html
-from dphist.report.nouns import Nouns, Verbatim, in_own_words, nouns_of
 from dphist.report.summary import summary_text
 from tests.report.test_html import Page
 
@@ -58,40 +56,9 @@ def test_a_record_by_another_name_is_no_more_than_a_record() -> None:
     assert said in " ".join(summary_text(release).split())
 
 
-def test_without_words_nothing_changes() -> None:
-    release = released()
-    assert in_own_words(release) is release
-    assert nouns_of(release)("A label of a user") == "A label of a user"
-
-
-@pytest.mark.parametrize(
-    ("sentence", "said"),
-    [
-        ("A label; LABELS and labels", "An allele; Alleles and alleles"),
-        ("max_labels, labels=3, labels(1), x.labels", "max_labels, labels=3, labels(1), x.labels"),
-        ("relabelled; mislabel", "relabelled; mislabel"),
-    ],
-)
-def test_words_are_swapped_whole(sentence: str, said: str) -> None:
-    nouns = Nouns(swaps=(("label", "allele"), ("labels", "alleles")))
-    assert nouns(sentence) == said
-    assert nouns(Verbatim(sentence)) == sentence
-
-
 def test_words_cannot_be_markup() -> None:
     release = released(label_name="<b>x</b>".replace("/", "|"), record_name="&amp;")
     source = report_html(release)
     assert "<b>" not in source
     assert "&lt;b&gt;" in source
     assert "&amp;amp;" in source
-
-
-def test_a_unit_with_rows_beside_it() -> None:
-    table = pa.table({"w": ["a"] * 50, "u": [*range(49), None]})
-    counts = dh.LabelCounts.from_table(
-        table, label="w", user="u", max_labels=1, max_count=1, null_users="separate"
-    )
-    release = dh.ThresholdHistogram(epsilon=2, delta="1e-6", max_labels=1).release(counts)
-    shown = in_own_words(release.present(unit="owner"))
-    assert str(shown.provenance["unit"]) == "one owner, or one row without an owner"
-    assert release.provenance["unit"] == dh.PrivacyUnit("user", or_rows=True)
