@@ -18,9 +18,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from dphist.arrays import FloatArray
-from dphist.document.chart import Area, Axis, Chart, Measured
-from dphist.document.chart import short_number as short_number  # for charts not declared yet
+from dphist.document.chart import Area, Axis, Chart, Measured, short_number
 from dphist.errors import ParameterError
 from dphist.render.series import LIGHT, draw_series, name_series
 from dphist.render.ticks import date_ticks, distinct_names
@@ -30,7 +28,6 @@ from dphist.sentence import fill
 # some 400 units wide.
 _LEGEND_LETTERS, _LETTERS_OF_TWO, _LETTERS_OF_FOUR = 36, 40, 24
 _TICKS = 5
-EMPTY = "no label was released"
 _STYLES: dict[str, dict[str, Any]] = {
     "solid": {"linestyle": "-"},
     "dashed": {"linestyle": "--"},
@@ -44,7 +41,6 @@ _MARKED: tuple[tuple[Any, str], ...] = (
 )
 """How the first, second, ... marked line of a chart is drawn."""
 _BLACK = "#000000"
-_HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,22 +235,6 @@ def draw_into(charts: Sequence[Drawing], ax: Any) -> Any:
         chart.draw(each, Palette())
         add_title(each, chart.title)
     return ax if alone else np.asarray(axes, object).view(Panels)
-
-
-def is_seen(low: FloatArray, high: FloatArray, span: float) -> bool:
-    """Whether a band between two curves can be seen in axes of this height.
-
-    What cannot be seen has no place in a legend.
-
-    >>> is_seen(np.zeros(3), np.array([0.1, 0.2, 9]), 100), is_seen(np.zeros(3), np.ones(3), 1000)
-    (True, False)
-    """
-    return bool(len(low)) and float(np.max(high - low)) >= _HAIR * span
-
-
-def say_empty(ax: Axes, text: str = EMPTY) -> None:
-    """Write into empty axes that there is nothing to draw."""
-    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center")
 
 
 def finish(ax: Axes, palette: Palette, spacing: float = 1.2, right: bool = False) -> None:
