@@ -7,11 +7,10 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src/dphist"
 LONGEST_FILE, LONGEST_FUNCTION = 430, 60  # lines; docstrings of functions are not counted
-# What tells people what a release says; the templates of pages count, as lines of text.
+# What tells people what a release, a ledger or a plan says; templates count, as lines of text.
 _TOLD = ("report", "document", "render")
-_TOLD_BY_A_KIND = ("kind.py", "words.py", "charts.py", "bounding.py")
-_TOLD_BY_THE_LAB = ("document.py", "charts.py")
-_KINDS = ("anonymized", "ranges", "labels", "tables", "streams")
+_TOLD_ELSEWHERE = ("kind.py", "words.py", "charts.py", "bounding.py", "document.py", "cells.py")
+_ELSEWHERE = ("anonymized", "ranges", "labels", "tables", "streams", "ledger", "planning", "lab")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -39,9 +38,7 @@ def functions_of(path: Path) -> Iterator[Function]:
 def tells_people(path: Path) -> bool:
     """Return whether a file is of those that tell people what a release says."""
     room = path.parts[0]
-    if room == "lab":
-        return path.name in _TOLD_BY_THE_LAB
-    return room in _TOLD or (room in _KINDS and path.name in _TOLD_BY_A_KIND)
+    return room in _TOLD or (room in _ELSEWHERE and path.name in _TOLD_ELSEWHERE)
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ def test_values_are_shown_as_they_are() -> None:
     label = "labels of a {user}"
     assert Sentence("{Label} {value}.", value=label).fill(WORDS) == f"Gene {label}."
     assert fill(label, WORDS) == label
+    assert Sentence("{value}", value="label").fill(WORDS) == "label"
 
 
 def test_a_unit_has_a_name_of_its_own_until_its_owner_gives_one() -> None:

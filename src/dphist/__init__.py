@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         TopThreshold,
     )
     from dphist.ledger.ledger import Ledger
-    from dphist.mechanism import Mechanism, register
+    from dphist.mechanism import Mechanism
     from dphist.planning.check import check
     from dphist.planning.for_error import for_error
     from dphist.planning.make import plan
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
+    from dphist.report.kinds import register
     from dphist.streams import ContinualHistogram, ContinualMechanism
     from dphist.tables.engine.resources import Resources
 
@@ -182,7 +183,7 @@ _HOMES = {
     "data.partial": ("Partial",),
     "data.profile": ("Profile",),
     "ledger.ledger": ("Ledger",),
-    "mechanism": ("Mechanism", "register"),
+    "mechanism": ("Mechanism",),
     "planning.check": ("check",),
     "planning.for_error": ("for_error",),
     "planning.make": ("plan",),
@@ -191,6 +192,7 @@ _HOMES = {
     "release.mechanism_json": ("mechanism_from_json", "mechanism_to_json"),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
+    "report.kinds": ("register",),
     "lab.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
     "tables.engine.resources": ("Resources",),

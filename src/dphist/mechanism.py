@@ -84,28 +84,7 @@ _OFFERED = (
 
 
 def register(mechanism: type[M]) -> type[M]:
-    """Make a mechanism of your own save, load, plot and report like those of dphist.
-
-    A class decorator. Releases name the package of the class, so that whoever loads one is told
-    what to install. If that package has an entry point of the group ``dphist.mechanisms`` with the
-    name of the class, `Release.load` imports it by itself; otherwise import it first.
-
-    Parameters
-    ----------
-    mechanism : class
-        A frozen dataclass that satisfies `Mechanism`. Its constructor takes its fields by name,
-        exact numbers also as text such as ``"1/3"``, and sequences as lists: that is how they are
-        saved.
-
-    Returns
-    -------
-    The class.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a frozen dataclass, or lacks something of `Mechanism`.
-    """
+    """Register a mechanism: see `dphist.register`."""
     if not isinstance(mechanism, type) or not is_dataclass(mechanism):
         raise ParameterError("mechanism", "must be a class that is a frozen dataclass")
     settings: Any = mechanism.__dataclass_params__  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ def test_a_year_in_postgres(tmp_path: Path, capsys, monkeypatch) -> None:
         assert run(*anonymize(file, place, "m")) == 3
         monkeypatch.setenv("DPHIST_LEDGER", place)
         assert run("ledger", "show", "--report", page) == 0
-        assert "Spent           2 releases: epsilon=0.8" in capsys.readouterr().out
+        assert "Spent           ε = 0.8, by 2 releases" in capsys.readouterr().out
         assert "2 releases" in page.read_text()
         assert run("show", "--key", "k", "--quiet", "--table", tmp_path / "again.csv") == 0
         assert run("ledger", "log", "--last", 1) == 0

@@ -10,8 +10,10 @@ import pytest
 import dphist as dh
 from dphist.errors import ReleaseFileError
 from dphist.parameters import exact_number
+from dphist.planning.document import document_of
+from dphist.planning.document import table_csv as table_csv_of_plan
 from dphist.release.document import checksum
-from dphist.report.plan.text import plan_csv, plan_text
+from dphist.render import text as terminal
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 
@@ -86,7 +88,9 @@ def _shown(found: Any) -> list[str]:
     """Return what terminals and files show of a document; the first is for terminals."""
     if isinstance(found, dh.Release):
         return [summary_text(found), repr(found), table_csv(found)]
-    return [plan_text(found), plan_csv(found)] if isinstance(found, dh.Plan) else [repr(found)]
+    if isinstance(found, dh.Plan):
+        return [terminal.text(document_of(found)), table_csv_of_plan(found)]
+    return [repr(found)]
 
 
 def _written(found: Any) -> Any:

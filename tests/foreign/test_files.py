@@ -22,8 +22,9 @@ from dphist.errors import DphistError
 from dphist.lab.comparing.comparison import ComparedRow
 from dphist.lab.comparing.results_file import read_earlier, text_of
 from dphist.lab.disclosure.about import read_about
+from dphist.ledger.document import document_of
 from dphist.parameters import decimal_text
-from dphist.report.ledger.summary import ledger_text
+from dphist.render.text import text
 
 CONTROL = "\x1b[2J\r\x07\u202e"
 NAME = f"a{CONTROL}b"
@@ -224,7 +225,11 @@ def _ledger(path: str) -> None:
 def _use_ledger(path: str) -> None:
     with dh.Ledger.open(path) as ledger:
         uses: list[Callable[[], Any]] = [
-            *(ledger.verify, lambda: ledger_text(ledger), lambda: ledger.entries().to_arrow()),
+            *(
+                ledger.verify,
+                lambda: text(document_of(ledger)),
+                lambda: ledger.entries().to_arrow(),
+            ),
             *(lambda: ledger.stored("k"), lambda: ledger.balance(by="ann")),
             *(lambda: ledger.accounts, lambda: ledger.allow("bob", epsilon=1)),
         ]

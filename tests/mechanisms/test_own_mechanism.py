@@ -141,7 +141,7 @@ def test_what_is_no_mechanism_is_not_registered() -> None:
     with pytest.raises(dh.ParameterError, match="frozen dataclass"):
         dh.register(object)
     with pytest.raises(dh.ParameterError, match="frozen dataclass"):
-        dh.register(Whole())  # type: ignore[arg-type]
+        dh.register(Whole())
 
     @dataclass
     class Loose:

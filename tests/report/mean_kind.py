@@ -1,17 +1,27 @@
 """A kind of release that dphist does not have: the mean of a column."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from dphist import PrivacyUnit, Release
+from dphist.document.blocks import JSON, READ, Document, Fact, NoError, Section
+from dphist.document.chart import Axis, Chart, Line
 from dphist.document.counted import Counted
+from dphist.document.csv_field import Field
 from dphist.document.delta_words import Number
-from dphist.report.kind import Kind, Summary
-from dphist.report.page import Page
-from dphist.report.promise import Promise, promise_of_total
-
-if TYPE_CHECKING:
-    from dphist.render.charts import Panels
+from dphist.document.kind import DataFacts, Kind
+from dphist.document.release import (
+    IF_RELEASED,
+    RELEASED,
+    Promised,
+    citing_section,
+    counts_of,
+    slots_of_owner,
+    version_of,
+)
+from dphist.document.totals import in_all, total_json, total_of
 
 
 @dataclass(frozen=True)
@@ -21,41 +31,57 @@ class Mean:
     mean: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeanPage(Page):
-    mean: float
+def document(mechanism: Any, data: DataFacts, release: Release | None = None) -> Document:
+    total, unit = total_of(mechanism), PrivacyUnit("record")
+    promised = Promised(
+        mechanism=mechanism,
+        guarantee=mechanism.guarantee,
+        protected=unit,
+        neighbors="D and D′ differ in one record.",
+        number=Number(),
+        cost=in_all(total),
+        json=total_json(total, unit),
+    )
+    sections = [promised.section(release)]
+    if release is not None:
+        mean, unknown = release.value.mean, NoError("its error is not stated")
+        shown = Fact("Mean", f"{mean}", "mean", mean, unknown, on=READ | {JSON})
+        sections = [
+            Section("histogram", "Results", [shown, counts_of(Counted("records"))]),
+            Section("name", "", [Fact("", "Mean of a column", "title", on=frozenset())]),
+            *sections,
+            citing_section(release, "release.value.mean"),
+        ]
+    return Document(
+        kind="mean",
+        title="Mean of a column",
+        made=IF_RELEASED if release is None else RELEASED,
+        version=version_of(release),
+        slots=slots_of_owner(data.presentation, data.unit),
+        headline=promised.short,
+        glance=[promised.glance()],
+        sections=sections,
+        lead=promised.lead,
+    )
 
 
-class MeanKind(Kind):
-    name, title = "mean", "Mean of a column"
+def table(release: Release, field: Field) -> str:
+    return f"{field('mean')}\n{release.value.mean}\n"
 
-    def promise(self, release: Release) -> Promise:
-        said = "D and D′ differ in one record."
-        return promise_of_total(
-            release, unit=PrivacyUnit("record"), neighbors=said, number=Number()
-        )
 
-    def counted(self, release: Release) -> Counted:
-        return Counted("records")
+def charts(release: Release) -> list[Chart]:
+    x = np.repeat(release.value.mean, 2)
+    lines = [Line("Released", x, np.array([0.0, 1.0]))]
+    axes = Axis("Mean", x[0] - 1, x[0] + 1), Axis("", 0, 1)
+    return [Chart("mean", "Mean", "The released mean.", *axes, lines=lines)]
 
-    def size(self, release: Release) -> dict[str, Any]:
-        return {"mean": release.value.mean}
 
-    def summary(self, release: Release) -> Summary:
-        return Summary([], self.promise(release).meaning, [f"  {release.value.mean}"])
-
-    def table(self, release: Release) -> str:
-        return f"mean\n{release.value.mean}\n"
-
-    def plot(self, release: Release) -> "Panels":
-        from dphist.render.charts import Drawing, draw_charts
-
-        mean = release.value.mean
-
-        def draw(ax: Any, _: object) -> None:
-            ax.axvline(mean, label="Released")
-
-        return draw_charts([Drawing("Mean", draw)], 5, 5)
-
-    def page(self, release: Release) -> MeanPage:
-        return MeanPage(figures=[], parameters=[], paper=None, limits=[], mean=release.value.mean)
+def kind_of_means(value_type: type[Any] = Mean, name: str = "mean") -> Kind:
+    return Kind(
+        name=name,
+        title="Mean of a column",
+        value_type=value_type,
+        document=document,
+        table=table,
+        charts=charts,
+    )

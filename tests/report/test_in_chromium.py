@@ -15,8 +15,10 @@ import pytest
 
 import dphist as dh
 from dphist.lab.auditing.document import document_of
+from dphist.ledger.document import document_of as ledger_document
+from dphist.planning.document import document_of as plan_document
 from dphist.render.html import page
-from dphist.report.plan.page import plan_html
+from tests.ledger import told as ledgers
 from tests.report import ranges_releases, releases
 from tests.report.chromium import Shown, chromium, printed_pages, shown
 
@@ -139,6 +141,9 @@ PLANS: dict[str, Callable[[], dh.Plan]] = {
 }
 
 
+LEDGERS = ("accounts", "odd words")
+
+
 def told(count: int) -> str:
     """Tell all, at length, in what pages must not run."""
     return f"<b>{count}</b> " + "w" * 300
@@ -164,11 +169,14 @@ def browser() -> "Iterator[Browser]":
         yield found
 
 
-@pytest.fixture(scope="module", params=[*PAGES, *PLANS, *AUDITS])
+@pytest.fixture(scope="module", params=[*PAGES, *PLANS, *LEDGERS, *AUDITS])
 def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pages") / "page.html"
     if request.param in PLANS:
-        place.write_text(plan_html(PLANS[request.param]()))
+        place.write_text(page(plan_document(PLANS[request.param]())))
+    elif request.param in LEDGERS:
+        ledger = ledgers.MADE[request.param](place.with_name("clinic.ledger"))
+        place.write_text(page(ledger_document(ledger)))
     elif request.param in AUDITS:
         place.write_text(page(document_of(AUDITS[request.param]())))
     else:
@@ -217,13 +225,8 @@ def test_text_and_tables_reach_the_right_edge(browser: "Browser", path: Path) ->
         edge = found.page.evaluate("document.querySelector('main').getBoundingClientRect().right")
         assert edge >= 1150
         assert right >= edge - 32
-        is_plan = not found.page.locator("#guarantee").count()
-        is_audit = found.page.locator("#found, #found1").count()
-        first = "#settings ~ dl" if is_plan else "#guarantee ~ p"
-        for at in (
-            "#found ~ dl, #found1 ~ dl" if is_audit else first,
-            "#limits ~ ul, #limits ~ dl",
-        ):
+        first = "#settings ~ dl, #guarantee ~ p, #found ~ dl, #found1 ~ dl, #account1 ~ dl"
+        for at in (first, "#limits ~ ul, #limits ~ dl"):
             box = found.page.locator(at).first.bounding_box()
             assert box is not None
             assert box["x"] + box["width"] >= edge - 32

@@ -23,10 +23,11 @@ from dphist.document.options import (
     whole,
 )
 from dphist.labels import ThresholdHistogram
+from dphist.planning.document import document_of, table_csv
 from dphist.planning.make import plan
 from dphist.planning.plan import Plan
 from dphist.ranges import AdaptiveTree
-from dphist.report.plan.text import plan_csv, plan_text
+from dphist.render import text
 from dphist.streams import ContinualMechanism
 
 _MANY = "; several are compared: 1,10,50"
@@ -219,10 +220,10 @@ def _plan(options: argparse.Namespace) -> None:
 
 def _text(kind: str, made: Plan) -> str:
     if kind == "report":
-        from dphist.report.plan.page import plan_html  # draws, which is slow to import
+        from dphist.render.html import page  # draws, which is slow to import
 
-        return plan_html(made)
-    return made.to_json() if kind == "release" else plan_csv(made)
+        return page(document_of(made))
+    return made.to_json() if kind == "release" else table_csv(made)
 
 
 def _announce(made: Plan, paths: dict[str, str], options: argparse.Namespace) -> None:
@@ -233,7 +234,7 @@ def _announce(made: Plan, paths: dict[str, str], options: argparse.Namespace) ->
         told = {"plan": made.digest, "settings": len(made), "wrote": named}
         say(json.dumps(told) if options.output else made.to_json().rstrip())
         return
-    say(plan_text(made))
+    say(text.text(document_of(made)), end="")
     say_written(named)
     if options.output:
         say(f"The plan's checksum: {made.digest}")

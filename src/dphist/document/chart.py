@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from dphist.arrays import FloatArray, IntArray
 
@@ -33,6 +33,9 @@ class Axis:
     ticks: Literal["in short", "in full", "dates"] | Sequence[tuple[float, str]] = "in short"
 
 
+LineStyle: TypeAlias = Literal["solid", "dashed", "dotted", "dots", "marked", "diamonds"]
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line through points.
@@ -41,13 +44,14 @@ class Line:
     ----------
     name : in the legend.
     x, y : (p,) the points.
-    style : how it is drawn; dots and diamonds stand alone, without a line.
+    style : how it is drawn; dots and diamonds stand alone, without a line. Of marked lines, at
+        most 6, each has marks and dashes of its own.
     """
 
     name: str
     x: FloatArray | IntArray
     y: FloatArray | IntArray
-    style: Literal["solid", "dashed", "dots", "marked", "diamonds"] = "solid"
+    style: LineStyle = "solid"
 
 
 @dataclass(frozen=True, slots=True)

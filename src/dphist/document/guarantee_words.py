@@ -165,7 +165,11 @@ def _as_subject(protected: Protected) -> Sentence:
 
 
 def guarantee_in_words(
-    guarantee: Guarantee, protected: Protected, number: Number = UNKNOWN, releases: int = 1
+    guarantee: Guarantee,
+    protected: Protected,
+    number: Number = UNKNOWN,
+    releases: int = 1,
+    seen: str = "the release",
 ) -> Sentence:
     """Say what the guarantee means to a person who must answer for the release.
 
@@ -174,14 +178,15 @@ def guarantee_in_words(
     protected : what is protected.
     number : how many of those there are, as far as it is public; it decides what delta is worth.
     releases : how many releases the guarantee is for, together.
+    seen : what a reader of a single result has seen.
     """
     if not isinstance(guarantee, PureDP | ApproxDP):
         return Sentence("The release satisfies {guarantee}.", guarantee=guarantee)
     epsilon, delta = guarantee.epsilon, delta_of(guarantee)
     start = Sentence("Whether {subject} in the data or not,", subject=_as_subject(protected))
-    results, seeing = "result", "the release"
+    results = "result"
     if releases > 1:
-        results, seeing = f"result of {releases:,} such releases together", "all of them"
+        results, seen = f"result of {releases:,} such releases together", "all of them"
     if isinstance(guarantee, ApproxDP):
         plural = results.replace("result", "results", 1)
         words = (
@@ -190,14 +195,12 @@ def guarantee_in_words(
         )
     else:
         words = (
-            f"every possible {results} is "
-            f"at most {_factor(epsilon)} as likely in one case as in the other. Suppose someone "
-            "knows all other data, and is 50 % sure that this is in the data too. After seeing "
-            f"{seeing}, they {_certainty(epsilon)}."
+            f"every possible {results} is at most {_factor(epsilon)} as likely in one case as in "
+            "the other. Suppose someone knows all other data, and is 50 % sure that this is in the "
+            f"data too. After seeing {seen}, they {_certainty(epsilon)}."
         )
-    worth = delta_in_words(delta, number)
     judged = _judgement(epsilon, strong=not is_too_large(delta, number))
-    return joined((start, words, judged, worth))
+    return joined((start, words, judged, delta_in_words(delta, number)))
 
 
 def total_in_a_sentence(guarantee: PureDP | ApproxDP, unit: str, releases: int = 1) -> Sentence:

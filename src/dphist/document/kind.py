@@ -49,7 +49,8 @@ class Kind:
     title : heading of its documents.
     value_type : type of the released value; subclasses of it are of the kind too.
     document : returns what is to be said of a release. Without a release it says what one would
-        cost and promise: the dry run.
+        cost and promise: the dry run. That of a release has facts with the keys "title", "cost",
+        "neighbors" and "counts_of", shown or not: a disclosure and commands name them.
     table : returns the released table as CSV with one header line; the function that it is given
         writes a text, such as a label or a name of a column, as a field.
     charts : returns the charts of a release.

@@ -395,5 +395,5 @@ def _kind(value: object) -> str:
             return kind
     raise UnsupportedError(
         f"a value of type {type(value).__name__} cannot be saved: give the type to_content and "
-        "from_content, and register its kind with dphist.report.kinds.register_kind"
+        "from_content, and register its kind with dphist.register"
     )

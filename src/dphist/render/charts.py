@@ -18,9 +18,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from dphist.arrays import FloatArray
-from dphist.document.chart import Area, Axis, Chart, Measured
-from dphist.document.chart import short_number as short_number  # for charts not declared yet
+from dphist.document.chart import Area, Axis, Chart, Measured, short_number
 from dphist.errors import ParameterError
 from dphist.render.series import LIGHT, draw_series, name_series
 from dphist.render.ticks import date_ticks, distinct_names
@@ -30,10 +28,19 @@ from dphist.sentence import fill
 # some 400 units wide.
 _LEGEND_LETTERS, _LETTERS_OF_TWO, _LETTERS_OF_FOUR = 36, 40, 24
 _TICKS = 5
-EMPTY = "no label was released"
-_STYLES = {"solid": "-", "dashed": "--", "dots": "o", "marked": "o-", "diamonds": "D"}
+_STYLES: dict[str, dict[str, Any]] = {
+    "solid": {"linestyle": "-"},
+    "dashed": {"linestyle": "--"},
+    "dotted": {"linestyle": ":"},
+    "dots": {"linestyle": "none", "marker": "o"},
+    "diamonds": {"linestyle": "none", "marker": "D"},
+}
+_MARKED: tuple[tuple[Any, str], ...] = (
+    *(("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")),
+    *(((0, (6, 2, 1, 2, 1, 2)), "v"), ((0, (1, 3)), "x")),
+)
+"""How the first, second, ... marked line of a chart is drawn."""
 _BLACK = "#000000"
-_HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +111,13 @@ def _draw(ax: Axes, palette: Palette, chart: Chart, slots: Mapping[str, str]) ->
     if chart.band:  # an entry of the legend alone: the bands have the colors of their lines
         ax.fill_between([], [], facecolor=palette.grid, alpha=0.5, linewidth=0,
                         label=fill(chart.band, slots))  # fmt: skip
+    marked = [{"linestyle": dashes, "marker": mark} for dashes, mark in _MARKED]
     for line in chart.lines:
+        style = marked.pop(0) if line.style == "marked" else _STYLES[line.style]
         color = palette.grid if chart.series else palette.line
         if line.style == "diamonds":
             color = palette.band
-        ax.plot(line.x, line.y, _STYLES[line.style], color=color,
+        ax.plot(line.x, line.y, **style, color=color,
                 markersize=8 if line.style == "diamonds" else 5,
                 linewidth=1.2 if line.style == "dashed" else 1.6,
                 label=fill(line.name, slots))  # fmt: skip
@@ -226,22 +235,6 @@ def draw_into(charts: Sequence[Drawing], ax: Any) -> Any:
         chart.draw(each, Palette())
         add_title(each, chart.title)
     return ax if alone else np.asarray(axes, object).view(Panels)
-
-
-def is_seen(low: FloatArray, high: FloatArray, span: float) -> bool:
-    """Whether a band between two curves can be seen in axes of this height.
-
-    What cannot be seen has no place in a legend.
-
-    >>> is_seen(np.zeros(3), np.array([0.1, 0.2, 9]), 100), is_seen(np.zeros(3), np.ones(3), 1000)
-    (True, False)
-    """
-    return bool(len(low)) and float(np.max(high - low)) >= _HAIR * span
-
-
-def say_empty(ax: Axes, text: str = EMPTY) -> None:
-    """Write into empty axes that there is nothing to draw."""
-    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center")
 
 
 def finish(ax: Axes, palette: Palette, spacing: float = 1.2, right: bool = False) -> None:

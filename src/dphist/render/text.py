@@ -40,7 +40,8 @@ def text(document: Document) -> str:
     for fact in (block for block in blocks if isinstance(block, Fact)):
         lines += wrap(in_one_line(fact), f"  {fill(fact.name, slots):<15} ")
     for note in (block for block in blocks if isinstance(block, Note)):
-        lines += ["", *wrap(note.text, "  ")]
+        copied = [f"  {line}" for line in note.text.splitlines()]
+        lines += ["", *(copied if note.style == "code" else wrap(note.text, "  "))]
     for table in (block for block in blocks if isinstance(block, Table)):
         lines += ["", *_table(table, document)]
     return "\n".join(lines) + "\n"
@@ -68,7 +69,8 @@ def _table(table: Table, document: Document) -> list[str]:
             headings.append(textwrap.wrap(fill(name, document.slots), _HEADING))
             own = [harmless(cell, 200) for cell in cells] if column.released else cells
             columns.append([fill(cell, document.slots) for cell in own])
-            of_texts = partial(left, width=_LABEL) if column.released else left
+            wide = min(_LABEL, max(map(len, [name, *own]))) if table.whole else _LABEL
+            of_texts = partial(left, width=wide) if column.released else left
             sides.append(of_texts if column.is_text else right)
     for column in table.columns:
         if TERMINAL in column.bars:

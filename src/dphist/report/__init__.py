@@ -67,17 +67,11 @@ def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axe
     place or time by itself.
     """
     from dphist.document.guarantee_words import checked_release
-    from dphist.report.kind import Kind
-    from dphist.report.kinds import drawings_of, kind_of
-    from dphist.report.nouns import in_own_words
+    from dphist.render.charts import draw_below, draw_charts, draw_into
+    from dphist.report.kinds import drawings_of
 
     checked = checked_release(release)
-    kind = kind_of(checked)
     beside = whole_number(columns, "columns", 1, 2) == 2 and ax is None
-    if beside and isinstance(kind, Kind):
-        return kind.plot(in_own_words(checked))
-    from dphist.render.charts import draw_below, draw_charts, draw_into
-
     drawings = drawings_of(checked)
     if beside:
         return draw_charts(drawings, 5.5 * len(drawings), 4.6)

@@ -1,18 +1,17 @@
 """The kinds of releases, found by the type of the released value.
 
-All kinds of dphist are declared (`dphist.document.kind`), and a document says all of them. Releases
-of mechanisms of others, and kinds of others, still tell each surface by itself, as
-`dphist.report.kind.Kind`. `shown_as` tells the two apart.
+Each is declared (`dphist.document.kind`). Releases of labels and running counts by mechanisms of
+others are told by what `dphist.Mechanism` says of them.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
+from dphist import mechanism
+from dphist.document import others
 from dphist.document.blocks import Document
 from dphist.document.csv_field import csv_field, safe_field
-from dphist.document.kind import DataFacts
-from dphist.document.kind import Kind as Declared
-from dphist.document.release import slots_of_owner
+from dphist.document.kind import DataFacts, Kind
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.label_table import LabelTable
@@ -20,9 +19,6 @@ from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release, save_kind
 from dphist.release.running_counts import RunningCounts
 from dphist.render.as_json import content
-from dphist.report.kind import Kind
-from dphist.report.nouns import in_own_words
-from dphist.report.plain.kind import PlainKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +32,8 @@ _OWN = {
     LabelTable: "dphist.labels.kind",
     RunningCounts: "dphist.streams.kind",
 }
-_KINDS: dict[type[Any], Kind | Declared] = {}
+_KINDS: dict[type[Any], Kind] = {}
+Added = TypeVar("Added")
 
 
 @runtime_checkable
@@ -49,55 +46,72 @@ class _Savable(Protocol):
     def from_content(cls, content: Any) -> Any: ...
 
 
-def register_kind(value_type: type[Any], kind: Kind) -> None:
-    """Have `plot`, reports, summaries and tables show releases of one more type of value.
+def register(added: Added) -> Added:
+    """Have dphist save, load, plot and report releases of a mechanism or a kind of your own.
+
+    A class decorator for mechanisms. Releases name the package of the class, so that whoever loads
+    one is told what to install. If that package has an entry point of the group
+    ``dphist.mechanisms`` with the name of the class, `Release.load` imports it by itself; otherwise
+    import it first.
 
     Parameters
     ----------
-    value_type : type of `release.value`; subclasses of it are shown the same way. Releases of it
-        can be saved if it has a method `to_content`, which returns what JSON can hold, and a class
-        method `from_content` that makes the value from it; ValueError or TypeError otherwise.
-    kind : how they are shown. Files name it by `kind.name`.
+    added : class, or `dphist.document.kind.Kind`
+        A frozen dataclass that satisfies `Mechanism`. Its constructor takes its fields by name,
+        exact numbers also as text such as ``"1/3"``, and sequences as lists: that is how they are
+        saved.
+        Or a kind, for releases of one more type of value; subclasses of the type are of the kind
+        too. Files name it by `name`. Its releases can be saved if the type has a method
+        `to_content`, which returns what JSON can hold, and a class method `from_content` that makes
+        the value from it; ValueError or TypeError otherwise.
+
+    Returns
+    -------
+    What was added.
 
     Raises
     ------
     ParameterError
-        If the type has a kind, `kind` is not a `Kind`, or its name is that of another.
+        If a class is not a frozen dataclass, or lacks something of `Mechanism`; if the type of a
+        kind has one, or its name is that of another.
     """
-    if not isinstance(kind, Kind):
-        raise ParameterError("kind", "must be a dphist.report.kind.Kind")
+    if isinstance(added, Kind):
+        _register_kind(added)
+    else:
+        mechanism.register(cast(Any, added))  # it checks what it is given
+    return added
+
+
+def _register_kind(kind: Kind) -> None:
+    value_type = kind.value_type
     if value_type in _KINDS or value_type in _OWN:
         raise ParameterError(
-            "value_type", f"must have no kind yet: {value_type.__name__} already has one"
+            "added", f"must be of a type that has no kind: {value_type.__name__} already has one"
         )
     if issubclass(value_type, _Savable):
         save_kind(kind.name, value_type)
     _KINDS[value_type] = kind
 
 
-def kind_of(release: Release) -> Kind | Declared:
+def kind_of(release: Release) -> Kind:
     """Return the kind of a release."""
     for value_type in type(release.value).__mro__:
         if value_type in _OWN and value_type not in _KINDS:
             _KINDS[value_type] = import_module(_OWN[value_type]).KIND
         if value_type in _KINDS:
-            kind = _KINDS[value_type]
-            if not isinstance(kind, Declared):
-                return kind.serving(release)
-            declared = isinstance(release.mechanism, kind.mechanism_type)
-            return kind if declared else PlainKind(kind)
+            return _KINDS[value_type]
     raise UnsupportedError(
         f"no kind is registered for a value of type {type(release.value).__name__}; see "
-        "dphist.report.kinds.register_kind"
+        "dphist.register"
     )
 
 
-def shown_as(release: Release) -> Document | Kind:
-    """Return the document of a release, or the kind that shows it without one."""
-    kind = kind_of(release)
-    if isinstance(kind, Declared):
-        return kind.document(release.mechanism, DataFacts.of(release), release)
-    return kind
+def shown_as(release: Release) -> Document:
+    """Return the document of a release."""
+    kind, data = kind_of(release), DataFacts.of(release)
+    if isinstance(release.mechanism, kind.mechanism_type):
+        return kind.document(release.mechanism, data, release)
+    return others.document_of(kind, release.mechanism, data, release)
 
 
 def told(release: Release, key: str) -> str:
@@ -108,28 +122,17 @@ def told(release: Release, key: str) -> str:
     key : "title"; "cost", as after "Released under"; "neighbors", which data are
         neighbors; or "counts_of", what the counts count.
     """
-    shown = shown_as(release)
-    if isinstance(shown, Document):
-        return shown.fact(key).text
-    if key in ("title", "cost"):
-        return shown.title_of(release) if key == "title" else shown.cost(release)
-    return shown.promise(release).neighbors if key == "neighbors" else shown.counted(release).whole
+    return shown_as(release).fact(key).text
 
 
 def json_of(release: Release) -> dict[str, Any]:
     """Return guarantee, size and warnings of a release for programs."""
-    shown = shown_as(release)
-    if isinstance(shown, Document):
-        return content(shown)
-    return shown.as_json(in_own_words(release))
+    return content(shown_as(release))
 
 
 def table_of(release: Release, *, safe: bool = False) -> str:
     """Return the released table as CSV; `safe` for a spreadsheet."""
-    kind = kind_of(release)
-    if isinstance(kind, Declared):
-        return kind.table(release, safe_field if safe else csv_field)
-    return kind.safe_table(release) if safe else kind.table(release)
+    return kind_of(release).table(release, safe_field if safe else csv_field)
 
 
 def drawings_of(release: Release) -> "Sequence[Drawing]":
@@ -138,12 +141,11 @@ def drawings_of(release: Release) -> "Sequence[Drawing]":
     Raises
     ------
     ParameterError
-        If the release has no plot, or its kind does not say.
+        If the release has no plot.
     """
-    kind = kind_of(release)
-    if isinstance(kind, Kind):
-        return kind.charts(in_own_words(release))
     from dphist.render.charts import drawing_of  # matplotlib takes long to import
 
-    slots = slots_of_owner(release.presentation, release.provenance.get("unit"))
-    return [drawing_of(chart, slots) for chart in kind.charts(release)]
+    kind, slots = kind_of(release), shown_as(release).slots
+    of_ours = isinstance(release.mechanism, kind.mechanism_type)
+    charts = kind.charts(release) if of_ours else others.charts_of(release)
+    return [drawing_of(chart, slots) for chart in charts]

@@ -29,6 +29,7 @@ from dphist.ledger import Ledger
 from dphist.ledger.book import Account
 from dphist.ledger.charging import left_in_words
 from dphist.ledger.entries import Entry
+from dphist.render.as_json import content
 
 _SAFE = "spreadsheet-safe .csv"
 _MAKERS = {
@@ -78,18 +79,20 @@ def _open(options: argparse.Namespace) -> None:
 
 def _show(options: argparse.Namespace) -> None:
     _check_output(options.report, options)
-    from dphist.report.ledger.summary import ledger_json, ledger_text
+    from dphist.ledger.document import document_of
+    from dphist.render.text import text
 
     with opened(options) as ledger:
-        if options.report is not None:
-            from dphist.report.ledger.page import ledger_html  # draws, which is slow to import
+        document = document_of(ledger)
+    if options.report is not None:
+        from dphist.render.html import page  # draws, which is slow to import
 
-            _write(options.report, ledger_html(ledger).encode(), options)
-        if options.json:
-            wrote = {} if options.report is None else {"wrote": {"report": options.report}}
-            say(json.dumps({**ledger_json(ledger), **wrote}))
-            return
-        say(ledger_text(ledger), end="")
+        _write(options.report, page(document).encode(), options)
+    if options.json:
+        wrote = {} if options.report is None else {"wrote": {"report": options.report}}
+        say(json.dumps({**content(document), **wrote}))
+        return
+    say(text(document), end="")
     if options.report is not None:
         say(f"\nwrote {options.report} (report)")
 

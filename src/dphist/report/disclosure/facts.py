@@ -22,7 +22,6 @@ from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.report.disclosure.noise import Noise, describe_noise
 from dphist.report.kinds import told
-from dphist.report.nouns import Verbatim
 from dphist.sentence import EVENTS, Sentence, joined, many
 from dphist.streams import ContinualMechanism
 from dphist.streams.words import many_events
@@ -183,7 +182,7 @@ def public_of(mechanism: Maker, value: Any = None) -> list[str]:
         edges = getattr(value, "has_edges", False)
         what = "The columns and the edges of the bins" if edges else "The number of bins"
         where = f": {axes_in_words(value)}" if value is not None else ""
-        found.append(Verbatim(f"{what}{where}."))
+        found.append(f"{what}{where}.")
     if isinstance(mechanism, ContinualMechanism):
         held = "The number of {events}, which is not protected, and the times of readings."
         found.append(Sentence(held, **EVENTS))
@@ -195,7 +194,7 @@ def public_of(mechanism: Maker, value: Any = None) -> list[str]:
     elif isinstance(mechanism, AnonymizedMechanism):
         values = {each.name: each.value for each in parameters(mechanism)}
         found += [
-            Verbatim(f"The parameter {name} = {values[name]}, which was given as public knowledge.")
+            f"The parameter {name} = {values[name]}, which was given as public knowledge."
             for name in public_parameters(mechanism)
         ]
     return found

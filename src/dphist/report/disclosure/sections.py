@@ -21,14 +21,10 @@ from dphist.report.disclosure.facts import (
 )
 from dphist.report.disclosure.parameters import Stated, stated_of
 from dphist.report.kinds import kind_of, told
-from dphist.report.nouns import Verbatim
 from dphist.sentence import Sentence
 
 Section = tuple[str, list[str]]
-"""A heading and its paragraphs, as plain text that templates must escape.
-
-What holds names that are no words of the library is `Verbatim`.
-"""
+"""A heading and its paragraphs, as plain text that templates must escape."""
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 _COLUMNS = {
@@ -119,15 +115,15 @@ def _characteristics(release: Release, facts: Facts) -> list[str]:
             title=told(release, "title"),
             whole=told(release, "counts_of"),
         ),
-        *([Verbatim(f"Columns of the table: {columns}.")] if columns else []),
-        Verbatim(f"Made with dphist {facts.version}, mechanism {facts.mechanism}."),
+        *([f"Columns of the table: {columns}."] if columns else []),
+        f"Made with dphist {facts.version}, mechanism {facts.mechanism}.",
     ]
 
 
 def _accounting(release: Release, stated: Stated) -> list[str]:
     paid = paid_in_words(release.provenance)
     if paid:
-        other = [Verbatim(paid), "Its account adds up all releases that it pays for."]
+        other = [paid, "Its account adds up all releases that it pays for."]
     else:
         other = [
             "Other releases of the same data are not counted here; their costs add to this one."
@@ -136,7 +132,7 @@ def _accounting(release: Release, stated: Stated) -> list[str]:
 
 
 def _library(facts: Facts) -> str:
-    return Verbatim(f"Library: dphist {facts.version}. Method: {facts.paper}")
+    return f"Library: dphist {facts.version}. Method: {facts.paper}"
 
 
 def _no_errata(release: Release) -> str:

@@ -3,7 +3,7 @@
 A card of released values shows them. A card of data that are not released shows their public bounds
 only, and says why. To show a class of yours, give it ``def _repr_html_(self): return
 shown_by("html_of", self)`` (`dphist.shown`), and call `register_view` with a function that returns
-a `Card` of it.
+a `Card` or a document of it.
 """
 
 from dphist.render.card import Card, Table

@@ -1,11 +1,8 @@
 """Cards of released values: the guarantee, the head of the table, a small figure."""
 
-from typing import Any
-
 import pyarrow as pa
 from markupsafe import Markup
 
-from dphist.document.blocks import Document
 from dphist.document.counted import counted_records
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.anonymized_histogram import AnonymizedHistogram
@@ -13,8 +10,7 @@ from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.running_counts import RunningCounts
-from dphist.render.card import HEAD, Card, Table, card, draw_chart, drawn
-from dphist.report.kind import Kind
+from dphist.render.card import HEAD, Card, Table, card, draw_chart
 from dphist.report.kinds import shown_as
 
 _OF_RELEASE = "Released values. The guarantee stands in the release that they came from."
@@ -22,30 +18,12 @@ _OF_RELEASE = "Released values. The guarantee stands in the release that they ca
 
 def card_of_release(release: Release) -> Card:
     """Return the card of a release."""
-    warning = f"Protects nobody: {FOR_TESTS}." if release.for_tests else ""
     try:
-        kind = shown_as(release)
-        if isinstance(kind, Document):
-            return card(kind)
-        promise, counted = kind.promise(release), kind.counted(release)
+        return card(shown_as(release))
     except (ParameterError, UnsupportedError):  # nobody registered it, or pages cannot state it
+        warning = f"Protects nobody: {FOR_TESTS}." if release.for_tests else ""
         facts = [("Guarantee", str(release.guarantee)), ("Protects", str(release.guarantee.unit))]
         return Card(f"Release of {type(release.mechanism).__name__}", facts, warning=warning)
-    facts = [
-        ("Guarantee", promise.cost),
-        ("Protects", promise.unit),
-        ("Mechanism", type(release.mechanism).__name__),
-    ]
-    if release.total is not None:
-        facts.append(("Records, with noise", f"{release.total:,}"))
-    return Card(
-        f"Release: {kind.title_of(release)}",
-        facts,
-        [promise.meaning, *([counted.sentence] if counted.cut else [])],
-        warning,
-        _tables_of(release.value),
-        _figure_of(kind, release),
-    )
 
 
 def card_of_histogram(histogram: RangeHistogram) -> Card:
@@ -76,7 +54,7 @@ def card_of_anonymized(histogram: AnonymizedHistogram) -> Card:
 
 def card_of_labels(table: LabelTable) -> Card:
     """Return the card of released labels."""
-    return Card("Released labels", [], [_OF_RELEASE], tables=_tables_of(table))
+    return Card("Released labels", [], [_OF_RELEASE], tables=[_labels(table)])
 
 
 def card_of_stream(counts: RunningCounts) -> Card:
@@ -86,17 +64,8 @@ def card_of_stream(counts: RunningCounts) -> Card:
         ("Events until the last", f"{int(counts.times[-1]):,}"),
         ("Labels in any reading", f"{len(counts.labels):,}"),
     ]
-    return Card("Released running counts", facts, [_OF_RELEASE], tables=_tables_of(counts))
-
-
-def _tables_of(value: Any) -> list[Table]:
-    """Return the head of the table of a released value; none of a kind without one."""
-    if isinstance(value, RunningCounts):
-        caption = f"The last reading, after {int(value.times[-1]):,} events."
-        return [_labels(value.latest, caption)]
-    if isinstance(value, LabelTable):
-        return [_labels(value)]
-    return []
+    table = _labels(counts.latest, f"The last reading, after {int(counts.times[-1]):,} events.")
+    return Card("Released running counts", facts, [_OF_RELEASE], tables=[table])
 
 
 def _head(table: pa.Table) -> Table:
@@ -113,17 +82,6 @@ def _labels(table: LabelTable, caption: str = "") -> Table:
         return Table(["label"], [[text] for text in texts], len(table), caption=caption)
     rows = list(zip(texts, counts.tolist(), strict=True))
     return Table(["label", "count"], rows, len(table), "count" if rows else "", caption)
-
-
-def _figure_of(kind: Kind, release: Release) -> Markup:
-    """Return the first plot of a release, if its kind has one for such a release."""
-    if isinstance(release.value, LabelTable):
-        return Markup()  # the bars of the table are the plot
-    try:
-        charts = kind.charts(release)
-    except (ParameterError, UnsupportedError):
-        return Markup()
-    return drawn(charts[0], f"{charts[0].title} of the release.")
 
 
 def _figure_of_histogram(histogram: RangeHistogram) -> Markup:

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from dphist.document.blocks import Document
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.render.card import Card
+from dphist.render.card import Card, card
 
-View = Callable[[Any], Card]
+View = Callable[[Any], Card | Document]
 
 _HERE = "dphist.report.notebook"
 _OWN = {
@@ -19,9 +20,9 @@ _OWN = {
     "dphist.release.label_table.LabelTable": f"{_HERE}.released:card_of_labels",
     "dphist.release.running_counts.RunningCounts": f"{_HERE}.released:card_of_stream",
     "dphist.mechanism.MechanismBase": f"{_HERE}.promised:card_of_mechanism",
-    "dphist.planning.plan.Plan": f"{_HERE}.plans:card_of_plan",
+    "dphist.planning.plan.Plan": "dphist.planning.document:document_of",
     "dphist.privacy.guarantees.Protecting": f"{_HERE}.promised:card_of_guarantee",
-    "dphist.ledger.ledger.Ledger": f"{_HERE}.ledgers:card_of_ledger",
+    "dphist.ledger.ledger.Ledger": "dphist.ledger.document:document_of",
     "dphist.data.profile.Profile": f"{_HERE}.secret:card_of_profile",
     "dphist.data.label_counts.LabelCounts": f"{_HERE}.secret:card_of_label_counts",
     "dphist.data.binned_counts.BinnedCounts": f"{_HERE}.secret:card_of_binned_counts",
@@ -31,7 +32,7 @@ _OTHERS: dict[type[Any], View] = {}
 
 
 def register_view(shown: type[Any], view: View) -> None:
-    """Have notebooks show a class, and its subclasses, as the card that a function returns.
+    """Have notebooks show a class, and its subclasses, as a card or document that a function makes.
 
     Raises
     ------
@@ -47,12 +48,16 @@ def html_of(value: Any) -> str:
     """Return what a notebook shows of a value, as HTML."""
     for kind in type(value).__mro__:
         if kind in _OTHERS:
-            return _OTHERS[kind](value).html()
+            return _html_of_view(_OTHERS[kind](value))
         if _name_of(kind) in _OWN:
             module, _, function = _OWN[_name_of(kind)].partition(":")
             view: View = getattr(import_module(module), function)
-            return view(value).html()
+            return _html_of_view(view(value))
     raise UnsupportedError(f"a value of type {type(value).__name__} has no view: see register_view")
+
+
+def _html_of_view(shown: Card | Document) -> str:
+    return (card(shown) if isinstance(shown, Document) else shown).html()
 
 
 def _name_of(kind: type[Any]) -> str:

@@ -1,0 +1,165 @@
+"""A plan as a document: what each setting would cost and be worth, before any data are read."""
+
+import csv
+import io
+from fractions import Fraction
+from typing import Any
+
+from dphist.document.blocks import (
+    CARD,
+    PAGE,
+    TERMINAL,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Figures,
+    Note,
+    Section,
+    Surfaces,
+    Table,
+)
+from dphist.parameters import decimal_text
+from dphist.planning import words
+from dphist.planning.cells import fixed, meaning, shown, table_of, title
+from dphist.planning.charts import error_chart, odds_chart
+from dphist.planning.plan import Plan
+from dphist.sentence import Quoted, Sentence
+from dphist.visible import harmless
+
+_MOST_ROWS = 200
+_PAGE, _CARD = frozenset({PAGE}), frozenset({CARD})
+_HEADED = frozenset({PAGE, TERMINAL})
+_TEXTS = ("noise", "correlated", "total_given")
+_LEAD = (
+    "What each ε would give, before any data are read. Every number is computed from public ones "
+    "alone."
+)
+_CRITERIA = (
+    "The acceptance criteria are written down before data are read. The command dphist check "
+    "RELEASE --plan PLAN says which hold, from known noise and released values alone."
+)
+
+
+def document_of(plan: Plan) -> Document:
+    """Return what is to be said of a plan."""
+    return Document(
+        kind="plan",
+        title=words.TITLES[plan.kind],
+        made="planned before any data are read",
+        version=harmless(plan.version, 40),
+        slots={},
+        headline="privacy plan",
+        lead=_LEAD,
+        warnings=words.warnings(plan),
+        glance=[Section("planned", "", _at_a_glance(plan))],
+        sections=[
+            Section("charts", "Privacy against error", _against_error(plan), wide=True),
+            Section("settings", "All settings", _settings(plan), wide=True),
+            Section("criteria", "Acceptance criteria", _criteria(plan)),
+            Section("limits", "What a plan does not say", _limits(plan)),
+        ],
+        about="Plan",
+        kicker="Privacy plan",
+        closing="No data were read. Errors and odds are rounded up. The plan's checksum is "
+        f"{plan.digest}.",
+    )
+
+
+def table_csv(plan: Plan) -> str:
+    """Return all columns as CSV, epsilon and delta exactly."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(plan.columns)
+    writer.writerows([_exact(value) for value in row] for row in plan.rows)
+    return text.getvalue()
+
+
+def _at_a_glance(plan: Plan) -> list[Fact]:
+    """Return what is planned, for whom and for how many."""
+    same = ", ".join(f"{name}: {value}" for name, value in fixed(plan))
+    settings = f"{len(plan):,} setting{'s'[: len(plan) != 1]}"
+    facts = [
+        Fact(
+            "Protected",
+            Sentence("{unit}", unit=Quoted(str(plan.unit))),
+            note="with all that is counted of it, up to the bounds below",
+        ),
+        Fact("Compared", settings, note=f"all with {same}" if same else "in the table below"),
+    ]
+    guesses = words.guesses(plan)
+    if guesses:
+        note = "public numbers, not taken from the data"
+        facts.insert(1, Fact("Planned for", ", ".join(guesses), note=note))
+    return facts
+
+
+def _against_error(plan: Plan) -> list[Block]:
+    error = error_chart(plan)
+    return [
+        Figures([odds_chart(plan), error], on=_PAGE),
+        Figures([error], on=_CARD),
+        Note(words.odds(plan), on=_PAGE),
+        Note(words.CONDITION, "aside"),
+        Note("No data were read.", on=_CARD),
+    ]
+
+
+def _settings(plan: Plan) -> list[Block]:
+    """Return the table, and what its columns mean."""
+    blocks: list[Block] = [
+        _table(plan, len(plan), frozenset({TERMINAL, CARD})),
+        _table(plan, _MOST_ROWS, _PAGE),
+    ]
+    left_out = len(plan) - _MOST_ROWS
+    if left_out > 0:
+        more = f"{left_out:,} more settings are in the table that --table writes."
+        blocks.append(Note(more, "aside", on=_PAGE))
+    return [*blocks, *(Fact(title(plan, each), meaning(plan, each)) for each in shown(plan))]
+
+
+def _table(plan: Plan, most: int, on: Surfaces) -> Table:
+    cells = zip(*table_of(plan)[:most], strict=True)
+    columns = [
+        Column(title(plan, name), texts, digits=name not in _TEXTS)
+        for name, texts in zip(shown(plan), cells, strict=True)
+    ]
+    return Table(columns, ("All settings", "All settings", ""), on=on, whole=True)
+
+
+def _criteria(plan: Plan) -> list[Block]:
+    if not plan.criteria:
+        return []
+    return [
+        Note(_CRITERIA, on=_HEADED),
+        *(Fact("Criterion", Sentence("{text}", text=Quoted(each.text))) for each in plan.criteria),
+    ]
+
+
+def _limits(plan: Plan) -> list[Block]:
+    about, how = words.limit_of(plan)
+    command = words.command_of(plan, words.example_of(plan))
+    return [
+        Fact(about, how),
+        Fact(
+            "Other releases",
+            "Releases of the same data add up: each further one costs ε again.",
+            on=_PAGE,
+        ),
+        Fact(
+            "Guesses",
+            "Numbers that were taken from the data make the plan, and whatever is chosen by it, "
+            "reveal something about them. Take them from public sources.",
+            on=_PAGE,
+        ),
+        Note(
+            "One setting of the table as a command; put in your own file and columns:", on=_HEADED
+        ),
+        Note(command, "code", on=_HEADED),
+    ]
+
+
+def _exact(value: Any) -> Any:
+    if value is None:
+        return ""
+    return decimal_text(value, 150) if isinstance(value, Fraction) else value

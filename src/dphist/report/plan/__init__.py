@@ -1,1 +1,0 @@
-"""The page, text and table of a plan."""
