@@ -50,17 +50,20 @@ def test_a_server_that_is_killed_and_started_again(place: str, server: Server) -
 
 def test_what_was_acknowledged_is_on_the_disk(place: str, server: Server) -> None:
     """Also at once: a commit gives up its lock before the sync, but returns after it."""
-    with create(place) as ledger:
-        for number in range(2):
-            key = f"k{number}"
-            if number % 2:
-                ledger.release(STEP, DATA, by="ana", key=key)
-            else:
-                ledger.reserve(STEP, by="ana", key=key)
-            server.kill()
-            server.start()
-            assert ledger.find(key).state == ("finished" if number % 2 else "reserved")
-        assert ledger.verify() == 2 + 1 + 2
+    with setting(server, "wal_writer_delay", "10s"):  # nothing else syncs meanwhile
+        server.kill()
+        server.start()  # a process that has slept for long would sync at once
+        with create(place) as ledger:
+            for number in range(2):
+                key = f"k{number}"
+                if number % 2:
+                    ledger.release(STEP, DATA, by="ana", key=key)
+                else:
+                    ledger.reserve(STEP, by="ana", key=key)
+                server.kill()
+                server.start()
+                assert ledger.find(key).state == ("finished" if number % 2 else "reserved")
+            assert ledger.verify() == 2 + 1 + 2
 
 
 def test_a_commit_that_was_not_synced_is_synced_again(
@@ -360,7 +363,7 @@ def test_commits_are_synced_whatever_the_session_says(server: Server) -> None:
 
 @contextmanager
 def setting(server: Server, name: str, value: str) -> Iterator[None]:
-    server.run(f"ALTER SYSTEM SET {name} = {value}")
+    server.run(f"ALTER SYSTEM SET {name} = '{value}'")
     server.run("SELECT pg_reload_conf()")
     try:
         while server.run(f"SHOW {name}") != [(value,)]:  # as a new session sees it
