@@ -25,7 +25,7 @@ from dphist.errors import InputFileError, LedgerError
 from dphist.ledger import Deferred, Ledger
 from dphist.ledger import entries as actions
 from dphist.ledger.entries import digest
-from dphist.ledger.stores import roundtrip
+from dphist.ledger.stores import connections
 from dphist.ledger.stores.store import UnwrittenError
 from tests.support.postgres import Server, in_memory
 
@@ -148,7 +148,7 @@ def die_at(number: int, *, after: bool) -> None:
 
     connect = sqlite3.connect
     sqlite3.connect = lambda *a, **k: connect(*a, **k, factory=Dying)  # type: ignore[assignment]
-    roundtrip.run = dying(roundtrip.run)
+    connections.run = dying(connections.run)
     for name in ("setxattr", "removexattr", "link", "unlink", "fsync"):
         if hasattr(os, name):
             setattr(os, name, dying(getattr(os, name)))

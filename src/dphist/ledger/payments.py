@@ -12,9 +12,8 @@ from dphist.ledger.book import Charge, MemoryTables, account_of
 from dphist.ledger.charging import Quote, check_budget, checked_words
 from dphist.ledger.deferred import Deferred
 from dphist.ledger.entries import Entry, digest
-from dphist.ledger.stores.about import About
 from dphist.ledger.stores.store import Store, UnwrittenError
-from dphist.ledger.stores.transaction import Signer, Transaction
+from dphist.ledger.stores.transaction import Prefetch, Signer, Transaction
 from dphist.ledger.units import DataUnit
 from dphist.mechanism import MechanismBase
 from dphist.release.release import Release
@@ -107,7 +106,7 @@ class Payments:
             entry = self.add(tables, action, content)
             return None, entry
 
-        stored, entry = self.write(pay, About(key, by, _named(account)))
+        stored, entry = self.write(pay, Prefetch(key, by, _named(account)))
         if entry is not None:
             LOG.info("%s: entry %d %s for %r by %r", self.name, entry.number, action, key, by)
         return stored, entry
@@ -148,7 +147,7 @@ class Payments:
             if text is not None:
                 tables.put_release(key, text)
 
-        self.write(store, About(key))
+        self.write(store, Prefetch(key))
         LOG.info("%s: entry %d is finished", self.name, entry.number)
         return release
 
@@ -195,13 +194,13 @@ class Payments:
         self.write(lambda tables: self.add(tables, action, content))
 
     def write(
-        self, change: Callable[[Transaction], _Result], about: About | None = None
+        self, change: Callable[[Transaction], _Result], prefetch: Prefetch | None = None
     ) -> _Result:
         """Make a change in one transaction; again, if nothing was written for a passing reason."""
         attempts = 1
         while True:
             try:
-                with self.store.transaction(write=True, about=about) as tables:
+                with self.store.transaction(write=True, prefetch=prefetch) as tables:
                     self._check_same(tables)
                     return change(tables)
             except UnwrittenError as error:

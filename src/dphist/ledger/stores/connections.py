@@ -1,14 +1,14 @@
-"""Connections to a PostgreSQL database, and what its errors mean.
+"""Connections to a PostgreSQL database, round trips on them, and what errors mean.
 
 Needs the package `psycopg`: ``pip install 'dphist[postgres]'``.
 """
 
 import contextlib
-import ctypes
 import os
 import weakref
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import psycopg
@@ -18,7 +18,9 @@ from psycopg.pq import TransactionStatus
 from dphist.errors import DphistError, LedgerError, OutputFileError, ParameterError
 from dphist.ledger.stores.store import UnwrittenError
 
-Connection = psycopg.Connection[tuple[Any, ...]]
+Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+Statement: TypeAlias = tuple[str, Sequence[Any]]
+"""SQL whose parameters are question marks, and their values. It holds no other ? and no %."""
 
 PATIENCE = 60
 """Seconds to wait for other users of the ledger, or for a server that is starting again."""
@@ -39,6 +41,44 @@ _SETTINGS = (
     "set_config('synchronous_commit', CASE current_setting('synchronous_commit') "
     "WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of the server to one statement.
+
+    Attributes
+    ----------
+    status : what the server did, such as ``COMMIT``.
+    rows : of a question; empty for other statements.
+    """
+
+    status: str
+    rows: Sequence[tuple[Any, ...]]
+
+
+def run(connection: Connection, statements: Sequence[Statement]) -> list[Answer]:
+    """Run statements one after the other in one round trip, and return their answers.
+
+    psycopg writes the values into the text, and sends one message. Its pipeline sends each
+    statement by itself and wakes the server for each, which takes most of the time while the
+    ledger is locked (`python -m benchmarks.ledger`).
+
+    Raises
+    ------
+    psycopg.Error
+        If a statement fails; those after it are not run.
+    """
+    text = "; ".join([text for text, _ in statements]).replace("?", "%s")
+    values = [value for _, values in statements for value in values]
+    answers = []
+    with psycopg.ClientCursor(connection) as cursor:
+        cursor.execute(text.encode(), values)
+        while True:
+            rows = [] if cursor.description is None else cursor.fetchall()
+            answers.append(Answer(cursor.statusmessage or "", rows))
+            if not cursor.nextset():
+                return answers
 
 
 class Connections:
@@ -102,10 +142,6 @@ class Connections:
         _close_all(self._idle)
 
     def _connected(self) -> Connection:
-        if not psycopg.Pipeline.is_supported():
-            raise LedgerError(
-                "a ledger in PostgreSQL needs libpq 14 or later: pip install 'dphist[postgres]'"
-            )
         connection = psycopg.connect(**self._parameters, autocommit=True)
         try:
             if connection.info.server_version < _OLDEST:
@@ -118,17 +154,14 @@ class Connections:
 
 
 _living: "weakref.WeakSet[Connections]" = weakref.WeakSet()
+_inherited: list[Connection] = []
+"""Connections of the parent of this process, kept so that nothing closes them here."""
 
 
 def _disown() -> None:
-    """Forget, in a forked child, the connections of its parent.
-
-    Closing one there would end the parent's session on the server. So each is given one reference
-    more than anybody will drop.
-    """
+    """Set aside, in a forked child, the connections of its parent: closing ends its sessions."""
     for connections in list(_living):
-        for connection in (*connections._idle, *connections._used):
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+        _inherited.extend((*connections._idle, *connections._used))
         connections._idle.clear()
         connections._used.clear()
 

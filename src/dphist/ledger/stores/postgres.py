@@ -15,34 +15,35 @@ import contextlib
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 from psycopg.pq import TransactionStatus
 
 from dphist.errors import LedgerError
-from dphist.ledger.stores import roundtrip
-from dphist.ledger.stores.about import About
+from dphist.ledger.stores import connections
 from dphist.ledger.stores.connections import (
     PATIENCE,
+    Answer,
     Connection,
     Connections,
+    Statement,
     explained,
     is_lost,
     is_passing,
 )
 from dphist.ledger.stores.head import Head, checked_head, new_head
-from dphist.ledger.stores.merging import merge_questions, merge_writes, split_answers
-from dphist.ledger.stores.roundtrip import Statement
 from dphist.ledger.stores.schema import TABLES, VERSION, columns_of, key_of
 from dphist.ledger.stores.store import UnwrittenError
-from dphist.ledger.stores.transaction import Rows, Transaction
+from dphist.ledger.stores.transaction import Prefetch, Transaction
 
-_HEAD = (
+_SAID = (
     "SELECT format, version, library, id, name, identity, entries, head, time, "
-    "current_setting('synchronous_commit'), current_setting('fsync') FROM dphist_ledger"
+    "current_setting('synchronous_commit'), current_setting('fsync')"
 )
 _SETTINGS_AT = 9  # what the server syncs, behind what the ledger says of itself
+_HEAD = f"{_SAID} FROM dphist_ledger"
 # Writers queue for the table and not for its row: this way of waiting holds no snapshot. Who waits
 # for a row keeps the server from removing its old versions, and then has to go through all of them
 # while the ledger is locked.
@@ -51,17 +52,18 @@ _LOCK = "LOCK TABLE dphist_ledger IN SHARE ROW EXCLUSIVE MODE"
 # the disk has all that was committed so far, as `synchronous_commit` says. So many writers share a
 # sync, and none returns before its own. Whoever commits in between depends on what came before it
 # in the log: a crash loses both, or the later one.
-_UNSYNCED = "set_config('synchronous_commit','off',true)"
+_HEAD_UNSYNCED = f"{_SAID}, set_config('synchronous_commit', 'off', true) FROM dphist_ledger"
 _SYNC = "SELECT pg_logical_emit_message(true, 'dphist', '')"
+_OPEN = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 _CREATING = 0x6470686973740001  # "dphist": one lock for all who create a ledger here
 
 
 class PostgresStore:
     """The tables of a ledger in a PostgreSQL database."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, pool: Connections) -> None:
         """Take a database; use `create` or `open`."""
-        self._connections = connections
+        self._connections = pool
 
     @property
     def name(self) -> str:
@@ -142,20 +144,22 @@ class PostgresStore:
         return store
 
     @contextlib.contextmanager
-    def transaction(self, *, write: bool, about: About | None = None) -> Iterator[Transaction]:
+    def transaction(
+        self, *, write: bool, prefetch: Prefetch | None = None
+    ) -> Iterator[Transaction]:
         """Begin a transaction: one writer at a time; readers see one moment.
 
         Parameters
         ----------
-        about : what it will ask for. A writer asks for it together with the lock, and so holds
-            the lock for a shorter time.
+        prefetch : what it will ask for. A writer asks for it together with the lock, and so
+            holds the lock for a shorter time.
         """
         with contextlib.ExitStack() as stack:
-            connection, head, answers = self._begun(write, stack, about)
+            connection, head, answers = self._begun(write, stack, prefetch)
             statements = _Statements(connection)
             made = Transaction(statements, head)
-            if about is not None:
-                made.learn(about, answers)
+            if prefetch is not None:
+                made.cache_answers(prefetch, answers)
             try:
                 yield made
                 if write:
@@ -188,7 +192,7 @@ class PostgresStore:
         self._connections.close()
 
     def _begun(
-        self, write: bool, stack: contextlib.ExitStack, about: About | None = None
+        self, write: bool, stack: contextlib.ExitStack, prefetch: Prefetch | None = None
     ) -> tuple[Connection, Head, list[Sequence[Any]]]:
         """Return a connection in a transaction that has read the head; a lost one is replaced."""
         end = time.monotonic() + PATIENCE
@@ -198,13 +202,13 @@ class PostgresStore:
                 try:
                     connection = trial.enter_context(self._connections.lend(new=new))
                     trial.enter_context(_rolled_back(connection))
-                    first, *answers = _begin(connection, write, about)
+                    first, *answers = _begin(connection, write, prefetch)
                     head = self._head(first, durable=write)
                 except (
                     psycopg.errors.UndefinedTable,
                     psycopg.errors.UndefinedColumn,
                 ) as error:
-                    if about is not None:
+                    if prefetch is not None:
                         self._begun(write, stack)  # says what is wrong with it as a whole
                         raise explained(self.name, error) from None
                     raise LedgerError(
@@ -258,18 +262,16 @@ class PostgresStore:
             If it certainly was not, and may be tried again.
         """
         try:
-            if statements.commit():
-                return
-        except roundtrip.LaterError:
-            pass  # it was committed, and is perhaps not on the disk
+            if not statements.commit():
+                raise UnwrittenError(f"{self.name} rolled a transaction back; nothing was written")
+            return
         except psycopg.Error as error:
-            if not is_lost(error):
+            if statements.is_open and not is_lost(error):
                 raise
-        else:
-            raise UnwrittenError(f"{self.name} rolled a transaction back; nothing was written")
+        # It may be committed, and is perhaps not on the disk.
         try:
             written = self._is_written(head)
-        except (psycopg.Error, roundtrip.LaterError, LedgerError):
+        except (psycopg.Error, LedgerError):
             raise LedgerError(
                 f"the connection to {self.name} was lost while entry {head.entries} was written, "
                 "and whether it was is not known. Run the same again with the same key when the "
@@ -299,51 +301,72 @@ class PostgresStore:
 
 
 class _Statements:
-    """Runs statements, those without an answer together with the next one that has one."""
+    """Collects the statements of a transaction, and runs all of them when an answer is read."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._waiting: list[Statement] = []
+        self._waiting: list[_Waiting] = []
 
-    def __call__(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
+    @property
+    def is_open(self) -> bool:
+        """Whether the server has the transaction, which has neither ended nor been lost."""
+        return self._connection.info.transaction_status in _OPEN
+
+    def __call__(self, statement: str, parameters: Sequence[Any] = ()) -> "_Waiting":
         if statement.startswith(("CREATE TABLE", "ALTER TABLE")):
             # Text is compared and sorted by its bytes, as SQLite does it.
             statement = statement.replace(" TEXT", ' TEXT COLLATE "C"')
-        self._waiting.append((statement, parameters))
-        return self._run() if statement.startswith("SELECT") else _NO_ROWS
+        self._waiting.append(_Waiting(self, (statement, parameters)))
+        return self._waiting[-1]
 
     def commit(self) -> bool:
         """Commit, and wait until it is on the disk; return whether it was not a rollback."""
-        self._waiting.append(("COMMIT", ()))
-        return self._run(_SYNC).status == "COMMIT"
+        committed = self("COMMIT")
+        self(_SYNC)
+        return committed.read().status == "COMMIT"
 
-    def _run(self, later: str | None = None) -> roundtrip.Answer:
-        statements, self._waiting = merge_writes(self._waiting), []
-        return roundtrip.run(self._connection, statements, later)[-1]
+    def run(self) -> None:
+        """Run the statements that wait, in one round trip."""
+        waiting, self._waiting = self._waiting, []
+        answers = connections.run(self._connection, [each.statement for each in waiting])
+        for each, answer in zip(waiting, answers, strict=True):
+            each.answer = answer
 
 
-class _NoRows:
-    """The answer to a statement that has none."""
+@dataclass(slots=True)
+class _Waiting:
+    """A statement, and its answer once it was run."""
 
-    def fetchone(self) -> None:
-        return None
+    statements: _Statements
+    statement: Statement
+    answer: Answer | None = None
+
+    def read(self) -> Answer:
+        """Return the answer, which may need a round trip."""
+        if self.answer is None:
+            self.statements.run()
+        assert self.answer is not None  # noqa: S101
+        return self.answer
+
+    def fetchone(self) -> Any:
+        """Return the first row, or None."""
+        return next(iter(self.read().rows), None)
 
     def fetchall(self) -> Sequence[Any]:
-        return ()
+        """Return all rows."""
+        return self.read().rows
 
 
-_NO_ROWS = _NoRows()
-
-
-def _begin(connection: Connection, write: bool, about: About | None) -> list[Sequence[Any]]:
+def _begin(connection: Connection, write: bool, prefetch: Prefetch | None) -> list[Sequence[Any]]:
     """Begin a transaction, which a writer locks; return the head, and what is asked for."""
-    head = _HEAD.replace(" FROM", f", {_UNSYNCED} FROM") if write else _HEAD
-    asked: list[Statement] = [(head, ()), *([] if about is None else about.questions())]
-    begun = [("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ())]
+    begun: list[Statement] = [("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ())]
+    head = _HEAD
     if write:
         begun = [("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", ()), (_LOCK, ())]
-    found = roundtrip.run(connection, [*begun, merge_questions(asked)])[-1]
-    return [*split_answers(asked, found.fetchall())]
+        head = _HEAD_UNSYNCED
+    asked: list[Statement] = [(head, ()), *([] if prefetch is None else prefetch.questions())]
+    answers = connections.run(connection, [*begun, *asked])
+    return [answer.rows for answer in answers[len(begun) :]]
 
 
 def _is_ours(connection: Connection, table: str) -> bool:
@@ -359,12 +382,9 @@ def _rolled_back(connection: Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        if connection.info.transaction_status in (
-            TransactionStatus.INTRANS,
-            TransactionStatus.INERROR,
-        ):
+        if connection.info.transaction_status in _OPEN:
             with contextlib.suppress(psycopg.Error):
-                roundtrip.run(connection, [("ROLLBACK", ())])
+                connection.rollback()
 
 
 _COLUMNS = (

@@ -13,41 +13,82 @@ A ledger of a later version is refused: processes of an older dphist that have i
 next transaction.
 """
 
-import re
-
 FORMAT = "dphist ledger"
 VERSION = 1
 """Version of the tables. A later dphist that changes them adds a step to `MIGRATIONS`."""
 
-TABLES = {
-    "dphist_ledger": (
-        "CREATE TABLE dphist_ledger (format TEXT NOT NULL, version INTEGER NOT NULL, "
-        "library TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, identity TEXT NOT NULL, "
-        "entries BIGINT NOT NULL, head TEXT NOT NULL, time TEXT)"
-    ),
-    "dphist_entries": (
-        "CREATE TABLE dphist_entries (number BIGINT PRIMARY KEY, time TEXT NOT NULL, "
-        "action TEXT NOT NULL, content TEXT NOT NULL, previous TEXT NOT NULL, signature TEXT)"
-    ),
-    "dphist_accounts": (
-        "CREATE TABLE dphist_accounts (name TEXT PRIMARY KEY, content TEXT NOT NULL, "
-        "closed INTEGER NOT NULL)"
-    ),
-    "dphist_caps": (
-        "CREATE TABLE dphist_caps (account TEXT NOT NULL, holder TEXT NOT NULL, "
-        "content TEXT NOT NULL, PRIMARY KEY (account, holder))"
-    ),
-    "dphist_totals": (
-        "CREATE TABLE dphist_totals (account TEXT NOT NULL, holder TEXT NOT NULL, "
-        "entries BIGINT NOT NULL, mixed BIGINT NOT NULL, epsilon TEXT NOT NULL, rho TEXT NOT NULL, "
-        "delta TEXT NOT NULL, PRIMARY KEY (account, holder))"
-    ),
-    "dphist_charges": (
-        "CREATE TABLE dphist_charges (name TEXT PRIMARY KEY, entry BIGINT NOT NULL, "
-        "state TEXT NOT NULL, fingerprint TEXT NOT NULL, sha256 TEXT, noted BIGINT, "
-        "release_text TEXT)"
-    ),
+_COLUMNS = {
+    "dphist_ledger": {
+        "format": "TEXT NOT NULL",
+        "version": "INTEGER NOT NULL",
+        "library": "TEXT NOT NULL",
+        "id": "TEXT NOT NULL",
+        "name": "TEXT NOT NULL",
+        "identity": "TEXT NOT NULL",
+        "entries": "BIGINT NOT NULL",
+        "head": "TEXT NOT NULL",
+        "time": "TEXT",
+    },
+    "dphist_entries": {
+        "number": "BIGINT",
+        "time": "TEXT NOT NULL",
+        "action": "TEXT NOT NULL",
+        "content": "TEXT NOT NULL",
+        "previous": "TEXT NOT NULL",
+        "signature": "TEXT",
+    },
+    "dphist_accounts": {
+        "name": "TEXT",
+        "content": "TEXT NOT NULL",
+        "closed": "INTEGER NOT NULL",
+    },
+    "dphist_caps": {
+        "account": "TEXT NOT NULL",
+        "holder": "TEXT NOT NULL",
+        "content": "TEXT NOT NULL",
+    },
+    "dphist_totals": {
+        "account": "TEXT NOT NULL",
+        "holder": "TEXT NOT NULL",
+        "entries": "BIGINT NOT NULL",
+        "mixed": "BIGINT NOT NULL",
+        "epsilon": "TEXT NOT NULL",
+        "rho": "TEXT NOT NULL",
+        "delta": "TEXT NOT NULL",
+    },
+    "dphist_charges": {
+        "name": "TEXT",
+        "entry": "BIGINT NOT NULL",
+        "state": "TEXT NOT NULL",
+        "fingerprint": "TEXT NOT NULL",
+        "sha256": "TEXT",
+        "noted": "BIGINT",
+        "release_text": "TEXT",
+    },
 }
+
+_KEYS: dict[str, list[str]] = {
+    "dphist_ledger": [],
+    "dphist_entries": ["number"],
+    "dphist_accounts": ["name"],
+    "dphist_caps": ["account", "holder"],
+    "dphist_totals": ["account", "holder"],
+    "dphist_charges": ["name"],
+}
+
+
+def _statement(table: str) -> str:
+    """Return the statement that makes a table; SQLite keeps its text, so it never changes."""
+    key = _KEYS[table]
+    parts = [f"{name} {kind}" for name, kind in _COLUMNS[table].items()]
+    if len(key) == 1:
+        parts[0] += " PRIMARY KEY"
+    elif key:
+        parts.append(f"PRIMARY KEY ({', '.join(key)})")
+    return f"CREATE TABLE {table} ({', '.join(parts)})"
+
+
+TABLES = {table: _statement(table) for table in _COLUMNS}
 
 Column = tuple[str, str, bool]
 """Name, type, and whether it must be there."""
@@ -55,21 +96,15 @@ Column = tuple[str, str, bool]
 
 def columns_of(table: str) -> list[Column]:
     """Return the columns of a table, as PostgreSQL describes them."""
-    key = key_of(table)
     return [
-        (name, kind.lower(), bool(required) or name in key)
-        for name, kind, required in re.findall(
-            r"(\w+) (TEXT|BIGINT|INTEGER)(?: PRIMARY KEY)?( NOT NULL)?", TABLES[table]
-        )
+        (name, kind.removesuffix(" NOT NULL").lower(), "NOT NULL" in kind or name in _KEYS[table])
+        for name, kind in _COLUMNS[table].items()
     ]
 
 
 def key_of(table: str) -> list[str]:
     """Return the columns of a table's primary key."""
-    several = re.search(r"PRIMARY KEY \((.*?)\)", TABLES[table])
-    if several:
-        return several[1].split(", ")
-    return re.findall(r"(\w+) \w+ PRIMARY KEY", TABLES[table])
+    return list(_KEYS[table])
 
 
 MIGRATIONS: dict[int, tuple[str, ...]] = {}

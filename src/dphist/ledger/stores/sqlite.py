@@ -18,12 +18,11 @@ from dphist.durable import identity
 from dphist.durable.files import sync_folder
 from dphist.durable.sqlite_codes import extended_code, primary_code
 from dphist.errors import Argument, InputFileError, LedgerError, OutputFileError, ParameterError
-from dphist.ledger.stores.about import About
 from dphist.ledger.stores.file_lock import PATIENCE, in_use, locked, refused
 from dphist.ledger.stores.head import Head, checked_head, new_head, not_a_ledger
 from dphist.ledger.stores.network import check_local
 from dphist.ledger.stores.schema import TABLES, VERSION
-from dphist.ledger.stores.transaction import Rows, Transaction
+from dphist.ledger.stores.transaction import Prefetch, Rows, Transaction
 
 if sys.platform == "linux":
     import fcntl
@@ -126,12 +125,14 @@ class SqliteStore:
         return store
 
     @contextlib.contextmanager
-    def transaction(self, *, write: bool, about: About | None = None) -> Iterator[Transaction]:
+    def transaction(
+        self, *, write: bool, prefetch: Prefetch | None = None
+    ) -> Iterator[Transaction]:
         """Begin a transaction: one writer at a time, and no readers beside it.
 
         Parameters
         ----------
-        about : of no use here: questions to a file take no time.
+        prefetch : of no use here: questions to a file take no time.
         """
         with locked(self.path, write) as descriptor:
             with self._connected(write) as connection:

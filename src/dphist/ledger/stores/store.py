@@ -4,8 +4,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from dphist.errors import LedgerError
-from dphist.ledger.stores.about import About
-from dphist.ledger.stores.transaction import Transaction
+from dphist.ledger.stores.transaction import Prefetch, Transaction
 
 
 class UnwrittenError(LedgerError):
@@ -26,13 +25,13 @@ class Store(Protocol):
         """The name of the place, for messages; without a password."""
 
     def transaction(
-        self, *, write: bool, about: About | None = None
+        self, *, write: bool, prefetch: Prefetch | None = None
     ) -> AbstractContextManager[Transaction]:
         """Begin a transaction; it is committed at the end of the context, or rolled back.
 
         Parameters
         ----------
-        about : what it will ask for, if that is known: a store may answer it at once.
+        prefetch : what it will ask for, if that is known: a store may answer it at once.
         """
 
     def check(self) -> None:

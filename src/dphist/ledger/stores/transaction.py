@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
@@ -14,8 +14,6 @@ from dphist.ledger.amounts import Totals
 from dphist.ledger.book import EVERYBODY, Account, Charge, apply
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import Entry, canonical
-from dphist.ledger.stores import about
-from dphist.ledger.stores.about import About
 from dphist.ledger.stores.head import Head
 from dphist.ledger.stores.schema import MIGRATIONS, VERSION
 
@@ -40,6 +38,41 @@ Signer: TypeAlias = Callable[[str], str]
 """Returns the signature of a hash, in hexadecimal digits."""
 
 
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """What a transaction is going to ask for, so that a server can answer all of it at once.
+
+    Attributes
+    ----------
+    key : of the release.
+    by : the person who pays (default: nothing is charged).
+    accounts : that are charged (default: the only one).
+    """
+
+    key: str
+    by: str | None = None
+    accounts: tuple[str, ...] | None = None
+
+    def questions(self) -> list[tuple[str, Sequence[Any]]]:
+        """Return statements; `Transaction.cache_answers` takes their answers in this order."""
+        charge: tuple[str, Sequence[Any]] = (f"{_CHARGE} WHERE name = ?", (self.key,))
+        if self.by is None:
+            return [charge]
+        if self.accounts is None:
+            # Two rows show that there is more than one account.
+            names = "(SELECT name FROM dphist_accounts ORDER BY name LIMIT 2)"
+        else:
+            names = f"({', '.join('?' * len(self.accounts))})"
+        values = self.accounts or ()
+        holders = (EVERYBODY, self.by)
+        return [
+            charge,
+            (f"{_ACCOUNTS} WHERE name IN {names}", values),
+            (f"{_CAPS} WHERE account IN {names} AND holder = ?", (*values, self.by)),
+            (f"{_TOTALS} WHERE account IN {names} AND holder IN (?, ?)", (*values, *holders)),
+        ]
+
+
 class Transaction:
     """The tables within one transaction; `dphist.ledger.book.Tables` says what changes them."""
 
@@ -54,7 +87,7 @@ class Transaction:
         self._totals: dict[tuple[str, str], Totals] = {}
         self._charges: dict[str, Charge | None] = {}
 
-    def learn(self, asked: About, answers: Sequence[Sequence[Any]]) -> None:
+    def cache_answers(self, asked: Prefetch, answers: Sequence[Sequence[Any]]) -> None:
         """Keep the answers to the questions of `asked`, so that they are not asked again."""
         keys, *others = answers
         self._charges[asked.key] = _charge(keys[0]) if keys else None
@@ -122,14 +155,14 @@ class Transaction:
     def account(self, name: str) -> Account | None:
         """Return an account, or None."""
         if name not in self._accounts:
-            row = self._execute(f"{about.ACCOUNTS} WHERE name = ?", (name,)).fetchone()
+            row = self._execute(f"{_ACCOUNTS} WHERE name = ?", (name,)).fetchone()
             self._accounts[name] = None if row is None else _account(row)
         return self._accounts[name]
 
     def accounts(self) -> list[Account]:
         """Return all accounts, by name."""
         if self._all_accounts is None:
-            rows = self._execute(f"{about.ACCOUNTS} ORDER BY name").fetchall()
+            rows = self._execute(f"{_ACCOUNTS} ORDER BY name").fetchall()
             self._all_accounts = [_account(row) for row in rows]
             self._accounts.update((account.name, account) for account in self._all_accounts)
         return list(self._all_accounts)
@@ -148,14 +181,14 @@ class Transaction:
         """Return the cap of a person in an account, or None."""
         if (account, holder) not in self._caps:
             row = self._execute(
-                f"{about.CAPS} WHERE account = ? AND holder = ?", (account, holder)
+                f"{_CAPS} WHERE account = ? AND holder = ?", (account, holder)
             ).fetchone()
             self._caps[account, holder] = None if row is None else _cap(row)
         return self._caps[account, holder]
 
     def caps(self) -> dict[tuple[str, str], Budget]:
         """Return all caps by account and person."""
-        rows = self._execute(f"{about.CAPS} ORDER BY account, holder").fetchall()
+        rows = self._execute(f"{_CAPS} ORDER BY account, holder").fetchall()
         return {(row[0], row[1]): _cap(row) for row in rows}
 
     def put_cap(self, account: str, holder: str, cap: Budget | None) -> None:
@@ -176,14 +209,14 @@ class Transaction:
         """Return the sums of an account, or of one person in it."""
         if (account, holder) not in self._totals:
             row = self._execute(
-                f"{about.TOTALS} WHERE account = ? AND holder = ?", (account, holder)
+                f"{_TOTALS} WHERE account = ? AND holder = ?", (account, holder)
             ).fetchone()
             self._totals[account, holder] = Totals() if row is None else _totals(row)
         return self._totals[account, holder]
 
     def all_totals(self) -> dict[tuple[str, str], Totals]:
         """Return all sums by account and person; the person "" stands for everybody."""
-        rows = self._execute(f"{about.TOTALS} ORDER BY account, holder").fetchall()
+        rows = self._execute(f"{_TOTALS} ORDER BY account, holder").fetchall()
         return {(row[0], row[1]): _totals(row) for row in rows}
 
     def put_totals(self, account: str, holder: str, totals: Totals) -> None:
@@ -204,7 +237,7 @@ class Transaction:
     def charge(self, key: str) -> Charge | None:
         """Return what is known of a key, without the text of its release."""
         if key not in self._charges:
-            row = self._execute(f"{about.CHARGE} WHERE name = ?", (key,)).fetchone()
+            row = self._execute(f"{_CHARGE} WHERE name = ?", (key,)).fetchone()
             self._charges[key] = None if row is None else _charge(row)
         return self._charges[key]
 
@@ -275,11 +308,15 @@ class Transaction:
         )
 
 
+_CHARGE = "SELECT name, entry, state, fingerprint, sha256, noted FROM dphist_charges"
 _CHARGES = "SELECT name, entry, state, fingerprint, sha256, noted, release_text FROM dphist_charges"
 _NOTES = (
     "SELECT c.name, e.content FROM dphist_charges c JOIN dphist_entries e ON e.number = c.noted "
     "WHERE c.noted IS NOT NULL"
 )
+_ACCOUNTS = "SELECT name, content, closed FROM dphist_accounts"
+_CAPS = "SELECT account, holder, content FROM dphist_caps"
+_TOTALS = "SELECT account, holder, entries, mixed, epsilon, rho, delta FROM dphist_totals"
 _ENTRIES = "SELECT number, time, action, content, previous, signature FROM dphist_entries"
 
 
