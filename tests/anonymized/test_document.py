@@ -87,7 +87,7 @@ def test_intervals_of_the_table_hold_the_true_numbers() -> None:
     missed = 0
     for seed in range(60):
         release = SCAN.release(COUNTS, random.Random(seed).randbytes)
-        columns = table_of(shown_as(release)).columns  # type: ignore[arg-type]
+        columns = table_of(shown_as(release)).columns
         counts = np.asarray(columns[0].cells)
         more = COUNTS.cumulative_prevalences(counts)
         same = more - COUNTS.cumulative_prevalences(counts + 1)

@@ -27,7 +27,7 @@ def table_of(ledger: dh.Ledger, name: str) -> dict[str, list[str]]:
     """Return the cells of a table of the document, by column."""
     (section,) = (each for each in document_of(ledger).sections if each.name == name)
     (table,) = (block for block in section.shown_on(PAGE) if isinstance(block, Table))
-    return {column.name: list(column.cells) for column in table.columns}  # type: ignore[arg-type]
+    return {column.name: list(column.cells) for column in table.columns}
 
 
 @pytest.fixture
