@@ -28,7 +28,7 @@ def test_a_plan_is_printed_written_and_loaded(tmp_path: Path, capsys) -> None:
     )
     assert plan.rows == same.rows
     assert plan.digest == same.digest
-    assert "For 9,000 patients (a public guess)." in printed
+    assert "Planned for     9,000 patients, public numbers" in printed
     assert plan.digest in printed
     assert Path(paths["csv"]).read_text().count("\n") == 5
     assert "<svg" in Path(paths["html"]).read_text()
