@@ -54,7 +54,8 @@ def test_only_threshold_histograms_state_an_epsilon_beside_rho() -> None:
     }
     assert own == {"ThresholdCost"}  # of which it is the only one
     heirs = [each for each in subclasses(ThresholdCost) if each.__module__.startswith("dphist.")]
-    assert {each.__name__ for each in heirs} == {"ThresholdCost", "ThresholdHistogram"}
+    of_one = {"ThresholdCost", "ThresholdMeasuring", "ThresholdHistogram"}
+    assert {each.__name__ for each in heirs} == of_one
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])

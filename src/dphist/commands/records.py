@@ -61,6 +61,7 @@ def dry_run_options(other: str = "") -> Table:
         "expect_total",
         "the number of records, for the expected error of a dry run",
         parameter="total",
+        least=0,
         dry_run=f"a release knows its private total{other}",
     )
     return [*dry_run("guarantee and error", total), RESOURCES, PRESENTATION, PAYMENT]
