@@ -127,10 +127,7 @@ def count_labels(
     used = _DIALECTS[dialect]
     labels = whole_number(max_labels, "max_labels", 1, most=LARGEST)
     most = whole_number(max_count, "max_count", 1, most=LARGEST)
-    names = [table] if isinstance(table, str) else table
-    if not isinstance(names, list | tuple) or not names:
-        raise ParameterError("table", "must be the name of a table, or a list of names")
-    source = ".".join(_quoted(name, used, "table") for name in names)
+    source = _source(table, used)
     who, term = (
         used.octets.format(_quoted(name, used, role))
         for name, role in ((user, "user"), (label, "label"))
@@ -194,6 +191,14 @@ def label_counts(
     """
     bound = whole_number(max_labels, "max_labels", 1)
     return LabelCounts.promised(rows, bound, max_count, unit, only_adds=True)
+
+
+def _source(table: Any, dialect: _Dialect) -> str:
+    """Return the name of a table, or of its schema and it, as SQL writes it."""
+    names = [table] if isinstance(table, str) else table
+    if not isinstance(names, list | tuple) or not names:
+        raise ParameterError("table", "must be the name of a table, or a list of names")
+    return ".".join(_quoted(name, dialect, "table") for name in names)
 
 
 def _quoted(name: Any, dialect: _Dialect, parameter: str) -> str:

@@ -73,28 +73,17 @@ class Payments:
             if quote is None or quote.accounts != accounts:
                 quote = Quote.of(tables, names, mechanism, unit, data.about)
             known = tables.charge(key)
-            if known is not None and known.state != actions.CANCELED:
-                if known.fingerprint != quote.fingerprint:
-                    raise LedgerError(
-                        f"the key {key!r} was used for another release, or for other data (entry "
-                        f"{known.entry}); choose another key"
-                    )
-                if action == actions.RESERVED:
-                    raise LedgerError(f"the key {key!r} is {known.state}; choose another key")
-                text = tables.release_text(key) if known.state == actions.FINISHED else None
+            if known is None or known.state == actions.CANCELED:
+                check_budget(tables, quote.priced, by, mechanism)
+            else:
+                _check_same(known, quote, action)
+                text = _stored_text(tables, known)
                 if text is not None:
-                    if digest(text) != known.sha256:
-                        raise LedgerError(
-                            f"the release that is stored under the key {key!r} was changed; run "
-                            "`dphist ledger verify`"
-                        )
                     return text, None
                 if again and known.state == actions.CHARGED:
                     return None, tables.entry(known.entry)
                 if known.state != actions.RESERVED:
                     raise _unfinished(known)
-            else:
-                check_budget(tables, quote.priced, by, mechanism)
             content = {
                 "key": key,
                 "by": by,
@@ -264,6 +253,28 @@ def _named(account: Accounts) -> tuple[str, ...] | None:
     if not names or len(set(names)) != len(names):
         raise ParameterError("account", "must name each account once")
     return names
+
+
+def _check_same(known: Charge, quote: Quote, action: str) -> None:
+    """Refuse a key that stands for another release, or that is to be reserved again."""
+    if known.fingerprint != quote.fingerprint:
+        raise LedgerError(
+            f"the key {known.key!r} was used for another release, or for other data (entry "
+            f"{known.entry}); choose another key"
+        )
+    if action == actions.RESERVED:
+        raise LedgerError(f"the key {known.key!r} is {known.state}; choose another key")
+
+
+def _stored_text(tables: Transaction, known: Charge) -> str | None:
+    """Return the release that a key stands for, as it was stored; None if there is none."""
+    text = tables.release_text(known.key) if known.state == actions.FINISHED else None
+    if text is not None and digest(text) != known.sha256:
+        raise LedgerError(
+            f"the release that is stored under the key {known.key!r} was changed; run "
+            "`dphist ledger verify`"
+        )
+    return text
 
 
 def _unfinished(charge: Charge) -> LedgerError:

@@ -51,7 +51,6 @@ def content_of(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, Any]
     basic = ("name", "data_curators", "intended_use", "data_product_type", "data_product_region",
              "description", "publication_date", "data_product_sector")  # fmt: skip
     product = {"data_product_type": "Summary statistics", **about}
-    source = about.get("data_source_type", "Dynamic" if disclosed.dynamic else None)
     return {
         "url_slug": slug_of(about["name"], about["data_curators"], about["publication_date"]),
         "status": "Draft",
@@ -74,17 +73,7 @@ def content_of(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, Any]
                 "privacy_parameters": stated.rounded,
                 "privacy_parameters_details": _list([_exactly(stated), *stated.details]),
             },
-            "deployment_model": _given(
-                model_name="Central",
-                model_name_details="Whoever ran dphist had the data as collected; noise was added "
-                "before publication.",
-                actors=about.get("actors"),
-                release_type="Many releases" if disclosed.many else "One release",
-                release_type_details=_list([disclosed.how_many, *_said(about, "plans")]),
-                data_source_type=source,
-                access_type="Interactive" if disclosed.interactive else "Non-interactive",
-                access_type_details=_INTERACTIVE if disclosed.interactive else None,
-            ),
+            "deployment_model": _model(disclosed, about),
             "accounting": {
                 "post_processing": POST_PROCESSING,
                 "composition": _list([_WITHIN, disclosed.composition]),
@@ -113,6 +102,21 @@ def content_of(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, Any]
             },
         },
     }
+
+
+def _model(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return who had the data, and how often and how they are released."""
+    return _given(
+        model_name="Central",
+        model_name_details="Whoever ran dphist had the data as collected; noise was added before "
+        "publication.",
+        actors=about.get("actors"),
+        release_type="Many releases" if disclosed.many else "One release",
+        release_type_details=_list([disclosed.how_many, *_said(about, "plans")]),
+        data_source_type=about.get("data_source_type", "Dynamic" if disclosed.dynamic else None),
+        access_type="Interactive" if disclosed.interactive else "Non-interactive",
+        access_type_details=_INTERACTIVE if disclosed.interactive else None,
+    )
 
 
 _WITHIN = (
