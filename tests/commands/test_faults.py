@@ -348,7 +348,7 @@ def test_what_a_dry_run_says_of_memory_and_disk(
     assert run(*given[:-4], "--expect-rows", 0) == 2
     assert "--expect-rows must be at least 1" in capsys.readouterr().err
     assert run(*given, "--expect-rows", 10**399) == 2
-    assert "--expect-rows must be at most 10**15" in capsys.readouterr().err
+    assert "--expect-rows must be at most 1,000,000,000,000,000" in capsys.readouterr().err
     assert run(*given, "--expect-rows", 10**400) == 2
     assert "--expect-rows: must be a whole number of at most 400 digits" in capsys.readouterr().err
     assert run(*given, "--expect-rows", 10**15) == 0

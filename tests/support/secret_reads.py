@@ -41,7 +41,7 @@ _TRANSPARENT = ("dphist.data.", "dphist.ranges.counts")
 _DOOR = "dphist.data.open_data"
 # Of these modules, functions that return data, or something public: they give out nothing secret.
 _CLOSED = {
-    *("__init__", "__post_init__", "__reduce__", "conjugate", "_with_pairs"),
+    *("__init__", "__post_init__"),
     *("from_table", "from_edges", "read", "merge", "partial", "bin_counts", "from_uhi"),
     *("from_counts", "from_prevalences", "promised"),
     *("label_type", "bounds_in_text", "has_sets", "has_users"),

@@ -144,8 +144,9 @@ def charts_of(release: Release) -> list[Chart]:
     counts = np.asarray(table.counts[:_DRAWN], np.float64)
     places, names = np.arange(len(counts)), [text or "" for text in table.texts[:_DRAWN]]
     low, high = bounds_of(release) or (counts, counts)
-    low, high = np.minimum(low[:_DRAWN], counts), np.maximum(high[:_DRAWN], counts)
-    least, most = float(np.min(low, initial=0)), float(np.max(high, initial=1))
+    low, high = low[:_DRAWN], high[:_DRAWN]
+    least = float(min(np.min(low, initial=0), np.min(counts, initial=0)))
+    most = float(max(np.max(high, initial=1), np.max(counts, initial=1)))
     margin = max(0.05 * (most - least), 1.0)
     spans = [] if bounds_of(release) is None else [Spans("95 % interval", places, low, high, "x")]
     return [

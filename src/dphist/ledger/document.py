@@ -70,7 +70,7 @@ def document_of(ledger: Ledger) -> Document:
         lead=f"What was spent, on what and by whom, and what is left: {many}{_days(entries)}.",
         glance=[Section("left", "", [_at_a_glance(each) for each in found])],
         sections=[
-            Section("place", "", _place(ledger, entries, found)),
+            Section("place", "", _place(ledger, entries)),
             *(_account(history, number, len(entries)) for number, history in enumerate(found, 1)),
             _people(found),
             _payments(found),
@@ -97,13 +97,12 @@ def _days(entries: Sequence[Entry]) -> str:
     return f" from {date_of(entries[0].time)} to {date_of(entries[-1].time)}" if entries else ""
 
 
-def _place(ledger: Ledger, entries: Sequence[Entry], found: list[AccountHistory]) -> list[Block]:
-    many = sum(len(history.payments) for history in found)
+def _place(ledger: Ledger, entries: Sequence[Entry]) -> list[Block]:
     last = f", the last of {date_of(entries[-1].time)}" if entries else ""
     return [
         Fact("Place", Quoted(visible(str(ledger.place))), on=_BRIEF),
         Fact("Identity", words(ledger.id), on=_BRIEF),
-        Fact("Payments", f"{many:,}{last}", on=_BRIEF),
+        Fact("Entries", f"{len(entries):,}{last}", on=_BRIEF),
     ]
 
 

@@ -63,7 +63,7 @@ def left_text(budget: Budget, totals: Totals) -> str:
     """Return what is left of each sum of a budget.
 
     >>> left_text(Budget(epsilon=2, delta="1e-6"), Totals())
-    "ε = 2 or ρ = 0.0834417, and δ = 5e-7 for the releases' own"
+    "ε = 2 or ρ = 0.0834417, and δ = 5e-7 for the releases' own δ"
     """
     sums = []
     if budget.epsilon is not None and not totals.mixed:
@@ -72,7 +72,7 @@ def left_text(budget: Budget, totals: Totals) -> str:
         sums.append(f"ρ = {_rest(budget.most_rho, totals.rho)}")
     said = " or ".join(sums)
     if budget.delta_of_entries:
-        said += f", and δ = {_rest(budget.delta_of_entries, totals.delta)} for the releases' own"
+        said += f", and δ = {_rest(budget.delta_of_entries, totals.delta)} for the releases' own δ"
     return said
 
 

@@ -85,11 +85,15 @@ def _at_a_glance(plan: Plan) -> list[Fact]:
             Sentence("{unit}", unit=Quoted(str(plan.unit))),
             note="with all that is counted of it, up to the bounds below",
         ),
-        Fact("Compared", settings, note=f"all with {same}" if same else "in the table below"),
+        Fact(
+            "Compared",
+            settings,
+            note=f"{'all ' * (len(plan) != 1)}with {same}" if same else "in the table below",
+        ),
     ]
     guesses = words.guesses(plan)
     if guesses:
-        note = "public numbers, not taken from the data"
+        note = "public numbers, guessed or listed, not taken from the data"
         facts.insert(1, Fact("Planned for", ", ".join(guesses), note=note))
     return facts
 

@@ -12,7 +12,7 @@ from dphist.commands.options import UsageError
 from dphist.commands.parsing import Parser, add_table
 from dphist.commands.registry import CONFIGURATION, RELEASING, command_of
 from dphist.commands.wording import as_keys
-from dphist.document.options import Command, Option, alternatives
+from dphist.document.options import Command, OneOf, Option, alternatives
 
 _FLAGS = [Option(name, "") for name in ("dry_run", "overwrite", "quiet", "json")]
 _OF_THE_RUN = (*(each.key for each in _FLAGS), "config", "section", "help")
@@ -32,7 +32,8 @@ def configured(given: Sequence[str]) -> argparse.Namespace | None:
     name, *words = given
     parser = Parser(prog=f"dphist {name}", allow_abbrev=False, add_help=False)
     config, of_file = CONFIGURATION
-    add_table(parser, [replace(config, required=True), of_file, *_FLAGS])
+    dry_run, overwrite, *one = _FLAGS
+    add_table(parser, [replace(config, required=True), of_file, dry_run, overwrite, OneOf(one)])
     asked, others = parser.parse_known_args(words)
     if others:
         raise UsageError(
@@ -151,7 +152,11 @@ def _check_complete(where: str, command: Command, options: argparse.Namespace) -
     if missing:
         raise UsageError(f"{where} must have {' and '.join(missing)}")
     for one_of in alternatives(command.table):
-        given = [each.key for each in one_of.options if each.is_present(options)]
+        given = [
+            each.key
+            for each in one_of.options
+            if each.key not in _OF_THE_RUN and each.is_present(options)
+        ]
         if len(given) > 1:
             raise UsageError(f"{where} must not have both {' and '.join(given)}")
         if one_of.required and not given:
