@@ -62,8 +62,8 @@ def test_a_stream_is_charged_once_and_goes_on(ledger, type_in, tmp_path, capsys)
     assert dh.Ledger.open(ledger).verify() > 5
     page = tmp_path / "page.html"
     assert run("ledger", "show", ledger, "--report", page) == 0
-    rows = text_of_html(page.read_text()).splitlines()
-    assert any("ContinualMechanism" in row and "stream" in row for row in rows)
+    told = text_of_html(page.read_text()).splitlines()
+    assert any("ContinualMechanism" in row and "stream" in row for row in told)
 
 
 @pytest.mark.verify
