@@ -38,10 +38,16 @@ OUTSIDE = dict(modules_outside())
 
 
 def imports_of(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield module and name of each import, also of those within functions."""
+    """Yield module and name of each import, also of those within functions.
+
+    A name may be that of a module, too: `from dphist.data import open_data`.
+    """
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module is not None:
+        if isinstance(node, ast.ImportFrom):
+            assert node.module is not None, "a relative import"
+            assert node.level == 0, "a relative import"
             yield from ((node.module, each.name) for each in node.names)
+            yield from ((f"{node.module}.{each.name}", each.name) for each in node.names)
         elif isinstance(node, ast.Import):
             yield from ((each.name, "") for each in node.names)
 
@@ -78,6 +84,19 @@ def test_data_are_opened_for_rooms_that_look_at_data_alone() -> None:
     }
     assert openers
     assert {name.split(".")[1] for name in openers} <= set(OPEN_TO)
+
+
+def test_opened_profiles_stay_with_properties_and_their_command() -> None:
+    """What `get_histogram` returns of a profile are its counts."""
+    users = {
+        name
+        for name, tree in OUTSIDE.items()
+        if any(imported == "get_histogram" for _, imported in imports_of(tree))
+    }
+    assert users
+    assert {each for each in users if not each.startswith("dphist.properties.")} == {
+        "dphist.commands.properties"
+    }
 
 
 def test_others_import_nothing_that_reads_rows() -> None:

@@ -121,6 +121,7 @@ BROKEN = [
     ("[ages]", "[ages", "must be a TOML file"),
     ("[genes]", "epsilon = 1\n[genes]", "epsilon stands outside of a section"),
     ("[genes]", "[defaults]\nledgr = 1\n[genes]", "[defaults] has the unknown key 'ledgr'"),
+    ("[genes]", "[defaults]\nmax_count = 3\nmax-count = 4\n[genes]", "has max-count twice"),
 ]
 
 
@@ -132,6 +133,14 @@ def test_nothing_is_released_if_one_section_is_wrong(old, new, message, write, c
     assert main(["run", write(text.replace(old, new))]) == 2
     assert message in capsys.readouterr().err
     assert sorted(path.name for path in Path().iterdir()) == ["release.toml", "rows.csv"]
+
+
+def test_quiet_and_json_exclude_each_other(write, capsys) -> None:
+    path = write(GENES)
+    assert main(["labels", "--config", path, "--quiet", "--dry-run"]) == 0
+    capsys.readouterr()
+    assert main(["labels", "--config", path, "--quiet", "--json"]) == 2
+    assert "not allowed with argument --quiet" in capsys.readouterr().err
 
 
 CLICKS = """

@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
         """Print help or the version; argparse would drop an error, such as of a full disk."""
-        if file is not None:  # None where the caller closed standard output
+        if file is not None:  # None if the caller closed standard output
             file.write(message)
             if sys.stdout is not None:
                 sys.stdout.flush()

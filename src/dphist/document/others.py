@@ -60,7 +60,8 @@ _FEW = 4  # rows that have room, however few there are
 _PAGE, _HEADED = frozenset({PAGE}), frozenset({PAGE, TERMINAL})
 _TOLD = frozenset({PAGE, TERMINAL, CARD, JSON})
 _COUNTED = Counted(Sentence("{records} as the mechanism counts them"))
-_EXACT = NoError("in the release, known exactly")
+_EXACT, _PUBLIC = NoError("in the release, known exactly"), NoError("public and known exactly")
+_LAST = "the table has the last one"
 
 
 def document_of(
@@ -176,7 +177,7 @@ def expected_of(mechanism: Maker) -> ExpectedError:
 
 
 def bounds_of(release: Release) -> tuple[Any, Any] | None:
-    """Return both ends of the 95 % intervals, (k,) int64; None where none are stated."""
+    """Return both ends of the 95 % intervals, (k,) int64; None if none are stated."""
     bounds = release.mechanism.intervals(release, LEVEL)
     if bounds is None or _table_of(release).counts is None:
         return None
@@ -230,8 +231,8 @@ def _sizes(release: Release) -> list[Fact]:
     if isinstance(value, RunningCounts):
         time, readings = int(value.times[-1]), len(value)
         facts = [
-            Fact("Time", f"{time:,}", "time", time, NoError("public and known exactly"), on=_TOLD),
-            Fact("Readings", f"{readings:,}", "readings", readings, _EXACT, on=_TOLD),
+            Fact("Time", f"{time:,} events", "time", time, _PUBLIC, on=_TOLD),
+            Fact("Readings", f"{readings:,}", "readings", readings, _EXACT, _LAST, on=_TOLD),
             *facts,
         ]
     return facts

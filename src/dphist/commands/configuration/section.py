@@ -97,9 +97,12 @@ def _keys_of(command: Command) -> dict[str, Option]:
 
 def _given(where: str, section: Section, known: Mapping[str, Option]) -> dict[str, tuple[str, Any]]:
     """Return the values of a section and its defaults, each with its key as it was written."""
-    given = {
-        _plain(key): (key, value) for key, value in section.defaults.items() if _plain(key) in known
-    }
+    given: dict[str, tuple[str, Any]] = {}
+    for key, value in section.defaults.items():
+        if _plain(key) in given:
+            raise UsageError(f"{where}: [defaults] has {_plain(key)} twice: leave one of them out")
+        if _plain(key) in known:
+            given[_plain(key)] = key, value
     own: set[str] = set()
     for key, value in section.values.items():
         name = _plain(key)

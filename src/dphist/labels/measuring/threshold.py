@@ -32,7 +32,7 @@ class ThresholdMeasuring(ThresholdCost):
 
     @property
     def threshold(self) -> int | Fraction | None:
-        """Noisy counts above it are released, in records; None where labels are listed."""
+        """Noisy counts above it are released, in records; None for listed labels."""
         if self.delta is None:
             return None
         scale = self.noise_scale
