@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dphist.data.label_counts import LabelCounts
     from dphist.data.partial import Partial
     from dphist.data.profile import Profile
+    from dphist.document.kinds import register
     from dphist.errors import (
         BoundsError,
         BudgetError,
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from dphist.release.release import Release
     from dphist.release.running_counts import RunningCounts
     from dphist.report import plot, write_report
-    from dphist.report.kinds import register
     from dphist.streams import ContinualHistogram, ContinualMechanism
     from dphist.tables.engine.resources import Resources
 
@@ -192,7 +192,7 @@ _HOMES = {
     "release.mechanism_json": ("mechanism_from_json", "mechanism_to_json"),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
-    "report.kinds": ("register",),
+    "document.kinds": ("register",),
     "lab.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
     "tables.engine.resources": ("Resources",),

@@ -81,6 +81,7 @@ def kind_of_means(value_type: type[Any] = Mean, name: str = "mean") -> Kind:
         name=name,
         title="Mean of a column",
         value_type=value_type,
+        mechanism_type=object,
         document=document,
         table=table,
         charts=charts,

@@ -21,8 +21,8 @@ from dphist import (
 from dphist.anonymized.band import Band
 from dphist.document.counted import number_of
 from dphist.document.delta_words import Number
+from dphist.document.kinds import kind_of
 from dphist.labels import bounding
-from dphist.report.kinds import kind_of
 from dphist.streams.kind import number_of as streams_number
 
 # Counts that stand nowhere but in the true data: releases at this epsilon miss them.

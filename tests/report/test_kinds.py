@@ -14,6 +14,7 @@ import pytest
 
 import dphist as dh
 from dphist.anonymized.band import Band
+from dphist.document import kinds as registry
 from dphist.document import others
 from dphist.document.blocks import Document, Fact, Section, Table
 from dphist.document.kind import DataFacts
@@ -44,7 +45,7 @@ from tests.streams.told import MADE as STREAMS_MADE
 def registered() -> Iterator[None]:
     dh.register(kind_of_means())
     yield
-    del kinds._KINDS[Mean]
+    del registry._REGISTERED["mean"]
 
 
 RANGES = RangeHistogram(np.arange(6), answers=BinAnswers(np.arange(6), 1.0))
@@ -99,7 +100,7 @@ def registered_average(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("registered_average")
 def test_a_kind_of_somebody_else_is_saved_like_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kinds, "_KINDS", dict(kinds._KINDS))
+    monkeypatch.setattr(registry, "_REGISTERED", {})
     monkeypatch.setattr(saved, "_KINDS", dict(saved._KINDS))
     release = Average().release(SavedMean(12.5))
     with pytest.raises(dh.UnsupportedError, match="SavedMean cannot be saved: give the type"):
@@ -112,7 +113,7 @@ def test_a_kind_of_somebody_else_is_saved_like_ours(monkeypatch: pytest.MonkeyPa
     other = type("Other", (SavedMean,), {})
     with pytest.raises(dh.ParameterError, match="there is a kind mean already"):
         dh.register(kind_of_means(other))
-    assert kinds.kind_of(Average().release(other(1.0))).name == "mean"
+    assert registry.kind_of(Average().release(other(1.0))).name == "mean"
 
 
 @pytest.mark.usefixtures("registered")
@@ -203,7 +204,7 @@ def label_of(release: dh.Release) -> str:
 def test_a_release_of_others_is_planned_as_well() -> None:
     """Without a release the document says what one would cost: a dry run."""
     mechanism = OtherLabels(epsilon="0.7")
-    kind = kinds.kind_of(mechanism.release(LABELS))
+    kind = registry.kind_of(mechanism.release(LABELS))
     said = text.text(others.document_of(kind, mechanism, DataFacts(guesses=(5000,))))
     assert said.startswith("Common labels, if released with differential privacy")
     assert str(mechanism.guarantee.unit) in said
@@ -222,9 +223,11 @@ def test_an_expected_error_of_another_kind_is_refused() -> None:
 
 
 def test_every_kind_of_release_has_a_report() -> None:
-    assert kinds._OWN.keys() == set(saved._KINDS.values())
-    for value_type, module in kinds._OWN.items():
-        assert kinds.kind_of(_of(value_type)).name in module.split(".")
+    declared = {kind.value_type: kind.name for kind in registry.kinds()}
+    assert declared.keys() == set(saved._KINDS.values())
+    assert tuple(declared.values()) == mechanisms.KINDS
+    for value_type, name in declared.items():
+        assert registry.kind_of(_of(value_type)).name == name
 
 
 def _of(value_type: type) -> dh.Release:

@@ -6,6 +6,7 @@ from typing import Any
 
 from dphist.anonymized.band import ALL_LABELS, Band
 from dphist.anonymized.charts import bands_of, charts_of
+from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.anonymized.words import (
     LOGARITHMIC,
     NO_LABEL,
@@ -229,6 +230,8 @@ KIND = Kind(
     name="anonymized",
     title=TITLE,
     value_type=AnonymizedHistogram,
+    mechanism_type=AnonymizedMechanism,
+    tells_others=True,
     document=document,
     table=table_csv,
     charts=charts_of,

@@ -12,6 +12,7 @@ from dphist.commands.options import DELIMITER, JSON, UsageError
 from dphist.commands.printing import say
 from dphist.data.profile import Profile
 from dphist.document.counted import unit_of
+from dphist.document.kinds import kind_of
 from dphist.document.options import Command, Option, parts_of, whole
 from dphist.document.totals import cost_of, for_tests_json
 from dphist.errors import Argument
@@ -23,7 +24,7 @@ from dphist.properties.words import interval_of, name_of, notes_of, value_of
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
 from dphist.render.text_table import WIDTH
-from dphist.report.kinds import json_of, kind_of
+from dphist.report.kinds import json_of
 
 _NOT_PRIVATE = "computed from the data themselves, so what is printed is not private"
 _SAMPLING = "Intervals are for the records as a sample of the population"

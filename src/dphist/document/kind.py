@@ -54,8 +54,9 @@ class Kind:
     table : returns the released table as CSV with one header line; the function that it is given
         writes a text, such as a label or a name of a column, as a field.
     charts : returns the charts of a release.
-    mechanism_type : of the mechanisms whose releases have a document; those of others are shown by
-        what `dphist.Mechanism` says of them.
+    mechanism_type : what its mechanisms have in common.
+    tells_others : whether `document` and `charts` are also for releases by mechanisms of others;
+        if not, these are shown by what `dphist.Mechanism` says of them.
     """
 
     name: str
@@ -64,4 +65,9 @@ class Kind:
     document: Callable[[Any, DataFacts, Release | None], Document]
     table: Callable[[Release, Field], str]
     charts: Callable[[Release], Sequence[Chart]]
-    mechanism_type: type[Any] = object
+    mechanism_type: type[Any]
+    tells_others: bool = False
+
+    def tells_of(self, mechanism: object) -> bool:
+        """Whether `document` and `charts` are for releases by this mechanism."""
+        return self.tells_others or isinstance(mechanism, self.mechanism_type)

@@ -46,6 +46,7 @@ from dphist.document.release import (
 )
 from dphist.ranges.axis_texts import axis_text, edge_texts
 from dphist.ranges.charts import charts_of, window_of
+from dphist.ranges.mechanism import RangesMechanism
 from dphist.ranges.overview import (
     Parts,
     Quantile,
@@ -329,6 +330,8 @@ KIND = Kind(
     name="ranges",
     title=TITLE,
     value_type=RangeHistogram,
+    mechanism_type=RangesMechanism,
+    tells_others=True,
     document=document,
     table=table_csv,
     charts=charts_of,

@@ -17,7 +17,7 @@ ENTRY_POINTS = "dphist.mechanisms"
 _SCRIPT = "__main__"
 # A release may be of any mechanism of ours. They are imported by name, as those of others are by
 # their entry points: the mechanisms know releases, releases know none of them.
-_KINDS = ("anonymized", "ranges", "labels", "streams")
+KINDS = ("anonymized", "ranges", "labels", "streams")
 
 
 def savable(mechanism: type[M]) -> type[M]:
@@ -91,7 +91,7 @@ def _import_from(package: str, wanted: str, name: str) -> None:
 def known_in(package: object) -> Mapping[str, type[Any]]:
     """Return the mechanisms of a package by name; those of dphist for None."""
     if package is None:
-        for kind in _KINDS:
+        for kind in KINDS:
             import_module(f"dphist.{kind}")
         return _OURS
     wanted = _normal(package) if isinstance(package, str) else None

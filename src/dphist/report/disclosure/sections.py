@@ -9,6 +9,7 @@ parameters first, then the algorithm and side channels.
 from dphist.document.about import paid_in_words
 from dphist.document.errata import errata_in_words
 from dphist.document.guarantee_words import nouns_of_unit, plural_of, unit_in_words
+from dphist.document.kinds import kind_of
 from dphist.labels import DiscoverLabels
 from dphist.privacy.as_text import short_exact
 from dphist.release.release import VERSION, Release
@@ -20,7 +21,7 @@ from dphist.report.disclosure.facts import (
     facts_of,
 )
 from dphist.report.disclosure.parameters import Stated, stated_of
-from dphist.report.kinds import kind_of, told
+from dphist.report.kinds import told
 from dphist.sentence import Sentence
 
 Section = tuple[str, list[str]]

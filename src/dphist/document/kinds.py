@@ -1,0 +1,112 @@
+"""The kinds of releases that there are: those of dphist, and what others register.
+
+Kinds of dphist are imported when they are asked for: they know this module, it knows their names.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+
+from dphist import mechanism as mechanisms
+from dphist.document.kind import Kind
+from dphist.errors import ParameterError, UnsupportedError
+from dphist.release.mechanisms import KINDS
+from dphist.release.release import Release, save_kind
+
+_REGISTERED: dict[str, Kind] = {}
+Added = TypeVar("Added")
+
+
+@runtime_checkable
+class _Savable(Protocol):
+    """A value that files can hold."""
+
+    def to_content(self) -> Any: ...
+
+    @classmethod
+    def from_content(cls, content: Any) -> Any: ...
+
+
+def register(added: Added) -> Added:
+    """Have dphist save, load, plot and report releases of a mechanism or a kind of your own.
+
+    A class decorator for mechanisms. Releases name the package of the class, so that whoever loads
+    one is told what to install. If that package has an entry point of the group
+    ``dphist.mechanisms`` with the name of the class, `Release.load` imports it by itself; otherwise
+    import it first.
+
+    Parameters
+    ----------
+    added : class, or `dphist.document.kind.Kind`
+        A frozen dataclass that satisfies `Mechanism`. Its constructor takes its fields by name,
+        exact numbers also as text such as ``"1/3"``, and sequences as lists: that is how they are
+        saved.
+        Or a kind, for releases of one more type of value; subclasses of the type are of the kind
+        too. Files name it by `name`. Its releases can be saved if the type has a method
+        `to_content`, which returns what JSON can hold, and a class method `from_content` that makes
+        the value from it; ValueError or TypeError otherwise.
+
+    Returns
+    -------
+    What was added.
+
+    Raises
+    ------
+    ParameterError
+        If a class is not a frozen dataclass, or lacks something of `Mechanism`; if the type of a
+        kind has one, or its name is that of another.
+    """
+    if isinstance(added, Kind):
+        _register_kind(added)
+    else:
+        mechanisms.register(cast(Any, added))  # it checks what it is given
+    return added
+
+
+def _register_kind(kind: Kind) -> None:
+    value_type = kind.value_type
+    if any(value_type is each.value_type for each in kinds()):
+        raise ParameterError(
+            "added", f"must be of a type that has no kind: {value_type.__name__} already has one"
+        )
+    if issubclass(value_type, _Savable):
+        save_kind(kind.name, value_type)
+    _REGISTERED[kind.name] = kind
+
+
+def kinds() -> Iterator[Kind]:
+    """Yield the kinds of dphist, each imported when it is its turn, then what is registered."""
+    for name in KINDS:
+        yield import_module(f"dphist.{name}.kind").KIND
+    yield from tuple(_REGISTERED.values())
+
+
+def kind_of_value(value: object) -> Kind | None:
+    """Return the kind of a released value; None if it has none."""
+    for value_type in type(value).__mro__:
+        for kind in kinds():
+            if kind.value_type is value_type:
+                return kind
+    return None
+
+
+def kind_of_mechanism(mechanism: object) -> Kind | None:
+    """Return the kind that has a mechanism; None if it is of none."""
+    return next((kind for kind in kinds() if isinstance(mechanism, kind.mechanism_type)), None)
+
+
+def kind_of(release: Release) -> Kind:
+    """Return the kind of a release.
+
+    Raises
+    ------
+    UnsupportedError
+        If nobody registered one.
+    """
+    kind = kind_of_value(release.value)
+    if kind is None:
+        raise UnsupportedError(
+            f"no kind is registered for a value of type {type(release.value).__name__}; see "
+            "dphist.register"
+        )
+    return kind
