@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from dphist.errors import LedgerError, ParameterError
+from dphist.errors import LedgerError, OutputFileError, ParameterError
 from dphist.ledger import Deferred, Ledger
 from dphist.ledger.stores import connections as module
 from dphist.ledger.stores import postgres
@@ -267,6 +267,23 @@ def test_an_error_that_was_swallowed_is_no_commit(place: str) -> None:
             tables.put_account(ledger.accounts[0])
             with pytest.raises(psycopg.Error):
                 tables._execute("SELECT 1 / 0").fetchall()
+
+
+def test_a_commit_that_the_server_refuses_says_why(place: str) -> None:
+    """It is no lost connection, and is not tried again."""
+    full = (
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$",
+        "CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON dphist_entries "
+        "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION full_disk()",
+    )
+    with create(place) as ledger:
+        with psycopg.connect(place) as connection:
+            for statement in full:
+                connection.execute(statement.encode())
+        with pytest.raises(OutputFileError, match="no room left, and nothing was written"):
+            ledger.release(STEP, DATA, by="ana", key="k")
+        assert charged(ledger) == []
 
 
 @pytest.mark.verify

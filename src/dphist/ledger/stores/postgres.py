@@ -260,6 +260,8 @@ class PostgresStore:
         ------
         UnwrittenError
             If it certainly was not, and may be tried again.
+        psycopg.Error
+            If the server refused it for a reason that stays.
         """
         try:
             if not statements.commit():
@@ -268,6 +270,7 @@ class PostgresStore:
         except psycopg.Error as error:
             if statements.is_open and not is_lost(error):
                 raise
+            failed = error
         # It may be committed, and is perhaps not on the disk.
         try:
             written = self._is_written(head)
@@ -278,6 +281,8 @@ class PostgresStore:
                 "server is there: no key is charged twice"
             ) from None
         if not written:
+            if not is_passing(failed):
+                raise failed
             raise UnwrittenError(
                 f"the connection to {self.name} was lost, and nothing was written; try again"
             )
