@@ -79,8 +79,14 @@ def read_json(text: str, *, skip_long: bool = False, finite: bool = True) -> Any
     return _not_deep(lambda: decoder.decode(text.removeprefix("\ufeff")))
 
 
+class WrittenNumber(str):
+    """A number with a point or exponent, as it is written."""
+
+    __slots__ = ()
+
+
 def read_toml(content: bytes) -> dict[str, Any]:
-    """Return the tables of a TOML file; numbers with a point or exponent are text, as written.
+    """Return the tables of a TOML file; numbers with a point or exponent are `WrittenNumber`.
 
     Raises
     ------
@@ -90,7 +96,7 @@ def read_toml(content: bytes) -> dict[str, Any]:
     """
     text = read_text(content)
     try:
-        found = _not_deep(lambda: tomllib.loads(text, parse_float=str))
+        found = _not_deep(lambda: tomllib.loads(text, parse_float=WrittenNumber))
     except tomllib.TOMLDecodeError:
         raise
     except ValueError as error:  # int() refuses thousands of digits

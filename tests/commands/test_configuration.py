@@ -104,6 +104,12 @@ def test_a_dry_run_reads_no_data(write, capsys) -> None:
     assert "of 300 users are" in capsys.readouterr().out, "the guess is for dry runs"
 
 
+def test_a_list_of_numbers_may_have_decimals_and_infinities(write, capsys) -> None:
+    ages = AGES.replace("[0, 18, 65, 120]", "[-inf, 0, 17.5, 6e1, inf]")
+    assert main(["run", write(ages), "--dry-run", "--json"]) == 0
+    assert '"bins": [4]' in capsys.readouterr().out
+
+
 BROKEN = [
     ('epsilon = "1/2"', "epsilon = 0", "[ages]: epsilon must be greater than 0"),
     ('epsilon = "1/2"', "epsilom = 1", "unknown key 'epsilom'; did you mean 'epsilon'?"),
@@ -112,6 +118,7 @@ BROKEN = [
     ('epsilon = "1/2"', "epsilon = 1\nquiet = true", "must not have quiet: give --quiet"),
     ('epsilon = "1/2"', "epsilon = 1\ndelta = 3", "unknown key 'delta'"),
     ('column = "age"', "column = {}", "text, a number or a list"),
+    ('label = "gene"', 'label = ["gene", "age"]', "[genes] must have one value for label"),
     ("max_records = 3", "max_records = 3\nmax-records = 4", "max-records twice"),
     ("max_records = 3", "", "user and max-records go together"),
     ('file = "rows.csv"\ncolumn', 'file = "none.csv"\ncolumn', "[ages]: none.csv does not exist"),

@@ -13,6 +13,7 @@ from dphist.commands.parsing import Parser, add_table
 from dphist.commands.registry import CONFIGURATION, RELEASING, command_of
 from dphist.commands.wording import as_keys
 from dphist.document.options import Command, OneOf, Option, alternatives
+from dphist.foreign import WrittenNumber
 
 _FLAGS = [Option(name, "") for name in ("dry_run", "overwrite", "quiet", "json")]
 _OF_THE_RUN = (*(each.key for each in _FLAGS), "config", "section", "help")
@@ -125,8 +126,10 @@ def _read(where: str, key: str, value: Any, option: Option) -> Any:
         return value
     if isinstance(value, bool):
         raise UsageError(f"{where} must have a value for {key}, in quotes or as a number")
-    several = isinstance(value, list) and any(isinstance(each, str | list) for each in value)
-    texts = [_text(where, key, each) for each in (value if several and option.repeats else [value])]
+    several = isinstance(value, list) and not all(map(_is_number, value))
+    if several and not option.repeats:
+        raise UsageError(f"{where} must have one value for {key}")
+    texts = [_text(where, key, each) for each in (value if several else [value])]
     try:
         values = [option.read(text) for text in texts]
     except ValueError as error:
@@ -136,9 +139,15 @@ def _read(where: str, key: str, value: Any, option: Option) -> Any:
     return values if option.repeats else values[0]
 
 
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number or a time, of which a list is one value."""
+    moments = datetime.datetime | datetime.date | datetime.time
+    return isinstance(value, int | WrittenNumber | moments) and not isinstance(value, bool)
+
+
 def _text(where: str, key: str, value: Any) -> str:
     """Return a value as it would be typed; of a list of numbers, these with commas between."""
-    if isinstance(value, list) and value and not any(isinstance(v, list | dict) for v in value):
+    if isinstance(value, list) and value and all(map(_is_number, value)):
         return ",".join(_text(where, key, each) for each in value)
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
