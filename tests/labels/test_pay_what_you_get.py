@@ -11,7 +11,7 @@ import pytest
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, DataError, ParameterError, UnsupportedError
-from dphist.labels import pay_what_you_get
+from dphist.labels.measuring import pay_what_you_get
 from dphist.labels.pay_what_you_get import PayWhatYouGet
 from dphist.labels.top_labels import TopLabels
 from dphist.noise.inversion import Source
