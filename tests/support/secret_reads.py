@@ -15,6 +15,7 @@ from dphist.data.partial import Partial
 from dphist.data.profile import Profile
 from dphist.ranges.counts import Counts
 from dphist.streams.events.cutting import Events
+from dphist.streams.events.forms import Event
 from dphist.streams.events.users import UserEvents
 from dphist.streams.state.state import Step, StreamState
 from dphist.tables.counting.sets import Sets
@@ -26,6 +27,7 @@ SECRET: dict[type, tuple[str, ...]] = {
     Sets: ("labels", "starts", "members", "singles"),
     Partial: ("table",),
     Counts: ("counts", "outside"),
+    Event: ("labels", "user"),
     Events: ("codes", "vocabulary", "users", "user_codes"),
     UserEvents: ("salt", "counted"),
     Step: ("new_labels", "places", "counts", "users", "noise"),

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import pyarrow as pa
-
 from dphist.commands.ending import Interrupted
 from dphist.commands.printing import say
 from dphist.commands.publishing import outputs_of, say_written
@@ -30,10 +28,11 @@ from dphist.errors import (
     OutputFileError,
     UnsupportedError,
 )
-from dphist.release.label_types import LabelType, as_arrow, label_of, text_of
+from dphist.release.label_types import text_of
 from dphist.render.text_table import in_columns
 from dphist.streams import ContinualHistogram
 from dphist.streams.events.forms import Event, Form
+from dphist.streams.events.written import count_events
 from dphist.visible import harmless
 
 _READ = 2**20  # bytes at once: a chunk that is counted takes a fraction of a second
@@ -167,25 +166,9 @@ class Run:
                 room = min(room, every - stream.time % every)
             chunk = list(islice(rest, room))
             left -= len(chunk)
-            self._update(chunk)
+            count_events(stream, chunk)
             if every is not None and stream.time % every == 0:
                 self._read()
-
-    def _update(self, chunk: list[Event]) -> None:
-        kind_of_labels = self.stream.mechanism.label_type
-        labels = [event.labels for event in chunk]
-        if self.options.user is None:
-            typed = [[label_of(text, kind_of_labels) for text in texts] for texts in labels]
-            self.stream.update_many(typed)
-            return
-        if kind_of_labels != "text":
-            self.stream.update_many(
-                _typed_rows(chunk, kind_of_labels), label="label", event="event", user="user"
-            )
-            return
-        kind = pa.list_(pa.large_string())
-        table = pa.table({"label": pa.array(labels, kind), "user": _users_of(chunk)})
-        self.stream.update_many(table, label="label", user="user")
 
     def _read(self) -> None:
         """Make a reading and print it, unless there was one at this time or none is left."""
@@ -274,31 +257,6 @@ class Run:
         if self._unused():
             return "no event was counted, so that no state is kept"
         return f"the state holds {how_many(self.stream.time, 'event')}"
-
-
-def _users_of(chunk: list[Event]) -> pa.Array:
-    """Return the user of each event; all are text, or all are whole numbers."""
-    users = [event.user for event in chunk]
-    return pa.array(users, pa.int64() if isinstance(users[0], int) else pa.large_string())
-
-
-def _typed_rows(chunk: list[Event], kind: LabelType) -> pa.Table:
-    """Return events with users as rows of one label each, null for an event without labels."""
-    texts = sorted({text for event in chunk for text in event.labels})
-    places = {text: place for place, text in enumerate(texts)}
-    rows: list[tuple[int, int | None]] = []
-    for number, event in enumerate(chunk):
-        rows += [(number, places[text]) for text in event.labels]
-        if not event.labels:
-            rows.append((number, None))
-    events = pa.array([row[0] for row in rows], pa.int64())
-    return pa.table(
-        {
-            "event": events,
-            "label": as_arrow(texts, kind).take(pa.array([row[1] for row in rows], pa.int64())),
-            "user": _users_of(chunk).take(events),
-        }
-    )
 
 
 def _available(descriptor: int, due: float | None) -> bytes | None:
