@@ -37,7 +37,12 @@ def text(document: Document) -> str:
     if document.result:
         lines += [*wrap(document.result, "  "), ""]
     blocks = list(document.blocks(TERMINAL))
+    names: list[str] = []
     for fact in (block for block in blocks if isinstance(block, Fact)):
+        if fact.name in names and fact.name != names[-1]:  # the next of several accounts
+            lines.append("")
+            names.clear()
+        names.append(fact.name)
         lines += wrap(in_one_line(fact), f"  {fill(fact.name, slots):<15} ")
     for note in (block for block in blocks if isinstance(block, Note)):
         copied = [f"  {line}" for line in note.text.splitlines()]
