@@ -34,9 +34,9 @@ from benchmarks.ranges.tables import (
 )
 from dphist.errors import DphistError
 from dphist.lab.comparing.measuring import TooSlowError
-from dphist.lab.comparing.ranges.queries import WORKLOADS
 from dphist.lab.comparing.text import number_text
 from dphist.parameters import positive_number
+from dphist.ranges.comparing.queries import WORKLOADS
 
 Named = TypeVar("Named", Shape, Contender)
 

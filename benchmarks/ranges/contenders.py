@@ -10,8 +10,8 @@ import numpy as np
 from dphist import AdaptiveTree, HierarchicalTree, LeafCounts
 from dphist.arrays import IntArray
 from dphist.lab.comparing.ranges.contenders import PUBLISHED
-from dphist.lab.comparing.ranges.published.privelet import privelet
-from dphist.lab.comparing.ranges.queries import Estimate
+from dphist.ranges.comparing.published.privelet import privelet
+from dphist.ranges.comparing.queries import Estimate
 
 LEAST_SQUARES = "best uniform tree"
 PROJECTED = "best tree + projection"

@@ -27,8 +27,8 @@ from benchmarks.markdown import print_table
 from benchmarks.ranges.data import Shape, read_shapes
 from dphist import AdaptiveTree
 from dphist.arrays import FloatArray
-from dphist.lab.comparing.ranges.queries import squared_errors
 from dphist.ranges.adaptive_tree.rules import Rules, rules_for
+from dphist.ranges.comparing.queries import squared_errors
 
 EPSILON = 0.1
 AT_ONCE = 3  # shapes that are held out together
@@ -57,7 +57,7 @@ class Kind:
     ----------
     axes : 1 or 2.
     gaussian : whether noise is Gaussian.
-    query : as `dphist.lab.comparing.ranges.queries` names it; trees for prefixes are tried on
+    query : as `dphist.ranges.comparing.queries` names it; trees for prefixes are tried on
         prefixes.
     strengths : numbers of records times epsilon.
     tried : changes of the rules that are chosen from.

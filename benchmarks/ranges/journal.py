@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from benchmarks.ranges.measuring import Cell, Effort, Measured
 from dphist import __version__
-from dphist.lab.comparing.ranges.queries import WORKLOADS
+from dphist.ranges.comparing.queries import WORKLOADS
 
 _KEY = ["version", "axes", "shape", "digest", "scale", "epsilon", "contender", "effort"]
 _HEAD = [*_KEY, "workload", *(field.name for field in fields(Measured))]

@@ -10,8 +10,8 @@ from benchmarks.markdown import print_table
 from benchmarks.ranges.contenders import OURS, Contender, yardstick
 from benchmarks.ranges.data import OWN
 from dphist.lab.comparing.ranges.contenders import PUBLISHED
-from dphist.lab.comparing.ranges.queries import WORKLOADS
 from dphist.lab.comparing.text import number_text
+from dphist.ranges.comparing.queries import WORKLOADS
 
 Place = tuple[str, str, str]  # workload, epsilon, scale
 ALLOWED = 1.1  # how far ours may be behind a published mechanism on one shape

@@ -21,15 +21,15 @@ from benchmarks.ranges.measuring import Cell, Effort, Measured, measure
 from benchmarks.ranges.tables import Results, print_published, print_ratios
 
 from dphist.lab.comparing.measuring import TooSlowError
-from dphist.lab.comparing.ranges import queries
-from dphist.lab.comparing.ranges.published.privelet import (
+from dphist.lab.comparing.text import number_text
+from dphist.ranges.comparing import queries
+from dphist.ranges.comparing.published.privelet import (
     inverse,
     privelet,
     sensitivity,
     transformed,
     weights_of,
 )
-from dphist.lab.comparing.text import number_text
 
 
 def made_up(*shape: int, seed: int = 0) -> np.ndarray:

@@ -11,8 +11,8 @@ import pytest
 
 import dphist as dh
 from dphist.lab.comparing.comparison import NOTICE
-from dphist.lab.comparing.ranges.for_comparison import ForComparison
-from dphist.lab.comparing.ranges.published.hb import hb
+from dphist.ranges.comparing.for_comparison import ForComparison
+from dphist.ranges.comparing.published.hb import hb
 from tests.support.histograms import without_noise
 
 PROFILE = dh.Profile.from_counts([40, 12, 9, 7, 4, 2, 2, 1, 1, 1, 1])

@@ -15,8 +15,8 @@ from dphist.lab.comparing.contender import TOTAL, Contender
 from dphist.lab.comparing.making import Given
 from dphist.lab.comparing.measuring import Run
 from dphist.lab.comparing.ranges.contenders import contenders
-from dphist.lab.comparing.ranges.for_comparison import ForComparison
-from dphist.lab.comparing.ranges.queries import Estimate, random_ranges, squared_errors
+from dphist.ranges.comparing.for_comparison import ForComparison
+from dphist.ranges.comparing.queries import Estimate, random_ranges, squared_errors
 from dphist.ranges.counts import load_counts
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram

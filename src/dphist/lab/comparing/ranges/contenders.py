@@ -16,13 +16,13 @@ from dphist.lab.comparing.contender import (
     VERMILION,
     Contender,
 )
-from dphist.lab.comparing.ranges.for_comparison import Estimating, ForComparison
-from dphist.lab.comparing.ranges.published.dawa import dawa
-from dphist.lab.comparing.ranges.published.hb import hb
-from dphist.lab.comparing.ranges.published.mwem import mwem
-from dphist.lab.comparing.ranges.published.priv_tree import priv_tree
-from dphist.lab.comparing.ranges.published.privelet import privelet
 from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
+from dphist.ranges.comparing.for_comparison import Estimating, ForComparison
+from dphist.ranges.comparing.published.dawa import dawa
+from dphist.ranges.comparing.published.hb import hb
+from dphist.ranges.comparing.published.mwem import mwem
+from dphist.ranges.comparing.published.priv_tree import priv_tree
+from dphist.ranges.comparing.published.privelet import privelet
 
 PUBLISHED: dict[str, Estimating] = {"HB": hb, "DAWA": dawa, "MWEM": mwem, "PrivTree": priv_tree}
 """For comparison only; MWEM is told the number of records, as in its paper."""

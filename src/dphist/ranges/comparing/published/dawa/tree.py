@@ -3,7 +3,7 @@
 import numpy as np
 
 from dphist.arrays import FloatArray
-from dphist.lab.comparing.ranges.published.dawa.workloads import Gram
+from dphist.ranges.comparing.published.dawa.workloads import Gram
 
 _STEPS = 100  # of the search for a node's share
 

@@ -4,6 +4,6 @@ A quarter of epsilon chooses a partition into buckets of nearly equal bins; the 
 over the buckets, with weights that suit the queries. Records are spread evenly over a bucket.
 """
 
-from dphist.lab.comparing.ranges.published.dawa.mechanism import dawa
+from dphist.ranges.comparing.published.dawa.mechanism import dawa
 
 __all__ = ["dawa"]

@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from dphist.lab.comparing.ranges.published import hb, mwem, priv_tree
-from dphist.lab.comparing.ranges.published.dawa import dawa, partition, tree, workloads
-from dphist.lab.comparing.ranges.published.dawa.deviations import Deviations
-from dphist.lab.comparing.ranges.published.dawa.mechanism import hilbert_curve
+from dphist.ranges.comparing.published import hb, mwem, priv_tree
+from dphist.ranges.comparing.published.dawa import dawa, partition, tree, workloads
+from dphist.ranges.comparing.published.dawa.deviations import Deviations
+from dphist.ranges.comparing.published.dawa.mechanism import hilbert_curve
 
 NONE = 1e15  # an epsilon of practically no noise
 

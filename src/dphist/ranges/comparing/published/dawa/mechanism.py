@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.lab.comparing.ranges.published.dawa.partition import bucket_costs, cheapest
-from dphist.lab.comparing.ranges.published.dawa.tree import estimate, weights_for
-from dphist.lab.comparing.ranges.published.dawa.workloads import Gram, ranges
+from dphist.ranges.comparing.published.dawa.partition import bucket_costs, cheapest
+from dphist.ranges.comparing.published.dawa.tree import estimate, weights_for
+from dphist.ranges.comparing.published.dawa.workloads import Gram, ranges
 
 PARTITION_SHARE = 0.25  # of epsilon, as in the paper's experiments
 

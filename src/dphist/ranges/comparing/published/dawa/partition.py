@@ -3,7 +3,7 @@
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.lab.comparing.ranges.published.dawa.deviations import Deviations
+from dphist.ranges.comparing.published.dawa.deviations import Deviations
 
 
 def bucket_costs(

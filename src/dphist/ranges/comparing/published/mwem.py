@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.lab.comparing.ranges.queries import random_ranges, rectangles
+from dphist.ranges.comparing.queries import random_ranges, rectangles
 from dphist.release.range_histogram.boxes import box_sums, summed
 
 RANGES = 2_000

@@ -1,0 +1,1 @@
+"""Histograms over ordered bins compared: errors of ranges."""
