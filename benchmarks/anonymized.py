@@ -33,10 +33,10 @@ from benchmarks.comparison.limits import MEMORY, memory_limit
 from benchmarks.comparison.ranking import rows_of
 from benchmarks.comparison.tables import summary_table, write_tables
 from benchmarks.data import ROOT, profile_paths
+from dphist.anonymized.comparing import CONTENDERS
+from dphist.document.compared import Contender
 from dphist.errors import DphistError
-from dphist.lab.comparing.anonymized.case import foreseen_seconds, one_run
-from dphist.lab.comparing.anonymized.contenders import CONTENDERS
-from dphist.lab.comparing.contender import Contender
+from dphist.lab.comparing.cases import case_of
 from dphist.lab.comparing.measuring import FEWEST, Effort, TooSlowError, measure
 from dphist.lab.comparing.text import epsilon_text, number_text
 from dphist.parameters import positive_number
@@ -93,16 +93,13 @@ def _measure_missing(
     slow: list[str] = []
     for number, cell in enumerate(missing, 1):
         what = f"{cell.dataset.name}, ε = {epsilon_text(cell.epsilon)}, {cell.contender.name}"
-        foreseen = foreseen_seconds(cell.mechanism, cell.dataset.profile)
+        _, case = case_of(cell.dataset.profile)
+        foreseen = case.foreseen(cell.mechanism)
         if foreseen is not None and FEWEST * foreseen > limit:
             slow.append(f"{what}: {FEWEST} runs take {FEWEST * foreseen:.2g} s or more")
             continue
         try:
-            measured = measure(
-                lambda c=cell: one_run(c.mechanism, c.dataset.profile),  # type: ignore[misc]
-                effort,
-                limit,
-            )
+            measured = measure(case.run(cell.mechanism), effort, limit)
         except TooSlowError as error:
             slow.append(f"{what}: {error}")
             continue

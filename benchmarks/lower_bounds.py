@@ -29,11 +29,11 @@ from benchmarks.comparison.limits import MEMORY, memory_limit
 from benchmarks.comparison.tables import markdown
 from benchmarks.data import ROOT
 from dphist import Profile
+from dphist.anonymized.comparing import CONTENDERS
 from dphist.atomic_files import write_text
+from dphist.document.compared import Contender
 from dphist.errors import DphistError
-from dphist.lab.comparing.anonymized.case import one_run
-from dphist.lab.comparing.anonymized.contenders import CONTENDERS
-from dphist.lab.comparing.contender import Contender
+from dphist.lab.comparing.cases import case_of
 from dphist.lab.comparing.measuring import Effort, Measured, measure
 from dphist.lab.comparing.text import epsilon_text, number_text
 
@@ -145,10 +145,10 @@ def measure_at(regime: Regime, contender: Contender, point: Point, effort: Effor
     n, epsilon = point
     generator = np.random.default_rng(n)  # the same instances for every mechanism
 
-    def run() -> tuple[tuple[float], float]:
+    def run() -> tuple[Sequence[float | None], float]:
         bits = hard.random_bits(regime.bits(n, float(epsilon)), generator)
-        profile = regime.instance(n, float(epsilon), bits)
-        return one_run(contender.make(epsilon, profile), profile)
+        _, case = case_of(regime.instance(n, float(epsilon), bits))
+        return case.run(contender.make(epsilon, case.opened))()
 
     return measure(run, effort, math.inf)
 

@@ -15,8 +15,8 @@ from fractions import Fraction
 from benchmarks.data import profiles
 from benchmarks.markdown import print_table
 from dphist import Profile
-from dphist.lab.comparing.anonymized.case import one_run
-from dphist.lab.comparing.anonymized.contenders import CONTENDERS
+from dphist.anonymized.comparing import CONTENDERS
+from dphist.lab.comparing.cases import case_of
 from dphist.lab.comparing.measuring import Effort, Measured, measure
 
 EPSILONS = ("4", "2", "1")
@@ -28,8 +28,9 @@ MOST_LABELS = 2_000_000
 def measured(name: str, profile: Profile, epsilon: str, effort: Effort) -> Measured:
     """Measure one contender."""
     contender = next(c for c in CONTENDERS if c.name == name)
-    mechanism = contender.make(Fraction(epsilon), profile)
-    return measure(lambda: one_run(mechanism, profile), effort, math.inf)
+    _, case = case_of(profile)
+    mechanism = contender.make(Fraction(epsilon), case.opened)
+    return measure(case.run(mechanism), effort, math.inf)
 
 
 def cell(profile: Profile, epsilon: str, effort: Effort) -> tuple[str, float]:

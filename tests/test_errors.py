@@ -8,8 +8,8 @@ import pytest
 
 from dphist import errors
 from dphist.commands.check import PlanMissedError
+from dphist.document.compared import MissingParameterError
 from dphist.errors import Argument, BudgetError, DphistError, ParameterError, join_arguments
-from dphist.lab.comparing.making import MissingParameterError
 
 DROP = Argument("null_users", "drop")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dphist import Profile, __version__
-from dphist.lab.comparing.anonymized.case import AnonymizedCase
-from dphist.lab.comparing.contender import Contender
+from dphist.document.compared import Contender
+from dphist.lab.comparing.cases import case_of
 from dphist.lab.comparing.measuring import Effort
 
 _SUFFIXES = {".csv", ".gz", ".parquet"}
@@ -56,7 +56,7 @@ def read_datasets(paths: Iterable[Path]) -> list[Dataset]:
 
 def digest(profile: Profile) -> str:
     """Name the content of a profile, whatever file it came from."""
-    return AnonymizedCase(profile).digest
+    return case_of(profile)[1].digest
 
 
 def key_of(contender: Contender, mechanism: object, content: str, effort: Effort) -> str:
@@ -78,9 +78,10 @@ def plan(
     """Return all cells in the order they are measured and shown in: small profiles first."""
     cells = []
     for dataset in datasets:
+        _, case = case_of(dataset.profile)
         for epsilon in sorted(set(epsilons), reverse=True):
             for contender in contenders:
-                mechanism = contender.make(epsilon, dataset.profile)
+                mechanism = contender.make(epsilon, case.opened)
                 key = key_of(contender, mechanism, dataset.digest, effort)
                 cells.append(Cell(dataset, epsilon, contender, mechanism, key))
     return cells

@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from benchmarks.comparison.cells import Cell
 from benchmarks.comparison.journal import Journal
-from dphist.lab.comparing.contender import NOTHING, Contender, guarantee_text
+from dphist.document.compared import NOTHING, Contender
 from dphist.lab.comparing.measuring import Measured
+from dphist.lab.comparing.text import guarantee_text
 
 K = TypeVar("K")
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from benchmarks.comparison.ranking import Row, Summary, summaries
 from dphist.atomic_files import staged_outputs
-from dphist.lab.comparing.contender import guarantee_text
 from dphist.lab.comparing.measuring import Effort
-from dphist.lab.comparing.text import epsilon_text, number_text
+from dphist.lab.comparing.text import epsilon_text, guarantee_text, number_text
 
 COLUMNS = (
     "profile", "n", "labels", "maximum", "epsilon", "mechanism", "guarantee", "given in advance",

@@ -1,17 +1,23 @@
-"""JSON and TOML that somebody else may have written, read no more freely than a person would.
+"""JSON, TOML and CSV that somebody else may have written, read no more freely than a person would.
 
 Python's readers keep the last of two equal keys, fail on deep nesting and on numbers of 5,000
 digits with errors of their own, and take 0x10 and 1_0 for numbers, of TOML. Here each is a
 ValueError that says what is wrong and shows nothing else of the content.
 """
 
+import csv
+import gzip
+import io
 import json
 import math
 import re
 import tomllib
+import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
+from dphist.errors import InputFileError
 from dphist.parameters import MOST_DIGITS
 
 T = TypeVar("T")
@@ -144,3 +150,32 @@ def _values_of(text: str) -> Iterator[tuple[int, str]]:
                 yield line, part
             is_value = False
         line += part.count("\n")
+
+
+def read_columns(path: Path) -> dict[str, list[str]]:
+    """Return the fields of each column of a CSV file.
+
+    An empty line is an empty field if there is one column, and nothing otherwise.
+
+    Parameters
+    ----------
+    path : of a file that is UTF-8 and may be gzipped.
+
+    Raises
+    ------
+    InputFileError
+        If it cannot be read, or a row has more or fewer fields than the first line.
+    """
+    try:
+        content = path.read_bytes()
+        if path.suffix == ".gz":
+            content = gzip.decompress(content)
+        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        names = next(reader, [])
+        found = list(reader)
+    except (OSError, EOFError, zlib.error, csv.Error, UnicodeDecodeError):
+        raise InputFileError(f"{path} cannot be read as CSV") from None
+    rows = [row or [""] for row in found if row or len(names) == 1]
+    if any(len(row) != len(names) for row in rows):
+        raise InputFileError(f"{path} has rows with more or fewer fields than its first line")
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}

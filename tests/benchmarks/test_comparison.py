@@ -19,10 +19,12 @@ from benchmarks.comparison.ranking import rows_of, summaries
 
 from benchmarks import anonymized
 from dphist import Profile, RankSplit, SortedCounts
-from dphist.lab.comparing.anonymized.case import one_run
-from dphist.lab.comparing.anonymized.contenders import CONTENDERS
-from dphist.lab.comparing.contender import NOTHING, Contender, guarantee_text
+from dphist.anonymized.comparing import CONTENDERS
+from dphist.data.open_data import open_profile
+from dphist.document.compared import NOTHING, Contender
+from dphist.lab.comparing.cases import case_of
 from dphist.lab.comparing.measuring import Effort, Measured, TooSlowError, measure
+from dphist.lab.comparing.text import guarantee_text
 
 ROOT = Path(__file__).parents[2]
 EFFORT = Effort()
@@ -103,10 +105,10 @@ def test_standard_error_is_that_of_the_mean() -> None:
     assert found.standard_error == pytest.approx((5 / 3) ** 0.5 / 2)
 
 
-def test_one_run_measures_the_released_profile() -> None:
-    profile = Profile.from_counts([5, 3, 1])
-    assert one_run(SortedCounts(epsilon=60, labels=3), profile)[0] == (0,)
-    assert one_run(SortedCounts(epsilon=60, labels=2), profile)[0] == (1,)
+def test_a_run_measures_the_released_profile() -> None:
+    _, case = case_of(Profile.from_counts([5, 3, 1]))
+    assert case.run(SortedCounts(epsilon=60, labels=3))()[0] == (0,)
+    assert case.run(SortedCounts(epsilon=60, labels=2))()[0] == (1,)
 
 
 # Contenders and cells
@@ -116,7 +118,7 @@ def test_one_run_measures_the_released_profile() -> None:
 @pytest.mark.parametrize("counts", [[], [1], [9, 9, 4, 1, 1, 1]], ids=len)
 def test_every_contender_releases(contender, counts) -> None:
     profile = Profile.from_counts(counts)
-    mechanism = contender.make(Fraction(1), profile)
+    mechanism = contender.make(Fraction(1), open_profile(profile))
     assert mechanism.guarantee == mechanism.release(profile).guarantee
     assert guarantee_text(mechanism.guarantee) in ("pure", "approximate, δ = 1e-09")
 
@@ -208,7 +210,8 @@ def test_lines_that_cannot_be_read_are_passed_over(tmp_path) -> None:
 
 def contender(name: str, told: str = NOTHING, delta: bool = False) -> Contender:
     """A mechanism that is never run."""
-    guarantee = RankSplit(epsilon=1) if not delta else CONTENDERS[-1].make(Fraction(1), NONE)
+    sampler = CONTENDERS[-1].make(Fraction(1), open_profile(NONE))
+    guarantee = sampler if delta else RankSplit(epsilon=1)
     return Contender(name, told, lambda e, p: guarantee, "")
 
 

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from benchmarks import drawing
-from dphist.lab.comparing.contender import NOTHING, Contender
+from dphist.document.compared import NOTHING, Contender
 
 
 def legend_is_inside(figure) -> bool:

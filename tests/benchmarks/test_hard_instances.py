@@ -11,8 +11,8 @@ import pytest
 from benchmarks import hard_instances as hard
 from benchmarks import lower_bounds
 from dphist import Profile, RankSplit
-from dphist.lab.comparing.anonymized.contenders import CONTENDERS
-from dphist.lab.comparing.contender import NOTHING, Contender
+from dphist.anonymized.comparing import CONTENDERS
+from dphist.document.compared import NOTHING, Contender
 from dphist.lab.comparing.measuring import Effort, Measured
 
 # (n, epsilon) at which ALGORITHMS' figures were checked: epsilon from 0.001 to 0.1.

@@ -6,6 +6,7 @@ from typing import Any
 
 from dphist.anonymized.band import ALL_LABELS, Band
 from dphist.anonymized.charts import bands_of, charts_of
+from dphist.anonymized.comparing import COMPARING
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.anonymized.words import (
     LOGARITHMIC,
@@ -235,4 +236,5 @@ KIND = Kind(
     document=document,
     table=table_csv,
     charts=charts_of,
+    comparing=COMPARING,
 )

@@ -117,8 +117,11 @@ class AnonymizedMechanism(MechanismBase):
         public, draws = self._public(total, shape), self._draws_on
         return error_on(public, lambda source: self.release(public, source).value, draws(public))
 
-    def draws_on(self, public: Diagram) -> int:
-        """Return about how many draws of noise a release of such a profile takes."""
+    def draws_on(self, public: Diagram) -> int | None:
+        """Return about how many draws of noise a release of such a profile takes.
+
+        None if they say nothing of the time that it takes.
+        """
         return self._draws_on(public)
 
     def _public(self, total: int | None, shape: Shape) -> Profile:

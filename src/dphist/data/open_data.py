@@ -4,17 +4,20 @@ Properties of a profile, audits and comparisons look at data. What they print is
 they say so. No other module imports this one (`tests/base/test_list.py`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
 from dphist.arrays import IntArray
+from dphist.data.binned_counts import BinnedCounts
 from dphist.data.diagram import Diagram
 from dphist.data.label_counts import LabelCounts
 from dphist.data.listed_counts import look_up
 from dphist.data.profile import Profile
+
+_ALL = 2**31 - 1  # as many rows as Spark can be asked for
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
@@ -36,45 +39,24 @@ class OpenProfile(Diagram):
         return OpenProfile(counts, prevalences, self.sensitivity)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenBins:
-    """The counts of bins, to be looked at.
-
-    Attributes
-    ----------
-    counts : int64, records per bin; a copy.
-    sensitivity : that of the counts.
-    """
-
-    counts: IntArray
-    sensitivity: int
-
-
-class _Binned(Protocol):
-    """Counts of bins, as a mechanism measures them."""
-
-    @property
-    def counts(self) -> IntArray: ...
-    @property
-    def sensitivity(self) -> int: ...
-
-
 def open_profile(profile: Profile) -> OpenProfile:
     """Return the counts of a profile."""
     return OpenProfile(profile.counts, profile.prevalences, profile.sensitivity)
 
 
-def open_bins(
-    load: Callable[[Any, tuple[int, ...]], _Binned], data: Any, bins: tuple[int, ...]
-) -> OpenBins:
-    """Return the counts of bins; `load` makes of data and bins what a mechanism measures."""
-    held = load(data, bins)
-    return OpenBins(held.counts.copy(), held.sensitivity)
+def opened(data: Any) -> Any:
+    """Return what data hold; data that are not of a secret type, as they are.
 
-
-def open_largest(counts: LabelCounts, number: int) -> pa.Table:
-    """Return the labels with the `number` largest counts: columns label and count."""
-    return counts.largest(number)
+    Returns
+    -------
+    Of a Profile an `OpenProfile`; of BinnedCounts a copy of the counts, records per bin; of
+    LabelCounts all labels by descending count, then by label: columns label and count.
+    """
+    if isinstance(data, Profile):
+        return open_profile(data)
+    if isinstance(data, BinnedCounts):
+        return data.counts.copy()
+    return data.largest(_ALL) if isinstance(data, LabelCounts) else data
 
 
 def open_labels(counts: LabelCounts) -> pa.Table:

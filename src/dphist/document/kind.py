@@ -6,6 +6,7 @@ from typing import Any
 
 from dphist.document.blocks import Document
 from dphist.document.chart import Chart
+from dphist.document.compared import Comparing
 from dphist.document.csv_field import Field
 from dphist.privacy import PrivacyUnit
 from dphist.release.presentation import Presentation
@@ -57,6 +58,7 @@ class Kind:
     mechanism_type : what its mechanisms have in common.
     tells_others : whether `document` and `charts` are also for releases by mechanisms of others;
         if not, these are shown by what `dphist.Mechanism` says of them.
+    comparing : how its mechanisms are compared; None if they are not.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Kind:
     charts: Callable[[Release], Sequence[Chart]]
     mechanism_type: type[Any]
     tells_others: bool = False
+    comparing: Comparing | None = None
 
     def tells_of(self, mechanism: object) -> bool:
         """Whether `document` and `charts` are for releases by this mechanism."""

@@ -46,6 +46,7 @@ from dphist.document.release import (
 from dphist.document.totals import guarantee_for, in_all, total_json, total_of
 from dphist.labels import DiscoverLabels, bounding, words
 from dphist.labels.charts import LARGEST, chart_of_all, chart_of_order, charts_of
+from dphist.labels.comparing import COMPARING
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.order import noise_in_common
 from dphist.privacy.as_text import float_up
@@ -302,4 +303,5 @@ KIND = Kind(
     document=document,
     table=table_csv,
     charts=charts_of,
+    comparing=COMPARING,
 )

@@ -46,6 +46,7 @@ from dphist.document.release import (
 )
 from dphist.ranges.axis_texts import axis_text, edge_texts
 from dphist.ranges.charts import charts_of, window_of
+from dphist.ranges.comparing.case import COMPARING
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.ranges.overview import (
     Parts,
@@ -335,4 +336,5 @@ KIND = Kind(
     document=document,
     table=table_csv,
     charts=charts_of,
+    comparing=COMPARING,
 )

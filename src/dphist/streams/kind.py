@@ -54,6 +54,7 @@ from dphist.release.running_counts import RunningCounts
 from dphist.sentence import EVENTS, Sentence, joined
 from dphist.streams import words
 from dphist.streams.charts import chart_of
+from dphist.streams.comparing import COMPARING
 from dphist.streams.mechanism import ContinualMechanism
 
 _PAGE, _TERMINAL, _JSON = frozenset({PAGE}), frozenset({TERMINAL}), frozenset({JSON})
@@ -331,4 +332,5 @@ KIND = Kind(
     document=document,
     table=table_csv,
     charts=lambda release: [chart_of(release)],
+    comparing=COMPARING,
 )

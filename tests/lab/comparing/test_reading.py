@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from dphist.errors import ColumnError, InputFileError
-from dphist.lab.comparing.reading import read_bins, read_events
+from dphist.ranges.comparing.reading import read_bins
+from dphist.streams.comparing import read_events
 
 
 def test_an_empty_line_is_an_event_of_one_column_and_nothing_in_others(tmp_path: Path) -> None:

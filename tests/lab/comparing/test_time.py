@@ -11,8 +11,8 @@ import pytest
 
 import dphist as dh
 from dphist.lab.comparing import measuring
+from dphist.lab.comparing.cases import case_of
 from dphist.lab.comparing.measuring import Effort, Measured, Tally, TooSlowError, measure
-from dphist.lab.comparing.ranges.case import RangesCase
 from dphist.lab.comparing.time_limit import OutOfTimeError, within
 from tests.support.histograms import without_noise
 
@@ -66,7 +66,7 @@ def test_what_draws_too_much_noise_is_not_begun() -> None:
     assert [one.reason for one in found.left_out] == ["a release takes 109,951 s or more"]
     assert [row.mechanism for row in found] == ["quick"]
     bins = np.zeros(2**22, np.int64)
-    case = RangesCase(bins)
+    _, case = case_of(bins)
     assert case.foreseen(dh.LeafCounts(epsilon=1, bins=2**22)) == pytest.approx(0.126, rel=0.01)
     assert case.foreseen(object()) is None
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from dphist.lab.comparing.case import Measure
+from dphist.document.compared import Measure
 from dphist.lab.comparing.comparison import ComparedRow, Comparison, LeftOut, Style
 
 SORTED = Measure("sorted L1 error", "records", "Distance of the sorted counts.", root=True)

@@ -115,6 +115,9 @@ class PartitionSampler(PartitionSamplerMeasuring):
         """Draw a profile; its total is part of the draw."""
         return Drawn(from_rows_and_columns(*self._measure(profile, source)))
 
+    def draws_on(self, public: Diagram) -> None:
+        """None: a release is one draw, of a time that nothing foretells."""
+
     def _draws_on(self, public: Diagram) -> int:
         return 2**40  # so that it is run once: at small epsilon a run takes seconds
 

@@ -16,24 +16,16 @@ from dphist.commands import ending
 from dphist.commands.options import QUIET_OR_JSON, UsageError, overwrite
 from dphist.commands.printing import complain, say
 from dphist.commands.resources import MEASURED
-from dphist.document.options import Command, Group, Option, Table, decimal, whole
+from dphist.document.compared import MissingParameterError
+from dphist.document.options import Command, Group, Option, Table, decimal
 from dphist.errors import OutputFileError
-from dphist.lab.commands.compare_inputs import data_of, mechanisms_of
+from dphist.lab.commands.compare_inputs import COLUMNS, FILES, data_of, file_of, mechanisms_of
 from dphist.lab.comparing.compare import compare
 from dphist.lab.comparing.comparison import Comparison
 from dphist.lab.comparing.document import document_of
-from dphist.lab.comparing.making import MissingParameterError
 from dphist.parameters import positive_number
 from dphist.render.as_json import content
 
-_DATA = ("profile", "bins", "labels", "events")
-_COLUMNS = {"label", "count", "user", "max_records", "max_labels", "max_count"}
-_TAKEN = {
-    "profile": {"label", "count", "user", "max_records"},
-    "bins": set[str](),
-    "labels": {"label", "count", "user", "max_labels", "max_count"},
-    "events": {"label"},
-}
 _PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -91,29 +83,16 @@ def _interruptible() -> Iterator[None]:
 
 
 def _check(options: argparse.Namespace) -> None:
-    given = [name for name in _DATA if getattr(options, name) is not None]
-    if len(given) != 1:
-        raise UsageError("give one of --profile, --bins, --labels and --events")
-    if given[0] in ("labels", "events") and options.label is None:
-        raise UsageError(f"--{given[0]} needs --label: the column of labels")
-    if given[0] in ("labels", "events") and options.delta is None:
-        raise UsageError(f"--{given[0]} needs --delta, such as 1e-6")
+    data = getattr(options, file_of(options).option.name)
     if options.only and not options.mechanism:
         raise UsageError("--only needs --mechanism")
-    taken = _TAKEN[given[0]] if options.label is not None else {"label"}
-    for name in _COLUMNS - taken:
-        if getattr(options, name) not in (None, 1 if name == "max_count" else None):
-            without = "" if options.label is not None else " without --label"
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} does not go with --{given[0]}{without}")
-    file = getattr(options, given[0])
-    if not Path(file).is_file():
-        raise UsageError(f"{file} does not exist, or is not a file")
+    if not Path(data).is_file():
+        raise UsageError(f"{data} does not exist, or is not a file")
     if options.plot is not None and Path(options.plot).suffix.lower() not in _PICTURES:
         raise UsageError(f"--plot must end in {', '.join(_PICTURES[:2])} or {_PICTURES[2]}")
     outputs = [path for path in (options.output, options.plot, options.report) if path is not None]
     try:
-        check_distinct([file, *outputs])
+        check_distinct([data, *outputs])
         for path in outputs:
             check_output_path(path)
     except OutputFileError as error:
@@ -149,38 +128,11 @@ def _picture(found: Comparison, kind: str) -> bytes:
     return picture.getvalue()
 
 
-_SOURCES = [
-    Option(
-        "profile",
-        "columns count,prevalence; with --label, a row per record: anonymized histograms",
-        "FILE",
-    ),
-    Option(
-        "bins",
-        "column count, a row per bin; or columns row,col,count of a grid: ranges",
-        "FILE",
-    ),
-    Option(
-        "labels",
-        "a row per record, or per label with --count; needs --label: labels",
-        "FILE",
-    ),
-    Option("events", "a row per event, in time order; needs --label: streams", "FILE"),
-]
-_BOUNDS = [
-    Option("label", "column of labels", "COLUMN"),
-    Option("count", "column of counts", "COLUMN"),
-    Option("user", "column of users, with --profile or --labels; needs a bound", "COLUMN"),
-    Option("max_records", "records of a user that are kept, with --profile", "M", whole),
-    Option("max_labels", "labels of a user that are kept, with --labels", "N", whole),
-    Option(
-        "max_count",
-        "what a user adds to the count of a label at most (default: 1)",
-        "N",
-        whole,
-        default=1,
-    ),
-]
+_WITH_DELTA = ", ".join(
+    file.option.written
+    for file in FILES
+    if any("delta" in rule.others for rule in file.option.rules)
+)
 _MEASURED = [
     Option(
         "epsilon",
@@ -189,7 +141,7 @@ _MEASURED = [
         many=True,
         default=["1", "0.1"],
     ),
-    Option("delta", "total delta, such as 1e-6; needed with --labels, --events", "D"),
+    Option("delta", f"total delta, such as 1e-6; needed with {_WITH_DELTA}", "D"),
     Option(
         "seconds",
         "time for everything; what does not end in time is left out (default: 60)",
@@ -236,8 +188,8 @@ COMMAND = Command(
             default=[],
         ),
         Option("only", "compare the mechanisms named with each other alone"),
-        Group("data, one of", "", _SOURCES),
-        Group("columns and bounds", "", _BOUNDS),
+        Group("data, one of", "", [file.option for file in FILES]),
+        Group("columns and bounds", "", COLUMNS),
         Group("what is measured", "", _MEASURED),
         MEASURED,
         Group("what is written", "", _WRITTEN),

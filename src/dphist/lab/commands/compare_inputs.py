@@ -7,12 +7,19 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from dphist.commands.options import UsageError, named_value
-from dphist.data.label_counts import LabelCounts
-from dphist.data.profile import Profile
+from dphist.document.compared import LABEL, DataFile
+from dphist.document.kinds import kinds
 from dphist.errors import ParameterError
 from dphist.lab.auditing.named import MECHANISMS, imported
-from dphist.lab.comparing.reading import read_bins, read_events
 from dphist.release.mechanisms import ENTRY_POINTS
+
+FILES = [
+    kind.comparing.file
+    for kind in kinds()
+    if kind.comparing is not None and kind.comparing.file is not None
+]
+"""Files that can be read, of the kinds that there are when this is imported."""
+COLUMNS = [*{column.name: column for file in FILES for column in file.columns}.values()]
 
 
 def mechanisms_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -51,27 +58,31 @@ def _registered(name: str) -> Any:
     return points[0].load()
 
 
+def file_of(options: argparse.Namespace) -> DataFile:
+    """Return what the data are read as.
+
+    Raises
+    ------
+    UsageError
+        If no file is named, or several; or a column that this one has not.
+    """
+    given = [file for file in FILES if file.option.is_present(options)]
+    if len(given) != 1:
+        *some, last = (file.option.written for file in FILES)
+        raise UsageError(f"give one of {', '.join(some)} and {last}")
+    (file,) = given
+    for column in COLUMNS:
+        if column.is_given(options):
+            said = f"{column.written} does not go with {file.option.written}"
+            if column.name not in [each.name for each in file.columns]:
+                raise UsageError(said)
+            if LABEL in file.columns and not LABEL.is_given(options):
+                raise UsageError(f"{said} without {LABEL.written}")
+    return file
+
+
 def data_of(options: argparse.Namespace) -> Any:
     """Read the data, of whatever kind."""
-    if options.bins is not None:
-        return read_bins(options.bins)
-    if options.events is not None:
-        return read_events(options.events, options.label)
-    if options.labels is not None:
-        return LabelCounts.from_table(
-            options.labels,
-            label=options.label,
-            count=options.count,
-            user=options.user,
-            max_labels=options.max_labels,
-            max_count=options.max_count,
-        )
-    if options.label is None:
-        return Profile.read(options.profile)
-    return Profile.from_table(
-        options.profile,
-        label=options.label,
-        count=options.count,
-        user=options.user,
-        max_records=options.max_records,
-    )
+    file = file_of(options)
+    columns = {column.name: getattr(options, column.name) for column in file.columns}
+    return file.read(getattr(options, file.option.name), **columns)

@@ -1,24 +1,17 @@
 """Which kind data are of."""
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from dphist.data.binned_counts import BinnedCounts
 from dphist.data.guard import refuse_guarded
-from dphist.data.label_counts import LabelCounts
-from dphist.data.profile import Profile
+from dphist.data.open_data import opened
+from dphist.document.compared import Case
+from dphist.document.kind import Kind
+from dphist.document.kinds import kinds
 from dphist.errors import ParameterError
-from dphist.lab.comparing.anonymized.case import AnonymizedCase
-from dphist.lab.comparing.case import Case
-from dphist.lab.comparing.labels.case import LabelsCase
-from dphist.lab.comparing.ranges.case import RangesCase
-from dphist.lab.comparing.streams.case import StreamsCase
 
 
-def case_of(data: Any, delta: Any) -> Case:
-    """Return data with the mechanisms for them.
+def case_of(data: Any, delta: Any = None) -> tuple[Kind, Case]:
+    """Return the kind of data, and the data, opened, with the mechanisms for them.
 
     Raises
     ------
@@ -28,25 +21,9 @@ def case_of(data: Any, delta: Any) -> Case:
         If they are of no kind, or a delta is missing.
     """
     refuse_guarded(data)
-    if isinstance(data, Profile):
-        return AnonymizedCase(data, delta)
-    if isinstance(data, LabelCounts):
-        return LabelsCase(data, delta)
-    if _are_events(data):
-        return StreamsCase(data, delta)
-    if isinstance(data, BinnedCounts | np.ndarray | list | tuple):
-        return RangesCase(data, delta)
-    raise ParameterError(
-        "data",
-        "must be a Profile, BinnedCounts, an array of counts, LabelCounts, or a sequence of "
-        "events, each a sequence of labels",
-    )
-
-
-def _are_events(data: Any) -> bool:
-    if isinstance(data, str) or not isinstance(data, Sequence) or not data:
-        return False
-    if not all(isinstance(event, list | tuple | set | frozenset) for event in data):
-        return False
-    labels = [label for event in data for label in event]
-    return all(isinstance(label, str) for label in labels)
+    declared = [(kind, kind.comparing) for kind in kinds() if kind.comparing is not None]
+    for kind, comparing in reversed(declared):
+        if comparing.takes(data):
+            return kind, comparing.case(data, opened(data), delta)
+    *some, last = (comparing.data for _, comparing in declared)
+    raise ParameterError("data", f"must be {', '.join(some)}, or {last}")

@@ -9,10 +9,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from dphist.document.compared import Case, Contender, Run
 from dphist.errors import ParameterError
-from dphist.lab.comparing.case import Case
-from dphist.lab.comparing.contender import Contender, guarantee_text
-from dphist.lab.comparing.measuring import Effort, Run, Tally, add_runs
+from dphist.lab.comparing.measuring import Effort, Tally, add_runs
+from dphist.lab.comparing.text import guarantee_text
 from dphist.lab.comparing.time_limit import OutOfTimeError, within
 
 _UNKNOWN = 0.05  # seconds of a run, for the order, where nothing tells
@@ -52,7 +52,7 @@ class Cell:
     def prepare(self, case: Case) -> Run:
         """Make the mechanism if that was not done; return what releases once."""
         if self._run is None:
-            mechanism = self.contender.make(self.asked, case.data)
+            mechanism = self.contender.make(self.asked, case.opened)
             stated = getattr(mechanism, "guarantee", None)
             self.guarantee = "" if stated is None else guarantee_text(stated)
             self.foreseen = case.foreseen(mechanism)

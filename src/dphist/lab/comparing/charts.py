@@ -4,9 +4,8 @@ import math
 from collections.abc import Sequence
 
 from dphist.document.chart import Axis, Chart, Measured
-from dphist.lab.comparing.case import Measure
+from dphist.document.compared import BLACK, Measure
 from dphist.lab.comparing.comparison import ComparedRow, Comparison, Style
-from dphist.lab.comparing.contender import BLACK
 from dphist.lab.comparing.text import capital
 from dphist.visible import harmless
 

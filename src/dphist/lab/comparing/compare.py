@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from dphist.atomic_files import check_output_path, write_text
+from dphist.document.compared import Case, Contender
 from dphist.errors import Argument, ParameterError
-from dphist.lab.comparing.case import Case
 from dphist.lab.comparing.cases import case_of
 from dphist.lab.comparing.cell import Cell, measure_all
 from dphist.lab.comparing.code import without_code
 from dphist.lab.comparing.comparison import Comparison, LeftOut
-from dphist.lab.comparing.contender import Contender
 from dphist.lab.comparing.measuring import Effort, Tally
 from dphist.lab.comparing.outcome import left_out_of, rows_of, said_of, styles_of
 from dphist.lab.comparing.own import contenders_of
@@ -60,7 +59,8 @@ def compare(
         mechanism. A mechanism of your own needs a method `release`. Parameters that a class
         requires, such as the number of labels, are taken from the data, and the result says so.
     data : Profile (anonymized), BinnedCounts or array of counts (ranges), LabelCounts (labels), or
-        a sequence of events, each a sequence of labels (streams).
+        a sequence of events, each a sequence of labels (streams); or what a kind that you
+        registered is compared on.
     epsilons : totals of a release; of labels and streams with `delta`.
     delta : total delta; required for labels and streams (anonymized: 1e-9 where one is needed).
     published : also compare with every mechanism of this kind that dphist has or that was
@@ -105,12 +105,12 @@ def compare(
     effort = Effort(float(target), most=whole_number(most, "most", 2))
     asked = _asked(epsilons)
     total_delta = None if delta is None else decimal_text(probability(delta, "delta"), 150)
-    case = case_of(data, delta)
+    kind, case = case_of(data, delta)
     contenders = _all_of(contenders_of(mechanisms, case), case, published)
     settings = {
         "format": FORMAT,
         "dphist": VERSION,
-        "kind": case.kind,
+        "kind": kind.name,
         "data": case.digest,
         "delta": total_delta,
     }
@@ -161,7 +161,7 @@ def _measured(
     finally:
         write(left_out_of(cells))
     return Comparison(
-        kind=case.kind,
+        kind=settings["kind"],
         measures=case.measures,
         rows=tuple(rows_of(cells, case)),
         left_out=tuple(left_out_of(cells)),

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from dphist.atomic_files import write_text
+from dphist.document.compared import Measure
 from dphist.errors import ParameterError
-from dphist.lab.comparing.case import Measure
 from dphist.release.release import VERSION
 from dphist.release.tabular import Tabular
 
@@ -75,7 +75,7 @@ class Comparison(Tabular):
 
     Attributes
     ----------
-    kind : "anonymized", "ranges", "labels" or "streams".
+    kind : that of the data, by name, such as "anonymized".
     measures : what was measured, the most important first.
     rows : by measure and epsilon, the best mechanism first.
     left_out : cells that could not be measured, with the reason.

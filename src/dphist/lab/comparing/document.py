@@ -14,19 +14,14 @@ from dphist.document.blocks import (
     Section,
     Table,
 )
-from dphist.lab.comparing.case import Measure
+from dphist.document.compared import Measure
+from dphist.document.kinds import kinds
 from dphist.lab.comparing.charts import error_chart
 from dphist.lab.comparing.comparison import NOTICE, ComparedRow, Comparison
 from dphist.lab.comparing.text import capital, epsilon_text, number_text, seconds_text
 from dphist.visible import harmless
 
 _LONGEST = 200  # letters of a name or of a reason
-_TITLES = {
-    "anonymized": "Mechanisms for anonymized histograms",
-    "ranges": "Mechanisms for ranges",
-    "labels": "Mechanisms for labels",
-    "streams": "Mechanisms for streams",
-}
 _CHOSEN = (
     "A mechanism for secret data that is chosen by this comparison reveals something about them."
 )
@@ -42,7 +37,7 @@ def document_of(comparison: Comparison) -> Document:
     facts.append(Fact("Ended", ended, on=frozenset({TERMINAL, CARD})))
     return Document(
         kind="comparison",
-        title=_TITLES[comparison.kind],
+        title=_title_of(comparison.kind),
         made="compared",
         version=comparison.version,
         slots={},
@@ -59,6 +54,11 @@ def document_of(comparison: Comparison) -> Document:
         kicker="Comparison of mechanisms",
         closing=f"It ended {ended}. {NOTICE}",
     )
+
+
+def _title_of(name: str) -> str:
+    declared = (kind.comparing for kind in kinds() if kind.name == name)
+    return next(comparing.title for comparing in declared if comparing is not None)
 
 
 def _charts(comparison: Comparison, measured: list[Measure]) -> list[Section]:

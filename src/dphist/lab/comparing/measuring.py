@@ -3,15 +3,12 @@
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
+from dphist.document.compared import Run
 from dphist.errors import DphistError
 from dphist.lab.comparing.time_limit import OutOfTimeError, within
-
-Run: TypeAlias = Callable[[], tuple[Sequence[float | None], float]]
-"""Makes a release; returns its errors, one for each measure, and the seconds it took."""
 
 FEWEST = 2  # runs without which there is no standard error
 

@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 from itertools import cycle
 
-from dphist.lab.comparing.case import Case
-from dphist.lab.comparing.cell import Cell
-from dphist.lab.comparing.comparison import ComparedRow, LeftOut, Style
-from dphist.lab.comparing.contender import (
+from dphist.document.compared import (
     BLACK,
     BLUE,
     GREEN,
@@ -15,8 +12,11 @@ from dphist.lab.comparing.contender import (
     SKY,
     VERMILION,
     YELLOW,
+    Case,
     Contender,
 )
+from dphist.lab.comparing.cell import Cell
+from dphist.lab.comparing.comparison import ComparedRow, LeftOut, Style
 from dphist.lab.comparing.results_file import stated
 from dphist.lab.comparing.text import epsilon_text, number_text, seconds_text
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any
 
+from dphist.document.compared import NOTHING, Case, Contender
 from dphist.errors import ParameterError
-from dphist.lab.comparing.case import Case
 from dphist.lab.comparing.code import with_code
-from dphist.lab.comparing.contender import NOTHING, Contender
 from dphist.release.maker import parameters_of
 
 _COSTS = ("epsilon", "rho", "delta")
@@ -66,7 +65,7 @@ def _contender(name: str | None, given: Any, case: Case) -> Contender:
 
 def _own_delta(given: Any, case: Case) -> dict[str, Any]:
     """Return the delta of a mechanism whose parameters are its costs; of others it is a total."""
-    return {"delta": given.delta} if case.kind == "anonymized" and hasattr(given, "delta") else {}
+    return {"delta": given.delta} if case.keeps_delta and hasattr(given, "delta") else {}
 
 
 def _of_function(name: str, function: Callable[[Any], Any]) -> Contender:

@@ -11,9 +11,9 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
+from dphist.document.compared import Measure
 from dphist.errors import OutputFileError, ParameterError
 from dphist.foreign import read_json, read_text
-from dphist.lab.comparing.case import Measure
 from dphist.lab.comparing.comparison import NOTICE, ComparedRow, LeftOut
 from dphist.lab.comparing.measuring import Measured
 from dphist.parameters import decimal_text, number_of_text, positive_number, whole_of_text

@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+from dphist.privacy import Guarantee, PureDP, delta_of
+
 
 def number_text(value: str | float) -> str:
     """Round to three digits or to whole numbers, whichever is finer.
@@ -39,3 +41,11 @@ def seconds_text(seconds: float) -> str:
     if seconds >= 100:
         return f"{seconds:,.0f} s"
     return f"{seconds * 1000:.2g} ms" if seconds < 0.1 else f"{seconds:.2g} s"
+
+
+def guarantee_text(guarantee: Guarantee) -> str:
+    """Say in a word or two whether a guarantee is pure."""
+    if isinstance(guarantee, PureDP):
+        return "pure"
+    delta = float(delta_of(guarantee))
+    return f"approximate, δ = {delta:g}" if delta else "zCDP"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dphist.lab.comparing.case import Measure
+from dphist.document.compared import Measure
 
 TOTAL_ERROR = Measure(
     "total error",

@@ -7,15 +7,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from dphist.errors import ParameterError
-from dphist.lab.comparing.case import Case, digest_of
-from dphist.lab.comparing.contender import BLACK, BLUE, ORANGE, Contender
-from dphist.lab.comparing.label_errors import MEASURES, errors_of
-from dphist.lab.comparing.making import Given
-from dphist.lab.comparing.measuring import Run
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dphist.document.compared import (
+    BLACK,
+    BLUE,
+    LABEL,
+    NEEDS,
+    ORANGE,
+    Case,
+    Comparing,
+    Contender,
+    DataFile,
+    Given,
+    Run,
+    digest_of,
+)
+from dphist.document.label_errors import MEASURES, errors_of
+from dphist.document.options import Option
+from dphist.errors import ColumnError, InputFileError, ParameterError
+from dphist.foreign import read_columns
 from dphist.privacy.calibration import calibrate
 from dphist.release.maker import parameters_of
 from dphist.streams import ContinualHistogram, ContinualMechanism
@@ -32,19 +48,16 @@ class StreamsCase(Case):
     largest number of labels of an event are taken for public bounds.
     """
 
-    kind = "streams"
     measures = tuple(
         replace(one, meaning=f"{one.meaning} The mean over {READINGS} readings.")
         for one in MEASURES
     )
 
-    def __init__(self, events: Iterable[Iterable[str]], delta: Any) -> None:
+    def __init__(self, events: Sequence[Iterable[str]], _: object, delta: Any) -> None:
         if delta is None:
             raise ParameterError("delta", "must be given: running counts have a total delta")
-        self.data = [sorted(set(event)) for event in events]
-        if not self.data:
-            raise ParameterError("data", "must have at least one event")
-        self._delta = delta
+        self.data: list[list[str]] = [sorted(set(event)) for event in events]
+        super().__init__(self.data, self.data, delta)
         length = len(self.data)
         self._times = sorted({-(-length * turn // READINGS) for turn in range(1, READINGS + 1)})
         self._truths: list[dict[str, int]] = []
@@ -61,7 +74,7 @@ class StreamsCase(Case):
             "events": f"{len(self.data):,}",
             "labels": f"{len(self._truths[-1]):,}",
             "max_labels": str(self._most),
-            "delta": str(self._delta),
+            "delta": str(self.delta),
         }
 
     @property
@@ -79,13 +92,13 @@ class StreamsCase(Case):
             "horizon": Given(len(self.data)),
             "max_labels": Given(self._most, always=True),
             "readings": Given(len(self._times), always=True),
-            "delta": Given(self._delta),
+            "delta": Given(self.delta),
         }
 
     def make(self, mechanism: Callable[..., Any], epsilon: Any, **parameters: Any) -> Any:
         """Return the mechanism whose readings cost (epsilon, delta) in all."""
         parameters.pop("delta", None)
-        return calibrate(mechanism, epsilon=epsilon, delta=self._delta, **parameters)
+        return calibrate(mechanism, epsilon=epsilon, delta=self.delta, **parameters)
 
     def published(self) -> list[Contender]:
         """Return the counters of dphist, of which "binary" is the published one."""
@@ -122,3 +135,58 @@ class StreamsCase(Case):
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
+
+
+def _are_events(data: Any) -> bool:
+    if isinstance(data, str) or not isinstance(data, Sequence) or not data:
+        return False
+    if not all(isinstance(event, list | tuple | set | frozenset) for event in data):
+        return False
+    labels = [label for event in data for label in event]
+    return all(isinstance(label, str) for label in labels)
+
+
+def read_events(path: str | Path, label: str) -> list[list[str]]:
+    """Read events from a CSV or Parquet file: each row one label, or none.
+
+    Raises
+    ------
+    InputFileError, ColumnError
+        If the file cannot be read, or has no such column.
+    """
+    if not str(path).endswith(".parquet"):
+        columns = read_columns(Path(path))
+        if label not in columns:
+            raise _no_column(label)
+        return [[text] if text else [] for text in columns[label]]
+    try:
+        names = pq.read_schema(path).names
+        table = pq.read_table(path, columns=[label]) if label in names else None
+    except (OSError, pa.ArrowException):
+        raise InputFileError(f"{path} cannot be read as Parquet") from None
+    if table is None:
+        raise _no_column(label)
+    try:
+        texts = table[label].cast(pa.string()).to_pylist()
+    except pa.ArrowException:
+        raise ColumnError(f"the column {label!r} must hold a text in each row") from None
+    return [[] if text is None else [text] for text in texts]
+
+
+def _no_column(label: str) -> ColumnError:
+    return ColumnError(f"the file must have the column {label!r}")
+
+
+COMPARING = Comparing(
+    title="Mechanisms for streams",
+    data="a sequence of events, each a sequence of labels",
+    takes=_are_events,
+    case=StreamsCase,
+    file=DataFile(
+        option=Option(
+            "events", "a row per event, in time order; needs --label: streams", "FILE", rules=NEEDS
+        ),
+        columns=[LABEL],
+        read=read_events,
+    ),
+)

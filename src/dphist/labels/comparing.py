@@ -1,23 +1,37 @@
-"""Counted labels to compare on."""
+"""Labels compared: labels found, and errors of their counts."""
 
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from dphist.data.label_counts import LabelCounts
-from dphist.data.open_data import open_largest
+from dphist.document.compared import (
+    BLACK,
+    BLUE,
+    COUNT,
+    GREEN,
+    LABEL,
+    NEEDS,
+    USER,
+    VERMILION,
+    Case,
+    Comparing,
+    Contender,
+    DataFile,
+    Given,
+    Run,
+    digest_of,
+    run_of,
+)
+from dphist.document.label_errors import MEASURES, errors_of
+from dphist.document.options import Option, whole
 from dphist.errors import ParameterError
-from dphist.lab.comparing.case import Case, digest_of
-from dphist.lab.comparing.contender import BLACK, BLUE, GREEN, VERMILION, Contender
-from dphist.lab.comparing.label_errors import MEASURES, errors_of
-from dphist.lab.comparing.making import Given
-from dphist.lab.comparing.measuring import Run
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopThreshold
 from dphist.privacy.calibration import calibrate
 from dphist.release.label_table import LabelTable
 
-_ALL = 2**31 - 1  # as many rows as Spark can be asked for
 _TOP = 100  # largest counts that a mechanism for these releases
 
 
@@ -27,17 +41,14 @@ class LabelsCase(Case):
     All mechanisms are calibrated to a total (epsilon, delta).
     """
 
-    kind = "labels"
     measures = MEASURES
 
-    def __init__(self, counts: LabelCounts, delta: Any) -> None:
+    def __init__(self, counts: LabelCounts, opened: pa.Table, delta: Any) -> None:
         if delta is None:
             raise ParameterError("delta", "must be given: mechanisms for labels have a total delta")
-        self.data = counts
-        self._delta = delta
-        table = open_largest(counts, _ALL)
-        labels = LabelTable(table).labels
-        self._truth: dict[Any, int] = dict(zip(labels, table["count"].to_pylist(), strict=True))
+        super().__init__(counts, opened, delta)
+        labels = LabelTable(opened).labels
+        self._truth: dict[Any, int] = dict(zip(labels, opened["count"].to_pylist(), strict=True))
         self._total = sum(self._truth.values())
 
     @property
@@ -49,7 +60,7 @@ class LabelsCase(Case):
             "labels": f"{len(self._truth):,}",
             "max_labels": "none" if most is None else str(most),
             "max_count": str(self.data.max_count),
-            "delta": str(self._delta),
+            "delta": str(self.delta),
         }
 
     @property
@@ -64,13 +75,13 @@ class LabelsCase(Case):
         return {
             "max_labels": Given(self.data.max_labels, always=self.data.max_labels is not None),
             "max_count": Given(self.data.max_count, always=True),
-            "delta": Given(self._delta),
+            "delta": Given(self.delta),
         }
 
     def make(self, mechanism: Callable[..., Any], epsilon: Any, **parameters: Any) -> Any:
         """Return the mechanism that costs (epsilon, delta) in all."""
         parameters.pop("delta", None)
-        return calibrate(mechanism, epsilon=epsilon, delta=self._delta, **parameters)
+        return calibrate(mechanism, epsilon=epsilon, delta=self.delta, **parameters)
 
     def published(self) -> list[Contender]:
         """Return Rogers' mechanisms; those that need the labels of each user if these were kept."""
@@ -90,15 +101,10 @@ class LabelsCase(Case):
 
     def run(self, mechanism: Any) -> Run:
         """Return what releases the labels once."""
-
-        def once() -> tuple[tuple[float | None, ...], float]:
-            begun = time.perf_counter()
-            released = mechanism.release(self.data)
-            seconds = time.perf_counter() - begun
-            value = _by_label(getattr(released, "value", released))
-            return errors_of(value, self._truth, self._total), seconds
-
-        return once
+        return run_of(
+            partial(mechanism.release, self.data),
+            lambda value: errors_of(_by_label(value), self._truth, self._total),
+        )
 
 
 def _by_label(value: Any) -> Mapping[Any, int | None]:
@@ -112,3 +118,33 @@ def _by_label(value: Any) -> Mapping[Any, int | None]:
     return {
         label: count for label, count in zip(value.labels, held, strict=True) if label is not None
     }
+
+
+COMPARING = Comparing(
+    title="Mechanisms for labels",
+    data="LabelCounts",
+    takes=lambda data: isinstance(data, LabelCounts),
+    case=LabelsCase,
+    file=DataFile(
+        option=Option(
+            "labels",
+            "a row per record, or per label with --count; needs --label: labels",
+            "FILE",
+            rules=NEEDS,
+        ),
+        columns=[
+            LABEL,
+            COUNT,
+            USER,
+            Option("max_labels", "labels of a user that are kept, with --labels", "N", whole),
+            Option(
+                "max_count",
+                "what a user adds to the count of a label at most (default: 1)",
+                "N",
+                whole,
+                default=1,
+            ),
+        ],
+        read=LabelCounts.from_table,
+    ),
+)

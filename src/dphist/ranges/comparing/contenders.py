@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from dphist.lab.comparing.case import Case
-from dphist.lab.comparing.contender import (
+from dphist.document.compared import (
     BLACK,
     BLUE,
     GRAY,
@@ -14,6 +13,7 @@ from dphist.lab.comparing.contender import (
     SKY,
     TOTAL,
     VERMILION,
+    Case,
     Contender,
 )
 from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts

@@ -1,1 +1,0 @@
-"""Anonymized histograms compared: sorted L1 error."""

@@ -1,1 +1,0 @@
-"""Labels and their counts compared: labels found, and errors of counts."""

@@ -1,1 +1,0 @@
-"""Histograms over ordered bins compared: errors of ranges."""

@@ -1,1 +1,0 @@
-"""Running counts compared: errors at several times of a stream."""
