@@ -16,6 +16,7 @@ import dphist as dh
 from dphist.errors import BudgetError, DphistError, InputFileError, LedgerError, ParameterError
 from dphist.ledger import Deferred, Ledger
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
+from dphist.release import release as saved
 from tests.support.ledgers import PROFILE, SCAN, Promise, actions, refused
 
 
@@ -53,6 +54,18 @@ def test_the_same_key_returns_the_first_release_and_never_draws(
     assert ledger.spent.epsilon == Fraction(1, 10)
     other = Ledger.open(place)
     assert other.release(SCAN, PROFILE, by="ana", key="first") == first
+    assert actions(ledger) == ["charged", "finished"]
+
+
+def test_a_release_that_an_earlier_version_stored_is_the_same(
+    ledger: Ledger, place: str | Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(saved, "_KINDS", {"anonymized histogram": dh.AnonymizedHistogram})
+        first = ledger.release(SCAN, PROFILE, by="ana", key="first")
+        assert '"kind":"anonymized histogram"' in first.to_json().replace(": ", ":")
+    assert ledger.release(SCAN, PROFILE, by="ana", key="first") == first
+    assert Ledger.open(place).verify() == 4
     assert actions(ledger) == ["charged", "finished"]
 
 

@@ -319,11 +319,11 @@ def test_a_table_has_a_row_a_bin():
         (AdaptiveTree(epsilon=1, bins=6), lambda c: c["value"].update(axes=[{"name": None}])),
         (LeafCounts(epsilon=1, bins=6), lambda c: c["guarantee"]["parameters"].update(epsilon="9")),
         (LeafCounts(epsilon=1, bins=6), lambda c: c["mechanism"]["parameters"].update(bins=[7])),
-        (LeafCounts(epsilon=1, bins=6), lambda c: c.update(kind="anonymized histogram")),
+        (LeafCounts(epsilon=1, bins=6), lambda c: c.update(kind="anonymized")),
         (
             LeafCounts(epsilon=1, bins=6),
             lambda c: c.update(
-                kind="anonymized histogram", value={"counts": [2], "prevalences": [1]}
+                kind="anonymized", value={"counts": [2], "prevalences": [1]}
             ),
         ),
         (LeafCounts(epsilon=1, bins=6), lambda c: c.update(kind="pie chart")),

@@ -221,7 +221,7 @@ def test_labels_of_each_kind_are_saved_and_loaded(mechanism, kind, seeded, tmp_p
     assert set(loaded.value.labels) == {*LABELS[kind], *([None] if missing else [])}  # type: ignore[misc]
     assert loaded == release
     assert loaded.value.to_arrow().schema == release.value.to_arrow().schema
-    assert json.loads(release.to_json())["kind"] == "labelled histogram"
+    assert json.loads(release.to_json())["kind"] == "labels"
     fits_the_schema(release)
 
 
@@ -385,7 +385,7 @@ def test_universal_histograms_are_saved_and_loaded(data, make, seeded, tmp_path)
     assert loaded == release
     assert loaded.value.axes == release.value.axes
     np.testing.assert_array_equal(loaded.value.to_pandas(), release.value.to_pandas())
-    assert json.loads(release.to_json())["kind"] == "universal histogram"
+    assert json.loads(release.to_json())["kind"] == "ranges"
     fits_the_schema(release)
 
 
@@ -396,7 +396,7 @@ def test_universal_histograms_are_saved_and_loaded(data, make, seeded, tmp_path)
         (("value", "outside"), {"below": 1.5}),
         (("value", "axes"), [{"name": "x", "kind": "whole"}]),
         (("value", "more"), 1),
-        (("kind",), "labelled histogram"),
+        (("kind",), "labels"),
     ],
 )
 def test_the_schema_refuses_what_is_no_universal_histogram(place, value, seeded) -> None:

@@ -240,7 +240,7 @@ def test_a_release_is_saved_and_loaded_and_fits_the_schema(tmp_path: Path) -> No
     release.save(tmp_path / "r.json")
     assert dh.Release.load(tmp_path / "r.json") == release
     content = json.loads(release.to_json())
-    assert content["kind"] == "running histogram"
+    assert content["kind"] == "streams"
     schema = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
     jsonschema.validate(content, schema)
     assert "RunningCounts(3 readings, 6 labels)" in repr(release)

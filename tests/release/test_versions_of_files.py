@@ -8,14 +8,15 @@ import pytest
 
 import dphist as dh
 from dphist.release.document import VERSION
+from dphist.release.kind_names import OLD_NAMES, kind_name
 from tests.mechanisms.cases import CASES, ROOT, check_saved, made, released, signed
 
 FIRST = sorted((ROOT / "tests" / "saved_releases" / "of_0_1_0").glob("*.json"))
 KINDS = {
-    "anonymized histogram": "AdaptiveScan",
-    "universal histogram": "AdaptiveTree",
-    "labelled histogram": "ThresholdHistogram, gaussian",
-    "running histogram": "ContinualMechanism",
+    "anonymized": "AdaptiveScan",
+    "ranges": "AdaptiveTree",
+    "labels": "ThresholdHistogram, gaussian",
+    "streams": "ContinualMechanism",
 }
 
 
@@ -29,7 +30,8 @@ def test_a_file_of_0_1_loads(path: Path, tmp_path: Path) -> None:
     again = json.loads(release.to_json())
     if "unit" in content.get("stated", {}):  # was text
         content["stated"]["unit"] = dh.PrivacyUnit(content["stated"]["unit"]).to_content()
-    for key in ("kind", "guarantee", "unit", "mechanism", "total", "value", "noisy", "stated"):
+    assert again["kind"] == kind_name(content["kind"]) != content["kind"]
+    for key in ("guarantee", "unit", "mechanism", "total", "value", "noisy", "stated"):
         assert again.get(key) == content.get(key), key
     assert release.version == "0.1.0"
     if release.noisy:
@@ -39,12 +41,20 @@ def test_a_file_of_0_1_loads(path: Path, tmp_path: Path) -> None:
 
 def test_there_is_a_file_of_every_mechanism_of_0_1() -> None:
     contents = [json.loads(path.read_text()) for path in FIRST]
-    assert {each["kind"] for each in contents} == set(KINDS)
+    assert {kind_name(each["kind"]) for each in contents} == set(KINDS)
     assert {each["mechanism"]["name"] for each in contents} >= {
         *("AdaptiveScan", "AdaptiveTree", "ContinualMechanism", "CumulativeCounts"),
         *("DiscoverLabels", "HierarchicalTree", "LeafCounts", "PartitionSampler", "PrivHist"),
         *("RankSplit", "SortedCounts", "ThresholdHistogram", "TopLabels", "TopThreshold"),
     }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_release_with_the_tag_of_an_earlier_version_is_the_same(kind: str) -> None:
+    content = content_of(kind)
+    (tag,) = (tag for tag, name in OLD_NAMES.items() if name == kind and tag.endswith("histogram"))
+    old = signed({**content, "kind": tag})
+    assert dh.Release.from_json(old) == dh.Release.from_json(signed(content))
 
 
 def content_of(kind: str) -> dict[str, Any]:
@@ -85,13 +95,13 @@ def test_a_file_of_a_later_version_is_read_or_refused_with_its_name(kind: str) -
 
 @pytest.mark.parametrize("stated", [None, 97, "", "tomorrow", "97", ["97.5.3"], "v97.5.3"])
 def test_what_is_no_version_is_not_taken_for_a_later_one(stated: object) -> None:
-    content = {**content_of("anonymized histogram"), "library_version": stated, "kind": "none"}
+    content = {**content_of("anonymized"), "library_version": stated, "kind": "none"}
     with pytest.raises(dh.ReleaseFileError, match="not a valid release"):
         dh.Release.from_json(signed(content))
 
 
 def test_only_the_numbers_of_a_version_are_shown() -> None:
-    content = content_of("anonymized histogram")
+    content = content_of("anonymized")
     hostile = {**content, "kind": "none", "library_version": "97.5\x1b[2J<script>"}
     with pytest.raises(dh.ReleaseFileError) as caught:
         dh.Release.from_json(signed(hostile))

@@ -22,6 +22,7 @@ from dphist.document.totals import total_of
 from dphist.ranges.leaf_counts import BinAnswers
 from dphist.release import mechanisms
 from dphist.release import release as saved
+from dphist.release.kind_names import KINDS
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.render import html, text
@@ -114,6 +115,8 @@ def test_a_kind_of_somebody_else_is_saved_like_ours(monkeypatch: pytest.MonkeyPa
     with pytest.raises(dh.ParameterError, match="there is a kind mean already"):
         dh.register(kind_of_means(other))
     assert registry.kind_of(Average().release(other(1.0))).name == "mean"
+    with pytest.raises(dh.ParameterError, match="there is a kind stream already"):
+        dh.register(kind_of_means(other, "stream"))  # what earlier versions called a kind of ours
 
 
 @pytest.mark.usefixtures("registered")
@@ -225,7 +228,7 @@ def test_an_expected_error_of_another_kind_is_refused() -> None:
 def test_every_kind_of_release_has_a_report() -> None:
     declared = {kind.value_type: kind.name for kind in registry.kinds()}
     assert declared.keys() == set(saved._KINDS.values())
-    assert tuple(declared.values()) == mechanisms.KINDS
+    assert tuple(declared.values()) == KINDS
     for value_type, name in declared.items():
         assert registry.kind_of(_of(value_type)).name == name
 

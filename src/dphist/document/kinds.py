@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 from dphist import mechanism as mechanisms
 from dphist.document.kind import Kind
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.release.mechanisms import KINDS
+from dphist.release.kind_names import KINDS
 from dphist.release.release import Release, save_kind
 
 _REGISTERED: dict[str, Kind] = {}

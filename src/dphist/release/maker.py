@@ -78,6 +78,23 @@ class Restoring(Protocol):
         """Return the value as it was released; ValueError if the mechanism cannot have made it."""
 
 
+@runtime_checkable
+class Inferred(Protocol):
+    """A value that noisy counts and what is fixed about the data make together."""
+
+    def inferred_again(self, decoded: Any) -> Any:
+        """Return the value decoded from its noisy counts, with what this one has of the data."""
+
+    def completed(self, decoded: Any) -> Any:
+        """Return this value, read from a file, with what only its noisy counts hold.
+
+        Raises
+        ------
+        ValueError
+            If it is not of these noisy counts.
+        """
+
+
 def target_of(mechanism: Maker) -> Target | None:
     """Return the target of a mechanism; None if it has none, as mechanisms of others may."""
     target: Target | None = getattr(mechanism, "target", None)

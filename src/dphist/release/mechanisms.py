@@ -8,6 +8,7 @@ from importlib.metadata import entry_points, packages_distributions
 from typing import Any, TypeVar
 
 from dphist.errors import ReleaseFileError
+from dphist.release.kind_names import KINDS
 
 M = TypeVar("M")
 
@@ -15,9 +16,6 @@ _OURS: dict[str, type[Any]] = {}
 _OTHERS: dict[tuple[str, str], type[Any]] = {}
 ENTRY_POINTS = "dphist.mechanisms"
 _SCRIPT = "__main__"
-# A release may be of any mechanism of ours. They are imported by name, as those of others are by
-# their entry points: the mechanisms know releases, releases know none of them.
-KINDS = ("anonymized", "ranges", "labels", "streams")
 
 
 def savable(mechanism: type[M]) -> type[M]:
@@ -91,6 +89,8 @@ def _import_from(package: str, wanted: str, name: str) -> None:
 def known_in(package: object) -> Mapping[str, type[Any]]:
     """Return the mechanisms of a package by name; those of dphist for None."""
     if package is None:
+        # A release may be of any mechanism of ours. They are imported by name, as those of others
+        # are by their entry points: the mechanisms know releases, releases know none of them.
         for kind in KINDS:
             import_module(f"dphist.{kind}")
         return _OURS

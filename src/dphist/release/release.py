@@ -29,8 +29,9 @@ from dphist.release.document import (
     unreadable,
     with_checksum,
 )
+from dphist.release.kind_names import OLD_NAMES, kind_name
 from dphist.release.label_table import LabelTable
-from dphist.release.maker import Maker, Restoring, target_of
+from dphist.release.maker import Inferred, Maker, Restoring, target_of
 from dphist.release.mechanisms import find_mechanism, known_in, package_of
 from dphist.release.presentation import Presentation, Words, forms_of
 from dphist.release.range_histogram import RangeHistogram
@@ -48,10 +49,10 @@ FOR_TESTS = f"random bits {SUPPLIED}"
 """Note of a release with randomness from elsewhere than the operating system."""
 
 _KINDS: dict[str, type[Any]] = {
-    "anonymized histogram": AnonymizedHistogram,
-    "labelled histogram": LabelTable,
-    "universal histogram": RangeHistogram,
-    "running histogram": RunningCounts,
+    "anonymized": AnonymizedHistogram,
+    "ranges": RangeHistogram,
+    "labels": LabelTable,
+    "streams": RunningCounts,
 }
 
 
@@ -166,8 +167,8 @@ class Release(Released):
             If the mechanism does not keep noisy counts.
         """
         value = self.mechanism.decode(self.noisy)
-        if isinstance(value, RangeHistogram):
-            value = replace(value, axes=self.value.axes, outside=self.value.outside)
+        if isinstance(self.value, Inferred):
+            value = self.value.inferred_again(value)
         return replace(self, value=value, version=VERSION)
 
     def plot(self, ax: Any = None, *, columns: int = 2) -> Any:
@@ -306,12 +307,12 @@ def _decode(content: dict[str, Any]) -> Release:
     total = content["total"]
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
         raise TypeError("total is a whole number or null")
-    value = _KINDS[content["kind"]].from_content(content["value"])
+    value = _KINDS[kind_name(content["kind"])].from_content(content["value"])
     noisy = {str(k): read_whole_numbers(v) for k, v in content["noisy"].items()}
     if isinstance(mechanism, Restoring):
         value = mechanism.restored(value, noisy)
-    elif isinstance(value, RangeHistogram) and noisy:
-        value = _with_answers(value, mechanism.decode(noisy))
+    elif isinstance(value, Inferred) and noisy:
+        value = value.completed(mechanism.decode(noisy))
     return Release(
         value=value,
         guarantee=guarantee,
@@ -351,13 +352,6 @@ def _target(content: dict[str, Any]) -> Target | None:
     return None if budget is None else Target(guarantee_of(budget))
 
 
-def _with_answers(value: RangeHistogram, decoded: RangeHistogram) -> RangeHistogram:
-    """Return a histogram with what answers ranges of it, as decoded from its noisy counts."""
-    if decoded.bins.shape != value.bins.shape:
-        raise ValueError("the bins are not those of the noisy counts")
-    return replace(value, answers=decoded.answers)
-
-
 def _stated(key: str, said: Any) -> Any:
     return PrivacyUnit.from_content(said) if key == "unit" else _text(said)
 
@@ -383,7 +377,7 @@ def provenance_of(counts: LabelCounts) -> dict[str, Any]:
 
 def save_kind(name: str, value_type: type[Any]) -> None:
     """Have releases of one more type of value saved, under the name of their kind."""
-    if _KINDS.setdefault(name, value_type) is not value_type:
+    if name in OLD_NAMES or _KINDS.setdefault(name, value_type) is not value_type:
         raise ParameterError(
             "name", f"must be new: there is a kind {name} already, for values of another type"
         )

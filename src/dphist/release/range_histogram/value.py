@@ -1,7 +1,7 @@
 """RangeHistogram: released bins of an ordered domain, and answers to range queries."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -375,6 +375,16 @@ class RangeHistogram(Exchanged, Released):
         if self.bins.ndim != 1:
             raise UnsupportedError("a histogram of several axes has no cdf and no quantiles")
         return self.bins
+
+    def inferred_again(self, decoded: "RangeHistogram") -> "RangeHistogram":
+        """Return what was decoded from noisy counts, with the axes and outside counts of this."""
+        return replace(decoded, axes=self.axes, outside=self.outside)
+
+    def completed(self, decoded: "RangeHistogram") -> "RangeHistogram":
+        """Return this histogram with what answers ranges, as decoded from its noisy counts."""
+        if decoded.bins.shape != self.bins.shape:
+            raise ValueError("the bins are not those of the noisy counts")
+        return replace(self, answers=decoded.answers)
 
     def to_content(self) -> dict[str, Any]:
         """Return a JSON object for saving."""
