@@ -20,7 +20,7 @@ from dphist.document.blocks import Document, Fact, Section, Table
 from dphist.document.kind import DataFacts
 from dphist.document.totals import total_of
 from dphist.ranges.leaf_counts import BinAnswers
-from dphist.release import mechanisms
+from dphist.release import kind_names, mechanisms
 from dphist.release import release as saved
 from dphist.release.kind_names import KINDS
 from dphist.release.label_table import LabelTable
@@ -46,7 +46,7 @@ from tests.streams.told import MADE as STREAMS_MADE
 def registered() -> Iterator[None]:
     dh.register(kind_of_means())
     yield
-    del registry._REGISTERED["mean"]
+    del kind_names._REGISTERED["mean"]
 
 
 RANGES = RangeHistogram(np.arange(6), answers=BinAnswers(np.arange(6), 1.0))
@@ -101,7 +101,7 @@ def registered_average(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("registered_average")
 def test_a_kind_of_somebody_else_is_saved_like_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_REGISTERED", {})
+    monkeypatch.setattr(kind_names, "_REGISTERED", {})
     monkeypatch.setattr(saved, "_KINDS", dict(saved._KINDS))
     release = Average().release(SavedMean(12.5))
     with pytest.raises(dh.UnsupportedError, match="SavedMean cannot be saved: give the type"):

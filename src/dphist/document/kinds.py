@@ -10,10 +10,9 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 from dphist import mechanism as mechanisms
 from dphist.document.kind import Kind
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.release.kind_names import KINDS
+from dphist.release.kind_names import KINDS, add_kind, kinds_of_others
 from dphist.release.release import Release, save_kind
 
-_REGISTERED: dict[str, Kind] = {}
 Added = TypeVar("Added")
 
 
@@ -44,7 +43,9 @@ def register(added: Added) -> Added:
         Or a kind, for releases of one more type of value; subclasses of the type are of the kind
         too. Files name it by `name`. Its releases can be saved if the type has a method
         `to_content`, which returns what JSON can hold, and a class method `from_content` that makes
-        the value from it; ValueError or TypeError otherwise.
+        the value from it; ValueError or TypeError otherwise. A package that registers its kind when
+        it is imported names its module as an entry point of the group ``dphist.kinds``: then
+        loading, and `dphist` on the command line, know the kind by themselves.
 
     Returns
     -------
@@ -71,14 +72,14 @@ def _register_kind(kind: Kind) -> None:
         )
     if issubclass(value_type, _Savable):
         save_kind(kind.name, value_type)
-    _REGISTERED[kind.name] = kind
+    add_kind(kind.name, kind)
 
 
 def kinds() -> Iterator[Kind]:
     """Yield the kinds of dphist, each imported when it is its turn, then what is registered."""
     for name in KINDS:
         yield import_module(f"dphist.{name}.kind").KIND
-    yield from tuple(_REGISTERED.values())
+    yield from kinds_of_others()
 
 
 def kind_of_value(value: object) -> Kind | None:

@@ -29,7 +29,7 @@ from dphist.release.document import (
     unreadable,
     with_checksum,
 )
-from dphist.release.kind_names import OLD_NAMES, kind_name
+from dphist.release.kind_names import OLD_NAMES, kind_name, kinds_of_others
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Inferred, Maker, Restoring, target_of
 from dphist.release.mechanisms import find_mechanism, known_in, package_of
@@ -307,7 +307,7 @@ def _decode(content: dict[str, Any]) -> Release:
     total = content["total"]
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
         raise TypeError("total is a whole number or null")
-    value = _KINDS[kind_name(content["kind"])].from_content(content["value"])
+    value = _value_type(kind_name(content["kind"])).from_content(content["value"])
     noisy = {str(k): read_whole_numbers(v) for k, v in content["noisy"].items()}
     if isinstance(mechanism, Restoring):
         value = mechanism.restored(value, noisy)
@@ -381,6 +381,12 @@ def save_kind(name: str, value_type: type[Any]) -> None:
         raise ParameterError(
             "name", f"must be new: there is a kind {name} already, for values of another type"
         )
+
+
+def _value_type(kind: str) -> type[Any]:
+    if kind not in _KINDS:
+        kinds_of_others()  # one of a package may be imported by its entry point
+    return _KINDS[kind]
 
 
 def _kind(value: object) -> str:

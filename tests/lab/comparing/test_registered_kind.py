@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.document import kinds as registry
 from dphist.document.compared import (
     BLUE,
     Case,
@@ -21,6 +20,7 @@ from dphist.document.compared import (
     run_of,
 )
 from dphist.document.kind import Kind
+from dphist.release import kind_names
 from tests.report.mean_kind import Mean, kind_of_means
 
 
@@ -70,7 +70,7 @@ HEIGHTS = Heights([160, 170, 180])
 def kind() -> Iterator[Kind]:
     added: Kind = dh.register(replace(kind_of_means(), comparing=COMPARING))
     yield added
-    del registry._REGISTERED[added.name]
+    del kind_names._REGISTERED[added.name]
 
 
 @pytest.mark.usefixtures("kind")
@@ -102,6 +102,6 @@ def test_data_of_no_kind_are_refused_and_the_kind_is_named() -> None:
 
 
 def test_a_kind_that_declares_nothing_is_not_compared(kind: Kind) -> None:
-    registry._REGISTERED[kind.name] = replace(kind, comparing=None)
+    kind_names._REGISTERED[kind.name] = replace(kind, comparing=None)
     with pytest.raises(dh.ParameterError, match=r"a sequence of events, each a sequence of labels"):
         dh.compare([Shifted], {1: 2}, [1])
