@@ -118,6 +118,16 @@ def many(number: int, noun: str) -> Sentence:
     return Sentence(f"{{number:,}} {{{noun}{'s'[: number != 1]}}}", number=number)
 
 
+def many_events(number: int) -> Sentence:
+    """Return a number of events.
+
+    >>> many_events(1), many_events(2000)
+    ('1 event', '2,000 events')
+    """
+    noun = "{event}" if number == 1 else "{events}"
+    return Sentence(f"{{number:,}} {noun}", number=number, **EVENTS)
+
+
 def slots_of(**words: tuple[str, str]) -> dict[str, str]:
     """Return the words of slots, from singular and plural of label, record and user."""
     slots = {}

@@ -7,6 +7,7 @@ from typing import Any
 from dphist.anonymized.band import ALL_LABELS, Band
 from dphist.anonymized.charts import bands_of, charts_of
 from dphist.anonymized.comparing import COMPARING
+from dphist.anonymized.disclosed import disclosed
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.anonymized.words import (
     LOGARITHMIC,
@@ -23,6 +24,7 @@ from dphist.anonymized.words import (
     result_of,
     table_in_words,
 )
+from dphist.data.profile import Profile
 from dphist.document.about import about_of
 from dphist.document.blocks import (
     CARD,
@@ -237,4 +239,7 @@ KIND = Kind(
     table=table_csv,
     charts=charts_of,
     comparing=COMPARING,
+    data_type=Profile,
+    columns=lambda _value: "count, prevalence",
+    disclosed=disclosed,
 )

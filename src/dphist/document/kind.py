@@ -8,6 +8,8 @@ from dphist.document.blocks import Document
 from dphist.document.chart import Chart
 from dphist.document.compared import Comparing
 from dphist.document.csv_field import Field
+from dphist.document.disclosed import Disclosed
+from dphist.document.options import Table
 from dphist.privacy import PrivacyUnit
 from dphist.release.presentation import Presentation
 from dphist.release.release import Release
@@ -41,6 +43,37 @@ class DataFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Releasing:
+    """A command that releases a file as a kind.
+
+    FILE, outputs, the dry run, ledgers, and the words and resources of a release are options of all
+    such commands. The functions are given the parsed options.
+
+    Attributes
+    ----------
+    summary : its line in the help of `dphist`.
+    text, epilog : what it does, and what FILE holds, for its own help.
+    columns : of the released table.
+    options : of the mechanism and the data: see `dphist.document.options`.
+    mechanism : makes the mechanism; nothing is read before.
+    read : reads FILE, `options.file`, and returns the data that the mechanism is given. If a ledger
+        pays, it has paid by then.
+    data : returns what is known of the data before they are read.
+    records : maximum number of records of one unit of the data.
+    """
+
+    summary: str
+    text: str
+    epilog: str
+    columns: str
+    options: Table
+    mechanism: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+    data: Callable[[Any], DataFacts] = lambda _options: DataFacts()
+    records: Callable[[Any], int] = lambda _options: 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """A kind of release.
 
@@ -59,6 +92,11 @@ class Kind:
     tells_others : whether `document` and `charts` are also for releases by mechanisms of others;
         if not, these are shown by what `dphist.Mechanism` says of them.
     comparing : how its mechanisms are compared; None if they are not.
+    data_type : type of the data that its mechanisms release, if these state bounds: `unit`, whom
+        they protect or None, and `sensitivity`, the maximum number of records of one such unit.
+    columns : names the columns of the table of a value, for a disclosure.
+    disclosed : returns what is disclosed of a mechanism, and of its value if there is one.
+    commands : of `dphist`, by name.
     """
 
     name: str
@@ -70,6 +108,10 @@ class Kind:
     mechanism_type: type[Any]
     tells_others: bool = False
     comparing: Comparing | None = None
+    data_type: type[Any] | None = None
+    columns: Callable[[Any], str] | None = None
+    disclosed: Callable[[Any, Any], Disclosed] | None = None
+    commands: Mapping[str, Releasing] = field(default_factory=dict)
 
     def tells_of(self, mechanism: object) -> bool:
         """Whether `document` and `charts` are for releases by this mechanism."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from dphist.data.label_counts import LabelCounts
 from dphist.document.about import about_of
 from dphist.document.blocks import (
     CARD,
@@ -47,6 +48,7 @@ from dphist.document.totals import guarantee_for, in_all, total_json, total_of
 from dphist.labels import DiscoverLabels, bounding, words
 from dphist.labels.charts import LARGEST, chart_of_all, chart_of_order, charts_of
 from dphist.labels.comparing import COMPARING
+from dphist.labels.disclosed import disclosed
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.order import noise_in_common
 from dphist.privacy.as_text import float_up
@@ -304,4 +306,7 @@ KIND = Kind(
     table=table_csv,
     charts=charts_of,
     comparing=COMPARING,
+    data_type=LabelCounts,
+    columns=lambda value: "label" if value.counts is None else "label, count",
+    disclosed=disclosed,
 )

@@ -4,25 +4,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
+from dphist.document.kinds import kind_of_mechanism, kinds
 from dphist.errors import Argument, LedgerError, ParameterError
-from dphist.labels.mechanism import LabelsMechanism
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PrivacyUnit
 from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_USER, unit_of_data
-from dphist.ranges.mechanism import RangesMechanism
+from dphist.release.kind_names import kinds_of_others
 from dphist.release.released import refuse_released
 
-_HELD: tuple[tuple[Any, type], ...] = (
-    (AnonymizedMechanism, Profile),
-    (LabelsMechanism, LabelCounts),
-    (RangesMechanism, BinnedCounts),
-)
-_DATA = tuple(held for _, held in _HELD)
 _PARTS = (ONE_RECORD, ONE_EVENT)
 """What users have many of: only a bound relates these units to users."""
 
@@ -54,9 +47,15 @@ class DataUnit:
                 return cls()  # nobody said what the users are
             labels = data.max_labels
             return cls(data.unit, None if labels is None else labels * data.max_count)
-        if isinstance(data, Profile | BinnedCounts):
-            return cls(data.unit, data.sensitivity)
+        held: Any = data  # of these types
+        if isinstance(data, (Profile, BinnedCounts, *_data_of_others())):
+            return cls(held.unit, held.sensitivity)
         return cls()
+
+
+def _data_of_others() -> tuple[type[Any], ...]:
+    """Return the types of data of kinds that are not of dphist."""
+    return tuple(kind.data_type for kind in kinds_of_others() if kind.data_type is not None)
 
 
 def check_bounds(mechanism: object, data: object) -> None:
@@ -70,15 +69,19 @@ def check_bounds(mechanism: object, data: object) -> None:
     BoundsError, ParameterError
     """
     refuse_released(data, "data")
-    for kind, held in _HELD:
-        if isinstance(mechanism, kind) and isinstance(data, held):
+    kind = kind_of_mechanism(mechanism)
+    held = None if kind is None else kind.data_type
+    if held is None:
+        return
+    if isinstance(data, held):
+        if isinstance(mechanism, MechanismBase):
             mechanism._accept(data)
-        elif isinstance(mechanism, kind) and isinstance(data, _DATA):
-            raise ParameterError(
-                "data",
-                f"must be {held.__name__} for {type(mechanism).__name__}, not "
-                f"{type(data).__name__}; nothing was charged",
-            )
+    elif any(each.data_type is not None and isinstance(data, each.data_type) for each in kinds()):
+        raise ParameterError(
+            "data",
+            f"must be {held.__name__} for {type(mechanism).__name__}, not {type(data).__name__}; "
+            "nothing was charged",
+        )
 
 
 def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: str) -> Guarantee:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray
+from dphist.data.binned_counts import BinnedCounts
 from dphist.document.about import about_of
 from dphist.document.blocks import (
     CARD,
@@ -47,6 +48,7 @@ from dphist.document.release import (
 from dphist.ranges.axis_texts import axis_text, edge_texts
 from dphist.ranges.charts import charts_of, window_of
 from dphist.ranges.comparing.case import COMPARING
+from dphist.ranges.disclosed import disclosed
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.ranges.overview import (
     Parts,
@@ -337,4 +339,7 @@ KIND = Kind(
     table=table_csv,
     charts=charts_of,
     comparing=COMPARING,
+    data_type=BinnedCounts,
+    columns=lambda _value: "start, stop (of each axis), count, error",
+    disclosed=disclosed,
 )

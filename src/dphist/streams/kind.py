@@ -51,10 +51,11 @@ from dphist.privacy.as_text import float_up
 from dphist.privacy.unit import ONE_EVENT
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
-from dphist.sentence import EVENTS, Sentence, joined
+from dphist.sentence import EVENTS, Sentence, joined, many_events
 from dphist.streams import words
 from dphist.streams.charts import chart_of
 from dphist.streams.comparing import COMPARING
+from dphist.streams.disclosed import disclosed
 from dphist.streams.mechanism import ContinualMechanism
 
 _PAGE, _TERMINAL, _JSON = frozenset({PAGE}), frozenset({TERMINAL}), frozenset({JSON})
@@ -253,7 +254,7 @@ def _error(mechanism: ContinualMechanism, counted: Counted, last: int | None) ->
         f"with probability 95 %, for each {{label}} by itself, {when}{cut}; standard error at most "
         "{error}",
         error=words.error_text(mechanism, last),
-        events=words.many_events(last or 0),
+        events=many_events(last or 0),
     )
     return [Fact("Error of counts", f"± {width.number}", note=note)]
 
@@ -288,7 +289,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
             bars=frozenset({PAGE, CARD}),
         ),
     ]
-    after = words.many_events(int(value.times[-1]))
+    after = many_events(int(value.times[-1]))
     caption = (
         Sentence("The last reading, after {after}", after=after),
         Sentence("The largest counts after {after}", after=after),
@@ -333,4 +334,6 @@ KIND = Kind(
     table=table_csv,
     charts=lambda release: [chart_of(release)],
     comparing=COMPARING,
+    columns=lambda _value: "time, label, count",
+    disclosed=disclosed,
 )

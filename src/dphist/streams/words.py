@@ -13,7 +13,7 @@ from dphist.document.kind import DataFacts
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
 from dphist.release.release import Release
-from dphist.sentence import EVENTS, Quoted, Sentence, joined, many
+from dphist.sentence import EVENTS, Quoted, Sentence, joined, many, many_events
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.methods import COMPOSITION
 from dphist.visible import harmless
@@ -30,16 +30,6 @@ def mechanism_of(release: Release) -> ContinualMechanism:
 def unit_of(mechanism: ContinualMechanism, data: DataFacts) -> PrivacyUnit:
     """Return what is protected."""
     return data.unit or mechanism.unit
-
-
-def many_events(number: int) -> Sentence:
-    """Return a number of events.
-
-    >>> many_events(1), many_events(2000)
-    ('1 event', '2,000 events')
-    """
-    noun = "{event}" if number == 1 else "{events}"
-    return Sentence(f"{{number:,}} {noun}", number=number, **EVENTS)
 
 
 def until(release: Release) -> int | None:

@@ -23,7 +23,6 @@ from dphist.document.blocks import JSON, Block, Fact, Note, Section
 from dphist.document.kind import DataFacts
 from dphist.document.options import Excludes, Needs, Option, Table, option_of
 from dphist.errors import Argument, join_arguments
-from dphist.labels import ThresholdHistogram
 from dphist.labels.kind import KIND
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
 from dphist.labels.words import threshold_number
@@ -223,7 +222,7 @@ def _caps_in_words(
         lines.append(Sentence("--max-labels {cap:,}: {said}.", cap=cap, said=said))
     compare = "'dphist plan labels --max-labels 10,20,50' compares more values, for several ε."
     lines.append(Sentence("{compare}", compare=compare))
-    if isinstance(mechanism, ThresholdHistogram) and not mechanism.count_cut_users:
+    if getattr(mechanism, "count_cut_users", None) is False:
         lines.append(
             Sentence(
                 "With --count-cut-users, the release also states the share of {users} who were cut."

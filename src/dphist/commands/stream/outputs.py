@@ -125,7 +125,7 @@ def _is_of(current: Release, text: str) -> bool:
     except DphistError:
         return False
     earlier, now = saved.value, current.value
-    if not isinstance(earlier, RunningCounts) or saved.mechanism != current.mechanism:
+    if saved.mechanism != current.mechanism:
         return False
     times = earlier.times.tolist()
     return times == now.times[: len(times)].tolist() and all(

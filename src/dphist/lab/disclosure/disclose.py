@@ -21,7 +21,6 @@ from dphist.release.presentation import Presentation
 from dphist.release.release import FOR_TESTS, Release
 from dphist.report.disclosure.facts import Facts, facts_of, facts_of_charge
 from dphist.report.disclosure.parameters import stated_of, stated_of_account
-from dphist.streams import ContinualMechanism
 
 _ADDED = (
     "Releases compose sequentially: epsilons add up, or rhos where a release states its cost in "
@@ -85,12 +84,13 @@ def _of_releases(releases: Sequence[Release]) -> Disclosed:
         _check(
             checked_release(release), "the release" if len(releases) == 1 else f"release {number}"
         )
-    _check_distinct(releases)
+    facts = [facts_of(release) for release in releases]
+    stream = any(each.continues for each in facts)
+    _check_distinct(releases, facts)
     target = target_of(releases[0].mechanism)
-    stream = any(isinstance(each.mechanism, ContinualMechanism) for each in releases)
     planned = target is not None and target.releases > len(releases)
     return Disclosed(
-        [facts_of(release) for release in releases],
+        facts,
         stated_of(releases),
         many=stream or planned or len(releases) > 1,
         how_many=_published(len(releases), stream=stream),
@@ -165,7 +165,7 @@ def _check(release: Release, name: str) -> None:
         )
 
 
-def _check_distinct(releases: Sequence[Release]) -> None:
+def _check_distinct(releases: Sequence[Release], facts: Sequence[Facts]) -> None:
     """Refuse what would count twice: the same release, or two readings of one stream."""
     plain = Presentation(date=None)  # other words do not make it another release
     texts = [replace(release, presentation=plain).to_json() for release in releases]
@@ -177,9 +177,8 @@ def _check_distinct(releases: Sequence[Release]) -> None:
                 f"{texts.index(text) + 1}",
                 "name it once",
             )
-    streams = [
-        each.mechanism for each in releases if isinstance(each.mechanism, ContinualMechanism)
-    ]
+    pairs = zip(releases, facts, strict=True)
+    streams = [release.mechanism for release, said in pairs if said.continues]
     if len(streams) != len(set(streams)):
         raise ParameterError(
             "releases",

@@ -8,23 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.anonymized.mechanism import AnonymizedMechanism
+from dphist.document.disclosed import Disclosed
 from dphist.document.guarantee_words import nouns_of_unit, unit_in_words
-from dphist.document.mechanism_facts import Parameter, parameters, public_parameters
-from dphist.labels import DiscoverLabels, ThresholdHistogram
-from dphist.labels.mechanism import LabelsMechanism
+from dphist.document.kinds import kind_of_mechanism
+from dphist.document.mechanism_facts import Parameter, parameters
 from dphist.privacy import PrivacyUnit
-from dphist.privacy.as_text import plain, up
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
-from dphist.ranges.mechanism import RangesMechanism
-from dphist.ranges.words import axes_in_words
 from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.report.disclosure.noise import Noise, describe_noise
 from dphist.report.kinds import told
-from dphist.sentence import EVENTS, Sentence, joined, many
-from dphist.streams import ContinualMechanism
-from dphist.streams.words import many_events
+from dphist.sentence import Sentence, joined, many, many_events
 from dphist.visible import harmless
 
 _BOUNDS: dict[str, Callable[[int], str]] = {
@@ -52,6 +46,8 @@ NOT_PROTECTED = (
 CHOSEN_BEFORE = "All of this must be chosen without a look at the data; dphist cannot check that."
 """What holds of all that is published without noise."""
 
+_PUBLIC = "All parameters of the mechanism, and the bounds on contributions."
+
 RANDOMNESS = "Random bits come from the operating system; forks and threads share none."
 
 
@@ -64,8 +60,10 @@ class Facts:
     mechanism, description, paper : its name, how a release is made, and where it comes from.
     parameters : with their values as text.
     noise : its law, scale and exactness.
-    threshold : from which noisy count on a label is released; empty without one.
+    threshold : from which noisy number on a label is released; empty without one.
+    noisy : what that number is.
     neighbors : which data are neighbors.
+    continues : whether a release holds all earlier ones of its run, at the cost of one.
     steps : what was done to the data before counting, in sentences.
     public : what is published without noise, in sentences.
     version : of dphist; empty where no release says it.
@@ -77,6 +75,8 @@ class Facts:
     parameters: tuple[Parameter, ...]
     noise: Noise
     threshold: str
+    noisy: str
+    continues: bool
     neighbors: str
     steps: tuple[str, ...]
     public: tuple[str, ...]
@@ -85,11 +85,11 @@ class Facts:
 
 def facts_of(release: Release) -> Facts:
     """Return what is disclosed of a release."""
+    disclosed = _disclosed(release.mechanism, release.value)
     return Facts(
-        **_of_mechanism(release.mechanism),
+        **_of_mechanism(release.mechanism, disclosed),
         neighbors=told(release, "neighbors"),
-        steps=(bounding_of(release), *_treated(release)),
-        public=tuple(public_of(release.mechanism, release.value)),
+        steps=(_bounding_of(release, disclosed), *_treated(release)),
         version=release.version,
     )
 
@@ -102,49 +102,38 @@ def facts_of_charge(mechanism: Maker, unit: PrivacyUnit) -> Facts:
     unit : of the account.
     """
     return Facts(
-        **_of_mechanism(mechanism),
+        **_of_mechanism(mechanism, _disclosed(mechanism)),
         neighbors=f"Two data sets are neighbors if they differ in {unit}, with all of its data.",
         steps=(),
-        public=tuple(public_of(mechanism)),
         version="",
     )
 
 
-def _of_mechanism(mechanism: Maker) -> dict[str, Any]:
+def _disclosed(mechanism: Maker, value: Any = None) -> Disclosed:
+    """Return what the kind of a mechanism discloses of it; nothing of those of others."""
+    kind = kind_of_mechanism(mechanism)
+    return kind.disclosed(mechanism, value) if kind and kind.disclosed else Disclosed()
+
+
+def _of_mechanism(mechanism: Maker, disclosed: Disclosed) -> dict[str, Any]:
     return {
         "mechanism": type(mechanism).__name__,
         "description": mechanism.description,
         "paper": mechanism.reference,
         "parameters": tuple(parameters(mechanism)),
         "noise": describe_noise(mechanism),
-        "threshold": threshold_of(mechanism),
+        "threshold": disclosed.threshold,
+        "noisy": disclosed.noisy,
+        "continues": disclosed.continues,
+        "public": (_PUBLIC, *disclosed.public),
     }
 
 
-def threshold_of(mechanism: Maker) -> str:
-    """Say from which noisy count on a label is released; empty if all are.
-
-    >>> threshold_of(ThresholdHistogram(epsilon="0.7", delta="1e-6", max_labels=2))
-    '21 records'
-    """
-    if not isinstance(mechanism, LabelsMechanism | ContinualMechanism):
-        return ""
-    threshold = mechanism.threshold
-    if threshold is None:
-        return ""
-    number = plain(up(threshold))
-    if isinstance(mechanism, DiscoverLabels):
-        return Sentence("the weight of {number} {users} who have one {label} each", number=number)
-    own = isinstance(mechanism, ThresholdHistogram | ContinualMechanism)
-    above = "" if own else " above the next largest count"
-    return Sentence(f"{{number}} {{records}}{above}", number=number)
-
-
-def bounding_of(release: Release) -> str:
+def _bounding_of(release: Release, disclosed: Disclosed) -> str:
     """Say how much of one unit was counted, and who made sure of it."""
     unit, said = release.guarantee.unit, release.provenance.get("unit")
     bounds = _bounds(unit)
-    if isinstance(release.mechanism, ContinualMechanism):
+    if disclosed.cuts:
         cut = "dphist cut {each} to {bounds}, chosen at random."
         return Sentence(cut, each=_each(unit), bounds=bounds)
     if said is None or said.asserted:
@@ -168,36 +157,6 @@ def bounding_of(release: Release) -> str:
         each=_each(unit),
         bounds=bounds,
     )
-
-
-def public_of(mechanism: Maker, value: Any = None) -> list[str]:
-    """Say what is published without noise.
-
-    Parameters
-    ----------
-    value : of the release, if there is one: its edges are public.
-    """
-    found = ["All parameters of the mechanism, and the bounds on contributions."]
-    if isinstance(mechanism, RangesMechanism):
-        edges = getattr(value, "has_edges", False)
-        what = "The columns and the edges of the bins" if edges else "The number of bins"
-        where = f": {axes_in_words(value)}" if value is not None else ""
-        found.append(f"{what}{where}.")
-    if isinstance(mechanism, ContinualMechanism):
-        held = "The number of {events}, which is not protected, and the times of readings."
-        found.append(Sentence(held, **EVENTS))
-    if isinstance(mechanism, LabelsMechanism | ContinualMechanism):
-        listed = getattr(mechanism, "labels", None)
-        if listed is not None:
-            held = many(len(listed), "label")
-            found.append(Sentence("The list of {held} for which there are counts.", held=held))
-    elif isinstance(mechanism, AnonymizedMechanism):
-        values = {each.name: each.value for each in parameters(mechanism)}
-        found += [
-            f"The parameter {name} = {values[name]}, which was given as public knowledge."
-            for name in public_parameters(mechanism)
-        ]
-    return found
 
 
 def _treated(release: Release) -> list[Sentence]:

@@ -10,7 +10,6 @@ from dphist.document.about import paid_in_words
 from dphist.document.errata import errata_in_words
 from dphist.document.guarantee_words import nouns_of_unit, plural_of, unit_in_words
 from dphist.document.kinds import kind_of
-from dphist.labels import DiscoverLabels
 from dphist.privacy.as_text import short_exact
 from dphist.release.release import VERSION, Release
 from dphist.report.disclosure.facts import (
@@ -28,11 +27,6 @@ Section = tuple[str, list[str]]
 """A heading and its paragraphs, as plain text that templates must escape."""
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
-_COLUMNS = {
-    "anonymized": "count, prevalence",
-    "ranges": "start, stop (of each axis), count, error",
-    "streams": "time, label, count",
-}
 
 PIPELINE = "Data creation pipeline"
 """The heading whose paragraphs are steps, in their order."""
@@ -71,9 +65,8 @@ def pipeline_of(release: Release, facts: Facts) -> list[str]:
         steps.append("The cost is charged to a ledger, durably, before data are opened.")
     steps += [*facts.steps, facts.description]
     if facts.threshold:
-        noisy = "weight" if isinstance(release.mechanism, DiscoverLabels) else "count"
         released = "{Labels} are released if their noisy {noisy} is above {threshold}."
-        steps.append(Sentence(released, noisy=noisy, threshold=facts.threshold))
+        steps.append(Sentence(released, noisy=facts.noisy, threshold=facts.threshold))
     return steps
 
 
@@ -107,9 +100,7 @@ def _parameters(facts: Facts, stated: Stated) -> list[str]:
 
 def _characteristics(release: Release, facts: Facts) -> list[str]:
     kind = kind_of(release)
-    columns = _COLUMNS.get(kind.name)
-    if kind.name == "labels":
-        columns = "label" if release.value.counts is None else "label, count"
+    columns = kind.columns(release.value) if kind.columns else ""
     return [
         Sentence(
             "{title}. Counts are of {whole}.",
