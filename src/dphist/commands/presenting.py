@@ -34,7 +34,7 @@ def unit_option(more: str = ' (default: "user")', *rules: Needs) -> Option:
 
 def unit_name(options: argparse.Namespace) -> str | None:
     """Return what --unit calls one user, without the plural; None without --unit."""
-    text: str | None = options.unit
+    text: str | None = getattr(options, "unit", None)
     return text.partition("/")[0].strip() if text and text.count("/") == 1 else text
 
 

@@ -139,9 +139,10 @@ def say_dry_run(
 
 def _way_of(options: argparse.Namespace) -> str:
     """Return how FILE is counted, for the resources that this needs; empty for few rows."""
-    if hasattr(options, "column"):
-        bounded = options.user is not None or options.count is not None
-        return "bins, user" if bounded else "bins"
-    if not hasattr(options, "file") or options.label is None:
+    given = vars(options)
+    user = given.get("user") is not None
+    if "column" in given:
+        return "bins, user" if user or given.get("count") is not None else "bins"
+    if "file" not in given or given.get("label") is None:
         return ""
-    return "label" if options.user is None else "label, user"
+    return "label, user" if user else "label"

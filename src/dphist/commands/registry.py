@@ -6,11 +6,16 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points, version
+from typing import TYPE_CHECKING
 
 from dphist.commands.options import EDGE_OPTIONS, with_negative_values
 from dphist.commands.parsing import CommandParser, Parser, add_command
 from dphist.document.options import Command, Group, Option
 from dphist.errors import DphistError
+from dphist.release.kind_names import kinds_of_others
+
+if TYPE_CHECKING:
+    from dphist.document.kind import Kind, Releasing
 
 ENTRY_POINTS = "dphist.commands"
 """The group of entry points that are mappings like that of `find_commands`."""
@@ -74,8 +79,20 @@ def find_commands() -> Mapping[str, tuple[str, str, str]]:
     return found
 
 
+def _of_kinds() -> dict[str, tuple["Kind", "Releasing"]]:
+    """Return the commands that kinds of others declare, by name; they replace none."""
+    declared = {
+        name: (kind, said) for kind in kinds_of_others() for name, said in kind.commands.items()
+    }
+    return {name: held for name, held in declared.items() if name not in find_commands()}
+
+
 def command_of(name: str) -> Command:
     """Return a command by its name."""
+    if name not in find_commands():
+        from dphist.commands.kinds import command_of_kind  # imports what makes releases
+
+        return command_of_kind(*_of_kinds()[name])
     _, module, held = find_commands()[name]
     command: Command = getattr(import_module(module), held)
     if name in RELEASING:
@@ -105,9 +122,10 @@ def parser_of(given: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dphist {version('dphist')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=CommandParser)
-    known = find_commands()
+    known = {name: said.summary for name, (_, said) in _of_kinds().items()}
+    known = {name: summary for name, (summary, _, _) in find_commands().items()} | known
     chosen = next((word for word in given if word in known), None)
-    for name, (summary, _, _) in known.items():
+    for name, summary in known.items():
         if name == chosen:
             add_command(commands, name, summary, command_of(name))
         else:

@@ -1,0 +1,1 @@
+"""A kind that dphist does not have, added without an edit in src/."""

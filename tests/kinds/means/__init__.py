@@ -1,0 +1,1 @@
+"""Means of whole numbers: a kind of release in a folder of its own."""
