@@ -71,6 +71,7 @@ def test_it_is_shown(release: dh.Release) -> None:
     for shown in (report_html(release), summary_text(release), release._repr_html_()):
         assert mean in shown
         assert "Mean amount" in shown
+    assert "Released mean" in release.value._repr_html_()
     assert table_csv(release).startswith("total,records,mean\n")
     assert dh.plot(release)[0].get_title(loc="left") == "Mean amount"
     assert "The maximum of an amount." in report_html(release)

@@ -262,7 +262,7 @@ def test_a_class_of_somebody_else_s_has_a_view() -> None:
     )
     text, _ = read(Plan())
     assert text == "Plan For <you> a 0.5 (missing) The first 2 of 3 rows."
-    for known in (Plan, dh.Release):
+    for known in (Plan, dh.Release, dh.AnonymizedHistogram):
         with pytest.raises(ParameterError, match="already has one"):
             register_view(known, lambda value: Card(""))
     with pytest.raises(UnsupportedError, match="no view"):

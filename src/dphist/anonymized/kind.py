@@ -9,6 +9,7 @@ from dphist.anonymized.charts import bands_of, charts_of
 from dphist.anonymized.comparing import COMPARING
 from dphist.anonymized.disclosed import disclosed
 from dphist.anonymized.mechanism import AnonymizedMechanism
+from dphist.anonymized.of_value import of_value
 from dphist.anonymized.words import (
     LOGARITHMIC,
     NO_LABEL,
@@ -242,4 +243,5 @@ KIND = Kind(
     data_type=Profile,
     columns=lambda _value: "count, prevalence",
     disclosed=disclosed,
+    of_value=of_value,
 )

@@ -9,6 +9,7 @@ from dphist.document.chart import Chart
 from dphist.document.compared import Comparing
 from dphist.document.csv_field import Field
 from dphist.document.disclosed import Disclosed
+from dphist.document.of_value import OfValue
 from dphist.document.options import Table
 from dphist.privacy import PrivacyUnit
 from dphist.release.presentation import Presentation
@@ -97,6 +98,7 @@ class Kind:
     columns : names the columns of the table of a value, for a disclosure.
     disclosed : returns what is disclosed of a mechanism, and of its value if there is one.
     commands : of `dphist`, by name.
+    of_value : returns what a notebook shows of a value by itself, with up to a number of rows.
     """
 
     name: str
@@ -112,6 +114,7 @@ class Kind:
     columns: Callable[[Any], str] | None = None
     disclosed: Callable[[Any, Any], Disclosed] | None = None
     commands: Mapping[str, Releasing] = field(default_factory=dict)
+    of_value: Callable[[Any, int], OfValue] | None = None
 
     def tells_of(self, mechanism: object) -> bool:
         """Whether `document` and `charts` are for releases by this mechanism."""

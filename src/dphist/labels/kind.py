@@ -50,6 +50,7 @@ from dphist.labels.charts import LARGEST, chart_of_all, chart_of_order, charts_o
 from dphist.labels.comparing import COMPARING
 from dphist.labels.disclosed import disclosed
 from dphist.labels.mechanism import LabelsMechanism
+from dphist.labels.of_value import of_value
 from dphist.labels.order import noise_in_common
 from dphist.privacy.as_text import float_up
 from dphist.release.label_table import LabelTable
@@ -309,4 +310,5 @@ KIND = Kind(
     data_type=LabelCounts,
     columns=lambda value: "label" if value.counts is None else "label, count",
     disclosed=disclosed,
+    of_value=of_value,
 )

@@ -50,6 +50,7 @@ from dphist.ranges.charts import charts_of, window_of
 from dphist.ranges.comparing.case import COMPARING
 from dphist.ranges.disclosed import disclosed
 from dphist.ranges.mechanism import RangesMechanism
+from dphist.ranges.of_value import of_value
 from dphist.ranges.overview import (
     Parts,
     Quantile,
@@ -342,4 +343,5 @@ KIND = Kind(
     data_type=BinnedCounts,
     columns=lambda _value: "start, stop (of each axis), count, error",
     disclosed=disclosed,
+    of_value=of_value,
 )

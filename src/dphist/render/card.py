@@ -12,6 +12,7 @@ from markupsafe import Markup
 from dphist.document.blocks import CARD, Column, Document, Fact, Figures, Note
 from dphist.document.blocks import Table as Declared
 from dphist.document.chart import Chart
+from dphist.document.of_value import Table as Table
 from dphist.render.text import in_one_line
 from dphist.sentence import fill
 from dphist.visible import harmless, visible_lines
@@ -32,26 +33,6 @@ class Digits(Prose):
     """A number as text, such as an interval, which stands at the right of its cell."""
 
     __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The head of a table.
-
-    Attributes
-    ----------
-    columns : their names.
-    rows : values of the first rows: text, numbers, dates, or None for a missing one.
-    total : number of rows in all.
-    bars : name of a column of numbers that is shown as bars too; empty for none.
-    caption : what the rows are, if not the first ones.
-    """
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-    total: int
-    bars: str = ""
-    caption: str = ""
 
 
 @dataclass(frozen=True, slots=True)

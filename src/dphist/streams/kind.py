@@ -57,6 +57,7 @@ from dphist.streams.charts import chart_of
 from dphist.streams.comparing import COMPARING
 from dphist.streams.disclosed import disclosed
 from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.of_value import of_value
 
 _PAGE, _TERMINAL, _JSON = frozenset({PAGE}), frozenset({TERMINAL}), frozenset({JSON})
 _HEADED = frozenset({PAGE, TERMINAL})
@@ -336,4 +337,5 @@ KIND = Kind(
     comparing=COMPARING,
     columns=lambda _value: "time, label, count",
     disclosed=disclosed,
+    of_value=of_value,
 )

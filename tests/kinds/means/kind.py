@@ -23,6 +23,7 @@ from dphist.document.csv_field import Field
 from dphist.document.delta_words import Number
 from dphist.document.disclosed import Disclosed
 from dphist.document.kind import DataFacts, Kind, Releasing
+from dphist.document.of_value import OfValue, Table
 from dphist.document.options import option_of
 from dphist.document.release import (
     IF_RELEASED,
@@ -106,6 +107,11 @@ def charts(release: Release) -> list[Chart]:
     return [Chart("mean", TITLE, "The released mean.", *axes, lines=lines, spans=spans)]
 
 
+def of_value(value: Mean, _most: int) -> OfValue:
+    """Return what a notebook shows of a mean by itself."""
+    return OfValue("Released mean", Table(["records", "mean"], [[value.records, value.mean]], 1))
+
+
 def mechanism_of(options: Namespace) -> NoisyMean:
     """Return the mechanism that a command line asks for."""
     return NoisyMean(epsilon=options.epsilon, most=options.most)
@@ -127,6 +133,7 @@ KIND = Kind(
     data_type=Amounts,
     columns=lambda _value: "total, records, mean",
     disclosed=lambda _mechanism, _value: Disclosed(public=["The maximum of an amount."]),
+    of_value=of_value,
     commands={
         "mean": Releasing(
             summary="release the mean of a column",

@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from dphist.document.blocks import Document
+from dphist.document.kinds import kinds
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.render.card import Card, card
 
@@ -13,12 +14,7 @@ View = Callable[[Any], Card | Document]
 _HERE = "dphist.report.notebook"
 _OWN = {
     "dphist.release.release.Release": f"{_HERE}.released:card_of_release",
-    "dphist.release.anonymized_histogram.AnonymizedHistogram": (
-        f"{_HERE}.released:card_of_anonymized"
-    ),
-    "dphist.release.range_histogram.value.RangeHistogram": f"{_HERE}.released:card_of_histogram",
-    "dphist.release.label_table.LabelTable": f"{_HERE}.released:card_of_labels",
-    "dphist.release.running_counts.RunningCounts": f"{_HERE}.released:card_of_stream",
+    "dphist.release.released.Released": f"{_HERE}.released:card_of_value",
     "dphist.mechanism.MechanismBase": f"{_HERE}.promised:card_of_mechanism",
     "dphist.planning.plan.Plan": "dphist.planning.document:document_of",
     "dphist.privacy.guarantees.Protecting": f"{_HERE}.promised:card_of_guarantee",
@@ -39,7 +35,8 @@ def register_view(shown: type[Any], view: View) -> None:
     ParameterError
         If the class has a view.
     """
-    if shown in _OTHERS or _name_of(shown) in _OWN:
+    of_kind = any(kind.value_type is shown and kind.of_value is not None for kind in kinds())
+    if shown in _OTHERS or _name_of(shown) in _OWN or of_kind:
         raise ParameterError("shown", f"must have no view yet: {shown.__name__} already has one")
     _OTHERS[shown] = view
 
