@@ -7,6 +7,7 @@ from typing import Any
 
 from dphist.anonymized import AdaptiveScan
 from dphist.errors import Argument, ParameterError
+from dphist.labels.noise_choice import threshold_histogram
 from dphist.labels.threshold.known_labels import number_of
 from dphist.parameters import (
     Exact,
@@ -16,7 +17,6 @@ from dphist.parameters import (
     probability,
     whole_number,
 )
-from dphist.planning.noise_choice import threshold_histogram
 from dphist.planning.odds import guessed_right
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.delta_worth import advised_delta

@@ -25,7 +25,7 @@ from dphist.document.options import (
 from dphist.errors import Argument, ParameterError
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels
 from dphist.labels.mechanism import LabelsMechanism
-from dphist.planning.noise_choice import threshold_histogram
+from dphist.labels.noise_choice import threshold_histogram
 from dphist.privacy.calibration import calibrate
 
 _NO_COUNTS = Excludes(["only_labels"], "no counts are released")

@@ -3,7 +3,7 @@
 from typing import Any, Literal, TypeAlias
 
 from dphist.errors import ParameterError
-from dphist.labels import ThresholdHistogram
+from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.parameters import Exact, positive_number
 from dphist.privacy.calibration import calibrate
 
