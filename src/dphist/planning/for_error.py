@@ -7,9 +7,7 @@ from fractions import Fraction
 from inspect import Parameter, signature
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.errors import ParameterError
-from dphist.labels import ThresholdHistogram
 from dphist.mechanism import ExpectedError
 from dphist.parameters import Exact, positive_number, whole_number
 from dphist.privacy import ApproxDP, PureDP, delta_of
@@ -101,17 +99,11 @@ def for_error(
         make = functools.partial(_of_total, mechanism, delta, count, {**parameters, **more})
         return _least(make, wanted)
 
-    if mechanism is not ThresholdHistogram or "noise" in parameters:
-        return least()[1]
-    found = [each for each in map(functools.partial(_tried, least), _noises(delta)) if each]
+    noises = () if "noise" in parameters else getattr(mechanism, "noises_compared", ())
+    found = [each for each in map(functools.partial(_tried, least), noises) if each]
     if not found:
-        return least()[1]  # says why not
+        return least()[1]  # the only one, or it says why not
     return min(found, key=lambda each: each[0])[1]
-
-
-def _noises(delta: Exact | None) -> tuple[str, ...]:
-    """Return the kinds of noise to try: Gaussian noise needs a delta."""
-    return ("laplace",) if delta in (None, 0, "0") else ("gaussian", "laplace")
 
 
 def _tried(least: Callable[..., tuple[int, M]], noise: str) -> tuple[int, M] | None:
@@ -295,9 +287,9 @@ class _Wanted:
 
     def _error_in_records(self, mechanism: "_Predicting") -> float:
         """Return the error for the public guesses; refuse mechanisms that state no such error."""
-        if self.shape is not None and not isinstance(mechanism, AnonymizedMechanism):
+        of_profiles = _takes(mechanism.expected_error, "shape")
+        if self.shape is not None and not of_profiles:
             raise ParameterError("shape", "must be left out: it is for anonymized histograms")
-        of_profiles = isinstance(mechanism, AnonymizedMechanism)
         if (self.of_ranges and of_profiles) or not _takes(mechanism.expected_error, "total"):
             raise _of_another_kind(self.names[0], mechanism)
         if self.shape is None:
@@ -336,8 +328,9 @@ class _Wanted:
 class _Predicting(Protocol):
     """A mechanism that predicts its error from public numbers alone.
 
-    Those whose errors depend on the number of records take a `total`, and return records; others
-    take nothing, and return an `ExpectedError`.
+    Those whose errors depend on the number of records take a `total`, and return records: of a
+    random range, or of a whole profile if they also take its `shape`. Others take nothing, and
+    return an `ExpectedError`.
     """
 
     def expected_error(self, *public: Any) -> Any: ...

@@ -101,6 +101,7 @@ class ThresholdHistogram(ThresholdMeasuring):
         "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 1 and Theorem 7."
     )
+    noises_compared = ("gaussian", "laplace")  # dphist.for_error takes that of the least epsilon
 
     epsilon: Fraction = parameter(**EPSILON)
     delta: Fraction | None = parameter(**DELTA)
