@@ -84,6 +84,7 @@ def test_the_command_of_a_prefix_plan_gives_the_total(capsys) -> None:
     [
         ["ranges", "--bins", "8,8", "--expect-total", "900", "--epsilon", "1"],
         ["anonymized", "--expect-total", "900", "--epsilon", "1", "--expect-shape", "0.8"],
+        ["streams", "--horizon", "90", "--epsilon", "1", "--max-events-per-user", "1,2"],
         ["stream", "--horizon", "90", "--epsilon", "1", "--max-events-per-user", "1,2"],
     ],
     ids=lambda command: command[0],
@@ -91,8 +92,8 @@ def test_the_command_of_a_prefix_plan_gives_the_total(capsys) -> None:
 def test_the_other_kinds(command: list[str], capsys) -> None:
     assert main(["plan", *command, "--json"]) == 0
     plan = dh.Plan.from_json(capsys.readouterr().out)
-    assert plan.kind == command[0]
-    assert len(plan) == (2 if command[0] == "stream" else 1)
+    assert plan.kind == {"stream": "streams"}.get(command[0], command[0])
+    assert len(plan) == (2 if plan.kind == "streams" else 1)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ LINES = {
     "plan labels": "",
     "plan ranges": "--bins 4 --expect-total 9",
     "plan anonymized": "--expect-total 9",
-    "plan stream": "--horizon 9",
+    "plan streams": "--horizon 9",
     "ledger create": "new.ledger --epsilon 1 --delta 0.1 --unit person",
     "ledger open": "old.ledger --epsilon 1 --delta 0.1 --unit person --account b",
     "ledger plan": "old.ledger --account main --epsilon 1",
@@ -124,7 +124,7 @@ OTHERWISE = [
     *(("ranges", "--expect-total"), ("plan ranges", "--expect-total")),
     *(("plan labels", "--expect-users"), ("plan labels", "--known-labels-count")),
     *(("plan anonymized", "--expect-total"), ("plan anonymized", "--expect-shape")),
-    *(("plan stream", "--max-events-per-user"), ("plan stream", "--expect-users")),
+    *(("plan streams", "--max-events-per-user"), ("plan streams", "--expect-users")),
 ]
 
 

@@ -12,6 +12,7 @@ import pytest
 import dphist as dh
 from dphist.commands.registry import parsed
 from dphist.planning.cells import cell, shown
+from dphist.planning.declared import EPSILON, columns_of
 from dphist.planning.document import document_of, table_csv
 from dphist.planning.words import example_of
 from dphist.render import html
@@ -21,7 +22,7 @@ PLANS = {
     "labels": ("labels", {"max_labels": [1, 10], "epsilon": ["0.5", 1], "users": 20_000}),
     "ranges": ("ranges", {"bins": 64, "total": 10_000, "epsilon": [1, 2], "sensitivity": [1, 5]}),
     "anonymized": ("anonymized", {"total": 5000, "epsilon": ["0.1", 1]}),
-    "stream": ("stream", {"horizon": 900, "epsilon": [1], "max_labels": [1, 2], "delta": "1e-6"}),
+    "streams": ("streams", {"horizon": 900, "epsilon": [1], "max_labels": [1, 2], "delta": "1e-6"}),
 }
 
 
@@ -67,7 +68,7 @@ class Cells(HTMLParser):
 def test_the_table_of_the_page_is_the_plan(plan: dh.Plan) -> None:
     head, *rows = Cells(plan_html(plan)).rows
     assert len(head) == len(shown(plan))
-    expected = [[cell(name, row[name]) for name in shown(plan)] for row in plan]
+    expected = [[cell(each, row[each.name]) for each in shown(plan)] for row in plan]
     assert [[text.replace("\u00a0", " ") for text in row] for row in rows] == expected
 
 
@@ -77,15 +78,15 @@ def test_the_charts_show_the_plan(plan: dh.Plan) -> None:
     assert page.count("<svg") == 2
     odds = page[page.index("<svg") : page.index("</svg>")]
     texts = set(re.findall(r">([^<>]+)</text>", odds))
-    assert {cell("epsilon", epsilon) for epsilon in plan.column("epsilon")} <= texts
+    assert {cell(EPSILON, epsilon) for epsilon in plan.column("epsilon")} <= texts
 
 
 def test_rounded_numbers_never_promise_more() -> None:
+    known = columns_of("ranges")
     for value in (0.0123456, 1234.5, 0.5, 99.01):
-        assert float(cell("range_error", value).replace(",", "")) >= value
-        assert (
-            float(cell("relative_error", value).removesuffix(" %").replace(",", "")) >= 100 * value
-        )
+        assert float(cell(known["range_error"], value).replace(",", "")) >= value
+        share = cell(known["relative_error"], value).removesuffix(" %")
+        assert float(share.replace(",", "")) >= 100 * value
 
 
 @pytest.mark.quick(every=2)
@@ -111,13 +112,14 @@ def test_the_page_states_condition_limits_and_checksum(plan: dh.Plan) -> None:
     assert plan.digest in page
     assert "50 of them guess right without the release" in " ".join(page.split())
     assert "What a plan does not say" in page
-    assert f"dphist {plan.kind.replace('anonymized', 'anonymize')} " in page
+    command = {"anonymized": "anonymize", "streams": "stream"}.get(plan.kind, plan.kind)
+    assert f"dphist {command} " in page
 
 
 def test_text_and_table_hold_every_setting(plan: dh.Plan) -> None:
     text = plan_text(plan)
     for row in plan:
-        cells = [cell(name, row[name]) for name in shown(plan)]
+        cells = [cell(each, row[each.name]) for each in shown(plan)]
         assert any(line.split() == " ".join(cells).split() for line in text.splitlines())
     head, *lines = table_csv(plan).splitlines()
     assert head.split(",") == list(plan.columns)
@@ -131,7 +133,7 @@ def test_a_delta_too_large_for_the_users_is_said() -> None:
     for plan, said in (
         (dh.plan("labels", **asked, delta=["1e-4", "1e-7"]), True),
         (dh.plan("labels", **asked), False),
-        (dh.plan("stream", horizon=10**5, users=50_000, delta="1e-4", epsilon=1), True),
+        (dh.plan("streams", horizon=10**5, users=50_000, delta="1e-4", epsilon=1), True),
     ):
         for text in (
             plan_text(plan),
@@ -165,7 +167,7 @@ def test_a_delta_too_large_for_the_users_is_said() -> None:
         ),
         ("anonymized", {"total": 900}, "dphist anonymize FILE --label COLUMN --epsilon 1"),
         (
-            "stream",
+            "streams",
             {"horizon": 90, "max_events": 3},
             "--horizon 90 --format csv --user COLUMN --max-events-per-user 3 --unit patient",
         ),

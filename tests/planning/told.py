@@ -24,8 +24,8 @@ MADE: dict[str, Callable[[], dh.Plan]] = {
     "anonymized": lambda: dh.plan(
         "anonymized", total=5000, epsilon=["0.1", 1], unit="one patient", criteria=["epsilon <= 1"]
     ),
-    "a stream": lambda: dh.plan("stream", horizon=10**6, max_events=[1, 5], max_labels=[1, 2]),
-    "one setting": lambda: dh.plan("stream", horizon=900, epsilon=[1], delta="1e-6"),
+    "a stream": lambda: dh.plan("streams", horizon=10**6, max_events=[1, 5], max_labels=[1, 2]),
+    "one setting": lambda: dh.plan("streams", horizon=900, epsilon=[1], delta="1e-6"),
     "many settings": lambda: dh.plan(
         "labels",
         epsilon=["0.1", "0.3", 1, 3],

@@ -10,6 +10,7 @@ from dphist.anonymized.comparing import COMPARING
 from dphist.anonymized.disclosed import disclosed
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.anonymized.of_value import of_value
+from dphist.anonymized.planning import PLANNING
 from dphist.anonymized.words import (
     LOGARITHMIC,
     NO_LABEL,
@@ -244,4 +245,5 @@ KIND = Kind(
     columns=lambda _value: "count, prevalence",
     disclosed=disclosed,
     of_value=of_value,
+    planning=PLANNING,
 )

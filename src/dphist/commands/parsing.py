@@ -62,7 +62,8 @@ class CommandParser(Parser):
         What is found also has the command, as ``command``.
         """
         if self.command.actions:
-            return super().parse_known_args(args, namespace)
+            words = [self.command.old_names.get(word, word) for word in args[:1]] + args[1:]
+            return super().parse_known_args(words, namespace)
         self._refuse_unknown_options(sys.argv[1:] if args is None else args)
         found, rest = super().parse_known_args(args, namespace)
         if rest:

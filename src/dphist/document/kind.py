@@ -11,6 +11,7 @@ from dphist.document.csv_field import Field
 from dphist.document.disclosed import Disclosed
 from dphist.document.of_value import OfValue
 from dphist.document.options import Table
+from dphist.document.planning import Planning
 from dphist.privacy import PrivacyUnit
 from dphist.release.presentation import Presentation
 from dphist.release.release import Release
@@ -99,6 +100,7 @@ class Kind:
     disclosed : returns what is disclosed of a mechanism, and of its value if there is one.
     commands : of `dphist`, by name.
     of_value : returns what a notebook shows of a value by itself, with up to a number of rows.
+    planning : how its releases are planned and compared with a plan; None if they cannot be.
     """
 
     name: str
@@ -115,6 +117,7 @@ class Kind:
     disclosed: Callable[[Any, Any], Disclosed] | None = None
     commands: Mapping[str, Releasing] = field(default_factory=dict)
     of_value: Callable[[Any, int], OfValue] | None = None
+    planning: Planning | None = None
 
     def tells_of(self, mechanism: object) -> bool:
         """Whether `document` and `charts` are for releases by this mechanism."""

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _LARGEST = 10**300
 
+HOLDS_LABELS = "a text file with one label per line, or a Parquet file of one column"
+"""What a file with a public list holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Needs:
@@ -64,6 +67,7 @@ class Option:
     dry_run : whether it is for a dry run alone; a text says what else there is.
     rules : what it needs, and does not go with.
     collect : an action of argparse that makes the value, where the order of options matters.
+    lists : whether it names a file with a public list, which is the value of the parameter.
     """
 
     name: str
@@ -84,6 +88,7 @@ class Option:
     dry_run: bool | str = False
     rules: Sequence[Needs | Excludes] = ()
     collect: Any = None
+    lists: bool = False
 
     @property
     def is_flag(self) -> bool:
@@ -139,6 +144,7 @@ class Command:
     ----------
     run : does it, with the parsed options; a command with `actions` leaves that to them.
     actions : what follows the name of the command, each with its line of the help.
+    old_names : of actions, by what earlier versions called them.
     action : what help calls one of these.
     defaults : values that no option sets.
     called : further parameters that errors name, by what is typed for them.
@@ -149,6 +155,7 @@ class Command:
     table: Table = ()
     run: Callable[[Any], None] | None = None
     actions: Mapping[str, "tuple[str, Command]"] = field(default_factory=dict)
+    old_names: Mapping[str, str] = field(default_factory=dict)
     action: str = "ACTION"
     defaults: Mapping[str, Any] = field(default_factory=dict)
     called: Mapping[str, str] = field(default_factory=dict)

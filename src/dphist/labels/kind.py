@@ -52,6 +52,7 @@ from dphist.labels.disclosed import disclosed
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.of_value import of_value
 from dphist.labels.order import noise_in_common
+from dphist.labels.planning import PLANNING
 from dphist.privacy.as_text import float_up
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
@@ -311,4 +312,5 @@ KIND = Kind(
     columns=lambda value: "label" if value.counts is None else "label, count",
     disclosed=disclosed,
     of_value=of_value,
+    planning=PLANNING,
 )

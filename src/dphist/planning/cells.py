@@ -1,73 +1,76 @@
 """Numbers of a plan as text: rounded to the side that promises less."""
 
 from fractions import Fraction
+from inspect import signature
 from typing import Any
 
 from dphist.document.guarantee_words import plural_of
-from dphist.planning.columns import COLUMNS
+from dphist.document.planning import Column
+from dphist.planning.declared import EPSILON, GUESSED_RIGHT, columns_of, planning_of
 from dphist.planning.plan import Plan
 from dphist.privacy.as_text import plain, short_exact, up
 from dphist.privacy.rounding import readable
 
-_SHARES = ("share_of_users", "relative_error")
-_BOUNDS = ("max_labels", "max_count", "sensitivity", "max_events", "delta")
-_SETTINGS = (*_BOUNDS, "noise", "correlated", "total_given")
-MEASURED = ("appears_from", "prefix_error", "range_error", "profile_error", "half_width")
-"""The error that a chart shows, of each kind."""
 
-
-def cell(name: str, value: Any) -> str:
+def cell(column: Column, value: Any) -> str:
     """Write a value of a column.
 
-    >>> cell("epsilon", Fraction(1, 2)), cell("range_error", 1234.5), cell("share_of_users", 0.0123)
-    ('0.5', '1,300', '1.3 %')
+    >>> from dphist.planning.declared import DELTA
+    >>> cell(EPSILON, Fraction(1, 2)), cell(DELTA, Fraction(1, 10**6)), cell(GUESSED_RIGHT, 74)
+    ('0.5', '1e-6', '74')
     """
     if value is None:
-        return "any"
+        return column.not_given
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
         return value
     if isinstance(value, Fraction):
-        return short_exact(value) if name == "epsilon" else readable(value)
-    if name in _SHARES:
+        return short_exact(value) if column is EPSILON else readable(value)
+    if column.share:
         return f"{plain(up(100 * Fraction(value), 2))} %"
     if isinstance(value, float):
         return plain(up(value, 2))
     return f"{value:,}"
 
 
+def columns(plan: Plan) -> list[Column]:
+    """Return the columns of a plan, as its kind describes them."""
+    known = columns_of(plan.kind)
+    return [known[name] for name in plan.columns]
+
+
 def fixed(plan: Plan) -> list[tuple[str, str]]:
     """Return what all settings share: heading and value."""
     return [
-        (title(plan, name), cell(name, plan.column(name)[0]))
-        for name in plan.columns
-        if _is_fixed(plan, name)
+        (title(plan, column), cell(column, plan.column(column.name)[0]))
+        for column in columns(plan)
+        if _is_fixed(plan, column)
     ]
 
 
-def shown(plan: Plan) -> list[str]:
+def shown(plan: Plan) -> list[Column]:
     """Return the columns that a table shows: epsilon first, then what varies, then the worth."""
-    varied = [name for name in plan.columns if not _is_fixed(plan, name)]
-    order = ["epsilon", "guessed_right"]
-    return order + [name for name in varied if name not in order]
+    varied = [column for column in columns(plan) if not _is_fixed(plan, column)]
+    order = [EPSILON, GUESSED_RIGHT]
+    return order + [column for column in varied if column not in order]
 
 
 def table_of(plan: Plan) -> list[list[str]]:
     """Return the cells of the columns that are shown, row by row."""
-    return [[cell(name, row[name]) for name in shown(plan)] for row in plan]
+    described = shown(plan)
+    return [[cell(column, row[column.name]) for column in described] for row in plan]
 
 
-def title(plan: Plan, name: str) -> str:
+def title(plan: Plan, column: Column) -> str:
     """Return the heading of a column."""
-    return COLUMNS[name].title.format(many=many(plan))
+    return column.title.format(many=many(plan))
 
 
-def meaning(plan: Plan, name: str) -> str:
+def meaning(plan: Plan, column: Column) -> str:
     """Say what a column holds."""
-    return COLUMNS[name].meaning.format(
-        one=plan.unit.name, many=many(plan), sums=plan.asked.get("sums_of")
-    )
+    asked = dict.fromkeys(signature(planning_of(plan.kind).settings).parameters) | {**plan.asked}
+    return column.meaning.format(**asked | {"one": plan.unit.name, "many": many(plan)})
 
 
 def many(plan: Plan) -> str:
@@ -75,39 +78,36 @@ def many(plan: Plan) -> str:
     return plural_of(plan.unit)
 
 
-def measured(plan: Plan) -> str:
+def measured(plan: Plan) -> Column:
     """Return the column of the error that a chart shows; of listed labels, that of a count."""
-    return next(name for name in MEASURED if name in plan.columns)
+    return next(column for column in columns(plan) if column.chart)
 
 
 def groups(plan: Plan) -> dict[str, list[tuple[Fraction, float]]]:
     """Return the error by epsilon, a line for each combination of the other settings."""
-    varied = [name for name in _BOUNDS if name in shown(plan)]
+    varied = [column for column in shown(plan) if column.role == "bound"]
+    error = measured(plan).name
     lines: dict[str, list[tuple[Fraction, float]]] = {}
     for row in plan:
         kept = " kept" if len(varied) == 1 else ""  # a legend has little room
-        named = [_named(name, row[name], kept) for name in varied]
+        named = [_named(column, row[column.name], kept) for column in varied]
         line = lines.setdefault(", ".join(named), [])
-        line.append((row["epsilon"], float(row[measured(plan)])))
+        line.append((row["epsilon"], float(row[error])))
     return {name: sorted(line) for name, line in lines.items()}
 
 
-_KEPT = {"max_labels": "label", "max_count": "of a label", "sensitivity": "record",
-         "max_events": "event"}  # fmt: skip
-
-
-def _named(name: str, value: Any, kept: str) -> str:
+def _named(column: Column, value: Any, kept: str) -> str:
     """Name a bound, for a legend.
 
-    >>> _named("max_labels", 1, " kept"), _named("delta", Fraction(1, 10**6), " kept")
+    >>> from dphist.document.plan_parts import MAX_LABELS
+    >>> from dphist.planning.declared import DELTA
+    >>> _named(MAX_LABELS, 1, " kept"), _named(DELTA, Fraction(1, 10**6), " kept")
     ('1 label kept', 'δ = 1e-6')
     """
-    if name == "delta":
-        return f"δ = {cell(name, value)}"
-    one = _KEPT[name]
-    many = one if value == 1 or name == "max_count" else f"{one}s"
-    return f"{cell(name, value)} {many}{kept}"
+    if column.counted is None:
+        return f"{column.title} = {cell(column, value)}"
+    return f"{cell(column, value)} {column.counted[value != 1]}{kept}"
 
 
-def _is_fixed(plan: Plan, name: str) -> bool:
-    return name in _SETTINGS and len(set(plan.column(name))) == 1
+def _is_fixed(plan: Plan, column: Column) -> bool:
+    return column.role != "worth" and len(set(plan.column(column.name))) == 1

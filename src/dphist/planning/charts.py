@@ -6,28 +6,22 @@ from fractions import Fraction
 import numpy as np
 
 from dphist.document.chart import Axis, Chart, Line
-from dphist.planning.cells import cell, groups, meaning, measured, title
+from dphist.planning.cells import groups, meaning, measured, title
+from dphist.planning.declared import GUESSED_RIGHT
 from dphist.planning.plan import Plan
 from dphist.privacy.as_text import short_exact
 
 _MOST_LINES = 6
 _MOST_TICKS = 7
 _ROOM = 1.6  # around the errors: in so wide an axis at least one place is marked
-_TITLES = {
-    "appears_from": "Smallest count that appears",
-    "half_width": "Error of a count",
-    "prefix_error": "Error of a range from the first bin on",
-    "range_error": "Error of a range",
-    "profile_error": "Error of the whole profile",
-}
 
 
 def error_chart(plan: Plan) -> Chart:
     """Declare the chart of the error by epsilon, a line for each combination of bounds."""
-    name, found = measured(plan), groups(plan)
+    column, found = measured(plan), groups(plan)
     drawn = dict(list(found.items())[:_MOST_LINES])
     errors = [error for line in drawn.values() for _, error in line]
-    said = f"{title(plan, name)}: {meaning(plan, name)}"
+    said = f"{title(plan, column)}: {meaning(plan, column)}"
     y = Axis("Records", 0, 1.1 * max(errors) or 1)
     if min(errors) > 0:
         said += " Both axes are logarithmic."
@@ -37,7 +31,7 @@ def error_chart(plan: Plan) -> Chart:
         said += f" The first {_MOST_LINES} combinations; {more:,} more are in the table."
     return Chart(
         "error",
-        _TITLES[name],
+        column.chart,
         said,
         _epsilon_axis([epsilon for line in drawn.values() for epsilon, _ in line]),
         y,
@@ -59,11 +53,11 @@ def odds_chart(plan: Plan) -> Chart:
     epsilons = sorted(found)
     axis = _epsilon_axis(epsilons)
     first, last = (
-        f"{found[each]} at ε = {cell('epsilon', each)}" for each in (epsilons[0], epsilons[-1])
+        f"{found[each]} at ε = {short_exact(each)}" for each in (epsilons[0], epsilons[-1])
     )
     return Chart(
         "odds",
-        f"{title(plan, 'guessed_right')}, of 100",
+        f"{GUESSED_RIGHT.title}, of 100",
         f"From {first} to {last}; 50 is what guessing gives without the release.",
         axis,
         Axis("People", 45, 104),

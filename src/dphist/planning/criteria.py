@@ -6,26 +6,7 @@ from fractions import Fraction
 
 from dphist.errors import ParameterError
 from dphist.parameters import decimal_text, number_of_text
-
-KINDS = ("labels", "ranges", "anonymized", "stream")
-_LABELS = ("labels", "stream")
-
-QUANTITIES: dict[str, tuple[str, ...]] = {
-    "epsilon": KINDS,
-    "delta": KINDS,
-    "labels": (*_LABELS, "anonymized"),
-    "appears from": _LABELS,
-    "count error": _LABELS,
-    "range error": ("ranges",),
-    "profile error": ("anonymized",),
-    "cut users": ("labels",),
-    "missing labels": _LABELS,
-    "bounding error": KINDS,
-}
-"""What a criterion may be about, and of which kinds of release."""
-
-SHARES = ("count error", "range error", "profile error", "bounding error")
-"""Quantities in records, which may also be stated as a percentage of what is released."""
+from dphist.planning.declared import planned_kinds, quantities_of
 
 _RELATIONS = {
     "<": "below",
@@ -56,7 +37,7 @@ class Criterion:
     Attributes
     ----------
     text : as it was written.
-    quantity : one of `QUANTITIES`, or "data": a statement in free words that only the data show.
+    quantity : one of the kind, or "data": a statement in free words that only the data show.
     relation : "below", "at most", "above" or "at least"; empty for "data".
     bound : the number; a percentage is a share, 0.5 % is 1/200.
     percent : whether `bound` was written as a percentage.
@@ -71,8 +52,10 @@ class Criterion:
     def met_by(self, value: float | Fraction) -> bool:
         """Whether a value satisfies the criterion.
 
-        >>> criterion("range error < 0.5 %").met_by(0.005), criterion("labels >= 50").met_by(50)
-        (False, True)
+        >>> criterion("range error < 0.5 %", "ranges").met_by(0.005)
+        False
+        >>> criterion("labels >= 50", "labels").met_by(50)
+        True
         """
         found = Fraction(value)
         return {
@@ -90,7 +73,7 @@ class Criterion:
         return f"{decimal_text(100 * self.bound, 18)} %"
 
 
-def criterion(text: str, kind: str | None = None) -> Criterion:
+def criterion(text: str, kind: str) -> Criterion:
     """Read a criterion, such as "range error < 0.5 %" or "at least 50 labels".
 
     Parameters
@@ -111,28 +94,24 @@ def criterion(text: str, kind: str | None = None) -> Criterion:
     found = re.fullmatch(_HOW_MANY, lowered) or re.fullmatch(_ABOUT, lowered)
     quantity = "" if found is None else found.groupdict().get("quantity", "labels").strip()
     number = None if found is None else number_of_text(found["number"].replace(",", ""))
-    if found is None or number is None or quantity not in QUANTITIES:
-        raise _cannot_be_read(said, kind)
+    known = quantities_of(kind)
+    if quantity not in known and any(quantity in quantities_of(each) for each in planned_kinds()):
+        raise ParameterError("criteria", f"{said!r}: releases of {kind} have no {quantity}")
+    if found is None or number is None or quantity not in known:
+        raise ParameterError(
+            "criteria",
+            f"{said!r} cannot be read",
+            f"write a quantity ({', '.join(known)}), <, <=, > or >=, and a number, such as 'count "
+            "error < 10 %', or 'data:' and words for what only the data show",
+        )
     percent = bool(found.groupdict().get("percent"))
-    if percent and quantity not in (*SHARES, "cut users"):
+    if percent and known[quantity].percent == "never":
         raise ParameterError(
             "criteria", f"{said!r}: {quantity} is no share", "leave out the percent sign"
         )
-    if not percent and quantity == "cut users":
+    if not percent and known[quantity].percent == "must":
         raise ParameterError(
-            "criteria", f"{said!r}: cut users is a share", "write it with a percent sign"
+            "criteria", f"{said!r}: {quantity} is a share", "write it with a percent sign"
         )
-    if kind is not None and kind not in QUANTITIES[quantity]:
-        raise ParameterError("criteria", f"{said!r}: releases of {kind} have no {quantity}")
     bound = number / 100 if percent else number
     return Criterion(said, quantity, _RELATIONS[found["relation"]], bound, percent)
-
-
-def _cannot_be_read(said: str, kind: str | None) -> ParameterError:
-    known = [name for name, kinds in QUANTITIES.items() if kind is None or kind in kinds]
-    return ParameterError(
-        "criteria",
-        f"{said!r} cannot be read",
-        f"write a quantity ({', '.join(known)}), <, <=, > or >=, and a number, such as 'count "
-        "error < 10 %', or 'data:' and words for what only the data show",
-    )

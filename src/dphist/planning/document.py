@@ -23,6 +23,7 @@ from dphist.parameters import decimal_text
 from dphist.planning import words
 from dphist.planning.cells import fixed, meaning, shown, table_of, title
 from dphist.planning.charts import error_chart, odds_chart
+from dphist.planning.declared import planning_of
 from dphist.planning.plan import Plan
 from dphist.sentence import Quoted, Sentence
 from dphist.visible import harmless
@@ -30,10 +31,12 @@ from dphist.visible import harmless
 _MOST_ROWS = 200
 _PAGE, _CARD = frozenset({PAGE}), frozenset({CARD})
 _HEADED = frozenset({PAGE, TERMINAL})
-_TEXTS = ("noise", "correlated", "total_given")
 _LEAD = (
     "What each ε would give, before any data are read. Every number is computed from public ones "
     "alone."
+)
+_COMMAND = Note(
+    "One setting of the table as a command; put in your own file and columns:", on=_HEADED
 )
 _CRITERIA = (
     "The acceptance criteria are written down before data are read. The command dphist check "
@@ -45,7 +48,7 @@ def document_of(plan: Plan) -> Document:
     """Return what is to be said of a plan."""
     return Document(
         kind="plan",
-        title=words.TITLES[plan.kind],
+        title=planning_of(plan.kind).title,
         made="planned before any data are read",
         version=harmless(plan.version, 40),
         slots={},
@@ -125,8 +128,8 @@ def _settings(plan: Plan) -> list[Block]:
 def _table(plan: Plan, most: int, on: Surfaces) -> Table:
     cells = zip(*table_of(plan)[:most], strict=True)
     columns = [
-        Column(title(plan, name), texts, digits=name not in _TEXTS)
-        for name, texts in zip(shown(plan), cells, strict=True)
+        Column(title(plan, column), texts, digits=column.holds not in (str, bool))
+        for column, texts in zip(shown(plan), cells, strict=True)
     ]
     return Table(columns, ("All settings", "All settings", ""), on=on, whole=True)
 
@@ -141,10 +144,10 @@ def _criteria(plan: Plan) -> list[Block]:
 
 
 def _limits(plan: Plan) -> list[Block]:
-    about, how = words.limit_of(plan)
+    limit = planning_of(plan.kind).limit
     command = words.command_of(plan, words.example_of(plan))
     return [
-        Fact(about, how),
+        *([] if limit is None else [Fact(*limit(plan.asked))]),
         Fact(
             "Other releases",
             "Releases of the same data add up: each further one costs ε again.",
@@ -156,10 +159,7 @@ def _limits(plan: Plan) -> list[Block]:
             "reveal something about them. Take them from public sources.",
             on=_PAGE,
         ),
-        Note(
-            "One setting of the table as a command; put in your own file and columns:", on=_HEADED
-        ),
-        Note(command, "code", on=_HEADED),
+        *([] if command is None else [_COMMAND, Note(command, "code", on=_HEADED)]),
     ]
 
 

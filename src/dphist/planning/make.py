@@ -6,13 +6,14 @@ from inspect import signature
 from typing import Any
 
 from dphist.errors import ParameterError, join_arguments
-from dphist.labels.threshold.known_labels import number_of
 from dphist.parameters import decimal_text
 from dphist.planning.criteria import criterion
+from dphist.planning.declared import planning_of
+from dphist.planning.odds import guessed_right
 from dphist.planning.plan import Plan
-from dphist.planning.settings import SETTINGS
 from dphist.privacy import PrivacyUnit
-from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_USER, unit_of_data
+from dphist.privacy.unit import unit_of_data
+from dphist.release.kind_names import kind_name
 
 
 def plan(
@@ -22,7 +23,7 @@ def plan(
 
     Parameters
     ----------
-    kind : "labels", "ranges", "anonymized" or "stream"
+    kind : "anonymized", "ranges", "labels", "streams", or the name of a registered kind
     unit : str or PrivacyUnit, optional
         What is protected, such as "one patient" (default: "one user"; "one record" or "one event"
         where no bound of a user is given).
@@ -35,7 +36,7 @@ def plan(
         - all kinds: `epsilon`, total (default: 0.1, 0.2, 0.5, 1, 2 and 4);
         - labels: `max_labels` (default: 1, 3, 10 and 30), `max_count` (default: 1), `delta`;
         - ranges, anonymized: `sensitivity`, records of one unit (default: 1);
-        - stream: `max_labels` (default: 1), `max_events` of one user (default: single events are
+        - streams: `max_labels` (default: 1), `max_events` of one user (default: single events are
           protected), `delta`.
 
         And one value each, all of them public guesses or choices:
@@ -45,7 +46,7 @@ def plan(
           `ThresholdHistogram` (True is "auto" there);
         - ranges: `bins`, `total` number of records, `workload`;
         - anonymized: `total` number of records, `shape`, see `AdaptiveScan.expected_error`;
-        - stream: `horizon`, events of the stream, `readings`, `users`.
+        - streams: `horizon`, events of the stream, `readings`, `users`.
 
         `delta` is by default one that is small for `users` (times that, 0.01), or 1e-6. With
         `labels` it may be 0.
@@ -67,10 +68,8 @@ def plan(
     >>> found.column("appears_from"), found.column("guessed_right")
     ([93, 50], [74, 89])
     """
-    if kind not in SETTINGS:
-        raise ParameterError("kind", f"must be one of {', '.join(SETTINGS)}")
-    settings = SETTINGS[kind]
-    known = signature(settings).parameters
+    kind, planning = kind_name(kind), planning_of(kind)
+    known = signature(planning.settings).parameters
     unknown = [name for name in asked if name not in known]
     if unknown:
         raise ParameterError(
@@ -80,10 +79,14 @@ def plan(
     if needed:
         raise ParameterError(tuple(needed), f"must be given for a plan of {kind}: a public number")
     checked = tuple(criterion(each, kind) for each in criteria)
-    protected = _default_unit(kind, asked) if unit is None else _named(unit)
-    if asked.get("labels") is not None:
-        asked["labels"] = number_of(asked["labels"])
-    rows = list(settings(**asked))
+    protected = planning.unit(asked) if unit is None else _named(unit)
+    for name, kept in planning.kept.items():
+        if asked.get(name) is not None:
+            asked[name] = kept(asked[name])
+    rows = [
+        {**row, "guessed_right": guessed_right(row["epsilon"], row.get("delta", Fraction(0)))}
+        for row in planning.settings(**asked)
+    ]
     return Plan(
         kind=kind,
         asked={name: _plain(value) for name, value in asked.items()},
@@ -102,13 +105,6 @@ def _named(unit: str | PrivacyUnit) -> PrivacyUnit:
     raise ParameterError(
         "unit", "must be one line of at most 200 characters, such as 'one patient'"
     )
-
-
-def _default_unit(kind: str, asked: dict[str, Any]) -> PrivacyUnit:
-    if kind == "stream":
-        return ONE_EVENT if asked.get("max_events") is None else ONE_USER
-    alone = kind != "labels" and asked.get("sensitivity", 1) in (1, [1], (1,))
-    return ONE_RECORD if alone else ONE_USER
 
 
 def _plain(value: Any) -> Any:

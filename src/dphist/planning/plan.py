@@ -1,6 +1,6 @@
 """Plan: a table of what a release would cost and be worth, with acceptance criteria."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from inspect import signature
@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.atomic_files import write_text
-from dphist.errors import ParameterError
+from dphist.document.planning import Column
+from dphist.errors import ParameterError, ReleaseFileError
 from dphist.parameters import decimal_text, exact_number
-from dphist.planning.columns import COLUMNS
 from dphist.planning.criteria import Criterion, criterion
-from dphist.planning.settings import SETTINGS
+from dphist.planning.declared import columns_of, planned_kinds, planning_of
 from dphist.privacy import PrivacyUnit
 from dphist.release.document import (
     checked_document,
@@ -24,25 +24,19 @@ from dphist.release.document import (
     unreadable,
     with_checksum,
 )
+from dphist.release.kind_names import kind_name
 from dphist.release.release import VERSION
 from dphist.release.tabular import Tabular
 
 FORMAT = "dphist plan"
 FORMAT_VERSION = 1
 _WHOLE = {int, type(None)}
-_EXACT = ("epsilon", "delta", "delta_times_users")
 _TYPES = {
-    "noise": pa.string(),
-    "bins": pa.string(),
-    "correlated": pa.bool_(),
-    "total_given": pa.bool_(),
-    **dict.fromkeys(
-        (
-            *("epsilon", "delta", "share_of_users", "delta_times_users"),
-            *("range_error", "prefix_error", "profile_error", "sum_error", "relative_error"),
-        ),
-        pa.float64(),
-    ),
+    Fraction: pa.float64(),
+    float: pa.float64(),
+    int: pa.int64(),
+    bool: pa.bool_(),
+    str: pa.string(),
 }
 
 
@@ -52,10 +46,10 @@ class Plan(Tabular):
 
     Attributes
     ----------
-    kind : "labels", "ranges", "anonymized" or "stream".
+    kind : such as "labels"; a plan that version 0.2 made of streams has "stream".
     asked : what all settings share, by name: public guesses and parameters.
     unit : what is protected, such as "one patient".
-    columns : names of the columns; `dphist.planning.columns.COLUMNS` says what each means.
+    columns : names of the columns; `dphist.planning.declared.columns_of` says what each means.
     rows : a tuple of values for each setting, in the order of `columns`. epsilon, delta and
         their products are exact.
     criteria : acceptance criteria.
@@ -89,10 +83,9 @@ class Plan(Tabular):
 
     def to_arrow(self) -> pa.Table:
         """Return the table; epsilon and delta are rounded to floats."""
+        known = columns_of(self.kind)
         columns = {
-            name: pa.array(
-                [_rounded(value) for value in self.column(name)], _TYPES.get(name, pa.int64())
-            )
+            name: pa.array(map(_rounded, self.column(name)), _TYPES[known[name].holds])
             for name in self.columns
         }
         return pa.table(columns)
@@ -127,21 +120,22 @@ class Plan(Tabular):
         content = checked_document(text, name, "plan", FORMAT_VERSION, "make the plan again")
         plan: Plan | None
         try:
-            columns = tuple(content["columns"])
+            kind, columns = content["kind"], tuple(content["columns"])
+            known = [columns_of(kind)[name] for name in columns]
             plan = cls(
-                kind=content["kind"],
+                kind=kind,
                 asked=dict(content["asked"]),
                 unit=PrivacyUnit.from_content(content["unit"]),
                 columns=columns,
-                rows=tuple(_read(columns, row) for row in content["rows"]),
-                criteria=tuple(criterion(each, content["kind"]) for each in content["criteria"]),
+                rows=tuple(_read(known, row) for row in content["rows"]),
+                criteria=tuple(criterion(each, kind) for each in content["criteria"]),
                 version=str(content["library_version"]),
             )
             _check(plan)
         except Exception:  # of whatever its parts may be
             plan = None
         if plan is None:
-            raise unreadable(content, name, "plan")
+            raise _unreadable(content, name)
         return plan
 
     def _content(self) -> dict[str, Any]:
@@ -158,21 +152,32 @@ class Plan(Tabular):
         }
 
 
+def _unreadable(content: dict[str, Any], name: str) -> ReleaseFileError:
+    """Return the error for a plan that is not understood, perhaps as its kind is not known here."""
+    kind = content.get("kind")
+    if isinstance(kind, str) and kind_name(kind) not in planned_kinds():
+        return ReleaseFileError(
+            f"{name} is a plan of a kind that is not registered; import the package that has it"
+        )
+    return unreadable(content, name, "plan")
+
+
 def _check(plan: Plan) -> None:
     """Refuse a plan whose columns or values are not those of its kind; ValueError and others."""
-    if not (set(plan.columns) <= set(COLUMNS) and plan.rows):
+    if not plan.rows:
         raise ValueError("no plan")
-    known = signature(SETTINGS[plan.kind]).parameters
-    if not (set(plan.asked) <= set(known) and all(map(_is_plain, plan.asked.values()))):
+    parameters = signature(planning_of(plan.kind).settings).parameters
+    if not (set(plan.asked) <= set(parameters) and all(map(_is_plain, plan.asked.values()))):
         raise ValueError("no parameters of a plan")
-    for name in _EXACT:
-        if name in plan.columns and not all(number >= 0 for number in plan.column(name)):
+    known = columns_of(plan.kind)
+    for name in plan.columns:
+        if known[name].holds is Fraction and not all(each >= 0 for each in plan.column(name)):
             raise ValueError("a number is negative")
     if not all(plan.column("epsilon")):
         raise ValueError("epsilon is positive")
     table = plan.to_arrow()
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if column.null_count and name != "max_events":
+        if column.null_count and not known[name].not_given:
             raise ValueError("a value is missing")
         if pa.types.is_integer(column.type) and not set(map(type, plan.column(name))) <= _WHOLE:
             raise ValueError("a number is not whole")  # Arrow cuts 1.5 to 1
@@ -193,10 +198,10 @@ def _written(value: Any) -> Any:
     return decimal_text(value, 150) if isinstance(value, Fraction) else value
 
 
-def _read(columns: tuple[str, ...], row: list[Any]) -> tuple[Any, ...]:
+def _read(columns: Sequence[Column], row: list[Any]) -> tuple[Any, ...]:
     return tuple(
-        exact_number(value, name) if name in _EXACT else value
-        for name, value in zip(columns, row, strict=True)
+        exact_number(value, column.name) if column.holds is Fraction else value
+        for column, value in zip(columns, row, strict=True)
     )
 
 

@@ -62,6 +62,7 @@ from dphist.ranges.overview import (
     usual_error,
     whole_of,
 )
+from dphist.ranges.planning import PLANNING
 from dphist.ranges.words import (
     NO_QUANTILES,
     OF_QUANTILES,
@@ -344,4 +345,5 @@ KIND = Kind(
     columns=lambda _value: "start, stop (of each axis), count, error",
     disclosed=disclosed,
     of_value=of_value,
+    planning=PLANNING,
 )

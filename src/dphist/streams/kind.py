@@ -58,6 +58,7 @@ from dphist.streams.comparing import COMPARING
 from dphist.streams.disclosed import disclosed
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.of_value import of_value
+from dphist.streams.planning import PLANNING
 
 _PAGE, _TERMINAL, _JSON = frozenset({PAGE}), frozenset({TERMINAL}), frozenset({JSON})
 _HEADED = frozenset({PAGE, TERMINAL})
@@ -338,4 +339,5 @@ KIND = Kind(
     columns=lambda _value: "time, label, count",
     disclosed=disclosed,
     of_value=of_value,
+    planning=PLANNING,
 )

@@ -4,7 +4,7 @@ import argparse
 import contextlib
 from typing import Any
 
-from dphist.commands.labels.known_labels import HOLDS_LABELS, known_labels
+from dphist.commands.labels.known_labels import known_labels
 from dphist.commands.labels.shared import (
     EPILOG,
     bounds_of,
@@ -14,6 +14,7 @@ from dphist.commands.labels.shared import (
 )
 from dphist.commands.options import UsageError, outputs
 from dphist.document.options import (
+    HOLDS_LABELS,
     Command,
     Excludes,
     Needs,

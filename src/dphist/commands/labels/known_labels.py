@@ -9,8 +9,6 @@ from dphist.commands.options import UsageError
 from dphist.errors import InputFileError
 from dphist.tables import redact_errors
 
-HOLDS_LABELS = "a text file with one label per line, or a Parquet file of one column"
-
 
 def known_labels(path: str) -> list[Any]:
     """Read public labels: lines of text, or the one column of a Parquet file.

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from dphist.commands.labels.known_labels import HOLDS_LABELS, known_labels
+from dphist.commands.labels.known_labels import known_labels
 from dphist.commands.ledger.options import PAYMENT, place_to_pay
 from dphist.commands.options import UsageError, dry_run, guess, outputs
 from dphist.commands.presenting import (
@@ -28,6 +28,7 @@ from dphist.commands.user_unit import user_unit
 from dphist.document.counted import how_many
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
+    HOLDS_LABELS,
     Command,
     Needs,
     OneOf,

@@ -1,0 +1,220 @@
+"""What a plan of labels compares, and what a release of them shows."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from dphist.document import plan_parts
+from dphist.document.options import HOLDS_LABELS, Needs, OneOf, Option, Table, option_of, whole
+from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
+from dphist.errors import Argument, ParameterError
+from dphist.labels.noise_choice import threshold_histogram
+from dphist.labels.threshold.known_labels import number_of
+from dphist.labels.threshold.mechanism import ThresholdHistogram
+from dphist.parameters import optional_whole, privacy_parameter, probability
+from dphist.privacy import PrivacyUnit
+from dphist.privacy.unit import ONE_USER
+from dphist.release.release import Release
+
+_USUAL_LABELS = (1, 3, 10, 30)
+_COLUMNS = [
+    plan_parts.MAX_LABELS,
+    Column(
+        "max_count",
+        "Count kept",
+        "What one {one} adds to a label at most, in records.",
+        role="bound",
+        counted=("of a label", "of a label"),
+    ),
+    Column(
+        "noise",
+        "Noise",
+        "The law of the noise; the better one for these settings.",
+        holds=str,
+        role="choice",
+    ),
+    Column(
+        "correlated",
+        "Shared noise",
+        "Whether all listed labels share a part of the noise: where that lowers it.",
+        holds=bool,
+        role="choice",
+    ),
+    *plan_parts.WORTH_OF_LABELS,
+    Column(
+        "sum_error",
+        "Sum ±",
+        "Standard error of the noise of a sum of {sums_of} counts, in records.",
+        holds=float,
+    ),
+]
+_CUT = (
+    "What is cut",
+    "A user who has more labels than are kept counts with some of them only, so counts are too "
+    "small even without noise. A plan does not know how many users have more.",
+)
+_LISTED = (
+    "What is not listed",
+    "Labels that are not in the list are ignored, and a user who has more of "
+    "them than are kept counts with some of them only. All listed labels are released, also those "
+    "that do not occur.",
+)
+
+
+def settings(
+    *,
+    epsilon: Any = plan_parts.EPSILONS,
+    delta: Any = None,
+    max_labels: Any = _USUAL_LABELS,
+    max_count: Any = 1,
+    users: int | None = None,
+    noise: Any = "auto",
+    labels: int | None = None,
+    correlated: bool = False,
+    sums_of: int | None = None,
+) -> Iterator[Row]:
+    """Yield what labels cost and are worth; see `dphist.plan`."""
+    guess = optional_whole(users, "users", 1)
+    listed = _listed(labels, correlated, sums_of)
+    asked = plan_parts.grid(
+        max_labels=(max_labels, plan_parts.one_or_more),
+        max_count=(max_count, plan_parts.one_or_more),
+        delta=(
+            plan_parts.delta_or_advised(delta, guess),
+            plan_parts.delta_of_labels if labels is None else probability,
+        ),
+        epsilon=(epsilon, privacy_parameter),
+    )
+    for setting in asked:
+        made = threshold_histogram(noise=noise, **setting, **listed)
+        row = {**setting, "noise": made.noise}
+        if correlated:
+            row["correlated"] = made.correlated
+        row |= plan_parts.worth_of_labels(made, setting, guess)
+        if sums_of is not None:
+            row["sum_error"] = made.spread
+        yield row
+
+
+def _listed(labels: int | None, correlated: bool, sums_of: int | None) -> dict[str, Any]:
+    """Return what a threshold histogram takes of a public list; only its length matters."""
+    if not isinstance(correlated, bool):
+        raise ParameterError("correlated", "must be True or False")
+    if labels is None:
+        if correlated or sums_of is not None:
+            name = "correlated" if correlated else "sums_of"
+            raise ParameterError(
+                name, "needs " + Argument("labels") + ": a public list, or how many labels it has"
+            )
+        return {}
+    found: dict[str, Any] = {"labels": range(labels)}
+    if correlated:
+        found["correlated"] = "auto"
+    if sums_of is not None:
+        found["sums_of"] = sums_of
+    return found
+
+
+def _is_listed(asked: Asked) -> bool:
+    return asked.get("labels") is not None
+
+
+def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
+    typed = ["dphist labels FILE --label COLUMN --user COLUMN"]
+    if _is_listed(asked):
+        typed.append("--known-labels LIST")
+        if asked.get("correlated"):
+            typed.append(f"--correlated --sums-of {asked.get('sums_of') or 1}")
+    typed.append(f"--max-labels {row['max_labels']}")
+    if row["max_count"] != 1:
+        typed.append(f"--max-count {row['max_count']}")
+    return [*typed, *plan_parts.name_of(unit)]
+
+
+def _options() -> Table:
+    return [
+        plan_parts.compared(ThresholdHistogram, "max_labels", " (default: 1,3,10,30)"),
+        plan_parts.compared(ThresholdHistogram, "max_count"),
+        plan_parts.DELTA_OPTION,
+        option_of(
+            ThresholdHistogram,
+            "noise",
+            "; auto takes the better one (default: auto)",
+            choices=("laplace", "gaussian", "auto"),
+            default=None,
+        ),
+        plan_parts.USERS_OPTION,
+        OneOf(
+            [
+                Option(
+                    "known_labels",
+                    "plan for a public list of labels, all of which are released: "
+                    f"{HOLDS_LABELS}; --delta may then be 0",
+                    "FILE",
+                    parameter="labels",
+                    lists=True,
+                ),
+                Option(
+                    "known_labels_count",
+                    "the same, for a list of N labels: the error depends only on their number",
+                    "N",
+                    whole,
+                    least=1,
+                    parameter="labels",
+                ),
+            ]
+        ),
+        option_of(
+            ThresholdHistogram,
+            "correlated",
+            meaning="share a part of the noise between all known labels where that lowers it, as "
+            "'dphist labels --correlated' does",
+        ),
+        option_of(
+            ThresholdHistogram,
+            "sums_of",
+            "; their error is stated too, and smallest with --correlated",
+            default=None,
+            rules=[Needs(["labels"], "only listed labels are added up")],
+        ),
+    ]
+
+
+def _labels(release: Release, _percent: bool) -> Found:
+    return plan_parts.released_labels(sum(label is not None for label in release.value.labels))
+
+
+def _count_error(release: Release, percent: bool) -> Found | str:
+    return plan_parts.count_error(release, release.value.counts, percent)
+
+
+def _cut_users(release: Release, _percent: bool) -> Found | str:
+    cut = getattr(release.mechanism, "cut_users", None)
+    found = None if cut is None else cut(release.noisy)
+    if found is None:
+        return f"{plan_parts.LOOK}; release with count_cut_users, and it is known"
+    low, high = Fraction(found.low), Fraction(found.high)
+    ends = f"{plan_parts.as_percent(low)} to {plan_parts.as_percent(high)}"
+    said = f"{ends} of users were cut, {plan_parts.LEVEL}"
+    return Found(Fraction(found.share), said, (low, high))
+
+
+PLANNING = Planning(
+    title="Labels and their counts",
+    question="which labels are common, and how common",
+    settings=settings,
+    columns=_COLUMNS,
+    unit=lambda _asked: ONE_USER,
+    kept={"labels": number_of},
+    guesses={"labels": "labels in a public list", "users": "{many}"},
+    limit=lambda asked: _LISTED if _is_listed(asked) else _CUT,
+    quantities={
+        "labels": Quantity(_labels),
+        "appears from": plan_parts.FROM_WHERE,
+        "count error": Quantity(_count_error, "may"),
+        "cut users": Quantity(_cut_users, "must"),
+        "missing labels": plan_parts.MISSING,
+    },
+    command=_command,
+    options=_options,
+)

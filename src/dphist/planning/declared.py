@@ -1,0 +1,86 @@
+"""What kinds declare for planning, those of dphist and of others, and what is stated of all."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from dphist.document.kinds import kinds
+from dphist.document.plan_parts import only_data_show
+from dphist.document.planning import Column, Found, Planning, Quantity
+from dphist.errors import ParameterError
+from dphist.privacy import ApproxDP, PureDP, delta_of
+from dphist.release.kind_names import kind_name
+from dphist.release.maker import target_of
+from dphist.release.release import Release
+
+EPSILON = Column("epsilon", "ε", "Total ε of the release.", holds=Fraction)
+DELTA = Column("delta", "δ", "Total δ of the release.", holds=Fraction, role="bound")
+GUESSED_RIGHT = Column(
+    "guessed_right",
+    "Guess right",
+    "Of 100 people who look at the release, at most this many guess right, on average, "
+    "whether a given {one} is in the data. Without the release, 50 do.",
+)
+
+
+def planned_kinds() -> Mapping[str, Planning]:
+    """Return how releases are planned, by kind."""
+    return {kind.name: kind.planning for kind in kinds() if kind.planning is not None}
+
+
+def planning_of(kind: str) -> Planning:
+    """Return how releases of a kind are planned.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such kind, or it declares nothing for planning.
+    """
+    name = kind_name(kind)
+    for each in kinds():
+        if each.name == name:
+            if each.planning is None:
+                raise ParameterError(
+                    "kind",
+                    "must be one that can be planned: the kind "
+                    f"{name} declares no settings of a plan",
+                )
+            return each.planning
+    raise ParameterError("kind", f"must be one of {', '.join(planned_kinds())}")
+
+
+def columns_of(kind: str) -> Mapping[str, Column]:
+    """Return the columns that a plan of a kind may have, by name."""
+    held = [EPSILON, DELTA, *planning_of(kind).columns, GUESSED_RIGHT]
+    return {column.name: column for column in held}
+
+
+def quantities_of(kind: str) -> Mapping[str, Quantity]:
+    """Return what a criterion for releases of a kind may be about, by name."""
+    return {
+        "epsilon": Quantity(_epsilon),
+        "delta": Quantity(_delta),
+        **planning_of(kind).quantities,
+        "bounding error": Quantity(only_data_show, "may"),
+    }
+
+
+def _epsilon(release: Release, _percent: bool) -> Found | str:
+    total = _total(release)
+    if total is None:
+        return "the guarantee states no epsilon; convert it at a delta of your choice"
+    return Found(total.epsilon, f"the release satisfies {total}")
+
+
+def _delta(release: Release, _percent: bool) -> Found:
+    total = _total(release)
+    delta = delta_of(release.guarantee) if total is None else delta_of(total)
+    return Found(delta, f"the release satisfies {total or release.guarantee}")
+
+
+def _total(release: Release) -> PureDP | ApproxDP | None:
+    """Return what the release costs in all: its target, or a guarantee that states an epsilon."""
+    target = target_of(release.mechanism)
+    if target is not None and target.releases == 1:
+        return target.guarantee
+    guarantee = release.guarantee
+    return guarantee if isinstance(guarantee, PureDP | ApproxDP) else None

@@ -1,0 +1,135 @@
+"""Plans of labels state what the mechanism states, and criteria are decided by what it released."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import dphist as dh
+from dphist.planning.odds import guessed_right
+from tests.planning.test_check import labels_release
+from tests.planning.verdicts import verdicts
+
+BOUNDS: dict[str, Any] = {
+    "epsilon": ["0.5", 2],
+    "max_labels": [1, 10],
+    "max_count": [1, 3],
+    "delta": "1e-6",
+    "users": 5000,
+}
+CASES: dict[str, dict[str, Any]] = {
+    "labels": BOUNDS,
+    "known labels": {**BOUNDS, "labels": ["a", "b", "c"]},
+    "pure": {**BOUNDS, "delta": 0, "labels": 12},
+    "shared noise": {
+        "delta": "1e-6",
+        "max_labels": [2, 30],
+        "labels": 40,
+        "correlated": True,
+        "sums_of": 3,
+    },
+}
+
+
+def made_by_hand(row: dict[str, Any], asked: dict[str, Any]) -> Any:
+    """Return the mechanism of a setting, not through the plan."""
+    bounds = {name: row[name] for name in ("epsilon", "delta", "max_labels", "max_count", "noise")}
+    listed: dict[str, Any] = {}
+    if "labels" in asked:
+        number = asked["labels"] if isinstance(asked["labels"], int) else len(asked["labels"])
+        listed = {"labels": [f"l{n}" for n in range(number)]}
+        listed |= {"sums_of": asked["sums_of"]} if "sums_of" in asked else {}
+        if asked.get("correlated") and row["noise"] == "gaussian":
+            listed["correlated"] = "auto"
+    return dh.calibrate(dh.ThresholdHistogram, **bounds, **listed)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.quick(every=2)
+def test_every_number_is_the_library_s_own(case: str) -> None:
+    asked = CASES[case]
+    for row in dh.plan("labels", **asked):
+        made, delta = made_by_hand(row, asked), Fraction(row["delta"])
+        expected = made.expected_error()
+        assert made.epsilon_at(delta) <= row["epsilon"], "it costs no more than is stated"
+        assert row["guessed_right"] == guessed_right(row["epsilon"], delta)
+        assert (row.get("appears_from"), row["half_width"]) == (
+            expected.appears_from,
+            expected.half_width,
+        )
+        assert row.get("correlated", False) == made.correlated
+        assert row.get("sum_error") == (made.spread if "sums_of" in asked else None)
+        if "users" in asked:
+            if "appears_from" in row:
+                assert row["share_of_users"] == row["appears_from"] / asked["users"]
+            assert row["delta_times_users"] == row["delta"] * asked["users"]
+
+
+def test_the_noise_is_the_one_with_the_lower_threshold() -> None:
+    for row in dh.plan("labels", epsilon=[1], max_labels=[1, 2, 3, 4, 30], delta="1e-6"):
+        thresholds = {
+            noise: float(made_by_hand({**row, "noise": noise}, {}).threshold)
+            for noise in ("laplace", "gaussian")
+        }
+        assert thresholds[row["noise"]] == min(thresholds.values())
+    given = dh.plan("labels", epsilon=1, max_labels=30, delta="1e-6", noise="laplace")
+    assert given.column("noise") == ["laplace"]
+
+
+def test_of_a_public_list_only_the_number_counts_and_is_kept() -> None:
+    shared: dict[str, Any] = {"epsilon": 1, "max_labels": [1, 5], "delta": "1e-6"}
+    by_number, by_list = (
+        dh.plan("labels", **shared, labels=labels) for labels in (3, ["x", "y", "z"])
+    )
+    assert by_number.rows == by_list.rows
+    assert by_number.asked["labels"] == by_list.asked["labels"] == 3
+    assert "appears_from" not in by_list.columns, "all listed labels are released"
+    alone = dh.plan("labels", **shared)
+    assert max(by_list.column("half_width")) <= max(alone.column("half_width"))
+
+
+def test_shared_noise_is_planned_where_it_pays() -> None:
+    asked: dict[str, Any] = {"epsilon": 1, "max_labels": [1, 100], "delta": "1e-6", "labels": 100}
+    independent, shared = dh.plan("labels", **asked), dh.plan("labels", **asked, correlated=True)
+    assert shared.column("correlated") == [False, True]
+    assert shared.column("half_width")[0] == independent.column("half_width")[0]
+    assert shared.column("half_width")[1] < independent.column("half_width")[1]
+
+
+def test_labels() -> None:
+    release = labels_release()
+    expected = release.mechanism.expected_error()
+    smallest = int(min(release.value.counts))
+    share = 100 * expected.half_width / smallest
+    found = verdicts(
+        release,
+        "labels",
+        [
+            "at least 2 labels",
+            "at least 4 labels",
+            f"appears from <= {expected.appears_from}",
+            f"appears from < {expected.appears_from}",
+            f"count error <= {expected.half_width}",
+            f"count error < {share + 0.1:.3f} %",
+            f"count error < {share - 0.1:.3f} %",
+            "epsilon <= 2",
+            "epsilon < 2",
+            "delta <= 1e-6",
+            "cut users < 50 %",
+            "missing labels at most 3",
+            "bounding error < 5 %",
+            "data: no label is misspelled",
+        ],
+    )
+    assert list(found.values()) == [
+        *(True, False, True, False, True, True, False, True, False, True),
+        *(None, None, None, None),
+    ]
+
+
+def test_cut_users_are_known_where_they_were_counted() -> None:
+    release = labels_release(count_cut_users=True)
+    cut = release.mechanism.cut_users(release.noisy)
+    within = f"cut users < {50 * (cut.low + cut.high):.6f} %"
+    found = verdicts(release, "labels", ["cut users < 90 %", "cut users < 1 %", within])
+    assert list(found.values()) == [True, False, None], "the noise leaves the middle open"
