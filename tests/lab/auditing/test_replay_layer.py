@@ -25,6 +25,7 @@ from dphist.lab.auditing.replay.standing_in import (
     standing_in,
     who_is_asked,
 )
+from dphist.lab.auditing.suite import entry
 from dphist.noise.for_tests import KNOWN_NOISE
 
 REPLAY = ("replay",)
@@ -201,6 +202,12 @@ def test_samplers_are_put_back() -> None:
         drawn = noise.two_sided_geometric(Fraction(1, 100), 4)  # nobody is asked: the real one
         assert type(drawn) is np.ndarray
     assert noise.two_sided_geometric is before
+
+
+def test_broken_mechanisms_of_the_suite_keep_their_own_noise() -> None:
+    before = noise.two_sided_geometric
+    with standing_in():
+        assert entry.two_sided_geometric is before is not noise.two_sided_geometric
 
 
 def test_after_one_interrupt_the_samplers_are_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,5 +129,5 @@ def _put_back(held: list[tuple[Any, str, Any]]) -> None:
 
 
 def _is_ours(module: Any) -> bool:
-    first, _, rest = getattr(module, "__name__", "").partition(".")
-    return first == "dphist" and rest.partition(".")[0] != "auditing"
+    name = f"{getattr(module, '__name__', '')}."
+    return name.startswith("dphist.") and not name.startswith("dphist.lab.auditing.")
