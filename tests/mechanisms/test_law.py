@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.lab.auditing.replay.kinds import setup_of
+from dphist.lab.auditing.declared import setup_of
 from dphist.lab.auditing.replay.session import record
 from tests.mechanisms.cases import CASES, made
 

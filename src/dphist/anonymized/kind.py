@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from dphist.anonymized.auditing import AUDITING
 from dphist.anonymized.band import ALL_LABELS, Band
 from dphist.anonymized.charts import bands_of, charts_of
 from dphist.anonymized.comparing import COMPARING
@@ -246,4 +247,5 @@ KIND = Kind(
     disclosed=disclosed,
     of_value=of_value,
     planning=PLANNING,
+    auditing=AUDITING,
 )

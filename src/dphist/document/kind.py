@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dphist.document.audited import Auditing
 from dphist.document.blocks import Document
 from dphist.document.chart import Chart
 from dphist.document.compared import Comparing
@@ -101,6 +102,7 @@ class Kind:
     commands : of `dphist`, by name.
     of_value : returns what a notebook shows of a value by itself, with up to a number of rows.
     planning : how its releases are planned and compared with a plan; None if they cannot be.
+    auditing : how its mechanisms are audited; without it, only on neighbors that callers give.
     """
 
     name: str
@@ -118,6 +120,7 @@ class Kind:
     commands: Mapping[str, Releasing] = field(default_factory=dict)
     of_value: Callable[[Any, int], OfValue] | None = None
     planning: Planning | None = None
+    auditing: Auditing | None = None
 
     def tells_of(self, mechanism: object) -> bool:
         """Whether `document` and `charts` are for releases by this mechanism."""

@@ -46,6 +46,7 @@ from dphist.document.release import (
 )
 from dphist.document.totals import guarantee_for, in_all, total_json, total_of
 from dphist.labels import DiscoverLabels, bounding, words
+from dphist.labels.auditing import AUDITING
 from dphist.labels.charts import LARGEST, chart_of_all, chart_of_order, charts_of
 from dphist.labels.comparing import COMPARING
 from dphist.labels.disclosed import disclosed
@@ -313,4 +314,5 @@ KIND = Kind(
     disclosed=disclosed,
     of_value=of_value,
     planning=PLANNING,
+    auditing=AUDITING,
 )

@@ -45,6 +45,7 @@ from dphist.document.release import (
     version_of,
     warnings_of_release,
 )
+from dphist.ranges.auditing import AUDITING
 from dphist.ranges.axis_texts import axis_text, edge_texts
 from dphist.ranges.charts import charts_of, window_of
 from dphist.ranges.comparing.case import COMPARING
@@ -346,4 +347,5 @@ KIND = Kind(
     disclosed=disclosed,
     of_value=of_value,
     planning=PLANNING,
+    auditing=AUDITING,
 )

@@ -53,6 +53,7 @@ from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.sentence import EVENTS, Sentence, joined, many_events
 from dphist.streams import words
+from dphist.streams.auditing import AUDITING
 from dphist.streams.charts import chart_of
 from dphist.streams.comparing import COMPARING
 from dphist.streams.disclosed import disclosed
@@ -340,4 +341,5 @@ KIND = Kind(
     disclosed=disclosed,
     of_value=of_value,
     planning=PLANNING,
+    auditing=AUDITING,
 )

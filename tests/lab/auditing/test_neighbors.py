@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.lab.auditing.neighbors import Pair, given_pairs, pairs_for, variants_for
-from dphist.lab.auditing.neighbors.pair import HUGE
+from dphist.document.audited import HUGE, Pair
+from dphist.lab.auditing.neighbors import given_pairs, pairs_for, variants_for
 from dphist.lab.auditing.pipelines import tables
 from dphist.lab.auditing.statistical.rounds import in_rounds
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.lab.auditing.named import MECHANISMS, named
+from dphist.lab.auditing.named import mechanisms, named
 from dphist.lab.auditing.neighbors import pairs_for
 from dphist.lab.auditing.outcome import features_of, in_words, whole_of_run
 from dphist.lab.auditing.subject import subject_of
@@ -16,7 +16,7 @@ from dphist.lab.auditing.watching import watch_run
 @pytest.mark.long(every=2)
 @pytest.mark.usefixtures("repeatable")
 @pytest.mark.quick("[LeafCounts]", "[SortedCounts]", "[ThresholdHistogram]", "[Continual")
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", mechanisms())
 def test_released_numbers_are_compared(name: str) -> None:
     """Of data with large counts, numbers that vary from run to run are among the features."""
     epsilon = 8 if name == "ContinualMechanism" else "1/4"  # above a threshold after few events

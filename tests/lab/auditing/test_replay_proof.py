@@ -15,16 +15,15 @@ import pytest
 
 import dphist as dh
 from dphist.arrays import IntArray
+from dphist.document.audited import HUGE, Pair
 from dphist.lab.auditing.claim import Claim
+from dphist.lab.auditing.declared import setup_of, stated, statement_of
 from dphist.lab.auditing.exact.draws import Geometric, RoundedGaussian
-from dphist.lab.auditing.neighbors import Pair, pairs_for
-from dphist.lab.auditing.neighbors.pair import HUGE
+from dphist.lab.auditing.neighbors import pairs_for
 from dphist.lab.auditing.outcome import whole_of
 from dphist.lab.auditing.replay import loss, record, replay
-from dphist.lab.auditing.replay.kinds import setup_of
 from dphist.lab.auditing.replay.proof import Laws, Shown, sampled
 from dphist.lab.auditing.replay.standing_in import standing_in
-from dphist.lab.auditing.replay.stated import stated, statement_of
 from dphist.lab.auditing.replay.transcript import Request
 from dphist.lab.auditing.watching import watch_run
 

@@ -5,10 +5,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from dphist.document.audited import Pair
 from dphist.lab.auditing.claim import Claim
 from dphist.lab.auditing.exact.layer import enumeration
 from dphist.lab.auditing.layer import Finding, LayerReport
-from dphist.lab.auditing.neighbors import Pair, variants_for
+from dphist.lab.auditing.neighbors import variants_for
 from dphist.lab.auditing.replay.layer import replayed
 from dphist.lab.auditing.statistical.repetition import repetitions
 from dphist.lab.auditing.statistical.rounds import Progress, in_rounds

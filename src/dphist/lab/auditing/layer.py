@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dphist.lab.auditing.neighbors.pair import Pair
+from dphist.document.audited import Pair
 
 LAYERS = ("exact", "replay", "statistical")
 """All layers, the strongest first."""

@@ -7,44 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dphist.anonymized import (
-    AdaptiveScan,
-    CumulativeCounts,
-    PartitionSampler,
-    PrivHist,
-    RankSplit,
-    SortedCounts,
-)
 from dphist.errors import ParameterError
-from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
+from dphist.lab.auditing.declared import audited_classes
 from dphist.mechanism import Mechanism
 from dphist.parameters import Exact
 from dphist.privacy.calibration import calibrate
-from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
-from dphist.streams import ContinualMechanism
 
-_SMALL_DELTA = "0.05"
-"""Deltas of tables are far smaller, and no number of runs sees them: a fault shows at this one."""
 
-_SMALL: dict[type[Any], dict[str, Any]] = {
-    AdaptiveScan: {},
-    RankSplit: {},
-    SortedCounts: {"labels": 6},
-    CumulativeCounts: {"largest": 8},
-    PrivHist: {},
-    PartitionSampler: {"delta": _SMALL_DELTA},
-    AdaptiveTree: {"bins": 16},
-    HierarchicalTree: {"bins": 16},
-    LeafCounts: {"bins": 4},
-    ThresholdHistogram: {"delta": _SMALL_DELTA, "max_labels": 2},
-    TopThreshold: {"delta": _SMALL_DELTA, "max_labels": 2, "k": 3},
-    TopLabels: {"delta": _SMALL_DELTA, "k": 2, "candidates": 4},
-    DiscoverLabels: {"delta": _SMALL_DELTA, "max_labels": 2},
-    ContinualMechanism: {"delta": _SMALL_DELTA, "horizon": 16, "max_labels": 2},
-}
-"""Parameters that are taken where none are given: small ones, so that there are many runs."""
-
-MECHANISMS = {kind.__name__: kind for kind in _SMALL}
+def mechanisms() -> dict[str, type[Any]]:
+    """Return the classes of mechanisms that have a name of their own, in the order of kinds."""
+    return {known.__name__: known for known in audited_classes()}
 
 
 def named(
@@ -72,7 +44,8 @@ def named(
     unknown = set(parameters) - set(inspect.signature(found).parameters)
     if unknown:
         raise ParameterError(min(unknown), f"must be left out: {name} has no such parameter")
-    asked = {**_SMALL.get(found, {}), **parameters}
+    audited = audited_classes().get(found)
+    asked = {**(audited.small if audited is not None else {}), **parameters}
     off = asked.pop("delta", None) if delta is None else delta
     asked.pop("delta", None)
     return calibrate(
@@ -99,11 +72,12 @@ def _made(kind: type[Any]) -> Callable[..., Any]:
 
 
 def _of_dphist(name: str) -> Any:
-    if name not in MECHANISMS:
+    known = mechanisms()
+    if name not in known:
         raise ParameterError(
-            "mechanism", f"must be one of {', '.join(MECHANISMS)}, or package.module:name"
+            "mechanism", f"must be one of {', '.join(known)}, or package.module:name"
         )
-    return MECHANISMS[name]
+    return known[name]
 
 
 def imported(name: str) -> Any:

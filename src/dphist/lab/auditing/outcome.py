@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from dphist.data.diagram import Diagram
+from dphist.document.kinds import kind_of_value
 from dphist.lab.auditing.watching import Shown, watch_run
-from dphist.release.label_table import LabelTable
-from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release
 
 Features = dict[str, Hashable]
 """What an outcome is like, by name: numbers are compared, everything else is equal or not."""
 
+_PLAIN = frozenset({bool, dict, float, int, list, NoneType, str, tuple})
 _POSITIONS = 48
 _LABELS = 300
 _EMPTY = ("None", "{}")
@@ -86,21 +85,18 @@ def _text(whole: Any) -> str:
 
 def plain(value: Any) -> Any:
     """Return a value as numbers, text, sequences and mappings."""
-    if isinstance(value, Release):
-        released = ("value", "total", "noisy", "provenance")
-        return {name: getattr(value, name) for name in released}
-    if isinstance(value, Diagram):
-        return {"counts": value.counts, "prevalences": value.prevalences}
-    if isinstance(value, LabelTable):
-        counts = value.counts
-        return value.labels if counts is None else dict(zip(value.labels, counts, strict=True))
-    if isinstance(value, RangeHistogram):
-        bins = value.bins.ravel().tolist()
-        return {"bins": bins, "outside": dict(value.outside)} if value.outside else bins
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, np.ndarray):
         return value.ravel().tolist()
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, Release):
+        released = ("value", "total", "noisy", "provenance")
+        return {name: getattr(value, name) for name in released}
+    kind = kind_of_value(value)
+    if kind is not None and kind.auditing is not None and kind.auditing.compared is not None:
+        return kind.auditing.compared(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {item.name: getattr(value, item.name) for item in fields(value)}
     if hasattr(value, "to_pylist"):  # Arrow

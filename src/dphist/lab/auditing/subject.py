@@ -9,10 +9,9 @@ from typing import Any
 
 from dphist.errors import ParameterError
 from dphist.foreign import read_json
+from dphist.lab.auditing.declared import auditing_of
 from dphist.lab.auditing.line_program import LineProgram
-from dphist.lab.auditing.stream_runs import run_of_stream
 from dphist.mechanism import Mechanism
-from dphist.streams import ContinualMechanism
 
 Run = Callable[[Any], Any]
 
@@ -28,8 +27,9 @@ class Subject:
 
 def subject_of(audited: Any) -> Subject:
     """Return how to run a mechanism or a callable; ParameterError for anything else."""
-    if isinstance(audited, ContinualMechanism):
-        return Subject(run_of_stream(audited), type(audited).__name__, audited)
+    declared = auditing_of(audited)
+    if declared is not None and declared.run is not None:
+        return Subject(declared.run(audited), type(audited).__name__, audited)
     if isinstance(audited, Mechanism):
         return Subject(audited.release, type(audited).__name__, audited)
     if callable(audited) and not inspect.isclass(audited):

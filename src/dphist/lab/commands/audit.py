@@ -20,7 +20,7 @@ from dphist.foreign import read_json, read_text
 from dphist.lab.auditing.audit import audit
 from dphist.lab.auditing.document import document_of, in_one_line
 from dphist.lab.auditing.layer import LAYERS
-from dphist.lab.auditing.named import MECHANISMS, named, names_class
+from dphist.lab.auditing.named import mechanisms, named, names_class
 from dphist.lab.auditing.pipelines import everything
 from dphist.lab.auditing.result import AuditResult
 from dphist.lab.auditing.subject import command
@@ -102,7 +102,7 @@ def _audited(
     }
     layers = _layers(options.layers)
     known = everything(slow=True)
-    if name in known and name not in MECHANISMS:
+    if name in known and name not in mechanisms():
         if parameters or options.epsilon is not None or options.neighbours is not None:
             raise UsageError(f"{name} is audited with parameters and neighbors of its own")
         audited, pairs, epsilon, delta = known[name].make()

@@ -10,7 +10,7 @@ from dphist.commands.options import UsageError, named_value
 from dphist.document.compared import LABEL, DataFile
 from dphist.document.kinds import kinds
 from dphist.errors import ParameterError
-from dphist.lab.auditing.named import MECHANISMS, imported
+from dphist.lab.auditing.named import imported, mechanisms
 from dphist.release.mechanisms import ENTRY_POINTS
 
 FILES = [
@@ -46,13 +46,14 @@ def mechanisms_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def _registered(name: str) -> Any:
     """Return a mechanism of dphist, or of an installed package that has an entry point for it."""
-    if name in MECHANISMS:
-        return MECHANISMS[name]
+    known = mechanisms()
+    if name in known:
+        return known[name]
     points = list(entry_points(group=ENTRY_POINTS, name=name))
     if len(points) != 1:
         raise ParameterError(
             "mechanism",
-            f"must be one of {', '.join(MECHANISMS)}, one that an installed package registers, "
+            f"must be one of {', '.join(known)}, one that an installed package registers, "
             "or package.module:name",
         )
     return points[0].load()

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from dphist.document.audited import Pair
 from dphist.errors import DphistError
+from dphist.lab.auditing.declared import auditing_of
 from dphist.lab.auditing.exact.difference import delta_between, epsilon_of
 from dphist.lab.auditing.exact.source import PathSource
 from dphist.lab.auditing.exact.tree import HiddenRandomnessError, Law, enumerated
 from dphist.lab.auditing.layer import Finding, LayerReport
-from dphist.lab.auditing.neighbors import Pair
 from dphist.lab.auditing.outcome import in_words, whole_of_run
 from dphist.lab.auditing.replay.standing_in import asked, standing_in
 from dphist.lab.auditing.subject import Run
 from dphist.mechanism import Mechanism
-from dphist.streams import ContinualMechanism
 
 _MISSING = Fraction(1, 10**4)
 _TOO_MUCH = Fraction(1, 4)  # a law of which more is not reached is left out
@@ -152,7 +152,8 @@ def _compare(
 
 def _sourced(run: Callable[..., Any], mechanism: Any) -> Sourced | None:
     """Return a callable of data and a path, or None where no source of randomness is taken."""
-    if isinstance(mechanism, ContinualMechanism):
+    declared = auditing_of(mechanism)
+    if declared is not None and declared.run is not None:
         return lambda data, _: run(data)  # all of its noise is from samplers
     if isinstance(mechanism, Mechanism):
         return lambda data, path: run(data, source=path.refused)

@@ -1,21 +1,17 @@
 """Everything of dphist that `dphist audit --all` audits."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dphist.anonymized import SortedCounts
+from dphist.lab.auditing.declared import audited_classes
 from dphist.lab.auditing.layer import LAYERS
-from dphist.lab.auditing.named import MECHANISMS, named
+from dphist.lab.auditing.named import named
 from dphist.lab.auditing.pipelines import ledgers, tables
 from dphist.lab.auditing.pipelines.engines import engines
-from dphist.labels import ThresholdHistogram
-from dphist.privacy.calibration import calibrate
-from dphist.ranges import LeafCounts
 
 _DELTA = Fraction(5, 100)
-_LEVELS = 4096  # bins of trees of twelve levels
 
 Pairs = list[tuple[str, Any, Any]] | None
 
@@ -40,47 +36,27 @@ class Audited:
 
 def everything(*, slow: bool = False) -> dict[str, Audited]:
     """Return what there is to audit by name; with `slow`, also engines that take long to start."""
-    all_of_them = (*_mechanisms(), *_small(), *_tables(slow), _ledger())
+    all_of_them = (*_mechanisms(), *_tables(slow), _ledger())
     return {each.name: each for each in all_of_them}
 
 
 def _mechanisms() -> Iterator[Audited]:
-    for name in MECHANISMS:
+    classes = {known.__name__: audited for known, audited in audited_classes().items()}
+    for name in classes:
         yield _mechanism(name, name, {})
-    for name in ("AdaptiveTree", "HierarchicalTree"):
-        yield _mechanism(f"{name} of 4096 bins", name, {"bins": _LEVELS})
-    yield _mechanism("AdaptiveScan of users", "AdaptiveScan", {"sensitivity": 3})
-    yield _mechanism("ThresholdHistogram with normal noise", "ThresholdHistogram", _NORMAL)
-    yield _mechanism("ContinualMechanism of listed labels", "ContinualMechanism", _LISTED)
-    yield _mechanism("ContinualMechanism of users", "ContinualMechanism", _USERS)
-
-
-def _small() -> Iterator[Audited]:
-    """So small that laws can be enumerated, at an epsilon that makes them short."""
-    for name, (kind, parameters) in _TINY.items():
-        yield _mechanism(name, kind, parameters, epsilon=3, layers=("exact",))
-
-
-_TINY: dict[str, tuple[str, dict[str, Any]]] = {
-    "SortedCounts of 1 label": ("SortedCounts", {"labels": 1}),
-    "SortedCounts of 2 labels": ("SortedCounts", {"labels": 2}),
-    "CumulativeCounts up to 1": ("CumulativeCounts", {"largest": 1}),
-    "RankSplit of 1 record": ("RankSplit", {"total": 1}),
-    "LeafCounts of 1 bin": ("LeafCounts", {"bins": 1}),
-    "LeafCounts of 2 bins": ("LeafCounts", {"bins": 2}),
-    "HierarchicalTree of 2 bins": ("HierarchicalTree", {"bins": 2}),
-    "AdaptiveTree of 2 bins": ("AdaptiveTree", {"bins": 2}),
-    "ThresholdHistogram of 1 label": ("ThresholdHistogram", {"max_labels": 1}),
-}
-_NORMAL = {"noise": "gaussian"}
-_LISTED = {"labels": ["a", "b"], "max_labels": 1}
-_USERS = {"labels": ["a", "b"], "max_labels": 1, "max_events_per_user": 2}
+    for name, audited in classes.items():
+        for what, parameters in audited.others.items():
+            yield _mechanism(f"{name} {what}", name, parameters)
+    for name, audited in classes.items():
+        for what, parameters in audited.tiny.items():  # at an epsilon that makes laws short
+            said = f"{name} {what}"
+            yield _mechanism(said, name, parameters, epsilon=3, layers=("exact",))
 
 
 def _mechanism(
     name: str,
     kind: str,
-    parameters: dict[str, Any],
+    parameters: Mapping[str, Any],
     epsilon: int = 1,
     layers: tuple[str, ...] = LAYERS,
 ) -> Audited:
@@ -101,27 +77,23 @@ def _tables(slow: bool) -> Iterator[Audited]:
 
 
 def _listed() -> Any:
-    return calibrate(
-        ThresholdHistogram,
-        epsilon=1,
-        delta=0,
-        max_labels=tables.MOST_LABELS,
-        labels=["tea", "1", "a"],
-    )
+    return _made("ThresholdHistogram", max_labels=tables.MOST_LABELS, labels=["tea", "1", "a"])
 
 
 def _new() -> Any:
-    return calibrate(
-        ThresholdHistogram, epsilon=1, delta=_DELTA, max_labels=tables.MOST_LABELS, noise="laplace"
-    )
+    return _made("ThresholdHistogram", _DELTA, max_labels=tables.MOST_LABELS, noise="laplace")
 
 
 def _sorted() -> Any:
-    return SortedCounts(epsilon=1, labels=4, sensitivity=tables.MOST_RECORDS)
+    return _made("SortedCounts", labels=4, sensitivity=tables.MOST_RECORDS)
 
 
 def _leaves() -> Any:
-    return LeafCounts(epsilon=1, bins=len(tables.EDGES) - 1, sensitivity=tables.MOST_RECORDS)
+    return _made("LeafCounts", bins=len(tables.EDGES) - 1, sensitivity=tables.MOST_RECORDS)
+
+
+def _made(name: str, delta: Fraction = Fraction(0), **parameters: Any) -> Any:
+    return named(name, epsilon=1, delta=delta, parameters=parameters)
 
 
 def _pipeline(name: str, mechanism: Callable[[], Any], made: Any, frame: Any, data: str) -> Audited:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dphist.errors import BudgetError
+from dphist.lab.auditing.named import named
 from dphist.ledger.ledger import Ledger
-from dphist.ranges import LeafCounts
 
 BUDGET = 1
 PAIRS = [
@@ -23,8 +23,10 @@ def transcript() -> Callable[[Sequence[int]], Any]:
 
     The second release depends on the first one: an analyst chooses it after seeing that.
     """
-    half = LeafCounts(epsilon="1/2", bins=2)
-    quarter = LeafCounts(epsilon="1/4", bins=2)
+    half, quarter = (
+        named("LeafCounts", epsilon=epsilon, delta=None, parameters={"bins": 2})
+        for epsilon in ("1/2", "1/4")
+    )
 
     def run(counts: Sequence[int]) -> Any:
         data = np.asarray(counts)

@@ -13,6 +13,7 @@ Nothing in a mechanism of dphist needs to be changed for it, and its size does n
 of somebody else's is wrapped once: `replayable`. The samplers themselves are not looked at.
 """
 
+from dphist.document.audited import Told
 from dphist.lab.auditing.replay.drawn import Drawn
 from dphist.lab.auditing.replay.session import loss_of_neighbours, record, replay
 from dphist.lab.auditing.replay.standing_in import SAMPLERS
@@ -20,7 +21,6 @@ from dphist.lab.auditing.replay.transcript import (
     DivergedError,
     Entry,
     Request,
-    Told,
     Transcript,
     loss,
 )

@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from dphist.document.audited import Pair
 from dphist.lab.auditing.claim import Claim
+from dphist.lab.auditing.declared import setup_of, stated, statement_of
 from dphist.lab.auditing.layer import Finding, LayerReport
-from dphist.lab.auditing.neighbors import Pair
 from dphist.lab.auditing.outcome import whole_of
-from dphist.lab.auditing.replay.kinds import setup_of
 from dphist.lab.auditing.replay.proof import Laws, Shown, certain, sampled
 from dphist.lab.auditing.replay.session import record, replay
 from dphist.lab.auditing.replay.standing_in import standing_in
-from dphist.lab.auditing.replay.stated import stated, statement_of
 from dphist.lab.auditing.replay.transcript import DivergedError, loss
 from dphist.lab.auditing.subject import Subject
 from dphist.lab.auditing.watching import watch_run

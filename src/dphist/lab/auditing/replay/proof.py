@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from dphist.document.audited import Pair, Told
 from dphist.lab.auditing.claim import Claim
 from dphist.lab.auditing.layer import Finding
-from dphist.lab.auditing.neighbors import Pair
 from dphist.lab.auditing.replay.session import record, replay
 from dphist.lab.auditing.replay.transcript import (
     DivergedError,
     Entry,
     NumberArray,
-    Told,
     Transcript,
     log_ratio,
 )

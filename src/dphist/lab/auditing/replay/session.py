@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dphist.arrays import IntArray
+from dphist.document.audited import Told
 from dphist.lab.auditing.replay.drawn import Drawn, one_drawn
 from dphist.lab.auditing.replay.standing_in import SAMPLERS, in_place_of_samplers
 from dphist.lab.auditing.replay.transcript import (
@@ -15,7 +16,6 @@ from dphist.lab.auditing.replay.transcript import (
     Entry,
     NumberArray,
     Request,
-    Told,
     Transcript,
     loss,
 )

@@ -1,6 +1,5 @@
 """Transcripts: what a run asked of its noise, what it was added to, and what two runs cost."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -8,14 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dphist.arrays import IntArray
 from dphist.errors import DphistError
 
 NumberArray = npt.NDArray[Any]
 """Whole numbers, or floats for samplers of floats."""
-
-# Returns the exact numbers, in order, that the draws of a request are added to.
-Told = Callable[[Any], IntArray]
 
 
 class DivergedError(DphistError):

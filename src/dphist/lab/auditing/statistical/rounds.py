@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from dphist.lab.auditing.neighbors.pair import Pair, Variants
+from dphist.document.audited import Pair
+from dphist.lab.auditing.neighbors import Variants
 from dphist.lab.auditing.outcome import Features, features_of
 from dphist.lab.auditing.statistical.bounds import bound_epsilons, joint_is_narrower
 from dphist.lab.auditing.statistical.choosing import Choice, choose

@@ -4,14 +4,14 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from dphist.lab.auditing.neighbors.pair import Pair
+from dphist.document.audited import Pair
 
 _LONGEST = 12
 
 Events = list[list[str]]
 
 
-class StreamsKind:
+class EventNeighbors:
     """An event, or those of one user, are empty in one of the two streams."""
 
     def __init__(self, mechanism: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dphist.data.label_counts import LabelCounts
-from dphist.lab.auditing.neighbors.pair import HUGE, Pair
+from dphist.document.audited import HUGE, Pair
 
 _MOST_LABELS = 50
 _HUGE = 2**61
@@ -14,7 +14,7 @@ _HUGE = 2**61
 Counts = dict[Any, int]
 
 
-class LabelsKind:
+class LabelNeighbors:
     """One user adds up to `max_count` to each of up to `max_labels` labels."""
 
     def __init__(self, mechanism: Any) -> None:

@@ -1,10 +1,13 @@
-"""A stream as a callable: its events are the data, its readings what is shown."""
+"""How streams are audited: events are the data, and readings are what is shown."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dphist.document.audited import SMALL_DELTA, AuditedClass, Auditing, Setup
 from dphist.release.maker import parameters_of
-from dphist.streams import ContinualHistogram, ContinualMechanism
+from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.neighbors import EventNeighbors
+from dphist.streams.stream import ContinualHistogram
 
 
 def run_of_stream(mechanism: ContinualMechanism) -> Callable[[Sequence[Sequence[str]]], Any]:
@@ -28,3 +31,18 @@ def run_of_stream(mechanism: ContinualMechanism) -> Callable[[Sequence[Sequence[
         return shown
 
     return run
+
+
+_LISTED = {"labels": ["a", "b"], "max_labels": 1}
+
+AUDITING = Auditing(
+    neighbors=EventNeighbors,
+    run=run_of_stream,
+    setup=lambda _: Setup(why_not="the sums that noise of streams is added to are held nowhere"),
+    mechanisms={
+        ContinualMechanism: AuditedClass(
+            small={"delta": SMALL_DELTA, "horizon": 16, "max_labels": 2},
+            others={"of listed labels": _LISTED, "of users": {**_LISTED, "max_events_per_user": 2}},
+        )
+    },
+)

@@ -4,10 +4,10 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from dphist.anonymized import PartitionSampler
+from dphist.anonymized.partition_sampler.mechanism import PartitionSampler
 from dphist.data.profile import Profile
+from dphist.document.audited import HUGE, Pair
 from dphist.errors import DphistError
-from dphist.lab.auditing.neighbors.pair import HUGE, Pair
 
 _RANDOM_PAIRS = 6
 _MOST_UNITS = 8
@@ -16,7 +16,7 @@ _HUGE = 2**61
 Counts = tuple[int, ...]
 
 
-class ProfilesKind:
+class ProfileNeighbors:
     """One unit adds a record to each of `sensitivity` labels, or all of them to one label."""
 
     def __init__(self, mechanism: Any) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray
+from dphist.document.audited import HUGE, Pair
 from dphist.errors import ParameterError
-from dphist.lab.auditing.neighbors.pair import HUGE, Pair
 
 _MOST_CELLS = 4096
 _LARGEST = 2**62 - 1  # of the sum of all bins
 
 
-class BinsKind:
+class BinNeighbors:
     """One unit adds `sensitivity` records to bins."""
 
     def __init__(self, mechanism: Any) -> None:

@@ -1,0 +1,158 @@
+"""What a kind declares for audits of its mechanisms: neighbors, and how these are replayed."""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from dphist.arrays import IntArray
+from dphist.release.release import Release
+
+SMALL_DELTA = "0.05"
+"""Deltas of tables are far smaller, and no number of runs sees them: a fault shows at this one."""
+
+HUGE = "next to 2**62"
+"""In the names of pairs with counts that large: some mechanisms refuse these."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two data sets that differ in one protected unit, and what they are called.
+
+    Attributes
+    ----------
+    name : in words.
+    one, other : the data.
+    raw : what the two were made from, where variants can be made of it.
+    """
+
+    name: str
+    one: Any
+    other: Any
+    raw: Any = field(default=None, compare=False)
+
+
+class Neighbors(Protocol):
+    """Neighbors of the data that a mechanism takes, chosen where mechanisms go wrong."""
+
+    def pairs(self) -> Iterator[Pair]:
+        """Return edge cases first, then random pairs."""
+
+    def vary(self, name: str, raw: Any, draw: random.Random) -> Iterator[Pair]:
+        """Return pairs like that of this name; both are changed alike, so they stay neighbors."""
+
+
+@dataclass(frozen=True)
+class OpenLabels:
+    """Counted labels, to be looked at.
+
+    Attributes
+    ----------
+    labels, counts : in the order in which a mechanism meets them.
+    counts_of : returns the counts of listed labels, 0 where a label does not occur.
+    """
+
+    labels: Sequence[Any]
+    counts: IntArray
+    counts_of: Callable[[Sequence[Any]], Sequence[int]]
+
+
+Told = Callable[[Any], IntArray]
+"""Returns the exact numbers, in order, that the draws of a request are added to."""
+
+Numbers = Iterable[int] | None
+
+
+def _any_pair(one: Any, other: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a mechanism is replayed.
+
+    Its functions are given data that were opened: a profile with its counts, `OpenLabels`; other
+    data as they are.
+
+    Attributes
+    ----------
+    told : exact numbers that noise is added to out of sight, by request.
+    spare : draws at the end that may not be used.
+    is_meant : whether a pair is for replaying: of labels that only one of two neighbors has, noisy
+        counts exist on one side alone, which delta covers.
+    why_not : why nothing is replayed; empty otherwise.
+    """
+
+    told: Mapping[int, Told] = field(default_factory=dict)
+    spare: int = 0
+    is_meant: Callable[[Any, Any], bool] = _any_pair
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Where the releases of a mechanism state their noisy numbers.
+
+    A release *states* its noisy numbers if no other noisy numbers lead to the same release.
+    `docs/proofs/audits.md`, Lemma 2, proves it for each mechanism that has a statement.
+
+    Attributes
+    ----------
+    read : returns those of a release of opened data, in the order of drawing; None where it states
+        none.
+    falling : whether they are stated only where each is smaller than the one before.
+    """
+
+    read: Callable[[Any, Release, Any], Numbers]
+    falling: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditedClass:
+    """How mechanisms of a class are audited.
+
+    Attributes
+    ----------
+    small : parameters that are taken where none are given: small ones, so that there are many runs.
+    others : more parameters that ``dphist audit --all`` tries, by what follows the class's name.
+    tiny : parameters, named likewise, so small that laws can be enumerated.
+    setup : returns how one is replayed, also of a subclass.
+    statement : where releases state their noisy numbers, for no subclass: what that releases may be
+        something else. None if nowhere.
+    """
+
+    small: Mapping[str, Any] = field(default_factory=dict)
+    others: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tiny: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    setup: Callable[[Any], Setup] | None = None
+    statement: Statement | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auditing:
+    """How mechanisms of a kind are audited.
+
+    Attributes
+    ----------
+    neighbors : returns neighbors for a mechanism.
+    mechanisms : the classes that can be named.
+    run : returns a callable that takes data and returns what is shown, for mechanisms that have no
+        `release`; all noise is asked of the samplers of `dphist.noise`.
+    setup : returns how a mechanism is replayed whose class does not say it.
+    compared : returns what audits compare of a released value, as numbers, text, sequences and
+        mappings; None for values that are such, or dataclasses.
+    """
+
+    neighbors: Callable[[Any], Neighbors]
+    mechanisms: Mapping[type[Any], AuditedClass] = field(default_factory=dict)
+    run: Callable[[Any], Callable[[Any], Any]] | None = None
+    setup: Callable[[Any], Setup] = lambda _: Setup()
+    compared: Callable[[Any], Any] | None = None
+
+    def setup_of(self, mechanism: Any) -> Setup:
+        """Return how a mechanism is replayed."""
+        for known in type(mechanism).__mro__:
+            own = self.mechanisms.get(known)
+            if own is not None and own.setup is not None:
+                return own.setup(mechanism)
+        return self.setup(mechanism)

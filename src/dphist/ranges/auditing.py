@@ -1,0 +1,55 @@
+"""How histograms over ranges are audited: what is compared, and what a release states."""
+
+from typing import Any
+
+from dphist.document.audited import AuditedClass, Auditing, Numbers, Statement
+from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
+from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
+from dphist.ranges.leaf_counts import LeafCounts
+from dphist.ranges.neighbors import BinNeighbors
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.release import Release
+
+
+def _compared(value: RangeHistogram) -> Any:
+    bins = value.bins.ravel().tolist()
+    return {"bins": bins, "outside": dict(value.outside)} if value.outside else bins
+
+
+def _of_tree(mechanism: AdaptiveTree, release: Release, data: Any) -> Numbers:
+    return _beside(release, release.noisy["counts"].tolist())
+
+
+def _of_levels(mechanism: HierarchicalTree, release: Release, data: Any) -> Numbers:
+    return _beside(release, [each for level in release.noisy.values() for each in level.tolist()])
+
+
+def _of_leaves(mechanism: LeafCounts, release: Release, data: Any) -> Numbers:
+    return _beside(release, release.value.bins.ravel().tolist())
+
+
+def _beside(release: Release, counts: list[int]) -> Numbers:
+    """Return counts of bins, and those beside them; of these 0 stands for all below."""
+    outside = list((release.value.outside or {}).values())
+    return [*counts, *outside] if all(outside) else None
+
+
+_TREE: dict[str, Any] = {
+    "small": {"bins": 16},
+    "others": {"of 4096 bins": {"bins": 4096}},  # twelve levels
+    "tiny": {"of 2 bins": {"bins": 2}},
+}
+
+AUDITING = Auditing(
+    neighbors=BinNeighbors,
+    compared=_compared,
+    mechanisms={
+        AdaptiveTree: AuditedClass(**_TREE, statement=Statement(_of_tree)),
+        HierarchicalTree: AuditedClass(**_TREE, statement=Statement(_of_levels)),
+        LeafCounts: AuditedClass(
+            small={"bins": 4},
+            tiny={"of 1 bin": {"bins": 1}, "of 2 bins": {"bins": 2}},
+            statement=Statement(_of_leaves),
+        ),
+    },
+)
