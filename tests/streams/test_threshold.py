@@ -221,7 +221,7 @@ def test_planted_bugs_are_caught(method: Any, name: str, monkeypatch: pytest.Mon
         epsilon=1, delta="1e-6", horizon=100, max_labels=3, method=method, max_events_per_user=4
     )
     check(mechanism)
-    monkeypatch.setattr("dphist.streams.mechanism.threshold_units", BUGS[name])
+    monkeypatch.setattr("dphist.streams.measuring.threshold_units", BUGS[name])
     with pytest.raises(ViolationError, match="share"):
         check(mechanism)
 

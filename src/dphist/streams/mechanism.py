@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -10,9 +10,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from dphist.errors import Argument, ParameterError
-from dphist.mechanism import ExpectedError, Intervals, MechanismBase, check_kind, parameter
+from dphist.mechanism import ExpectedError, Intervals, check_kind, parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
-from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.noise.magnitude import gaussian_half_width
@@ -22,25 +21,20 @@ from dphist.parameters import (
     optional_whole,
     positive_delta,
     privacy_parameter,
-    probability,
     whole_number,
 )
-from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP
-from dphist.privacy.unit import ONE_EVENT, ONE_USER
 from dphist.release.label_types import LabelType
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.sentence import EVENTS, Sentence
-from dphist.streams.counters.autoregressive import LARGEST_DISTANCE, autoregressive_counter
-from dphist.streams.counters.binary import BinaryCounter, levels
-from dphist.streams.counters.counter import Counter
+from dphist.streams.counters.autoregressive import LARGEST_DISTANCE
+from dphist.streams.counters.binary import levels
 from dphist.streams.counters.design import UNBOUNDED
-from dphist.streams.counters.laplace import LaplaceCounter, laplace_counter, laplace_half_width
-from dphist.streams.counters.toeplitz import toeplitz_counter, unbounded_counter
+from dphist.streams.counters.laplace import LaplaceCounter, laplace_half_width
 from dphist.streams.listed import checked_type, listed_labels
+from dphist.streams.measuring import StreamMeasuring
 from dphist.streams.methods import COMPOSITION, Method, checked_method
-from dphist.streams.threshold import threshold_units
 
 LEVEL = 0.95
 """Probability of the counts and intervals that are stated."""
@@ -51,7 +45,7 @@ LARGEST_BOUND = 2**30
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ContinualMechanism(MechanismBase):
+class ContinualMechanism(StreamMeasuring):
     """Running counts of a stream's labels: parameters, guarantee and threshold.
 
     Parameters
@@ -221,70 +215,6 @@ class ContinualMechanism(MechanismBase):
         _ = self.threshold  # refuses what cannot be sampled
 
     @property
-    def counter(self) -> Counter:
-        """The noise of a label's running counts."""
-        if self.method == "binary":
-            return BinaryCounter(1 / self.epsilon, self.horizon)
-        if self.method == "laplace":
-            events = self.max_events_per_user or 1
-            return laplace_counter(self.epsilon / (events * self.changed_labels), self.horizon)
-        marks = 0 if self.windows is None else self.horizon // self.windows
-        times = min(self.horizon, self.most_readings + marks)
-        if self.method == "unbounded":
-            return unbounded_counter(levels(self.horizon) * self.epsilon**2, times)
-        made = toeplitz_counter if self.method == "toeplitz" else autoregressive_counter
-        return made(levels(self.horizon) * self.epsilon**2, self.horizon, times)
-
-    @property
-    def most_readings(self) -> int:
-        """At how many times the stream is read at most."""
-        return self.readings or self.horizon
-
-    @property
-    def changed_labels(self) -> int:
-        """How many labels one event changes at most."""
-        return self.max_labels if self.labels is None else min(self.max_labels, len(self.labels))
-
-    @property
-    def mu_squared(self) -> Fraction:
-        """Squared distance of neighbors, in variances of the noise."""
-        events = self.max_events_per_user or 1
-        return events**2 * self.changed_labels * levels(self.horizon) * self.epsilon**2
-
-    @property
-    def guarantee(self) -> ZCDP | ApproxZCDP | PureDP:
-        """What all readings cost together, as (approximate) zCDP or pure DP."""
-        if self.method == "laplace":
-            return PureDP(self.epsilon, self._unit)
-        rho, unit = self.mu_squared / 2, self._unit
-        return ZCDP(rho, unit) if self.delta is None else ApproxZCDP(rho, self.delta, unit)
-
-    @property
-    def threshold(self) -> Fraction | None:
-        """Noisy counts above it are released, in records; None where labels are listed.
-
-        Without a horizon it grows with time, and this is the last one: see `threshold_at`.
-        """
-        return self.threshold_at(self.horizon)
-
-    def threshold_at(self, time: int) -> Fraction | None:
-        """Return the threshold at a time, 1 to horizon: the same at all times if there is one."""
-        units = self.threshold_units_at(whole_number(time, "time", 1, self.horizon))
-        return None if units is None else Fraction(units, 2**self.counter.unit_bits)
-
-    def threshold_units_at(self, time: int) -> int | None:
-        """Return `threshold_at` in units of the noise."""
-        counter = self.counter
-        if self.delta is None:
-            return None
-        return threshold_units(
-            counter,
-            self.delta / (self.max_labels * self.most_readings),
-            self.max_events_per_user or 1,
-            time if self.method == "unbounded" else None,
-        )
-
-    @property
     def standard_error(self) -> float:
         """The largest standard deviation of a running count at any time, records."""
         if self.method == "binary":  # at the time with the most blocks
@@ -382,39 +312,6 @@ class ContinualMechanism(MechanismBase):
         if self.labels is not None and not set(counts.label_texts) <= set(self.labels):
             raise ValueError("the labels are not those of the mechanism")
         return counts
-
-    @property
-    def _unit(self) -> PrivacyUnit:
-        bounds = {"max_labels": self.changed_labels}
-        if self.max_events_per_user is None:
-            return PrivacyUnit("event", bounds=bounds)
-        return PrivacyUnit("user", bounds={**bounds, "max_events": self.max_events_per_user})
-
-    @property
-    def unit(self) -> PrivacyUnit:
-        """What is protected, and how much of it counts."""
-        return self.unit_of(ONE_USER)
-
-    def unit_of(self, user: PrivacyUnit) -> PrivacyUnit:
-        """Return what is protected, under the name of a user."""
-        most = self.max_events_per_user
-        return ONE_EVENT if most is None else replace(user, events=most)
-
-    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
-        """Return the smallest epsilon known for `releases` such streams at a total delta.
-
-        None where that delta is too small for any.
-        """
-        total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
-        if self.method == "laplace":
-            return MechanismBase.epsilon_at(self, total, times)
-        left = total - times * (self.delta or 0)
-        if left > 0:
-            try:
-                return gaussian_epsilon(times * self.mu_squared, left)
-            except ParameterError:  # beyond what is computed exactly; zCDP is not
-                pass
-        return MechanismBase.epsilon_at(self, total, times)
 
     @classmethod
     def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
