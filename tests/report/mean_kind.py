@@ -31,6 +31,10 @@ class Mean:
     mean: float
 
 
+class MeanMechanism:
+    """What its mechanisms have in common; those of others may release a mean as well."""
+
+
 def document(mechanism: Any, data: DataFacts, release: Release | None = None) -> Document:
     total, unit = total_of(mechanism), PrivacyUnit("record")
     promised = Promised(
@@ -81,7 +85,7 @@ def kind_of_means(value_type: type[Any] = Mean, name: str = "mean") -> Kind:
         name=name,
         title="Mean of a column",
         value_type=value_type,
-        mechanism_type=object,
+        mechanism_type=MeanMechanism,
         document=document,
         table=table,
         charts=charts,

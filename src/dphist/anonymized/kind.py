@@ -237,7 +237,6 @@ KIND = Kind(
     title=TITLE,
     value_type=AnonymizedHistogram,
     mechanism_type=AnonymizedMechanism,
-    tells_others=True,
     document=document,
     table=table_csv,
     charts=charts_of,

@@ -6,7 +6,7 @@ from typing import Any
 
 from dphist.anonymized.partition_sampler.mechanism import PartitionSampler
 from dphist.data.profile import Profile
-from dphist.document.audited import HUGE, Pair
+from dphist.document.audited import Pair
 from dphist.errors import DphistError
 
 _RANDOM_PAIRS = 6
@@ -35,8 +35,8 @@ class ProfileNeighbors:
             "a tie comes about": ([6] + [5] * by, [6] + [6] * by),
             "a large count grows": ([10**4] * by + [1], [10**4 + 1] * by + [1]),
             "a very large count grows": ([10**6] * by + [1], [10**6 + 1] * by + [1]),
-            f"a count {HUGE}": ([_HUGE], [_HUGE, *added]),
-            f"a count {HUGE} grows": ([_HUGE, 3], [_HUGE + self.sensitivity, 3]),
+            "a count next to 2**62": ([_HUGE], [_HUGE, *added]),
+            "a count next to 2**62 grows": ([_HUGE, 3], [_HUGE + self.sensitivity, 3]),
             "stairs": (list(range(1, 40)), [*range(1, 40), *added]),
         }
         if self.sensitivity > 1:
@@ -47,8 +47,6 @@ class ProfileNeighbors:
             grown = [c + (k < by) for k, c in enumerate([*counts, *[0] * (by - len(counts))])]
             cases[f"random counts, {number + 1}"] = (counts, grown)
         for name, (one, other) in cases.items():
-            if max(one, default=0) >= _HUGE and not self.takes_huge:
-                continue
             yield from self._made(name, one, other)
 
     def vary(self, name: str, raw: Any, draw: random.Random) -> Iterator[Pair]:
@@ -64,10 +62,13 @@ class ProfileNeighbors:
             yield from self._made(f"{name}, fewer labels", one, other)
 
     def _made(self, name: str, one: list[int], other: list[int]) -> Iterator[Pair]:
+        huge = max(one, default=0) >= _HUGE
+        if huge and not self.takes_huge:
+            return
         try:
             first, second = (
                 Profile.from_counts(counts, sensitivity=self.sensitivity) for counts in (one, other)
             )
         except DphistError:
             return
-        yield Pair(name, first, second, (tuple(one), tuple(other)))
+        yield Pair(name, first, second, (tuple(one), tuple(other)), huge)

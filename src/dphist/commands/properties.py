@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dphist.anonymized.kind import KIND
 from dphist.commands.options import DELIMITER, JSON, UsageError
 from dphist.commands.printing import say
 from dphist.data.profile import Profile
@@ -22,6 +21,7 @@ from dphist.properties.overview import Property, properties_of
 from dphist.properties.resampling import RESAMPLES
 from dphist.properties.source import Source, get_histogram
 from dphist.properties.words import interval_of, name_of, notes_of, value_of
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
 from dphist.render.text_table import WIDTH
 from dphist.report.kinds import json_of
@@ -50,7 +50,7 @@ def _read(name: str, delimiter: str | None) -> Source:
     if Path(name).suffix.lower() != ".json":
         return Profile.read(name, delimiter=delimiter)
     release = Release.load(name)
-    if kind_of(release) is not KIND:
+    if not isinstance(release.value, AnonymizedHistogram):
         raise UsageError(
             f"{name} is a release of kind '{kind_of(release).name}'; properties are estimated from "
             "an anonymized histogram, which 'dphist anonymize' makes"

@@ -11,9 +11,6 @@ from dphist.release.release import Release
 SMALL_DELTA = "0.05"
 """Deltas of tables are far smaller, and no number of runs sees them: a fault shows at this one."""
 
-HUGE = "next to 2**62"
-"""In the names of pairs with counts that large: some mechanisms refuse these."""
-
 
 @dataclass(frozen=True)
 class Pair:
@@ -24,12 +21,14 @@ class Pair:
     name : in words.
     one, other : the data.
     raw : what the two were made from, where variants can be made of it.
+    huge : whether counts are next to 2**62, which some mechanisms refuse.
     """
 
     name: str
     one: Any
     other: Any
     raw: Any = field(default=None, compare=False)
+    huge: bool = False
 
 
 class Neighbors(Protocol):

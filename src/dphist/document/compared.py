@@ -258,7 +258,7 @@ def given_to(
     if "epsilon" not in accepted:
         raise ParameterError(
             "mechanisms",
-            "must have a parameter epsilon, or be functions of it: " + f"{name} has none",
+            f"must have a parameter epsilon, or be functions of it: {name} has none",
         )
     fixed = _fixed(mechanism)
     found = {}

@@ -85,15 +85,14 @@ class Kind:
     name : one word, such as "labels": of the folder, of pages and of the documentation.
     title : heading of its documents.
     value_type : type of the released value; subclasses of it are of the kind too.
-    document : returns what is to be said of a release. Without a release it says what one would
+    document : returns what is to be said of a release, also by mechanisms of others, of which no
+        more is known than `dphist.Mechanism` says. Without a release it says what one would
         cost and promise: the dry run. That of a release has facts with the keys "title", "cost",
         "neighbors" and "counts_of", shown or not: a disclosure and commands name them.
     table : returns the released table as CSV with one header line; the function that it is given
         writes a text, such as a label or a name of a column, as a field.
     charts : returns the charts of a release.
     mechanism_type : what its mechanisms have in common.
-    tells_others : whether `document` and `charts` are also for releases by mechanisms of others;
-        if not, these are shown by what `dphist.Mechanism` says of them.
     comparing : how its mechanisms are compared; None if they are not.
     data_type : type of the data that its mechanisms release, if these state bounds: `unit`, whom
         they protect or None, and `sensitivity`, the maximum number of records of one such unit.
@@ -112,7 +111,6 @@ class Kind:
     table: Callable[[Release, Field], str]
     charts: Callable[[Release], Sequence[Chart]]
     mechanism_type: type[Any]
-    tells_others: bool = False
     comparing: Comparing | None = None
     data_type: type[Any] | None = None
     columns: Callable[[Any], str] | None = None
@@ -121,7 +119,3 @@ class Kind:
     of_value: Callable[[Any, int], OfValue] | None = None
     planning: Planning | None = None
     auditing: Auditing | None = None
-
-    def tells_of(self, mechanism: object) -> bool:
-        """Whether `document` and `charts` are for releases by this mechanism."""
-        return self.tells_others or isinstance(mechanism, self.mechanism_type)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dphist.document import others
 from dphist.document.chart import Area, Axis, Chart, Line, Spans
 from dphist.document.counted import Counted
 from dphist.errors import ParameterError
@@ -32,7 +33,9 @@ def charts_of(release: Release) -> Sequence[Chart]:
     ParameterError
         If the release holds labels alone.
     """
-    if isinstance(mechanism_of(release), DiscoverLabels):
+    if not isinstance(release.mechanism, LabelsMechanism):
+        return others.charts_of(release)
+    if isinstance(release.mechanism, DiscoverLabels):
         raise ParameterError(
             "release", "must hold counts or a ranking to be plotted; this one holds labels alone"
         )

@@ -80,8 +80,7 @@ class LabelsCase(Case):
 
     def make(self, mechanism: Callable[..., Any], epsilon: Any, **parameters: Any) -> Any:
         """Return the mechanism that costs (epsilon, delta) in all."""
-        parameters.pop("delta", None)
-        return calibrate(mechanism, epsilon=epsilon, delta=self.delta, **parameters)
+        return calibrate(mechanism, epsilon=epsilon, **parameters | {"delta": self.delta})
 
     def published(self) -> list[Contender]:
         """Return Rogers' mechanisms; those that need the labels of each user if these were kept."""

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from dphist.data.label_counts import LabelCounts
+from dphist.document import others
 from dphist.document.about import about_of
 from dphist.document.blocks import (
     CARD,
@@ -56,6 +57,7 @@ from dphist.labels.order import noise_in_common
 from dphist.labels.planning import PLANNING
 from dphist.privacy.as_text import float_up
 from dphist.release.label_table import LabelTable
+from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.sentence import Sentence, joined
 
@@ -63,9 +65,7 @@ _PAGE, _TERMINAL, _JSON = frozenset({PAGE}), frozenset({TERMINAL}), frozenset({J
 _HEADED = frozenset({PAGE, TERMINAL})
 
 
-def document(
-    mechanism: LabelsMechanism, data: DataFacts, release: Release | None = None
-) -> Document:
+def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of released labels, or of those that are not released yet.
 
     Parameters
@@ -74,6 +74,8 @@ def document(
     data : what is known of the data.
     release : what the mechanism returned; without it, this is the dry run.
     """
+    if not isinstance(mechanism, LabelsMechanism):
+        return others.document_of(KIND, mechanism, data, release)
     promised, counted = _promise(mechanism, data, release), bounding.counted_by(mechanism, data)
     per_label = Fact(Sentence("Per {label}"), words.per_label(mechanism), on=_HEADED)
     about: dict[str, Any] = {

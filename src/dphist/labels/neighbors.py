@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dphist.data.label_counts import LabelCounts
-from dphist.document.audited import HUGE, Pair
+from dphist.document.audited import Pair
 
 _MOST_LABELS = 50
 _HUGE = 2**61
@@ -32,7 +32,7 @@ class LabelNeighbors:
             "new labels": 0,
             "labels as frequent as the threshold": max(self.line - self.by // 2, 0),
             "frequent labels": self.line + 100 * self.by,
-            f"counts {HUGE}": _HUGE,
+            "counts next to 2**62": _HUGE,
         }
         for said, level in levels.items():
             for many in sorted({1, self.most}):
@@ -69,7 +69,8 @@ class LabelNeighbors:
             yield self._made(f"{name}; {free[0]!r} beside them", one | new, other | new)
 
     def _made(self, name: str, one: Counts, other: Counts) -> Pair:
-        return Pair(name, self._counted(one), self._counted(other), (one, other))
+        huge = max(one.values(), default=0) >= _HUGE
+        return Pair(name, self._counted(one), self._counted(other), (one, other), huge)
 
     def _counted(self, counts: Counts) -> LabelCounts:
         return LabelCounts.from_counts(

@@ -337,7 +337,6 @@ KIND = Kind(
     title=TITLE,
     value_type=RangeHistogram,
     mechanism_type=RangesMechanism,
-    tells_others=True,
     document=document,
     table=table_csv,
     charts=charts_of,

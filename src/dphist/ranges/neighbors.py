@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray
-from dphist.document.audited import HUGE, Pair
+from dphist.document.audited import Pair
 from dphist.errors import ParameterError
 
 _MOST_CELLS = 4096
 _LARGEST = 2**62 - 1  # of the sum of all bins
+_HUGE = "counts next to 2**62 in all"
 
 
 class BinNeighbors:
@@ -30,7 +31,7 @@ class BinNeighbors:
         flat = np.zeros(self.size, np.int64)
         bases = {"no records": flat, "a few in each bin": flat + 3, "many in one bin": flat.copy()}
         bases["many in one bin"][self.size // 3] = 10**6
-        bases[f"counts {HUGE} in all"] = flat + (_LARGEST // self.size - self.by)
+        bases[_HUGE] = flat + (_LARGEST // self.size - self.by)
         draw = np.random.default_rng(3)
         bases["random counts"] = draw.geometric(0.1, self.size) * draw.integers(0, 2, self.size)
         places = {"the first bin": 0, "the last bin": self.size - 1}
@@ -39,7 +40,7 @@ class BinNeighbors:
             for where, place in places.items():
                 grown = base.copy()
                 grown[place] += self.by
-                yield self._made(f"{name}; one unit in {where}", base, grown)
+                yield self._made(f"{name}; one unit in {where}", base, grown, name == _HUGE)
         spread = flat.copy()
         for k in range(self.by):
             spread[k * (self.size - 1) // max(self.by - 1, 1)] += 1
@@ -60,5 +61,5 @@ class BinNeighbors:
         base = name.partition(";")[0]
         yield self._made(f"{base}; one unit in bin {place + 1}", raw[0], moved)
 
-    def _made(self, name: str, one: IntArray, other: IntArray) -> Pair:
-        return Pair(name, one.reshape(self.bins), other.reshape(self.bins), (one, other))
+    def _made(self, name: str, one: IntArray, other: IntArray, huge: bool = False) -> Pair:
+        return Pair(name, one.reshape(self.bins), other.reshape(self.bins), (one, other), huge)

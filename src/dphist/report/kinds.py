@@ -1,12 +1,7 @@
-"""What the kind of a release says of it: document, table, plots.
-
-Releases of labels and running counts by mechanisms of others are told by what `dphist.Mechanism`
-says of them.
-"""
+"""What the kind of a release says of it: document, table, plots."""
 
 from typing import TYPE_CHECKING, Any
 
-from dphist.document import others
 from dphist.document.blocks import Document
 from dphist.document.csv_field import csv_field, safe_field
 from dphist.document.kind import DataFacts
@@ -22,10 +17,7 @@ if TYPE_CHECKING:
 
 def shown_as(release: Release) -> Document:
     """Return the document of a release."""
-    kind, data = kind_of(release), DataFacts.of(release)
-    if kind.tells_of(release.mechanism):
-        return kind.document(release.mechanism, data, release)
-    return others.document_of(kind, release.mechanism, data, release)
+    return kind_of(release).document(release.mechanism, DataFacts.of(release), release)
 
 
 def told(release: Release, key: str) -> str:
@@ -59,7 +51,5 @@ def drawings_of(release: Release) -> "Sequence[Drawing]":
     """
     from dphist.render.charts import drawing_of  # matplotlib takes long to import
 
-    kind, slots = kind_of(release), shown_as(release).slots
-    of_ours = kind.tells_of(release.mechanism)
-    charts = kind.charts(release) if of_ours else others.charts_of(release)
-    return [drawing_of(chart, slots) for chart in charts]
+    slots = shown_as(release).slots
+    return [drawing_of(chart, slots) for chart in kind_of(release).charts(release)]

@@ -3,11 +3,13 @@
 import numpy as np
 
 from dphist.arrays import FloatArray
+from dphist.document import others
 from dphist.document.chart import NARROW, Axis, Chart, Line, Series
 from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts
 from dphist.release.release import Release
 from dphist.sentence import EVENTS, Sentence
+from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.words import (
     counted_by,
     mechanism_of,
@@ -21,6 +23,13 @@ MOST_LINES = 8
 _POINTS = 200  # readings that are drawn; a figure is some 400 units wide
 _HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
 _HEIGHT = 380
+
+
+def charts_of(release: Release) -> list[Chart]:
+    """Return the running counts; of a mechanism of others the last ones."""
+    if isinstance(release.mechanism, ContinualMechanism):
+        return [chart_of(release)]
+    return others.charts_of(release)
 
 
 def chart_of(release: Release) -> Chart:

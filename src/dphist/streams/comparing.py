@@ -79,7 +79,7 @@ class StreamsCase(Case):
 
     @property
     def _most(self) -> int:
-        return max(1, *map(len, self.data)) if len(self.data) > 1 else max(1, len(self.data[0]))
+        return max(1, *map(len, self.data))
 
     @property
     def digest(self) -> str:
@@ -97,8 +97,7 @@ class StreamsCase(Case):
 
     def make(self, mechanism: Callable[..., Any], epsilon: Any, **parameters: Any) -> Any:
         """Return the mechanism whose readings cost (epsilon, delta) in all."""
-        parameters.pop("delta", None)
-        return calibrate(mechanism, epsilon=epsilon, delta=self.delta, **parameters)
+        return calibrate(mechanism, epsilon=epsilon, **parameters | {"delta": self.delta})
 
     def published(self) -> list[Contender]:
         """Return the counters of dphist, of which "binary" is the published one."""

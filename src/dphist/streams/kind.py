@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dphist.document import others
 from dphist.document.about import about_of
 from dphist.document.blocks import (
     CARD,
@@ -49,12 +50,13 @@ from dphist.document.totals import guarantee_for, in_all, total_json, total_of
 from dphist.privacy import PureDP
 from dphist.privacy.as_text import float_up
 from dphist.privacy.unit import ONE_EVENT
+from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.sentence import EVENTS, Sentence, joined, many_events
 from dphist.streams import words
 from dphist.streams.auditing import AUDITING
-from dphist.streams.charts import chart_of
+from dphist.streams.charts import chart_of, charts_of
 from dphist.streams.comparing import COMPARING
 from dphist.streams.disclosed import disclosed
 from dphist.streams.mechanism import ContinualMechanism
@@ -70,9 +72,7 @@ HEADER = "time,label,count\n"
 """The first line of a table."""
 
 
-def document(
-    mechanism: ContinualMechanism, data: DataFacts, release: Release | None = None
-) -> Document:
+def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of the readings of a stream, or of one that is not begun yet.
 
     Parameters
@@ -81,6 +81,8 @@ def document(
     data : what is known of the events.
     release : of all recorded readings; without it, this is the dry run.
     """
+    if not isinstance(mechanism, ContinualMechanism):
+        return others.document_of(KIND, mechanism, data, release)
     unit = words.unit_of(mechanism, data)
     promised, counted = _promise(mechanism, data, release), words.counted_by(mechanism, unit)
     method = Fact("Method", words.method_in_words(mechanism), on=_HEADED)
@@ -335,7 +337,7 @@ KIND = Kind(
     mechanism_type=ContinualMechanism,
     document=document,
     table=table_csv,
-    charts=lambda release: [chart_of(release)],
+    charts=charts_of,
     comparing=COMPARING,
     columns=lambda _value: "time, label, count",
     disclosed=disclosed,

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dphist.document.audited import HUGE, Pair
+from dphist.document.audited import Pair
 from dphist.errors import DphistError, ParameterError
 from dphist.lab.auditing.declared import auditing_of
 from dphist.lab.auditing.subject import Run, subject_of
@@ -47,7 +47,7 @@ def _usable(pairs: Iterator[Pair], mechanism: Any) -> Iterator[Pair]:
     """Leave out huge counts that the mechanism refuses, in both data sets alike."""
     run = subject_of(mechanism).run
     for pair in pairs:
-        if HUGE not in pair.name or not all(_refuses(run, data) for data in (pair.one, pair.other)):
+        if not pair.huge or not all(_refuses(run, data) for data in (pair.one, pair.other)):
             yield pair
 
 

@@ -8,10 +8,8 @@ import math
 from dataclasses import fields
 from typing import Any
 
-from dphist.data.binned_counts import BinnedCounts
 from dphist.data.guard import refuse_guarded
-from dphist.data.label_counts import LabelCounts
-from dphist.data.profile import Profile
+from dphist.document.kinds import kinds
 from dphist.errors import Argument, DphistError, ParameterError, UnsupportedError
 from dphist.mechanism import Mechanism, MechanismBase
 from dphist.parameters import Exact, whole_number
@@ -29,7 +27,6 @@ except ImportError:
 
 __all__ = ["measurement"]
 
-_DATA = (BinnedCounts, LabelCounts, Profile)
 _FEATURES = (
     "measurements need OpenDP's features: call opendp.mod.enable_features('contrib', "
     "'honest-but-curious') first, as dphist's proofs are not OpenDP's"
@@ -183,7 +180,8 @@ def _answer(mechanism: Mechanism, data: Any, unit: PrivacyUnit) -> Release:
 
 def _is_data(value: Any) -> bool:
     """Whether a value states the bounds it was made with, so that the mechanism checks them."""
-    return isinstance(value, _DATA)
+    types = (kind.data_type for kind in kinds())
+    return any(known is not None and isinstance(value, known) for known in types)
 
 
 def _measure(guarantee: Guarantee) -> Any:
