@@ -206,9 +206,6 @@ class MechanismBase(Maker):
             If this mechanism cannot have released it.
         """
 
-    def _accept(self, data: Any) -> Any:
-        """Refuse data whose stated bounds this mechanism does not protect; here they have none."""
-
     @property
     def epsilon_guarantee(self) -> PureDP | ApproxDP | None:
         """Return a guarantee in epsilon that holds beside `guarantee`, if there is one."""

@@ -242,6 +242,7 @@ KIND = Kind(
     charts=charts_of,
     comparing=COMPARING,
     data_type=Profile,
+    accept=lambda mechanism, data: mechanism._accept(data),
     columns=lambda _value: "count, prevalence",
     disclosed=disclosed,
     of_value=of_value,

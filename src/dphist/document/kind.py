@@ -96,6 +96,8 @@ class Kind:
     comparing : how its mechanisms are compared; None if they are not.
     data_type : type of the data that its mechanisms release, if these state bounds: `unit`, whom
         they protect or None, and `sensitivity`, the maximum number of records of one such unit.
+    accept : refuses data of this type whose bounds a mechanism does not protect. A ledger calls it
+        with mechanism and data before it charges; it must depend on what the data state alone.
     columns : names the columns of the table of a value, for a disclosure.
     disclosed : returns what is disclosed of a mechanism, and of its value if there is one.
     commands : of `dphist`, by name.
@@ -113,6 +115,7 @@ class Kind:
     mechanism_type: type[Any]
     comparing: Comparing | None = None
     data_type: type[Any] | None = None
+    accept: Callable[[Any, Any], object] | None = None
     columns: Callable[[Any], str] | None = None
     disclosed: Callable[[Any, Any], Disclosed] | None = None
     commands: Mapping[str, Releasing] = field(default_factory=dict)

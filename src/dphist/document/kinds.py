@@ -3,14 +3,15 @@
 Kinds of dphist are imported when they are asked for: they know this module, it knows their names.
 """
 
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from dphist import mechanism as mechanisms
 from dphist.document.kind import Kind
-from dphist.errors import ParameterError, UnsupportedError
-from dphist.release.kind_names import KINDS, add_kind, kinds_of_others
+from dphist.errors import Argument, ParameterError, UnsupportedError
+from dphist.release.kind_names import KINDS, OLD_NAMES, add_kind, kinds_of_others
 from dphist.release.release import Release, save_kind
 
 Added = TypeVar("Added")
@@ -70,6 +71,14 @@ def _register_kind(kind: Kind) -> None:
         raise ParameterError(
             "added", f"must be of a type that has no kind: {value_type.__name__} already has one"
         )
+    if not re.fullmatch("[a-z][a-z_]*", kind.name):
+        raise ParameterError("name", "must be one word of small letters")
+    if kind.name in {*OLD_NAMES, *(each.name for each in kinds())}:
+        raise ParameterError("name", f"must be new: there is a kind {kind.name} already")
+    if kind.mechanism_type in (*mechanisms.MechanismBase.__mro__, mechanisms.Mechanism):
+        raise ParameterError("mechanism_type", "must be a type of this kind's mechanisms alone")
+    if kind.data_type is not None and kind.accept is None:
+        raise ParameterError("accept", "must be given where there is a " + Argument("data_type"))
     if issubclass(value_type, _Savable):
         save_kind(kind.name, value_type)
     add_kind(kind.name, kind)

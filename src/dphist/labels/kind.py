@@ -312,6 +312,7 @@ KIND = Kind(
     charts=charts_of,
     comparing=COMPARING,
     data_type=LabelCounts,
+    accept=lambda mechanism, data: mechanism._accept(data),
     columns=lambda value: "label" if value.counts is None else "label, count",
     disclosed=disclosed,
     of_value=of_value,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.label_counts import LabelCounts
@@ -11,6 +11,7 @@ from dphist.document.kinds import kind_of_mechanism, kinds
 from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
+from dphist.parameters import whole_number
 from dphist.privacy import Guarantee, PrivacyUnit
 from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_USER, unit_of_data
 from dphist.release.kind_names import kinds_of_others
@@ -47,10 +48,19 @@ class DataUnit:
                 return cls()  # nobody said what the users are
             labels = data.max_labels
             return cls(data.unit, None if labels is None else labels * data.max_count)
-        held: Any = data  # of these types
-        if isinstance(data, (Profile, BinnedCounts, *_data_of_others())):
-            return cls(held.unit, held.sensitivity)
+        if isinstance(data, Profile | BinnedCounts):
+            return cls(data.unit, data.sensitivity)
+        if isinstance(data, _data_of_others()) and isinstance(data, _Bounded):
+            return cls(data.unit, whole_number(data.sensitivity, "sensitivity", 1))
         return cls()
+
+
+@runtime_checkable
+class _Bounded(Protocol):
+    """Data that state whom they protect, and how many of its records they have at most."""
+
+    unit: PrivacyUnit | None
+    sensitivity: int
 
 
 def _data_of_others() -> tuple[type[Any], ...]:
@@ -71,11 +81,11 @@ def check_bounds(mechanism: object, data: object) -> None:
     refuse_released(data, "data")
     kind = kind_of_mechanism(mechanism)
     held = None if kind is None else kind.data_type
-    if held is None:
+    if kind is None or held is None:
         return
     if isinstance(data, held):
-        if isinstance(mechanism, MechanismBase):
-            mechanism._accept(data)
+        if kind.accept is not None:
+            kind.accept(mechanism, data)
     elif any(each.data_type is not None and isinstance(data, each.data_type) for each in kinds()):
         raise ParameterError(
             "data",

@@ -35,7 +35,7 @@ def planning_of(kind: str) -> Planning:
     ParameterError
         If there is no such kind, or it declares nothing for planning.
     """
-    name = kind_name(kind)
+    name = kind_name(kind) if isinstance(kind, str) else kind
     for each in kinds():
         if each.name == name:
             if each.planning is None:

@@ -68,7 +68,8 @@ def plan(
     >>> found.column("appears_from"), found.column("guessed_right")
     ([93, 50], [74, 89])
     """
-    kind, planning = kind_name(kind), planning_of(kind)
+    planning = planning_of(kind)
+    kind = kind_name(kind)
     known = signature(planning.settings).parameters
     unknown = [name for name in asked if name not in known]
     if unknown:

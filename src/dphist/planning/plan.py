@@ -20,6 +20,7 @@ from dphist.privacy import PrivacyUnit
 from dphist.release.document import (
     checked_document,
     checksum,
+    is_later,
     read_document,
     unreadable,
     with_checksum,
@@ -155,7 +156,8 @@ class Plan(Tabular):
 def _unreadable(content: dict[str, Any], name: str) -> ReleaseFileError:
     """Return the error for a plan that is not understood, perhaps as its kind is not known here."""
     kind = content.get("kind")
-    if isinstance(kind, str) and kind_name(kind) not in planned_kinds():
+    known = not isinstance(kind, str) or kind_name(kind) in planned_kinds()
+    if not known and not is_later(content):
         return ReleaseFileError(
             f"{name} is a plan of a kind that is not registered; import the package that has it"
         )

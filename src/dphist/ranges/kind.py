@@ -342,6 +342,7 @@ KIND = Kind(
     charts=charts_of,
     comparing=COMPARING,
     data_type=BinnedCounts,
+    accept=lambda mechanism, data: mechanism._accept(data),
     columns=lambda _value: "start, stop (of each axis), count, error",
     disclosed=disclosed,
     of_value=of_value,

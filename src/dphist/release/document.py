@@ -108,14 +108,18 @@ def unreadable(content: dict[str, Any], name: str, kind: str) -> ReleaseFileErro
     ----------
     content, name, kind : as for `checked_format`.
     """
-    numbers = _numbers(content.get("library_version"))
-    if numbers > _numbers(VERSION):
-        wanted = ".".join(map(str, numbers))
+    if is_later(content):
+        wanted = ".".join(map(str, _numbers(content.get("library_version"))))
         return ReleaseFileError(
             f"{name} was written by a later version of dphist, {wanted}, and holds what {VERSION} "
             f"does not know; install dphist {wanted} or later to read it"
         )
     return ReleaseFileError(f"{name} is not a valid {kind}; ask its maker for it again")
+
+
+def is_later(content: dict[str, Any]) -> bool:
+    """Whether a later version of dphist wrote a document."""
+    return _numbers(content.get("library_version")) > _numbers(VERSION)
 
 
 def _numbers(version: object) -> tuple[int, ...]:

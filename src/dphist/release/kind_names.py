@@ -9,21 +9,23 @@ from dphist.errors import DphistError
 KINDS = ("anonymized", "ranges", "labels", "streams")
 """The kinds of dphist, which are the folders of their mechanisms."""
 
-OLD_NAMES = {
+OLD_NAMES = {"stream": "streams"}
+"""The names of kinds by what plans called them in earlier versions."""
+
+OLD_TAGS = {
     "anonymized histogram": "anonymized",
     "universal histogram": "ranges",
     "labelled histogram": "labels",
     "running histogram": "streams",
-    "stream": "streams",
 }
-"""The names of kinds by what files of earlier versions call them; plans had the last one."""
+"""The names of kinds by what files of releases called them in earlier versions."""
 
 
 def kind_name(written: str) -> str:
-    """Return the name of a kind by what a file of this version or an earlier one calls it.
+    """Return the name of a kind by what a plan of this version or an earlier one calls it.
 
-    >>> kind_name("universal histogram"), kind_name("ranges")
-    ('ranges', 'ranges')
+    >>> kind_name("stream"), kind_name("ranges")
+    ('streams', 'ranges')
     """
     return OLD_NAMES.get(written, written)
 

@@ -29,7 +29,7 @@ from dphist.release.document import (
     unreadable,
     with_checksum,
 )
-from dphist.release.kind_names import OLD_NAMES, kind_name, kinds_of_others
+from dphist.release.kind_names import OLD_TAGS, kinds_of_others
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Inferred, Maker, Restoring, target_of
 from dphist.release.mechanisms import find_mechanism, known_in, package_of
@@ -307,7 +307,8 @@ def _decode(content: dict[str, Any]) -> Release:
     total = content["total"]
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
         raise TypeError("total is a whole number or null")
-    value = _value_type(kind_name(content["kind"])).from_content(content["value"])
+    written = content["kind"]
+    value = _value_type(OLD_TAGS.get(written, written)).from_content(content["value"])
     noisy = {str(k): read_whole_numbers(v) for k, v in content["noisy"].items()}
     if isinstance(mechanism, Restoring):
         value = mechanism.restored(value, noisy)
@@ -377,7 +378,7 @@ def provenance_of(counts: LabelCounts) -> dict[str, Any]:
 
 def save_kind(name: str, value_type: type[Any]) -> None:
     """Have releases of one more type of value saved, under the name of their kind."""
-    if name in OLD_NAMES or _KINDS.setdefault(name, value_type) is not value_type:
+    if _KINDS.setdefault(name, value_type) is not value_type:
         raise ParameterError(
             "name", f"must be new: there is a kind {name} already, for values of another type"
         )

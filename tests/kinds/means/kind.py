@@ -131,6 +131,7 @@ KIND = Kind(
     table=table,
     charts=charts,
     data_type=Amounts,
+    accept=lambda mechanism, data: mechanism.accept(data),
     columns=lambda _value: "total, records, mean",
     disclosed=lambda _mechanism, _value: Disclosed(public=["The maximum of an amount."]),
     of_value=of_value,

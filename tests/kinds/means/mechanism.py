@@ -49,12 +49,16 @@ class NoisyMean:
     def _rates(self) -> tuple[Fraction, Fraction]:
         return self.epsilon / 2 / self.most, self.epsilon / 2
 
+    def accept(self, data: Amounts) -> None:
+        """Refuse amounts whose bounds the guarantee does not cover."""
+        if data.most > self.most or data.sensitivity > self.sensitivity:
+            raise dh.BoundsError("the amounts have a larger maximum than the mechanism protects")
+
     def release(self, data: Amounts, /, source: Source | None = None) -> dh.Release:
         """Release the mean: the only place that sees data and draws noise."""
         if not isinstance(data, Amounts):
             raise dh.ParameterError("data", "must be Amounts")
-        if data.most > self.most or data.sensitivity > self.sensitivity:
-            raise dh.BoundsError("the amounts have a larger maximum than the mechanism protects")
+        self.accept(data)
         drawn = [two_sided_geometric(rate, 1, source) for rate in self._rates]
         noisy = {"sums": np.concatenate(drawn) + np.array([data.total, data.records])}
         return dh.Release(

@@ -16,7 +16,10 @@ from dphist.privacy.calibration import calibrate
 
 def mechanisms() -> dict[str, type[Any]]:
     """Return the classes of mechanisms that have a name of their own, in the order of kinds."""
-    return {known.__name__: known for known in audited_classes()}
+    found: dict[str, type[Any]] = {}
+    for known in audited_classes():
+        found.setdefault(known.__name__, known)  # a class of others does not take the place of ours
+    return found
 
 
 def named(

@@ -19,6 +19,7 @@ from dphist.lab.auditing.outcome import in_words, whole_of_run
 from dphist.lab.auditing.replay.standing_in import asked, standing_in
 from dphist.lab.auditing.subject import Run
 from dphist.mechanism import Mechanism
+from dphist.release.mechanisms import package_of
 
 _MISSING = Fraction(1, 10**4)
 _TOO_MUCH = Fraction(1, 4)  # a law of which more is not reached is left out
@@ -154,7 +155,8 @@ def _sourced(run: Callable[..., Any], mechanism: Any) -> Sourced | None:
     """Return a callable of data and a path, or None where no source of randomness is taken."""
     declared = auditing_of(mechanism)
     if declared is not None and declared.run is not None:
-        return lambda data, _: run(data)  # all of its noise is from samplers
+        # All noise of our streams is from samplers. Of others nobody has looked.
+        return (lambda data, _: run(data)) if package_of(type(mechanism)) is None else None
     if isinstance(mechanism, Mechanism):
         return lambda data, path: run(data, source=path.refused)
     return (lambda data, path: run(data, source=path)) if takes_source(run) else None

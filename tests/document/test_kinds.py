@@ -1,0 +1,79 @@
+"""What may be registered as a kind, and what a ledger asks of it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dphist as dh
+from dphist.document.audited import AuditedClass, Auditing
+from dphist.lab.auditing.named import mechanisms
+from dphist.mechanism import MechanismBase
+from dphist.release import kind_names
+from tests.kinds.means.amounts import Amounts
+from tests.kinds.means.kind import KIND
+from tests.kinds.means.mechanism import NoisyMean
+
+
+@pytest.fixture(autouse=True)
+def nothing_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kind_names, "_REGISTERED", {})
+
+
+class Unsaved:
+    """A released value that files do not hold."""
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "a name of ours": ({"name": "labels"}, "there is a kind labels already"),
+    "an old name of ours": ({"name": "stream"}, "there is a kind stream already"),
+    "no name": ({"name": ""}, "name must be one word"),
+    "a name of two words": ({"name": "Two words"}, "name must be one word"),
+    "any mechanism": ({"mechanism_type": object}, "mechanism_type must be a type of this kind's"),
+    "mechanisms of all": ({"mechanism_type": MechanismBase}, "mechanism_type must be"),
+    "bounds nobody checks": ({"accept": None}, "accept must be given"),
+}
+
+
+@pytest.mark.parametrize(("changes", "said"), REFUSED.values(), ids=REFUSED)
+def test_kinds_that_would_take_the_place_of_others_are_refused(
+    changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(dh.ParameterError, match=said):
+        dh.register(replace(KIND, value_type=Unsaved, **changes))
+    assert not kind_names._REGISTERED
+
+
+def test_a_name_is_registered_once() -> None:
+    dh.register(replace(KIND, value_type=Unsaved))
+    other = type("Other", (), {})
+    with pytest.raises(dh.ParameterError, match="there is a kind means already"):
+        dh.register(replace(KIND, value_type=other))
+
+
+def test_bounds_that_a_mechanism_does_not_protect_are_refused_before_the_charge(
+    tmp_path: Path,
+) -> None:
+    dh.register(replace(KIND, value_type=Unsaved))
+    with dh.Ledger.create(tmp_path / "l.ledger", epsilon=2, unit="one record") as ledger:
+        with pytest.raises(dh.BoundsError, match="larger maximum"):
+            ledger.release(NoisyMean(epsilon=1, most=10), Amounts([1], 100), by="ana", key="k")
+        assert [entry.action for entry in ledger.entries()] == ["opened", "account"]
+
+
+def test_a_bound_that_is_none_is_refused_before_the_charge(tmp_path: Path) -> None:
+    dh.register(replace(KIND, value_type=Unsaved))
+    data = Amounts([1], 10)
+    data.sensitivity = 0
+    with dh.Ledger.create(tmp_path / "l.ledger", epsilon=2, unit="one record") as ledger:
+        with pytest.raises(dh.ParameterError, match="sensitivity"):
+            ledger.release(NoisyMean(epsilon=1, most=10), data, by="ana", key="k")
+        assert [entry.action for entry in ledger.entries()] == ["opened", "account"]
+
+
+def test_a_class_of_others_does_not_take_the_name_of_ours() -> None:
+    named = type("LeafCounts", (NoisyMean,), {})
+    auditing = Auditing(neighbors=lambda _: iter(()), mechanisms={named: AuditedClass()})  # type: ignore[arg-type, return-value]
+    dh.register(replace(KIND, value_type=Unsaved, auditing=auditing))
+    assert mechanisms()["LeafCounts"] is dh.LeafCounts
