@@ -9,6 +9,7 @@ import pytest
 import dphist as dh
 from dphist.document.audited import AuditedClass, Auditing
 from dphist.lab.auditing.named import mechanisms
+from dphist.ledger.units import DataUnit, for_account
 from dphist.mechanism import MechanismBase
 from dphist.release import kind_names
 from tests.kinds.means.amounts import Amounts
@@ -77,3 +78,16 @@ def test_a_class_of_others_does_not_take_the_name_of_ours() -> None:
     auditing = Auditing(neighbors=lambda _: iter(()), mechanisms={named: AuditedClass()})  # type: ignore[arg-type, return-value]
     dh.register(replace(KIND, value_type=Unsaved, auditing=auditing))
     assert mechanisms()["LeafCounts"] is dh.LeafCounts
+
+
+def test_data_of_others_bound_the_records_of_a_unit(tmp_path: Path) -> None:
+    """A release for one record costs one patient, who has at most three, three times as much."""
+    dh.register(replace(KIND, value_type=Unsaved))
+    data: Any = Amounts([1, 2, 3], 10)
+    data.unit, data.sensitivity = dh.PrivacyUnit("patient"), 3
+    assert DataUnit.of(data) == DataUnit("one patient", 3)
+    mechanism = NoisyMean(epsilon=1, most=10)
+    guarantee = for_account(
+        mechanism.guarantee, DataUnit.of(data), dh.PrivacyUnit("patient"), "main"
+    )
+    assert guarantee == dh.PureDP(3, dh.PrivacyUnit("patient"))
