@@ -2,28 +2,42 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import MISSING, fields, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dphist as dh
 from dphist.cli import main
 from dphist.commands import registry
+from dphist.document.kind import Kind
+from dphist.lab.auditing.named import named
+from dphist.lab.comparing.cases import case_of
+from dphist.planning.document import document_of
+from dphist.planning.document import table_csv as table_of_plan
 from dphist.release import kind_names, mechanisms
 from dphist.release import release as release_files
+from dphist.render.html import page
+from dphist.render.text import text
 from dphist.report.html import report_html
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from tests.kinds.means.amounts import Amounts
 from tests.kinds.means.kind import KIND
 from tests.kinds.means.mechanism import NoisyMean
+from tests.lab.disclosure.abouts import ABOUT
+from tests.support.golden import text_of_html
 
 ROOT = Path(__file__).parents[2]
 MECHANISM = NoisyMean(epsilon=1, most=100)
 DATA = Amounts([10, 20, 30, 500] * 1000, 100)
-
+PLANNED = ["--expect-total", "4000", "--most", "100"]
 
 REGISTERING = """
 import dphist as dh
@@ -43,6 +57,17 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release_files, "_KINDS", dict(release_files._KINDS))
     dh.register(NoisyMean)
     dh.register(KIND)
+
+
+@pytest.fixture
+def change(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what registers the kind with other declarations in its place."""
+
+    def changed(**declared: Any) -> None:
+        kind: Kind = replace(KIND, **declared)
+        monkeypatch.setitem(kind_names._REGISTERED, KIND.name, kind)
+
+    return changed
 
 
 @pytest.fixture
@@ -109,6 +134,23 @@ def test_it_has_a_command(file: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert registry.command_of("show").text != registry.command_of("mean").text
 
 
+def test_a_configuration_holds_its_command(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    section = '[pay]\ncommand = "mean"\nfile = "amounts.txt"\nepsilon = 1\noutput = "r.json"\n'
+    Path("all.toml").write_text(section)
+    assert main(["run", "all.toml"]) == 2
+    assert "[pay] must have most" in capsys.readouterr().err
+    Path("all.toml").write_text(f"{section}most = 100\n")
+    assert main(["run", "all.toml"]) == 0
+    assert main(["mean", "--config", "all.toml", "--overwrite"]) == 0
+    assert dh.Release.load("r.json").value.mean == pytest.approx(40, abs=3)
+    Path("all.toml").write_text('[pay]\ncommand = "median"\n')
+    assert main(["run", "all.toml"]) == 2
+    assert "labels, top, stream, mean: command" in capsys.readouterr().err
+
+
 def test_a_package_has_it_in_a_shell(file: Path) -> None:
     """An entry point of the package imports it, for the command and to load a release."""
     info = file.parent / "packages" / "means-1.dist-info"
@@ -128,3 +170,112 @@ def test_a_package_has_it_in_a_shell(file: Path) -> None:
     saved = file.parent / "r.json"
     run("mean", file, "--epsilon", 1, "--most", 100, "--output", saved)
     assert run("show", saved).startswith("Mean amount, released with differential privacy")
+
+
+def planned() -> dh.Plan:
+    criteria = ["mean < 50", "epsilon <= 1"]
+    return dh.plan("means", total=4000, most=100, epsilon=["0.5", 1], criteria=criteria)
+
+
+def test_it_is_planned(tmp_path: Path) -> None:
+    plan = planned()
+    plan.save(tmp_path / "plan.json")
+    again = dh.Plan.load(tmp_path / "plan.json")
+    assert again == plan
+    assert again.to_pandas()["mean_error"].tolist() == plan.column("mean_error")
+    assert table_of_plan(plan).splitlines()[0] == "epsilon,mean_error,guessed_right"
+    said = ["A mean", "4,000 records", "Mean ±", "Standard error of the mean of 4"]
+    command = "dphist mean FILE --epsilon 1 --most 100 --output release.json --report page.html"
+    for each in (*said, command):
+        assert each in text(document_of(plan))
+        assert each in text_of_html(page(document_of(plan)))
+    assert "Error of the mean" in plan._repr_html_()
+    kind_names._REGISTERED.clear()
+    with pytest.raises(dh.ReleaseFileError, match="of a kind that is not registered"):
+        dh.Plan.load(tmp_path / "plan.json")
+
+
+def test_a_release_is_compared_with_its_plan(release: dh.Release) -> None:
+    assert [verdict.holds for verdict in dh.check(release, planned())] == [True, True]
+    with pytest.raises(dh.ParameterError, match="it is of means"):
+        dh.check(release, dh.plan("ranges", bins=4, total=9, epsilon=1))
+
+
+def test_planning_has_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "means", *PLANNED, "--epsilon", "1,2", "--json"]) == 0
+    asked = dh.plan("means", total=4000, most=100, epsilon=["1", "2"])
+    assert dh.Plan.from_json(capsys.readouterr().out) == asked
+    assert main(["plan", "means", "--epsilon", "1"]) == 2
+    assert "--expect-total" in capsys.readouterr().err
+
+
+def test_planning_is_declared_in_whole_or_in_part(change: Callable[..., None]) -> None:
+    assert KIND.planning is not None
+    change(planning=replace(KIND.planning, command=None, options=None))
+    assert "as a command" not in text(document_of(planned()))
+    assert main(["plan", "means", *PLANNED]) == 2
+    change(planning=None)
+    with pytest.raises(dh.ParameterError, match="the kind means declares no settings of a plan"):
+        planned()
+    with pytest.raises(dh.ParameterError, match="one of anonymized, ranges, labels, streams"):
+        dh.plan("median")
+
+
+def test_it_is_audited(change: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    audit = partial(dh.audit, seconds=1, layers=["replay"])
+    mechanism = named("NoisyMean", epsilon=1, delta=None, parameters={})
+    assert mechanism == NoisyMean(epsilon=1, most=3)
+    (replay,) = audit(mechanism).layers
+    assert replay.verdict == "holds"
+    monkeypatch.setattr(NoisyMean, "guarantee", dh.PureDP("0.9"))
+    found = audit(mechanism)
+    assert (found.refuted, found.certain) == (True, True)
+    assert "one more of 3" in found.neighbours
+    change(auditing=None)
+    with pytest.raises(dh.ParameterError, match="must be given: no kind of dphist says"):
+        audit(mechanism)
+
+
+def test_it_is_compared(tmp_path: Path, change: Callable[..., None]) -> None:
+    run = partial(dh.compare, epsilons=[1], seconds=5, most=2, output=tmp_path / "found.csv")
+    found = run([partial(NoisyMean, most=200)], DATA, published=True)
+    assert [row.mechanism for row in found] == ["NoisyMean", "NoisyMean(most=200)"]
+    assert {(row.given, row.unit) for row in found} == {("nothing", "units")}
+    assert found.kind == found.settings["kind"] == "means"
+    assert str(found).startswith("Mechanisms for means, compared")
+    assert "Amounts         4,000" in str(found)
+    assert "The distance of the mean" in found._repr_html_()
+    assert run([partial(NoisyMean, most=200)], DATA, published=True).rows == found.rows
+    with pytest.raises(dh.ParameterError, match="data of another kind"):
+        run([dh.LeafCounts], [1, 2])
+    with pytest.raises(dh.ParameterError, match=r"^data must be a Profile, .*, or Amounts$"):
+        run([NoisyMean], {1: 2})
+    assert KIND.comparing is not None
+    change(comparing=replace(KIND.comparing, takes=lambda data: isinstance(data, list)))
+    assert case_of([1, 2])[0].name == "means", "what was registered last is asked first"
+    change(comparing=None)
+    with pytest.raises(dh.ParameterError, match=r"a sequence of events, each a sequence of labels"):
+        run([NoisyMean], {1: 2})
+
+
+def test_comparing_has_a_command(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["compare", "--amounts", str(file), "--epsilon", "1", "--seconds", "1"]
+    assert main([*given, "--most", "100", "--mechanism", "NoisyMean", "--only"]) == 0
+    assert capsys.readouterr().out.startswith("Mechanisms for means, compared")
+    assert main(given) == 2
+    assert "--amounts needs --most" in capsys.readouterr().err
+
+
+def test_it_is_disclosed(release: dh.Release) -> None:
+    found = dh.disclose(release, about=ABOUT).content["deployment"]
+    assert "`NoisyMean`" in found["implementation"]["mechanisms"]
+    assert found["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0}
+    assert "The maximum of an amount." in json.dumps(found)
+
+
+def test_the_guide_lists_what_a_kind_declares() -> None:
+    guide = (ROOT / "docs/own-kind.md").read_text()
+    declared = [(e.name, e.default is e.default_factory is MISSING) for e in fields(Kind)]
+    listed = re.findall(r"^\| `(\w+)` \| (yes|no) \|", guide, re.MULTILINE)
+    assert listed == [(name, "yes" if needed else "no") for name, needed in declared]
+    assert all(getattr(KIND, name) for name, _ in declared), "the kind of a mean declares all"

@@ -97,7 +97,7 @@ def _announce(made: Plan, paths: dict[str, str], options: argparse.Namespace) ->
         say(f"The plan's checksum: {made.digest}")
 
 
-def _command(kind: str, planning: Planning, options: Callable[[], Table]) -> Command:
+def _action(kind: str, planning: Planning, options: Callable[[], Table]) -> Command:
     return Command(
         text=f"Plan a release: {planning.question}. No data are read.",
         table=[*_SHARED, *options(), *_WRITTEN],
@@ -109,17 +109,19 @@ def _command(kind: str, planning: Planning, options: Callable[[], Table]) -> Com
 def _actions() -> dict[str, tuple[str, Command]]:
     """Return a command for each kind that declares one."""
     return {
-        kind: (planning.question, _command(kind, planning, planning.options))
+        kind: (planning.question, _action(kind, planning, planning.options))
         for kind, planning in planned_kinds().items()
         if planning.options is not None
     }
 
 
-COMMAND = Command(
-    text="Compute what a release would cost and be worth for several ε, without data: the odds of "
-    "guessing right who is in it, the smallest count that appears, the error.",
-    epilog="See 'dphist plan KIND --help'. The guide is docs/planning.md.",
-    action="KIND",
-    actions=_actions(),
-    old_names=OLD_NAMES,
-)
+def command() -> Command:
+    """Return the command, with an action for each kind that can be planned."""
+    return Command(
+        text="Compute what a release would cost and be worth for several ε, without data: the odds "
+        "of guessing right who is in it, the smallest count that appears, the error.",
+        epilog="See 'dphist plan KIND --help'. The guide is docs/planning.md.",
+        action="KIND",
+        actions=_actions(),
+        old_names=OLD_NAMES,
+    )

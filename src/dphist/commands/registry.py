@@ -1,7 +1,7 @@
 """The commands by name, each imported when it is called, and the parser of a command line."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "dphist.commands"
 """The group of entry points that are mappings like that of `find_commands`."""
 
-# Each command with its line of the help, its module, and the name that the command has there. A
-# module is imported when its command is called: the mechanisms take most of the time to start.
+# Each command with its line of the help, its module, and the name that the command has there, or a
+# function that returns it if it depends on what kinds are registered. A module is imported when its
+# command is called: the mechanisms take most of the time to start.
 _OWN = {
     "anonymize": ("release how many labels have each count", "anonymize", "COMMAND"),
     "ranges": ("release how many records lie in any range", "ranges", "COMMAND"),
@@ -29,7 +30,7 @@ _OWN = {
     "top": ("release the most common labels, ranked", "labels.command", "TOP"),
     "stream": ("release running counts of a stream of events", "stream.command", "COMMAND"),
     "run": ("make all releases of a configuration file", "configuration.command", "COMMAND"),
-    "plan": ("what a release would cost and be worth", "plan", "COMMAND"),
+    "plan": ("what a release would cost and be worth", "plan", "command"),
     "check": ("compare a release with a plan's criteria", "check", "COMMAND"),
     "ledger": ("keep one budget for all releases of a data set", "ledger.command", "COMMAND"),
     "properties": ("estimate entropy, the number of labels and more", "properties", "COMMAND"),
@@ -38,7 +39,7 @@ _OWN = {
 }
 
 RELEASING = ("anonymize", "ranges", "labels", "top", "stream")
-"""Commands that make a release: a configuration may hold these."""
+"""Commands of dphist that make a release."""
 
 CONFIGURATION = (
     Option("config", "read the options from this file", "TOML"),
@@ -87,17 +88,27 @@ def _of_kinds() -> dict[str, tuple["Kind", "Releasing"]]:
     return {name: held for name, held in declared.items() if name not in find_commands()}
 
 
+def releasing() -> tuple[str, ...]:
+    """Return the commands that make a release, of all kinds: a configuration may hold these."""
+    return (*RELEASING, *_of_kinds())
+
+
 def command_of(name: str) -> Command:
     """Return a command by its name."""
+    command = _found(name)
+    if name in releasing():
+        command = replace(command, table=[*command.table, _CONFIGURATION])
+    return command
+
+
+def _found(name: str) -> Command:
     if name not in find_commands():
         from dphist.commands.kinds import command_of_kind  # imports what makes releases
 
         return command_of_kind(*_of_kinds()[name])
     _, module, held = find_commands()[name]
-    command: Command = getattr(import_module(module), held)
-    if name in RELEASING:
-        command = replace(command, table=[*command.table, _CONFIGURATION])
-    return command
+    found: Command | Callable[[], Command] = getattr(import_module(module), held)
+    return found if isinstance(found, Command) else found()
 
 
 def parsed(given: Sequence[str]) -> argparse.Namespace:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 import dphist as dh
+from dphist import noise
 from dphist.arrays import IntArray
 from dphist.mechanism import Intervals, parameter, provenance_of_unit
-from dphist.noise import Source, two_sided_geometric
+from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
 from dphist.noise.magnitude import geometric_half_width
 from dphist.parameters import Exact, checked_level, privacy_parameter, whole_number
@@ -59,8 +60,9 @@ class NoisyMean:
         if not isinstance(data, Amounts):
             raise dh.ParameterError("data", "must be Amounts")
         self.accept(data)
-        drawn = [two_sided_geometric(rate, 1, source) for rate in self._rates]
-        noisy = {"sums": np.concatenate(drawn) + np.array([data.total, data.records])}
+        exact = zip((data.total, data.records), self._rates, strict=True)
+        drawn = [noise.two_sided_geometric(rate, 1, source) + number for number, rate in exact]
+        noisy = {"sums": np.concatenate(drawn)}
         return dh.Release(
             self.decode(noisy),
             self.guarantee,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.commands.options import UsageError
-from dphist.commands.registry import RELEASING
+from dphist.commands.registry import releasing
 from dphist.foreign import read_toml
 
 DEFAULTS = "defaults"
@@ -99,9 +99,9 @@ def _section(path: str, name: str, held: Any, defaults: Mapping[str, Any]) -> Se
         )
     values = dict(held)
     command = values.pop("command", None)
-    if command not in RELEASING:
+    if command not in releasing():
         raise UsageError(
-            f"{path}: [{name}] must have a command, one of {', '.join(RELEASING)}: command = "
+            f"{path}: [{name}] must have a command, one of {', '.join(releasing())}: command = "
             '"labels"'
         )
     return Section(name, str(command), values, defaults)

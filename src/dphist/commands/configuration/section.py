@@ -10,7 +10,7 @@ from typing import Any
 from dphist.commands.configuration.reading import Configuration, Section, read_configuration
 from dphist.commands.options import UsageError
 from dphist.commands.parsing import Parser, add_table
-from dphist.commands.registry import CONFIGURATION, RELEASING, command_of
+from dphist.commands.registry import CONFIGURATION, command_of, releasing
 from dphist.commands.wording import as_keys
 from dphist.document.options import Command, OneOf, Option, alternatives
 from dphist.foreign import WrittenNumber
@@ -28,7 +28,7 @@ def configured(given: Sequence[str]) -> argparse.Namespace | None:
         If the file cannot be read, or options stand beside ``--config``.
     """
     named = any(word == "--config" or word.startswith("--config=") for word in given)
-    if not named or given[0] not in RELEASING:
+    if not named or given[0] not in releasing():
         return None
     name, *words = given
     parser = Parser(prog=f"dphist {name}", allow_abbrev=False, add_help=False)

@@ -2,11 +2,12 @@
 
 COMMANDS = {
     "audit": ("try to refute what a mechanism claims", f"{__name__}.audit", "COMMAND"),
-    "compare": ("error and time of mechanisms on public data", f"{__name__}.compare", "COMMAND"),
+    "compare": ("error and time of mechanisms on public data", f"{__name__}.compare", "command"),
     "disclose": (
         "draft an entry for the registry of deployments",
         f"{__name__}.disclose",
         "COMMAND",
     ),
 }
-"""Each command with its line of the help, its module, and the name of the `Command` there."""
+"""Each command with its line of the help, its module, and the name of the `Command` there, or of a
+function that returns it."""

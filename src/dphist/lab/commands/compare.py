@@ -19,7 +19,7 @@ from dphist.commands.resources import MEASURED
 from dphist.document.compared import MissingParameterError
 from dphist.document.options import Command, Group, Option, Table, decimal
 from dphist.errors import OutputFileError
-from dphist.lab.commands.compare_inputs import COLUMNS, FILES, data_of, file_of, mechanisms_of
+from dphist.lab.commands.compare_inputs import columns, data_of, file_of, files, mechanisms_of
 from dphist.lab.comparing.compare import compare
 from dphist.lab.comparing.comparison import Comparison
 from dphist.lab.comparing.document import document_of
@@ -128,35 +128,38 @@ def _picture(found: Comparison, kind: str) -> bytes:
     return picture.getvalue()
 
 
-_WITH_DELTA = ", ".join(
-    file.option.written
-    for file in FILES
-    if any("delta" in rule.others for rule in file.option.rules)
-)
-_MEASURED = [
-    Option(
-        "epsilon",
-        "total epsilons of a release (default: 1 0.1)",
-        "E",
-        many=True,
-        default=["1", "0.1"],
-    ),
-    Option("delta", f"total delta, such as 1e-6; needed with {_WITH_DELTA}", "D"),
-    Option(
-        "seconds",
-        "time for everything; what does not end in time is left out (default: 60)",
-        "S",
-        decimal,
-        default=60,
-    ),
-    Option(
-        "target",
-        "standard error over error at which a cell is finished (default: 0.05)",
-        "P",
-        decimal,
-        default=0.05,
-    ),
-]
+def _measured() -> Table:
+    with_delta = ", ".join(
+        file.option.written
+        for file in files()
+        if any("delta" in rule.others for rule in file.option.rules)
+    )
+    return [
+        Option(
+            "epsilon",
+            "total epsilons of a release (default: 1 0.1)",
+            "E",
+            many=True,
+            default=["1", "0.1"],
+        ),
+        Option("delta", f"total delta, such as 1e-6; needed with {with_delta}", "D"),
+        Option(
+            "seconds",
+            "time for everything; what does not end in time is left out (default: 60)",
+            "S",
+            decimal,
+            default=60,
+        ),
+        Option(
+            "target",
+            "standard error over error at which a cell is finished (default: 0.05)",
+            "P",
+            decimal,
+            default=0.05,
+        ),
+    ]
+
+
 _WRITTEN: Table = [
     Option("output", "write results here after each cell, and go on from them", "CSV"),
     Option("plot", "draw error against epsilon and time: .png, .svg or .pdf", "PICTURE"),
@@ -164,35 +167,40 @@ _WRITTEN: Table = [
     overwrite("replace a picture or page that exists already"),
     QUIET_OR_JSON,
 ]
-COMMAND = Command(
-    text="Measure error and time of mechanisms, yours beside all others of the kind, on the same "
-    "data. The result is NOT private: it is made by looking at the data. Use public data, or your "
-    "own where looking is allowed.",
-    epilog="With --output, results are kept after each cell: run the same command again, with more "
-    "--seconds or other mechanisms, and it goes on where it stopped. The guide is docs/compare.md.",
-    table=[
-        Option(
-            "mechanism",
-            "a mechanism of dphist, such as AdaptiveScan, or one that an installed package "
-            "registers; package.module:name of a class of mechanisms or of a function of epsilon; "
-            "may be repeated",
-            "NAME",
-            repeats=True,
-            default=[],
-        ),
-        Option(
-            "set",
-            "a parameter of those mechanisms that have it, such as k=10; may be repeated",
-            "NAME=VALUE",
-            repeats=True,
-            default=[],
-        ),
-        Option("only", "compare the mechanisms named with each other alone"),
-        Group("data, one of", "", [file.option for file in FILES]),
-        Group("columns and bounds", "", COLUMNS),
-        Group("what is measured", "", _MEASURED),
-        MEASURED,
-        Group("what is written", "", _WRITTEN),
-    ],
-    run=_compare,
-)
+
+
+def command() -> Command:
+    """Return the command, with an option for each kind of data that can be read."""
+    return Command(
+        text="Measure error and time of mechanisms, yours beside all others of the kind, on the "
+        "same data. The result is NOT private: it is made by looking at the data. Use public data, "
+        "or your own where looking is allowed.",
+        epilog="With --output, results are kept after each cell: run the same command again, with "
+        "more --seconds or other mechanisms, and it goes on where it stopped. The guide is "
+        "docs/compare.md.",
+        table=[
+            Option(
+                "mechanism",
+                "a mechanism of dphist, such as AdaptiveScan, or one that an installed package "
+                "registers; package.module:name of a class of mechanisms or of a function of "
+                "epsilon; may be repeated",
+                "NAME",
+                repeats=True,
+                default=[],
+            ),
+            Option(
+                "set",
+                "a parameter of those mechanisms that have it, such as k=10; may be repeated",
+                "NAME=VALUE",
+                repeats=True,
+                default=[],
+            ),
+            Option("only", "compare the mechanisms named with each other alone"),
+            Group("data, one of", "", [file.option for file in files()]),
+            Group("columns and bounds", "", columns()),
+            Group("what is measured", "", _measured()),
+            MEASURED,
+            Group("what is written", "", _WRITTEN),
+        ],
+        run=_compare,
+    )

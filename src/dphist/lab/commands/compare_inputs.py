@@ -9,17 +9,21 @@ from typing import Any
 from dphist.commands.options import UsageError, named_value
 from dphist.document.compared import LABEL, DataFile
 from dphist.document.kinds import kinds
+from dphist.document.options import Option
 from dphist.errors import ParameterError
 from dphist.lab.auditing.named import imported, mechanisms
 from dphist.release.mechanisms import ENTRY_POINTS
 
-FILES = [
-    kind.comparing.file
-    for kind in kinds()
-    if kind.comparing is not None and kind.comparing.file is not None
-]
-"""Files that can be read, of the kinds that there are when this is imported."""
-COLUMNS = [*{column.name: column for file in FILES for column in file.columns}.values()]
+
+def files() -> list[DataFile]:
+    """Return the files that can be read, of all kinds."""
+    declared = (kind.comparing for kind in kinds() if kind.comparing is not None)
+    return [each.file for each in declared if each.file is not None]
+
+
+def columns() -> list[Option]:
+    """Return the options for columns and bounds of these files, each name once."""
+    return [*{column.name: column for file in files() for column in file.columns}.values()]
 
 
 def mechanisms_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -67,12 +71,13 @@ def file_of(options: argparse.Namespace) -> DataFile:
     UsageError
         If no file is named, or several; or a column that this one has not.
     """
-    given = [file for file in FILES if file.option.is_present(options)]
+    known = files()
+    given = [file for file in known if file.option.is_present(options)]
     if len(given) != 1:
-        *some, last = (file.option.written for file in FILES)
+        *some, last = (file.option.written for file in known)
         raise UsageError(f"give one of {', '.join(some)} and {last}")
     (file,) = given
-    for column in COLUMNS:
+    for column in columns():
         if column.is_given(options):
             said = f"{column.written} does not go with {file.option.written}"
             if column.name not in [each.name for each in file.columns]:
@@ -85,5 +90,5 @@ def file_of(options: argparse.Namespace) -> DataFile:
 def data_of(options: argparse.Namespace) -> Any:
     """Read the data, of whatever kind."""
     file = file_of(options)
-    columns = {column.name: getattr(options, column.name) for column in file.columns}
-    return file.read(getattr(options, file.option.name), **columns)
+    given = {column.name: getattr(options, column.name) for column in file.columns}
+    return file.read(getattr(options, file.option.name), **given)

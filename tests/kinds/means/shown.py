@@ -1,0 +1,108 @@
+"""What is said of a mean: document, table, charts, and a mean by itself."""
+
+import math
+
+import numpy as np
+
+from dphist.document.blocks import (
+    CARD,
+    JSON,
+    PAGE,
+    READ,
+    Between,
+    Document,
+    Fact,
+    Figures,
+    NoError,
+    Section,
+)
+from dphist.document.chart import Axis, Chart, Line, Spans
+from dphist.document.counted import Counted, number_of
+from dphist.document.csv_field import Field
+from dphist.document.delta_words import Number
+from dphist.document.kind import DataFacts
+from dphist.document.of_value import OfValue, Table
+from dphist.document.release import (
+    IF_RELEASED,
+    RELEASED,
+    citing_section,
+    counts_of,
+    mechanism_section,
+    promise_of_records,
+    slots_of_owner,
+    version_of,
+    warnings_of_release,
+)
+from dphist.release.release import Release
+from dphist.sentence import Sentence
+from tests.kinds.means.mean import Mean
+from tests.kinds.means.mechanism import NoisyMean
+
+TITLE = "Mean amount"
+NEIGHBORS = "D and D′ are neighbors if adding or removing one {record} turns one into the other."
+
+
+def document(mechanism: NoisyMean, data: DataFacts, release: Release | None = None) -> Document:
+    """Return what is to be said of a release; without one, of what it would cost."""
+    guess = Number(data.guesses[0] if data.guesses else None, "records")
+    number = guess if release is None else number_of(release)
+    promised = promise_of_records(mechanism, data, release, Sentence(NEIGHBORS), number)
+    said = [Fact("Error of the sum", f"{mechanism.expected_error():,.3g}")]
+    sections = [Section("results", "Results", said)]
+    if release is not None:
+        low, high = mean_interval(release)
+        mean = release.value.mean
+        interval = Between(math.floor(low), math.ceil(high))
+        shown = Fact("Mean", f"{mean:,.2f}", "mean", mean, interval, on=READ | {JSON, CARD})
+        sections = [
+            Section("histogram", "Results", [shown, counts_of(Counted(Sentence("{records}")))]),
+            Section("drawn", "", [Figures(charts(release))], on=frozenset({PAGE, CARD})),
+            citing_section(release, "release.value.mean"),
+        ]
+    name = Fact("", TITLE, "title", error=NoError("a name"), on=frozenset())
+    return Document(
+        kind="means",
+        title=data.presentation.title or TITLE,
+        made=IF_RELEASED if release is None else RELEASED,
+        version=version_of(release),
+        slots=slots_of_owner(data.presentation, data.unit),
+        headline=promised.short,
+        lead=promised.lead,
+        warnings=warnings_of_release(release),
+        glance=[promised.glance()],
+        sections=[
+            *sections,
+            promised.section(release),
+            mechanism_section(mechanism, [], planned=release is None),
+            Section("name", "", [name]),
+        ],
+    )
+
+
+def mean_interval(release: Release) -> tuple[float, float]:
+    """Return a 95 % interval of the mean: both sums are within theirs, with 97.5 % each."""
+    bounds = release.mechanism.intervals(release, 0.975)
+    (low, fewest), (high, most) = bounds.lower.tolist(), bounds.upper.tolist()
+    top = release.mechanism.most
+    return max(low, 0) / max(most, 1), min(high / max(fewest, 1), top)
+
+
+def table(release: Release, field: Field) -> str:
+    """Return one row: total, records and mean."""
+    value = release.value
+    return f"total,records,mean\n{value.total},{value.records},{value.mean}\n"
+
+
+def charts(release: Release) -> list[Chart]:
+    """Return a chart of the mean and its interval."""
+    mean, (low, high) = np.array([release.value.mean]), mean_interval(release)
+    place = np.array([0.5])
+    axes = Axis("Mean", min(low, mean[0]) - 1, max(high, mean[0]) + 1), Axis("", 0, 1)
+    spans = [Spans("95 % interval", place, np.array([low]), np.array([high]), "x")]
+    lines = [Line("Released", mean, place, style="dots")]
+    return [Chart("mean", TITLE, "The released mean.", *axes, lines=lines, spans=spans)]
+
+
+def of_value(value: Mean, _most: int) -> OfValue:
+    """Return what a notebook shows of a mean by itself."""
+    return OfValue("Released mean", Table(["records", "mean"], [[value.records, value.mean]], 1))
