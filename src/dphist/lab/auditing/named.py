@@ -18,7 +18,8 @@ def mechanisms() -> dict[str, type[Any]]:
     """Return the classes of mechanisms that have a name of their own, in the order of kinds."""
     found: dict[str, type[Any]] = {}
     for known in audited_classes():
-        found.setdefault(known.__name__, known)  # a class of others does not take the place of ours
+        # A class of others does not take the place of ours.
+        found.setdefault(known.__name__, known)
     return found
 
 
