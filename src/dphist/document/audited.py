@@ -70,8 +70,8 @@ def _any_pair(one: Any, other: Any) -> bool:
 class Setup:
     """How a mechanism is replayed.
 
-    Its functions are given data that were opened: a profile with its counts, `OpenLabels`; other
-    data as they are.
+    Its functions are given data that were opened: a profile with its counts, or `OpenLabels` for
+    LabelCounts. Data of other types are given as they are.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from dphist.document.blocks import CARD, Column, Document, Fact, Figures, Note
 from dphist.document.blocks import Table as Declared
 from dphist.document.chart import Chart
-from dphist.document.of_value import Table as Table
+from dphist.document.of_value import Table
 from dphist.render.text import in_one_line
 from dphist.sentence import fill
 from dphist.visible import harmless, visible_lines

@@ -15,6 +15,7 @@ from dphist.document.mechanism_facts import Parameter, parameters
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
 from dphist.release.maker import Maker
+from dphist.release.mechanisms import package_of
 from dphist.release.release import Release
 from dphist.report.disclosure.noise import Noise, describe_noise
 from dphist.report.kinds import told
@@ -134,8 +135,10 @@ def _bounding_of(release: Release, disclosed: Disclosed) -> str:
     unit, said = release.guarantee.unit, release.provenance.get("unit")
     bounds = _bounds(unit)
     if disclosed.cuts:
-        cut = "dphist cut {each} to {bounds}, chosen at random."
-        return Sentence(cut, each=_each(unit), bounds=bounds)
+        made = type(release.mechanism)
+        by = "dphist" if package_of(made) is None else made.__name__
+        cut = "{by} cut {each} to {bounds}, chosen at random."
+        return Sentence(cut, by=by, each=_each(unit), bounds=bounds)
     if said is None or said.asserted:
         if unit == ONE_RECORD:
             return Sentence(

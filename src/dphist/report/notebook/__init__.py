@@ -6,7 +6,8 @@ shown_by("html_of", self)`` (`dphist.shown`), and call `register_view` with a fu
 a `Card` or a document of it.
 """
 
-from dphist.render.card import Card, Table
+from dphist.document.of_value import Table
+from dphist.render.card import Card
 from dphist.report.notebook.views import html_of, register_view
 
 __all__ = ["Card", "Table", "html_of", "register_view"]

@@ -3,10 +3,11 @@
 from dphist.document import mechanism_facts
 from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import guarantee_in_words
+from dphist.document.of_value import Table
 from dphist.document.totals import USUAL_DELTA, in_all, total_of
 from dphist.mechanism import MechanismBase
 from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, delta_of
-from dphist.render.card import Card, Prose, Table
+from dphist.render.card import Card, Prose
 
 
 def card_of_mechanism(mechanism: MechanismBase) -> Card:
