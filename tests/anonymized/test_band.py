@@ -49,7 +49,7 @@ CASES = {
 NEVER_FAILS = ("cumulative", "partition")
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick(
     "own boundaries",
     "smoothing",

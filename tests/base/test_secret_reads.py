@@ -87,6 +87,7 @@ def test_every_mechanism(name: str, reads: Reads) -> None:
     assert all([repr(release), mechanism.description, release.to_json()])
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[RankSplit]", "[LeafCounts]", "[ContinualMechanism]")
 @pytest.mark.parametrize("name", CASES)
 def test_every_surface(name: str, reads: Reads, tmp_path: Path) -> None:

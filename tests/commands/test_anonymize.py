@@ -300,6 +300,7 @@ def test_installed_command_prints_its_version() -> None:
     assert done.stdout.strip() == f"dphist {version('dphist')}"
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.verify
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])

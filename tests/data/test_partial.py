@@ -72,7 +72,7 @@ def test_parts_add_up_to_the_table(engine: Engine, tmp_path: Path) -> None:
     assert merged.null_users == whole.null_users
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[pyarrow]", "[csv]", "[polars-lazy]")
 @every_engine
 def test_every_engine_puts_a_user_into_the_same_part(engine: Engine, tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def form_of(reader: str, kind: str, number: int) -> Any:
     return value
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[text]", "[int64]", "[bytes]", "[uuid]")
 @pytest.mark.parametrize("kind", USERS)
 def test_parts_of_two_readers_hold_each_user_once_or_are_refused(kind: str, folder: Path) -> None:

@@ -152,7 +152,7 @@ WRITTEN_OTHERWISE = {
 NUMBERS = ("mechanism", "guarantee", "total", "value", "noisy", "rows", "criteria")
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.verify
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_any_part_may_be_anything(name) -> None:

@@ -56,7 +56,7 @@ def test_every_mechanism_has_an_event(name) -> None:
     assert epsilon_of(event, 0.9e-3) == math.inf if ours.delta > 0 else True
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.verify
 @pytest.mark.parametrize("name", [name for name in CASES if name not in ALONE])
 def test_many_releases_cost_more_than_one_and_no_more_than_ours(name) -> None:

@@ -242,7 +242,7 @@ def call(name: str, parameter: str, folder: Path, **changes: Any) -> Any:
     return function(**{**INSTEAD.get((name, parameter), arguments), **changes})
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[one")
 @pytest.mark.parametrize(("name", "parameter", "whole"), ASKED, ids=str)
 @pytest.mark.parametrize("tried", ["one", "all"])

@@ -104,7 +104,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[one", every=7)
 @pytest.mark.parametrize(("command", "option"), OPTIONS)
 @pytest.mark.parametrize("tried", ["one", "all"])

@@ -89,7 +89,7 @@ def test_the_epsilon_reaches_the_error_and_the_next_smaller_does_not(case: str) 
     assert any(error > most for error, most in errors(below, wanted))
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick(*QUICK)
 @pytest.mark.parametrize("case", CASES)
 def test_the_cost_is_the_one_of_calibrate(case: str) -> None:

@@ -33,7 +33,7 @@ def outcome(frame: Any, **bins: Any) -> str:
         return "\n".join(everything_reachable(error))
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("-pyarrow]", "-duckdb]")
 @every_engine
 @pytest.mark.parametrize(

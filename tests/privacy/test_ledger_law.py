@@ -44,6 +44,7 @@ PLAYS = [
 ]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("epsilon=1, delta=0.1_0", "epsilon=1.5", every=2)
 @pytest.mark.parametrize(
     "budget",

@@ -216,7 +216,7 @@ def test_a_user_changes_no_more_than_the_bounds(engine: Engine, kind: str, tmp_p
     assert profiles[1].total - profiles[0].total == 2
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[arrow-", "-text]", every=7)
 @each_case
 def test_an_edge_changes_two_degrees(engine: Engine, kind: str, tmp_path: Path) -> None:

@@ -340,6 +340,7 @@ PLANTED = [
 ]
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize(("planted", "parameters"), PLANTED)
 @pytest.mark.quick("[TotalForFree-parameters2]")
 def test_planted_bugs_are_caught(planted, parameters, rows_as_boundaries) -> None:

@@ -187,7 +187,7 @@ def test_gaussian_noise_is_sampled_as_it_is_accounted(share):
     assert (drawn == rounded_gaussian(sigma, 1000, np.random.default_rng(5).bytes)).all()
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[leaf-", "[tree-", "[loose-", "bins0", "bins2", every=6)
 @pytest.mark.parametrize("kind", ["epsilon", "rho"])
 @pytest.mark.parametrize("bins", [(4,), (64,), (4, 4)])

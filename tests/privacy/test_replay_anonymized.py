@@ -87,6 +87,7 @@ def test_cumulative_counts(epsilon: str) -> None:
     check(CumulativeCounts(epsilon=epsilon, largest=5000), [(HUGE, HUGE_MORE)], whole=False)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[1]")
 @pytest.mark.parametrize("epsilon", ["1e-9", "0.001", "1", "64", "100", "1e9"])
 def test_rank_split_of_a_public_total(epsilon: str) -> None:
@@ -102,6 +103,7 @@ def test_rank_split(epsilon: str) -> None:
     check(RankSplit(epsilon=epsilon), [(LARGE, LARGE_MORE), *SMALL_CELLS], TOTAL)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[1]", "[64]")
 @pytest.mark.parametrize("epsilon", ["1e-4", "0.01", "1", "2", "64", "100", "1e8"])
 def test_priv_hist(epsilon: str) -> None:
@@ -118,6 +120,7 @@ def test_priv_hist_with_all_its_shares(epsilon: str) -> None:
     check(mechanism, [(less, more), (more, less), *SMALL_CELLS], TOTAL, whole=False)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[1]", "[0.01]")
 @pytest.mark.parametrize("epsilon", ["1e-4", "0.01", "1", "2", "64", "100", "1e9"])
 def test_the_adaptive_scan(epsilon: str) -> None:

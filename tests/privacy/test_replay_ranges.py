@@ -97,7 +97,7 @@ SOME = [
 ]
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick(
     "(4096,)-{'epsilon': 1}",
     "(64, 64)-{'rho': '1e-6'}",

@@ -211,7 +211,7 @@ def test_all_events_of_a_user_cost_no_more_than_is_stated() -> None:
     assert loss_of_neighbours(own.run, events, late, told=told) == (0, 0)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[1-toeplitz]", "[1-binary]", every=2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("epsilon", ["1/1000", "1", "50"])

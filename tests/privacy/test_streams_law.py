@@ -50,7 +50,7 @@ LONGER = [
 ]
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[0]", "[1]", "[3]", "[5]", "[6]", "[9]", "[10]", "[12]")
 @pytest.mark.parametrize("number", range(len(SHORT)))
 def test_neighbours_release_the_same_unless_a_new_label_is_above(number: int) -> None:

@@ -224,7 +224,7 @@ def unmultiplied_rho(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ThresholdHistogram, "changed_labels", property(lambda self: 1))
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("epsilon=Fraction(3, 1)", every=3)
 @pytest.mark.parametrize(
     "bug", [lowered(1), lowered(2), weak_noise], ids=["lowered 1", "lowered 2", "weak noise"]

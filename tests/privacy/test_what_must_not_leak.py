@@ -157,7 +157,7 @@ def test_equal_noisy_numbers_of_priv_hist_give_equal_publications(pair, total, e
     assert len(published) == 1
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("((), (1,))", "((1, 1), (2, 1))", "((3,), (3, 1))", "((918273645,)", every=5)
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 def test_equal_noisy_columns_give_equal_publications(pair) -> None:
@@ -176,7 +176,7 @@ def test_equal_noisy_columns_give_equal_publications(pair) -> None:
     assert len(published) == 1
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("((), (1,))", "((1, 1), (2, 1))", "((3,), (3, 1))", every=3)
 @pytest.mark.parametrize("pair", list(neighbour_pairs(3)), ids=str)
 def test_equal_draws_of_partitions_give_equal_publications(pair, monkeypatch) -> None:

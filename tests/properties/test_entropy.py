@@ -184,7 +184,7 @@ def test_errors_are_those_the_estimators_are_known_for() -> None:
         assert math.sqrt(np.mean(np.square(unknown))) < 1.35 * KNOWN["wu-yang"][place]
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick(
     "300-1000-wu-yang", "3000-1000-jvhw", "1000-None-wu-yang", "3000-None-jvhw", every=4
 )

@@ -116,7 +116,7 @@ def drawn_pairs(law: np.ndarray, n: int, extra: Fraction, runs: int) -> list[tup
     return [(Profile.from_counts(c), int(m)) for c, m in zip(first, new, strict=True)]
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.verify
 @pytest.mark.parametrize("extra", ["1/2", 1, 2])
 @pytest.mark.parametrize("name", ["exponential", "Zipf 1.1", "Zipf 1", "Dirichlet"])

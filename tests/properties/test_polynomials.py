@@ -47,7 +47,7 @@ def error_at(curve: Curve, found: Approximation, x: float) -> mpmath.mpf:
     return exact_curve(curve, at) - value
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("-1]", "-2]", "-3]", "-4]")
 @pytest.mark.parametrize(("curve", "degree"), CURVES)
 def test_errors_alternate_at_their_largest(curve: Curve, degree: int) -> None:

@@ -128,7 +128,7 @@ def twice_observed(asked: Property, profile: Profile, n: int) -> float:
     return 2 * observed(asked, profile, n)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.verify
 @every_property
 def test_sensitivity_over_observed_counts_is_found_out(asked: Property) -> None:

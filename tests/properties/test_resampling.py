@@ -94,6 +94,7 @@ def in_full(ask: Callable[..., Any]) -> Callable[..., Estimate]:
     return found
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.parametrize(("ask", "asked", "has_error", "has_interval"), ASKED)
 @pytest.mark.quick(every=6)
 def test_errors_of_a_release_are_those_of_its_profile_and_its_noise(

@@ -94,7 +94,7 @@ def test_stands_alone(source: str) -> None:
     assert {"script", "link", "img", "iframe", "object"}.isdisjoint(page.tags)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[empty]")
 def test_ids_are_unique_and_references_resolve(source: str) -> None:
     page = Page(source)
@@ -105,6 +105,7 @@ def test_ids_are_unique_and_references_resolve(source: str) -> None:
     assert set(wanted) <= set(page.ids)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("[empty]")
 def test_figures_have_text_titles_and_the_pages_colours(release: Release, source: str) -> None:
     bars = release.mechanism.pointwise_band(release)

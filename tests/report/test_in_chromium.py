@@ -194,7 +194,7 @@ def faults(found: Shown) -> dict[str, object]:
     return {name: fault for name, fault in checks.items() if fault}
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (800, "dark"), (400, "light")])
 def test_every_width_and_scheme(browser: "Browser", path: Path, width: int, scheme: str) -> None:
     with shown(browser, path, width, scheme) as found:
@@ -204,7 +204,7 @@ def test_every_width_and_scheme(browser: "Browser", path: Path, width: int, sche
         assert found.landmarks() == []
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 def test_folded_rows_can_be_reached_and_fit(browser: "Browser", path: Path) -> None:
     with shown(browser, path, 800) as found:
         reached, wanted = found.tab_order()
@@ -215,7 +215,7 @@ def test_folded_rows_can_be_reached_and_fit(browser: "Browser", path: Path) -> N
         assert faults(found) == {}
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 def test_text_and_tables_reach_the_right_edge(browser: "Browser", path: Path) -> None:
     with shown(browser, path, 1200) as found:
         right = found.page.evaluate(
@@ -232,7 +232,7 @@ def test_text_and_tables_reach_the_right_edge(browser: "Browser", path: Path) ->
             assert box["x"] + box["width"] >= edge - 32
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 def test_printed_sheets_are_full(browser: "Browser", path: Path) -> None:
     with shown(browser, path, 1200) as found:
         sheets, needed = printed_pages(found)

@@ -70,7 +70,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @every_engine
 @pytest.mark.parametrize(
     ("values", "edges"), [case[1:] for case in NUMBERS], ids=[case[0] for case in NUMBERS]
@@ -231,6 +231,7 @@ def test_five_axes(tmp_path: Path) -> None:
         assert found.outside["outside"] == 500 - expected.sum()
 
 
+@pytest.mark.long(every=2)
 @every_engine
 @pytest.mark.parametrize("name", ["a.b", 'a"b', "größe", "*", "^.*$", "c1", "slot"])
 @pytest.mark.quick(every=3)

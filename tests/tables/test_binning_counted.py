@@ -46,7 +46,7 @@ def binned(frame: Any, **options: Any) -> Any:
 # --- The same counts on every engine, for the same key
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @every_engine
 @pytest.mark.parametrize("most", [1, 4, 5000])
 @pytest.mark.quick("[1-pyarrow]")

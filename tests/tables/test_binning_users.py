@@ -44,7 +44,7 @@ def binned(frame: Any, most: int = 2, **options: Any) -> Any:
 # --- The same counts on every engine, for the same key
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @every_engine
 @pytest.mark.parametrize("most", [1, 4])
 @pytest.mark.quick(every=4)
@@ -100,7 +100,7 @@ def test_without_rows(engine: Engine, tmp_path: Path) -> None:
     assert (found.sensitivity, found.unit, found.nulls) == (3, PrivacyUnit("user"), 0)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("-pyarrow]", "-duckdb]")
 @every_engine
 @pytest.mark.parametrize("name", ["a.b", 'a"b', "größe", "*", "^.*$", "c0", "term", "mixed"])
@@ -194,7 +194,7 @@ KINDS: list[pa.Array] = [
 ]
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("-pyarrow]", "-duckdb]")
 @typed_engine
 @pytest.mark.parametrize("users", KINDS, ids=lambda users: str(users.type))

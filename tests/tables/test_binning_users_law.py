@@ -73,7 +73,7 @@ def test_a_user_adds_no_more_than_the_bound_in_plain_python(most: int) -> None:
     assert largest == most
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("pyarrow", "duckdb", "[polars]", every=3)
 @every_engine
 def test_a_user_adds_no_more_than_the_bound(engine: Engine, tmp_path: Path) -> None:

@@ -567,7 +567,7 @@ def test_spark_that_fails_says_nothing_of_the_data() -> None:
 NOON = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.UTC)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("-pyarrow]", "-duckdb]")
 @pytest.mark.parametrize(
     "name", ["pyarrow", "polars", "pandas-arrow", "duckdb", "parquet", "spark"]
@@ -650,7 +650,7 @@ def test_columns_whose_values_cannot_be_written_are_refused() -> None:
                 count(rows, max_labels=1)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("-pyarrow]", "-duckdb]")
 @every_engine
 @pytest.mark.parametrize("name", ["a.b", 'a"b', "größe", "who", "mixed", "^.*$"])

@@ -60,7 +60,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[table-", "-text]", every=10)
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("source", ["table", "file"])

@@ -125,7 +125,7 @@ def test_records_kept_by_windows_are_those_of_plain_python(
     assert profile(table_of(rows), most) == expected
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[text]", "[decimals]", "[viewed text]")
 @pytest.mark.parametrize("kind", LABELS)
 def test_users_and_labels_of_any_type_are_kept_like_by_windows(

@@ -35,7 +35,7 @@ def as_lists(held: Sets) -> list[list[Any]]:
     return sorted([labels[i] for i in held.members[first:last]] for first, last in users)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @every_engine
 @pytest.mark.parametrize(("seed", "max_labels"), [(0, 2), (1, 1), (2, 5), (3, None)])
 @pytest.mark.quick(every=6)
@@ -60,6 +60,7 @@ def test_the_sets_are_those_of_plain_python(
     assert counts["count"] == [sum(label in own for own in expected) for label in counts["label"]]
 
 
+@pytest.mark.long(every=2)
 @every_engine
 @pytest.mark.quick(every=4)
 def test_rows_without_a_user(engine: Engine, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def plain(text: bytes, longest: int = records.LONGEST) -> list[Record] | str:
         return f"line {wrong.line} of FILE {wrong.fault}"
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[3-3]", "[7-1000]")
 @pytest.mark.parametrize("longest", [3, 1000])
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
@@ -114,7 +114,7 @@ def random_files(seed: int, number: int) -> Iterator[tuple[bytes, int]]:
         yield mark + header + end + body, fields
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.verify
 def test_files_have_the_records_of_a_plain_reader(seed: int, tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_no_record_is_longer_than_two_million_bytes(name: str, tmp_path: Path) -
             read(path)
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[8000100-2]")
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("start", [1_008, 8_000_000, 8_000_100, 15_999_990, 32_000_100])

@@ -114,6 +114,7 @@ def test_each_type_of_duckdb_is_listed() -> None:
     assert set(types_of_duckdb()) <= set(DUCKDB)
 
 
+@pytest.mark.long(every=2)
 @pytest.mark.quick("TZ_NS", "UUID", "HUGEINT", "INTERVAL", "NULL")
 @pytest.mark.parametrize("name", types_of_duckdb())
 def test_each_type_of_duckdb_is_decided(name: str) -> None:
@@ -292,7 +293,7 @@ NOT_WRITTEN = {
 }
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @quick_arrays
 @pytest.mark.parametrize("name", ARRAYS)
 def test_each_type_in_parquet_is_decided(name: str, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def counted(frame: Any, max_labels: int | None, max_count: int) -> dh.LabelCount
     )
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("(2, 1)", "(None, 2)-pyarrow")
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)

@@ -138,7 +138,7 @@ class HalfTheNoise(dh.SortedCounts):
         return 2 * self.epsilon
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[HierarchicalTree]", "[PrivHist]", "[ThresholdHistogram3]", every=3)
 @pytest.mark.parametrize("mechanism", [
     dh.AdaptiveScan(epsilon="1/2"),

@@ -110,7 +110,7 @@ def showing(mechanism: Any) -> Callable[[Any], Shown]:
     return show
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.quick("[leaves with records beside]", "[split]")
 def test_a_release_states_its_noisy_numbers(name: str) -> None:

@@ -185,7 +185,7 @@ def test_everything_has_a_name_of_its_own() -> None:
     assert not any("spark" in name for name in everything())
 
 
-@pytest.mark.long(every=2)
+@pytest.mark.long(every=4)
 @pytest.mark.quick("[ledger]", "[bins of duckdb]", every=2)
 @pytest.mark.parametrize("name", [each for each in everything() if each not in mechanisms()])
 def test_tables_and_ledgers_are_audited(name: str, capsys) -> None:
