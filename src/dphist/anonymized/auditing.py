@@ -19,42 +19,42 @@ _BLOCK = 1023  # draws that the scan may leave unused
 _EXACT = 2**44  # noisy numbers below it are inferred without rounding
 
 
-def _compared(value: AnonymizedHistogram) -> dict[str, Any]:
+def _list_value(value: AnonymizedHistogram) -> dict[str, Any]:
     return {"counts": value.counts, "prevalences": value.prevalences}
 
 
-def _of_total(mechanism: Any) -> Setup:
+def _tell_total(mechanism: Any) -> Setup:
     """The total is measured first, if none is public."""
     if getattr(mechanism, "total", None) is not None:
         return Setup()
     return Setup(told={0: lambda profile: np.array([profile.total])})
 
 
-def _of_scan(mechanism: AdaptiveScan, release: Release, data: Any) -> Numbers:
+def _read_scan(mechanism: AdaptiveScan, release: Release, data: Any) -> Numbers:
     return [*release.noisy["columns"].tolist(), *release.noisy["rows"].tolist()]
 
 
-def _of_split(mechanism: RankSplit, release: Release, data: Any) -> Numbers:
+def _read_split(mechanism: RankSplit, release: Release, data: Any) -> Numbers:
     counts = [*release.noisy["rows"].tolist(), *release.noisy["columns"].tolist()]
     if mechanism.total is not None:
         return counts
     return [release.total, *counts] if release.total else None  # 0 stands for all below
 
 
-def _of_priv_hist(mechanism: PrivHist, release: Release, data: Any) -> Numbers:
+def _read_priv_hist(mechanism: PrivHist, release: Release, data: Any) -> Numbers:
     if not release.total:
         return None
     kept = [name for name in ("above", "columns", "rows", "cells") if name in release.noisy]
     return [release.total, *(each for name in kept for each in release.noisy[name].tolist())]
 
 
-def _of_sorted(mechanism: SortedCounts, release: Release, data: Any) -> Numbers:
+def _read_sorted(mechanism: SortedCounts, release: Release, data: Any) -> Numbers:
     counts = release.value.sorted_counts().tolist()
     alike = mechanism.inference != "isotonic" or len(counts) < mechanism.labels
     return None if alike or len(set(counts)) < len(counts) or counts[0] >= _EXACT else counts
 
 
-def _of_cumulative(mechanism: CumulativeCounts, release: Release, data: Any) -> Numbers:
+def _read_cumulative(mechanism: CumulativeCounts, release: Release, data: Any) -> Numbers:
     histogram: AnonymizedHistogram = release.value
     heights = histogram.cumulative_prevalences(range(1, mechanism.largest + 1)).tolist()
     alike = len(histogram.counts) < mechanism.largest or heights[0] >= _EXACT
@@ -63,29 +63,29 @@ def _of_cumulative(mechanism: CumulativeCounts, release: Release, data: Any) -> 
 
 AUDITING = Auditing(
     neighbors=ProfileNeighbors,
-    compared=_compared,
+    compared=_list_value,
     mechanisms={
         AdaptiveScan: AuditedClass(
             others={"of users": {"sensitivity": 3}},
             setup=lambda _: Setup(spare=_BLOCK),
-            statement=Statement(_of_scan),
+            statement=Statement(_read_scan),
         ),
         RankSplit: AuditedClass(
             tiny={"of 1 record": {"total": 1}},
-            setup=_of_total,
-            statement=Statement(_of_split),
+            setup=_tell_total,
+            statement=Statement(_read_split),
         ),
         SortedCounts: AuditedClass(
             small={"labels": 6},
             tiny={"of 1 label": {"labels": 1}, "of 2 labels": {"labels": 2}},
-            statement=Statement(_of_sorted, falling=True),
+            statement=Statement(_read_sorted, falling=True),
         ),
         CumulativeCounts: AuditedClass(
             small={"largest": 8},
             tiny={"up to 1": {"largest": 1}},
-            statement=Statement(_of_cumulative, falling=True),
+            statement=Statement(_read_cumulative, falling=True),
         ),
-        PrivHist: AuditedClass(setup=_of_total, statement=Statement(_of_priv_hist)),
+        PrivHist: AuditedClass(setup=_tell_total, statement=Statement(_read_priv_hist)),
         PartitionSampler: AuditedClass(
             small={"delta": SMALL_DELTA},
             setup=lambda _: Setup(why_not="it draws whole profiles, and adds no noise to numbers"),

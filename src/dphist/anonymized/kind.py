@@ -8,9 +8,7 @@ from dphist.anonymized.auditing import AUDITING
 from dphist.anonymized.band import ALL_LABELS, Band
 from dphist.anonymized.charts import bands_of, charts_of
 from dphist.anonymized.comparing import COMPARING
-from dphist.anonymized.disclosed import disclosed
 from dphist.anonymized.mechanism import AnonymizedMechanism
-from dphist.anonymized.of_value import of_value
 from dphist.anonymized.planning import PLANNING
 from dphist.anonymized.words import (
     LOGARITHMIC,
@@ -50,7 +48,10 @@ from dphist.document.counted import Counted, counted_of, number_of
 from dphist.document.csv_field import Field
 from dphist.document.delta_words import UNKNOWN
 from dphist.document.guarantee_words import neighbors_in_words
-from dphist.document.kind import DataFacts, Kind
+from dphist.document.kind import DataFacts, Disclosed, Kind
+from dphist.document.mechanism_facts import parameters, public_parameters
+from dphist.document.of_value import OfValue
+from dphist.document.of_value import Table as Head
 from dphist.document.release import (
     IF_RELEASED,
     RELEASED,
@@ -232,6 +233,29 @@ def table_csv(release: Release, _field: Field) -> str:
     return "count,prevalence\n" + "".join(f"{count},{labels}\n" for count, labels in pairs)
 
 
+def disclose(mechanism: AnonymizedMechanism, _value: Any = None) -> Disclosed:
+    """Return what is disclosed of a mechanism."""
+    values = {each.name: each.value for each in parameters(mechanism)}
+    public = [
+        f"The parameter {name} = {values[name]}, which was given as public knowledge."
+        for name in public_parameters(mechanism)
+    ]
+    return Disclosed(public=public)
+
+
+def describe_value(histogram: AnonymizedHistogram, most: int) -> OfValue:
+    """Return what is said of a histogram, with up to `most` rows: the largest counts."""
+    many = len(histogram.counts)
+    largest = [part[::-1][:most].tolist() for part in (histogram.counts, histogram.prevalences)]
+    rows = list(zip(*largest, strict=True))
+    caption = f"The largest {most} of {many:,} counts." if many > most else ""
+    return OfValue(
+        title="Released anonymized histogram",
+        facts=[("Labels", f"{histogram.labels:,}"), ("Records", f"{histogram.total:,}")],
+        head=Head(["count", "labels"], rows, many, caption=caption),
+    )
+
+
 KIND = Kind(
     name="anonymized",
     title=TITLE,
@@ -244,8 +268,8 @@ KIND = Kind(
     data_type=Profile,
     accept=lambda mechanism, data: mechanism._accept(data),
     columns=lambda _value: "count, prevalence",
-    disclosed=disclosed,
-    of_value=of_value,
+    disclosed=disclose,
+    of_value=describe_value,
     planning=PLANNING,
     auditing=AUDITING,
 )

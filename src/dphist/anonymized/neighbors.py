@@ -47,21 +47,21 @@ class ProfileNeighbors:
             grown = [c + (k < by) for k, c in enumerate([*counts, *[0] * (by - len(counts))])]
             cases[f"random counts, {number + 1}"] = (counts, grown)
         for name, (one, other) in cases.items():
-            yield from self._made(name, one, other)
+            yield from self._make(name, one, other)
 
     def vary(self, name: str, raw: Any, draw: random.Random) -> Iterator[Pair]:
         """Give both more labels alike, or take labels away from both."""
         one, other = (list(counts) for counts in raw)
         more = [draw.choice((1, 1, 2, 3, 10, 100)) for _ in range(draw.randrange(1, 6))]
-        yield from self._made(f"{name}, more labels", [*one, *more], [*other, *more])
+        yield from self._make(f"{name}, more labels", [*one, *more], [*other, *more])
         shared = [count for count in one if count in other]
         if shared:
             gone = draw.choice(shared)
             one.remove(gone)
             other.remove(gone)
-            yield from self._made(f"{name}, fewer labels", one, other)
+            yield from self._make(f"{name}, fewer labels", one, other)
 
-    def _made(self, name: str, one: list[int], other: list[int]) -> Iterator[Pair]:
+    def _make(self, name: str, one: list[int], other: list[int]) -> Iterator[Pair]:
         huge = max(one, default=0) >= _HUGE
         if huge and not self.takes_huge:
             return

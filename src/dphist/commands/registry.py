@@ -80,7 +80,7 @@ def find_commands() -> Mapping[str, tuple[str, str, str]]:
     return found
 
 
-def _of_kinds() -> dict[str, tuple["Kind", "Releasing"]]:
+def _find_commands_of_kinds() -> dict[str, tuple["Kind", "Releasing"]]:
     """Return the commands that kinds of others declare, by name; they replace none."""
     declared = {
         name: (kind, said) for kind in kinds_of_others() for name, said in kind.commands.items()
@@ -90,22 +90,22 @@ def _of_kinds() -> dict[str, tuple["Kind", "Releasing"]]:
 
 def releasing() -> tuple[str, ...]:
     """Return the commands that make a release, of all kinds: a configuration may hold these."""
-    return (*RELEASING, *_of_kinds())
+    return (*RELEASING, *_find_commands_of_kinds())
 
 
 def command_of(name: str) -> Command:
     """Return a command by its name."""
-    command = _found(name)
+    command = _find_command(name)
     if name in releasing():
         command = replace(command, table=[*command.table, _CONFIGURATION])
     return command
 
 
-def _found(name: str) -> Command:
+def _find_command(name: str) -> Command:
     if name not in find_commands():
         from dphist.commands.kinds import command_of_kind  # imports what makes releases
 
-        return command_of_kind(*_of_kinds()[name])
+        return command_of_kind(*_find_commands_of_kinds()[name])
     _, module, held = find_commands()[name]
     found: Command | Callable[[], Command] = getattr(import_module(module), held)
     return found if isinstance(found, Command) else found()
@@ -133,7 +133,7 @@ def parser_of(given: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dphist {version('dphist')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=CommandParser)
-    known = {name: said.summary for name, (_, said) in _of_kinds().items()}
+    known = {name: said.summary for name, (_, said) in _find_commands_of_kinds().items()}
     known = {name: summary for name, (summary, _, _) in find_commands().items()} | known
     chosen = next((word for word in given if word in known), None)
     for name, summary in known.items():

@@ -97,7 +97,7 @@ class Statement:
 
     Attributes
     ----------
-    read : returns those of a release of opened data, in the order of drawing; None where it states
+    read : returns those of a release of opened data, in the order of drawing; None if it states
         none.
     falling : whether they are stated only where each is smaller than the one before.
     """

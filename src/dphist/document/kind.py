@@ -9,13 +9,13 @@ from dphist.document.blocks import Document
 from dphist.document.chart import Chart
 from dphist.document.compared import Comparing
 from dphist.document.csv_field import Field
-from dphist.document.disclosed import Disclosed
 from dphist.document.of_value import OfValue
 from dphist.document.options import Table
 from dphist.document.planning import Planning
 from dphist.privacy import PrivacyUnit
 from dphist.release.presentation import Presentation
 from dphist.release.release import Release
+from dphist.sentence import Sentence, many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,34 @@ class DataFacts:
         """Return what a release says of its data."""
         unit = release.provenance.get("unit")
         return cls(unit=unit, bounds=release.provenance, presentation=release.presentation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disclosed:
+    """What holds of the releases of one mechanism: no released count is among it.
+
+    Attributes
+    ----------
+    threshold : from which noisy number on a label is released; empty if all are.
+    noisy : what that number is.
+    public : what is published without noise, beside parameters and bounds, in sentences.
+    cuts : whether the mechanism itself cuts each protected unit to its bounds.
+    continues : whether a release holds all earlier ones of its run, at the cost of one.
+    """
+
+    threshold: str = ""
+    noisy: str = "count"
+    public: Sequence[str] = ()
+    cuts: bool = False
+    continues: bool = False
+
+
+def number_listed(labels: Sequence[object] | None) -> list[Sentence]:
+    """Say how many labels a mechanism lists; nothing where they come from the data."""
+    if labels is None:
+        return []
+    held = many(len(labels), "label")
+    return [Sentence("The list of {held} for which there are counts.", held=held)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,26 +24,28 @@ from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
 
 
-def _compared(value: LabelTable) -> Any:
+def _list_value(value: LabelTable) -> Any:
     counts = value.counts
     return value.labels if counts is None else dict(zip(value.labels, counts, strict=True))
 
 
-def _same_labels(one: Any, other: Any) -> bool:
+def _have_same_labels(one: Any, other: Any) -> bool:
     if not (isinstance(one, OpenLabels) and isinstance(other, OpenLabels)):
         return True
     return one.labels == other.labels
 
 
-def _of_top(mechanism: Any) -> Setup:
+def _refuse_top(mechanism: Any) -> Setup:
     return Setup(why_not="its noise is real, and only compared")
 
 
-def _of_threshold(mechanism: ThresholdHistogram) -> Setup:
+def _set_up_threshold(mechanism: ThresholdHistogram) -> Setup:
     if mechanism.count_cut_users or mechanism.correlated is True:
         return Setup(why_not="its noise is shared by several numbers")
     listed = mechanism.labels
-    setup = Setup(is_meant=_same_labels) if listed is None else Setup()  # listed ones get noise
+    setup = (
+        Setup(is_meant=_have_same_labels) if listed is None else Setup()
+    )  # listed ones get noise
     if mechanism.noise == "laplace":
         return setup
     fine = grid(mechanism.noise_scale)
@@ -55,7 +57,7 @@ def _of_threshold(mechanism: ThresholdHistogram) -> Setup:
     return Setup(told={0: told}, is_meant=setup.is_meant)
 
 
-def _of_labels(mechanism: ThresholdHistogram, release: Release, data: OpenLabels) -> Numbers:
+def _read_labels(mechanism: ThresholdHistogram, release: Release, data: OpenLabels) -> Numbers:
     own = mechanism.noise == "laplace" and not mechanism.count_cut_users
     order = data.labels if mechanism.labels is None else mechanism.labels
     found = dict(zip(release.value.labels, release.value.counts.tolist(), strict=True))
@@ -64,21 +66,21 @@ def _of_labels(mechanism: ThresholdHistogram, release: Release, data: OpenLabels
 
 AUDITING = Auditing(
     neighbors=LabelNeighbors,
-    compared=_compared,
-    setup=lambda _: Setup(is_meant=_same_labels),
+    compared=_list_value,
+    setup=lambda _: Setup(is_meant=_have_same_labels),
     mechanisms={
         ThresholdHistogram: AuditedClass(
             small={"delta": SMALL_DELTA, "max_labels": 2},
             others={"with normal noise": {"noise": "gaussian"}},
             tiny={"of 1 label": {"max_labels": 1}},
-            setup=_of_threshold,
-            statement=Statement(_of_labels),
+            setup=_set_up_threshold,
+            statement=Statement(_read_labels),
         ),
         TopThreshold: AuditedClass(
-            small={"delta": SMALL_DELTA, "max_labels": 2, "k": 3}, setup=_of_top
+            small={"delta": SMALL_DELTA, "max_labels": 2, "k": 3}, setup=_refuse_top
         ),
         TopLabels: AuditedClass(
-            small={"delta": SMALL_DELTA, "k": 2, "candidates": 4}, setup=_of_top
+            small={"delta": SMALL_DELTA, "k": 2, "candidates": 4}, setup=_refuse_top
         ),
         DiscoverLabels: AuditedClass(small={"delta": SMALL_DELTA, "max_labels": 2}),
     },

@@ -29,7 +29,8 @@ from dphist.document.counted import Counted
 from dphist.document.csv_field import Field
 from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import nouns_of_unit
-from dphist.document.kind import DataFacts, Kind
+from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
+from dphist.document.of_value import OfValue, head_of_labels
 from dphist.document.release import (
     CODES,
     IF_RELEASED,
@@ -50,12 +51,11 @@ from dphist.labels import DiscoverLabels, bounding, words
 from dphist.labels.auditing import AUDITING
 from dphist.labels.charts import LARGEST, chart_of_all, chart_of_order, charts_of
 from dphist.labels.comparing import COMPARING
-from dphist.labels.disclosed import disclosed
 from dphist.labels.mechanism import LabelsMechanism
-from dphist.labels.of_value import of_value
 from dphist.labels.order import noise_in_common
 from dphist.labels.planning import PLANNING
-from dphist.privacy.as_text import float_up
+from dphist.labels.words import threshold_base
+from dphist.privacy.as_text import float_up, plain, up
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -302,6 +302,36 @@ def table_csv(release: Release, field: Field) -> str:
     return "label,count\n" + "".join(f"{label},{count}\n" for label, count in rows)
 
 
+def disclose(mechanism: LabelsMechanism, _value: Any = None) -> Disclosed:
+    """Return what is disclosed of a mechanism.
+
+    >>> from dphist.labels import ThresholdHistogram
+    >>> disclose(ThresholdHistogram(epsilon="0.7", delta="1e-6", max_labels=2)).threshold
+    '21 records'
+    """
+    weighs = isinstance(mechanism, DiscoverLabels)
+    return Disclosed(
+        threshold=_state_threshold(mechanism),
+        noisy="weight" if weighs else "count",
+        public=number_listed(getattr(mechanism, "labels", None)),
+    )
+
+
+def _state_threshold(mechanism: LabelsMechanism) -> str:
+    if mechanism.threshold is None:
+        return ""
+    number = plain(up(mechanism.threshold))
+    if isinstance(mechanism, DiscoverLabels):
+        return Sentence("the weight of {number} {users} who have one {label} each", number=number)
+    above = "" if threshold_base(mechanism) == "zero" else " above the next largest count"
+    return Sentence(f"{{number}} {{records}}{above}", number=number)
+
+
+def describe_value(table: LabelTable, most: int) -> OfValue:
+    """Return what is said of labels, with up to `most` rows."""
+    return OfValue(title="Released labels", head=head_of_labels(table, most))
+
+
 KIND = Kind(
     name="labels",
     title="Common labels",
@@ -314,8 +344,8 @@ KIND = Kind(
     data_type=LabelCounts,
     accept=lambda mechanism, data: mechanism._accept(data),
     columns=lambda value: "label" if value.counts is None else "label, count",
-    disclosed=disclosed,
-    of_value=of_value,
+    disclosed=disclose,
+    of_value=describe_value,
     planning=PLANNING,
     auditing=AUDITING,
 )

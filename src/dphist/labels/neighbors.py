@@ -38,11 +38,11 @@ class LabelNeighbors:
             for many in sorted({1, self.most}):
                 one = {name: level for name in self.names[: self.most] if level}
                 other = {**one, **dict.fromkeys(self.names[:many], level + self.by)}
-                yield self._made(f"{said}; one user has {many} of them", one, other)
+                yield self._make(f"{said}; one user has {many} of them", one, other)
         if len(self.names) > self.most or self.most > 1:
             tie = dict.fromkeys(self.names, self.line + 10)
             text = "all labels are equally frequent; one user has one"
-            yield self._made(text, tie, {**tie, self.names[-1]: self.line + 10 + self.by})
+            yield self._make(text, tie, {**tie, self.names[-1]: self.line + 10 + self.by})
         if getattr(self.mechanism, "labels", None) is None:
             yield from self._alike()
 
@@ -52,7 +52,7 @@ class LabelNeighbors:
         looks = [composed, unicodedata.normalize("NFD", composed), "caf\u00e9 ", "Caf\u00e9"]
         one = dict.fromkeys(looks[:1], self.line + 10)
         other = {**one, **dict.fromkeys(looks[1 : 1 + self.most], self.by)}
-        yield self._made("normal forms of the same text; one user has the others", one, other)
+        yield self._make("normal forms of the same text; one user has the others", one, other)
 
     def vary(self, name: str, raw: Any, draw: random.Random) -> Iterator[Pair]:
         """Raise or lower a count in both, or add a label to both."""
@@ -62,13 +62,13 @@ class LabelNeighbors:
         if shared:
             label = draw.choice(shared)
             changed = ({**counts, label: counts[label] + step} for counts in (one, other))
-            yield self._made(f"{name}; {label!r} moved by {step}", *changed)
+            yield self._make(f"{name}; {label!r} moved by {step}", *changed)
         free = [label for label in self.names if label not in other]
         if free:
             new = {free[0]: max(self.line, 1)}
-            yield self._made(f"{name}; {free[0]!r} beside them", one | new, other | new)
+            yield self._make(f"{name}; {free[0]!r} beside them", one | new, other | new)
 
-    def _made(self, name: str, one: Counts, other: Counts) -> Pair:
+    def _make(self, name: str, one: Counts, other: Counts) -> Pair:
         huge = max(one.values(), default=0) >= _HUGE
         return Pair(name, self._counted(one), self._counted(other), (one, other), huge)
 

@@ -11,24 +11,26 @@ from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release
 
 
-def _compared(value: RangeHistogram) -> Any:
+def _list_value(value: RangeHistogram) -> Any:
     bins = value.bins.ravel().tolist()
     return {"bins": bins, "outside": dict(value.outside)} if value.outside else bins
 
 
-def _of_tree(mechanism: AdaptiveTree, release: Release, data: Any) -> Numbers:
-    return _beside(release, release.noisy["counts"].tolist())
+def _read_tree(mechanism: AdaptiveTree, release: Release, data: Any) -> Numbers:
+    return _add_outside(release, release.noisy["counts"].tolist())
 
 
-def _of_levels(mechanism: HierarchicalTree, release: Release, data: Any) -> Numbers:
-    return _beside(release, [each for level in release.noisy.values() for each in level.tolist()])
+def _read_levels(mechanism: HierarchicalTree, release: Release, data: Any) -> Numbers:
+    return _add_outside(
+        release, [each for level in release.noisy.values() for each in level.tolist()]
+    )
 
 
-def _of_leaves(mechanism: LeafCounts, release: Release, data: Any) -> Numbers:
-    return _beside(release, release.value.bins.ravel().tolist())
+def _read_leaves(mechanism: LeafCounts, release: Release, data: Any) -> Numbers:
+    return _add_outside(release, release.value.bins.ravel().tolist())
 
 
-def _beside(release: Release, counts: list[int]) -> Numbers:
+def _add_outside(release: Release, counts: list[int]) -> Numbers:
     """Return counts of bins, and those beside them; of these 0 stands for all below."""
     outside = list((release.value.outside or {}).values())
     return [*counts, *outside] if all(outside) else None
@@ -42,14 +44,14 @@ _TREE: dict[str, Any] = {
 
 AUDITING = Auditing(
     neighbors=BinNeighbors,
-    compared=_compared,
+    compared=_list_value,
     mechanisms={
-        AdaptiveTree: AuditedClass(**_TREE, statement=Statement(_of_tree)),
-        HierarchicalTree: AuditedClass(**_TREE, statement=Statement(_of_levels)),
+        AdaptiveTree: AuditedClass(**_TREE, statement=Statement(_read_tree)),
+        HierarchicalTree: AuditedClass(**_TREE, statement=Statement(_read_levels)),
         LeafCounts: AuditedClass(
             small={"bins": 4},
             tiny={"of 1 bin": {"bins": 1}, "of 2 bins": {"bins": 2}},
-            statement=Statement(_of_leaves),
+            statement=Statement(_read_leaves),
         ),
     },
 )

@@ -27,10 +27,12 @@ from dphist.document.blocks import (
     Table,
     number_text,
 )
-from dphist.document.counted import Counted, counted_of, number_of
+from dphist.document.counted import Counted, counted_of, counted_records, number_of
 from dphist.document.csv_field import Field
 from dphist.document.delta_words import Number
-from dphist.document.kind import DataFacts, Kind
+from dphist.document.kind import DataFacts, Disclosed, Kind
+from dphist.document.of_value import OfValue
+from dphist.document.of_value import Table as Head
 from dphist.document.release import (
     IF_RELEASED,
     RELEASED,
@@ -47,11 +49,9 @@ from dphist.document.release import (
 )
 from dphist.ranges.auditing import AUDITING
 from dphist.ranges.axis_texts import axis_text, edge_texts
-from dphist.ranges.charts import charts_of, window_of
+from dphist.ranges.charts import bins_chart, charts_of, map_of, window_of
 from dphist.ranges.comparing.case import COMPARING
-from dphist.ranges.disclosed import disclosed
 from dphist.ranges.mechanism import RangesMechanism
-from dphist.ranges.of_value import of_value
 from dphist.ranges.overview import (
     Parts,
     Quantile,
@@ -332,6 +332,31 @@ def _errors(histogram: RangeHistogram) -> Sequence[str]:
     return [texts[place] for place in which.ravel().tolist()]
 
 
+def disclose(_mechanism: RangesMechanism, value: RangeHistogram | None = None) -> Disclosed:
+    """Return what is disclosed of a mechanism, and of a histogram: its edges are public."""
+    if value is None:
+        return Disclosed(public=["The number of bins."])
+    what = "The columns and the edges of the bins" if value.has_edges else "The number of bins"
+    return Disclosed(public=[f"{what}: {axes_in_words(value)}."])
+
+
+def describe_value(histogram: RangeHistogram, most: int) -> OfValue:
+    """Return what is said of a histogram, with up to `most` rows."""
+    axes = enumerate(histogram.bins.shape)
+    facts = [(f"Axis {histogram.axis_name(axis)}", f"{size:,} bins") for axis, size in axes]
+    facts += [(f"Records {name}", f"{number:,}") for name, number in histogram.outside.items()]
+    table = histogram.to_arrow()
+    rows = zip(*(column.to_pylist() for column in table.slice(0, most).columns), strict=True)
+    charts = {1: bins_chart, 2: map_of}
+    chart = charts.get(histogram.bins.ndim)
+    return OfValue(
+        title="Released histogram over ranges",
+        facts=facts,
+        head=Head(table.column_names, list(rows), table.num_rows),
+        chart=chart and chart(histogram, counted_records(None, 1)),
+    )
+
+
 KIND = Kind(
     name="ranges",
     title=TITLE,
@@ -344,8 +369,8 @@ KIND = Kind(
     data_type=BinnedCounts,
     accept=lambda mechanism, data: mechanism._accept(data),
     columns=lambda _value: "start, stop (of each axis), count, error",
-    disclosed=disclosed,
-    of_value=of_value,
+    disclosed=disclose,
+    of_value=describe_value,
     planning=PLANNING,
     auditing=AUDITING,
 )

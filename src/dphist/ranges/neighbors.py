@@ -40,11 +40,11 @@ class BinNeighbors:
             for where, place in places.items():
                 grown = base.copy()
                 grown[place] += self.by
-                yield self._made(f"{name}; one unit in {where}", base, grown, name == _HUGE)
+                yield self._make(f"{name}; one unit in {where}", base, grown, name == _HUGE)
         spread = flat.copy()
         for k in range(self.by):
             spread[k * (self.size - 1) // max(self.by - 1, 1)] += 1
-        yield self._made("no records; one unit in many bins", flat, spread)
+        yield self._make("no records; one unit in many bins", flat, spread)
 
     def vary(self, name: str, raw: Any, draw: random.Random) -> Iterator[Pair]:
         """Add the same records to both, or the unit somewhere else."""
@@ -55,11 +55,11 @@ class BinNeighbors:
         more = draw.choice((1, 3, 30, 1000))
         one[place] += more
         other[place] += more
-        yield self._made(f"{name}; {more} more in bin {place + 1}", one, other)
+        yield self._make(f"{name}; {more} more in bin {place + 1}", one, other)
         moved = raw[0].copy()
         moved[place] += self.by
         base = name.partition(";")[0]
-        yield self._made(f"{base}; one unit in bin {place + 1}", raw[0], moved)
+        yield self._make(f"{base}; one unit in bin {place + 1}", raw[0], moved)
 
-    def _made(self, name: str, one: IntArray, other: IntArray, huge: bool = False) -> Pair:
+    def _make(self, name: str, one: IntArray, other: IntArray, huge: bool = False) -> Pair:
         return Pair(name, one.reshape(self.bins), other.reshape(self.bins), (one, other), huge)

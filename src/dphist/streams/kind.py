@@ -29,7 +29,8 @@ from dphist.document.counted import Counted, most_shown, number_shown
 from dphist.document.csv_field import Field
 from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import LEVEL, nouns_of_unit
-from dphist.document.kind import DataFacts, Kind
+from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
+from dphist.document.of_value import OfValue, head_of_labels
 from dphist.document.release import (
     CODES,
     IF_RELEASED,
@@ -48,7 +49,7 @@ from dphist.document.release import (
 )
 from dphist.document.totals import guarantee_for, in_all, total_json, total_of
 from dphist.privacy import PureDP
-from dphist.privacy.as_text import float_up
+from dphist.privacy.as_text import float_up, plain, up
 from dphist.privacy.unit import ONE_EVENT
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -58,9 +59,7 @@ from dphist.streams import words
 from dphist.streams.auditing import AUDITING
 from dphist.streams.charts import chart_of, charts_of
 from dphist.streams.comparing import COMPARING
-from dphist.streams.disclosed import disclosed
 from dphist.streams.mechanism import ContinualMechanism
-from dphist.streams.of_value import of_value
 from dphist.streams.planning import PLANNING
 
 _PAGE, _TERMINAL, _JSON = frozenset({PAGE}), frozenset({TERMINAL}), frozenset({JSON})
@@ -330,6 +329,35 @@ def rows_of_table(value: RunningCounts, field: Field) -> Iterator[str]:
         yield f"{time},{fields[label]},{count}\n"
 
 
+def disclose(mechanism: ContinualMechanism, _value: Any = None) -> Disclosed:
+    """Return what is disclosed of a mechanism."""
+    threshold = ""
+    if mechanism.threshold is not None:
+        threshold = Sentence("{number} {records}", number=plain(up(mechanism.threshold)))
+    times = "The number of {events}, which is not protected, and the times of readings."
+    return Disclosed(
+        threshold=threshold,
+        public=[Sentence(times, **EVENTS), *number_listed(mechanism.labels)],
+        cuts=True,
+        continues=True,
+    )
+
+
+def describe_value(counts: RunningCounts, most: int) -> OfValue:
+    """Return what is said of running counts, with up to `most` labels of the last reading."""
+    last = f"{int(counts.times[-1]):,}"
+    caption = f"The last reading, after {last} events."
+    return OfValue(
+        title="Released running counts",
+        facts=[
+            ("Readings", f"{len(counts):,}"),
+            ("Events until the last", last),
+            ("Labels in any reading", f"{len(counts.labels):,}"),
+        ],
+        head=head_of_labels(counts.latest, most, caption),
+    )
+
+
 KIND = Kind(
     name="streams",
     title=words.TITLE,
@@ -340,8 +368,8 @@ KIND = Kind(
     charts=charts_of,
     comparing=COMPARING,
     columns=lambda _value: "time, label, count",
-    disclosed=disclosed,
-    of_value=of_value,
+    disclosed=disclose,
+    of_value=describe_value,
     planning=PLANNING,
     auditing=AUDITING,
 )

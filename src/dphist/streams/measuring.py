@@ -74,7 +74,7 @@ class StreamMeasuring(MechanismBase):
 
     @property
     def threshold(self) -> Fraction | None:
-        """Noisy counts above it are released, in records; None where labels are listed.
+        """Noisy counts above it are released, in records; None if labels are listed.
 
         Without a horizon it grows with time, and this is the last one: see `threshold_at`.
         """
@@ -117,7 +117,7 @@ class StreamMeasuring(MechanismBase):
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the smallest epsilon known for `releases` such streams at a total delta.
 
-        None where that delta is too small for any.
+        None if that delta is too small for any.
         """
         total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
         if self.method == "laplace":

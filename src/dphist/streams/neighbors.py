@@ -31,7 +31,7 @@ class EventNeighbors:
         for name, base in bases.items():
             for where in sorted({0, self.length // 2, self.length - 1}):
                 text = f"{name}; one unit from event {where + 1} on"
-                yield self._made(text, [list(base)] * self.length, where)
+                yield self._make(text, [list(base)] * self.length, where)
 
     def vary(self, name: str, raw: Any, draw: random.Random) -> Iterator[Pair]:
         """Change an event of others in both, or move the unit."""
@@ -39,12 +39,12 @@ class EventNeighbors:
         changed = [list(event) for event in base]
         place = draw.randrange(self.length)
         changed[place] = draw.sample(self.names, draw.randrange(len(self.event) + 1))
-        yield self._made(f"{name}; event {place + 1} changed", changed, where)
+        yield self._make(f"{name}; event {place + 1} changed", changed, where)
         moved = draw.randrange(self.length)
         base_name = name.partition(";")[0]
-        yield self._made(f"{base_name}; one unit from event {moved + 1} on", base, moved)
+        yield self._make(f"{base_name}; one unit from event {moved + 1} on", base, moved)
 
-    def _made(self, name: str, base: Events, where: int) -> Pair:
+    def _make(self, name: str, base: Events, where: int) -> Pair:
         one = [self._written(labels, k) for k, labels in enumerate(base)]
         other = list(one)
         for k in range(where, min(where + (self.bound or 1), self.length)):

@@ -2,8 +2,7 @@
 
 from argparse import Namespace
 
-from dphist.document.disclosed import Disclosed
-from dphist.document.kind import Kind, Releasing
+from dphist.document.kind import Disclosed, Kind, Releasing
 from dphist.document.options import option_of
 from tests.kinds.means.amounts import Amounts
 from tests.kinds.means.auditing import AUDITING

@@ -30,7 +30,7 @@ def pairs_for(mechanism: Any) -> tuple[Pair, ...]:
 
 
 def variants_for(mechanism: Any) -> Variants | None:
-    """Return what makes pairs like those that showed most; None where no kind is known."""
+    """Return what makes pairs like those that showed most; None if no kind is known."""
     declared = auditing_of(mechanism)
     if declared is None:
         return None

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.document.disclosed import Disclosed
 from dphist.document.guarantee_words import nouns_of_unit, unit_in_words
+from dphist.document.kind import Disclosed
 from dphist.document.kinds import kind_of_mechanism
 from dphist.document.mechanism_facts import Parameter, parameters
 from dphist.privacy import PrivacyUnit

@@ -77,22 +77,22 @@ def _tables(slow: bool) -> Iterator[Audited]:
 
 
 def _listed() -> Any:
-    return _made("ThresholdHistogram", max_labels=tables.MOST_LABELS, labels=["tea", "1", "a"])
+    return _make("ThresholdHistogram", max_labels=tables.MOST_LABELS, labels=["tea", "1", "a"])
 
 
 def _new() -> Any:
-    return _made("ThresholdHistogram", _DELTA, max_labels=tables.MOST_LABELS, noise="laplace")
+    return _make("ThresholdHistogram", _DELTA, max_labels=tables.MOST_LABELS, noise="laplace")
 
 
 def _sorted() -> Any:
-    return _made("SortedCounts", labels=4, sensitivity=tables.MOST_RECORDS)
+    return _make("SortedCounts", labels=4, sensitivity=tables.MOST_RECORDS)
 
 
 def _leaves() -> Any:
-    return _made("LeafCounts", bins=len(tables.EDGES) - 1, sensitivity=tables.MOST_RECORDS)
+    return _make("LeafCounts", bins=len(tables.EDGES) - 1, sensitivity=tables.MOST_RECORDS)
 
 
-def _made(name: str, delta: Fraction = Fraction(0), **parameters: Any) -> Any:
+def _make(name: str, delta: Fraction = Fraction(0), **parameters: Any) -> Any:
     return named(name, epsilon=1, delta=delta, parameters=parameters)
 
 
