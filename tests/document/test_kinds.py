@@ -31,8 +31,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an old name of ours": ({"name": "stream"}, "there is a kind stream already"),
     "no name": ({"name": ""}, "name must be one word"),
     "a name of two words": ({"name": "Two words"}, "name must be one word"),
-    "any mechanism": ({"mechanism_type": object}, "mechanism_type must be a type of this kind's"),
+    "any mechanism": ({"mechanism_type": object}, "mechanism_type must be a class of this kind's"),
     "mechanisms of all": ({"mechanism_type": MechanismBase}, "mechanism_type must be"),
+    "mechanisms that are no class": ({"mechanism_type": (int,)}, "mechanism_type must be a class"),
+    "data of a kind of ours": ({"data_type": dh.Profile}, "data_type must not be one with Profile"),
+    "data that are no class": ({"data_type": 5}, "data_type must be a class"),
+    "any data": ({"data_type": object}, "data_type must be a class"),
     "bounds nobody checks": ({"accept": None}, "accept must be given"),
 }
 
@@ -70,6 +74,28 @@ def test_a_bound_that_is_none_is_refused_before_the_charge(tmp_path: Path) -> No
     with dh.Ledger.create(tmp_path / "l.ledger", epsilon=2, unit="one record") as ledger:
         with pytest.raises(dh.ParameterError, match="sensitivity"):
             ledger.release(NoisyMean(epsilon=1, most=10), data, by="ana", key="k")
+        assert [entry.action for entry in ledger.entries()] == ["opened", "account"]
+
+
+@pytest.mark.parametrize("name", ["unit", "sensitivity"])
+def test_data_that_do_not_state_their_bounds_are_refused(name: str) -> None:
+    dh.register(replace(KIND, value_type=Unsaved))
+    data = Amounts([1], 10)
+    delattr(data, name)
+    with pytest.raises(dh.ParameterError, match="data must state a unit"):
+        DataUnit.of(data)
+
+
+def test_what_a_check_of_others_raises_shows_no_data(tmp_path: Path) -> None:
+    def accept(_mechanism: object, data: Any) -> None:
+        raise ValueError(f"amounts {data.total}")
+
+    dh.register(replace(KIND, value_type=Unsaved, accept=accept))
+    with dh.Ledger.create(tmp_path / "l.ledger", epsilon=2, unit="one record") as ledger:
+        with pytest.raises(dh.ParameterError, match="raised ValueError; nothing") as refused:
+            ledger.release(NoisyMean(epsilon=1, most=10), Amounts([7], 10), by="ana", key="k")
+        assert "7" not in str(refused.value)
+        assert refused.value.__context__ is None
         assert [entry.action for entry in ledger.entries()] == ["opened", "account"]
 
 

@@ -124,8 +124,9 @@ class Kind:
     comparing : how its mechanisms are compared; None if they are not.
     data_type : type of the data that its mechanisms release, if these state bounds: `unit`, whom
         they protect or None, and `sensitivity`, the maximum number of records of one such unit.
-    accept : refuses data of this type whose bounds a mechanism does not protect. A ledger calls it
-        with mechanism and data before it charges; it must depend on what the data state alone.
+    accept : refuses data of this type whose bounds a mechanism does not protect, with a
+        `DphistError`. A ledger calls it with mechanism and data before it charges; it must depend
+        on the stated bounds alone.
     columns : names the columns of the table of a value, for a disclosure.
     disclosed : returns what is disclosed of a mechanism, and of its value if there is one.
     commands : of `dphist`, by name.

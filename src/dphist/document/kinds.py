@@ -75,13 +75,35 @@ def _register_kind(kind: Kind) -> None:
         raise ParameterError("name", "must be one word of small letters")
     if kind.name in {*OLD_NAMES, *(each.name for each in kinds())}:
         raise ParameterError("name", f"must be new: there is a kind {kind.name} already")
-    if kind.mechanism_type in (*mechanisms.MechanismBase.__mro__, mechanisms.Mechanism):
-        raise ParameterError("mechanism_type", "must be a type of this kind's mechanisms alone")
-    if kind.data_type is not None and kind.accept is None:
-        raise ParameterError("accept", "must be given where there is a " + Argument("data_type"))
+    if not _is_class(kind.mechanism_type) or issubclass(
+        mechanisms.MechanismBase, kind.mechanism_type
+    ):
+        raise ParameterError("mechanism_type", "must be a class of this kind's mechanisms alone")
+    if kind.data_type is not None:
+        _check_data(kind, kind.data_type)
     if issubclass(value_type, _Savable):
         save_kind(kind.name, value_type)
     add_kind(kind.name, kind)
+
+
+def _check_data(kind: Kind, data_type: type[Any]) -> None:
+    """Refuse a type of data that nobody checks, or that is one of another kind too."""
+    if not _is_class(data_type):
+        raise ParameterError("data_type", "must be a class of this kind's data alone")
+    for held in (each.data_type for each in kinds()):
+        if held is not None and (issubclass(held, data_type) or issubclass(data_type, held)):
+            raise ParameterError("data_type", f"must not be one with {held.__name__}")
+    if kind.accept is None:
+        raise ParameterError("accept", "must be given with a " + Argument("data_type"))
+
+
+def _is_class(given: object) -> bool:
+    """Whether something is a class, and no protocol, which classes of others satisfy too."""
+    return (
+        isinstance(given, type)
+        and given is not object
+        and not getattr(given, "_is_protocol", False)
+    )
 
 
 def kinds() -> Iterator[Kind]:

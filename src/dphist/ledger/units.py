@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
+from dphist.document.kind import Kind
 from dphist.document.kinds import kind_of_mechanism, kinds
-from dphist.errors import Argument, LedgerError, ParameterError
+from dphist.errors import Argument, DphistError, LedgerError, ParameterError
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
-from dphist.parameters import whole_number
 from dphist.privacy import Guarantee, PrivacyUnit
 from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_USER, unit_of_data
 from dphist.release.kind_names import kinds_of_others
@@ -50,17 +50,22 @@ class DataUnit:
             return cls(data.unit, None if labels is None else labels * data.max_count)
         if isinstance(data, Profile | BinnedCounts):
             return cls(data.unit, data.sensitivity)
-        if isinstance(data, _data_of_others()) and isinstance(data, _Bounded):
-            return cls(data.unit, whole_number(data.sensitivity, "sensitivity", 1))
+        if isinstance(data, _data_of_others()):
+            return cls(*_stated_bounds(data))
         return cls()
 
 
-@runtime_checkable
-class _Bounded(Protocol):
-    """Data that state whom they protect, and how many of its records they have at most."""
-
-    unit: PrivacyUnit | None
-    sensitivity: int
+def _stated_bounds(data: object) -> tuple[PrivacyUnit | None, int]:
+    """Return the unit and the bound that data of a type of somebody else's must state."""
+    unit, records = (getattr(data, name, False) for name in ("unit", "sensitivity"))
+    whole = isinstance(records, int) and not isinstance(records, bool)
+    if whole and records >= 1 and (unit is None or isinstance(unit, PrivacyUnit)):
+        return unit, records
+    raise ParameterError(
+        "data",
+        "must state a unit, which is a PrivacyUnit or None, and a sensitivity of at least 1; "
+        "nothing was charged",
+    )
 
 
 def _data_of_others() -> tuple[type[Any], ...]:
@@ -84,13 +89,28 @@ def check_bounds(mechanism: object, data: object) -> None:
     if kind is None or held is None:
         return
     if isinstance(data, held):
-        if kind.accept is not None:
-            kind.accept(mechanism, data)
+        _accept(kind, mechanism, data)
     elif any(each.data_type is not None and isinstance(data, each.data_type) for each in kinds()):
         raise ParameterError(
             "data",
             f"must be {held.__name__} for {type(mechanism).__name__}, not {type(data).__name__}; "
             "nothing was charged",
+        )
+
+
+def _accept(kind: Kind, mechanism: object, data: object) -> None:
+    """Have a kind refuse data; what somebody else's function raises may show them."""
+    problem = None
+    if kind.accept is not None:
+        try:
+            kind.accept(mechanism, data)
+        except DphistError:
+            raise
+        except Exception as error:
+            problem = type(error).__name__
+    if problem is not None:
+        raise ParameterError(
+            "data", f"cannot be checked: the kind {kind.name} raised {problem}; nothing was charged"
         )
 
 

@@ -25,7 +25,7 @@ from dphist.release.document import (
     unreadable,
     with_checksum,
 )
-from dphist.release.kind_names import kind_name
+from dphist.release.kind_names import KINDS, kind_name
 from dphist.release.release import VERSION
 from dphist.release.tabular import Tabular
 
@@ -156,8 +156,8 @@ class Plan(Tabular):
 def _unreadable(content: dict[str, Any], name: str) -> ReleaseFileError:
     """Return the error for a plan that is not understood, perhaps as its kind is not known here."""
     kind = content.get("kind")
-    known = not isinstance(kind, str) or kind_name(kind) in planned_kinds()
-    if not known and not is_later(content):
+    ours = not isinstance(kind, str) or kind_name(kind) in KINDS
+    if not ours and not is_later(content) and kind not in planned_kinds():
         return ReleaseFileError(
             f"{name} is a plan of a kind that is not registered; import the package that has it"
         )

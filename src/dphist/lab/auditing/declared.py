@@ -23,8 +23,11 @@ def auditing_of(mechanism: Any) -> Auditing | None:
 
 def audited_classes() -> dict[type[Any], AuditedClass]:
     """Return the classes of mechanisms that kinds name, in the order of kinds."""
-    declared = (kind.auditing for kind in kinds() if kind.auditing is not None)
-    return {known: audited for each in declared for known, audited in each.mechanisms.items()}
+    found: dict[type[Any], AuditedClass] = {}
+    for kind in kinds():
+        if kind.auditing is not None:
+            found = {**found, **kind.auditing.mechanisms, **found}  # others replace none of ours
+    return found
 
 
 def setup_of(mechanism: Any) -> Setup:

@@ -82,7 +82,10 @@ def enumeration(
     """
     sourced = _sourced(run, mechanism)
     if sourced is None:
-        return _without("It takes no source of randomness: a parameter named source.")
+        return _without(
+            "It takes no source of randomness, a parameter named source, or its kind runs it in a "
+            "way of its own."
+        )
     seen, end = _Seen(), time.monotonic() + seconds
     try:
         with standing_in():
