@@ -81,11 +81,10 @@ def enumeration(
     seconds : for all laws together.
     """
     sourced = _sourced(run, mechanism)
+    if sourced is None and mechanism is not None:
+        return _without("Its kind runs it by itself, where draws cannot be enumerated.")
     if sourced is None:
-        return _without(
-            "It takes no source of randomness, a parameter named source, or its kind runs it in a "
-            "way of its own."
-        )
+        return _without("It takes no source of randomness: a parameter named source.")
     seen, end = _Seen(), time.monotonic() + seconds
     try:
         with standing_in():
