@@ -71,7 +71,7 @@ def test_a_few_signals(large: Path, tmp_path: Path) -> None:
 @pytest.mark.long(every=3)
 @pytest.mark.parametrize(
     ("command", "size", "signals"),
-    [(labels, "large", 28), (anonymize, "huge", 12), (ranges, "huge", 12)],  # one gate for all
+    [(labels, "large", 16), (anonymize, "huge", 12), (ranges, "huge", 12)],  # one gate for all
 )
 def test_a_storm_of_signals(
     command, size: str, signals: int, request: pytest.FixtureRequest, tmp_path: Path

@@ -289,12 +289,12 @@ class Storm:
 def test_workers_that_are_killed_at_any_moment(
     kind: str, size: str, place: Place, folder: Path, request: pytest.FixtureRequest
 ) -> None:
-    """400 kills of a file's users, up to 50 at once, in `make verify`."""
+    """400 kills of a file's users, up to 50 at once, and 90 of a database's."""
     phases = {
         ("sqlite", "few"): [(20, 2), (20, 8)],
         ("sqlite", "many"): [(100, 2), (150, 8), (150, 50)],
         ("postgres", "few"): [(30, 4)],
-        ("postgres", "many"): [(40, 2), (60, 8), (60, 30)],
+        ("postgres", "many"): [(20, 2), (30, 8), (40, 30)],
     }[kind, size]
     budget = Fraction(4 if size == "many" else 1, 1)
     with Ledger.create(place, epsilon=budget, unit="one record") as ledger:

@@ -169,11 +169,11 @@ def batch_at(offset: int) -> list[list[str]]:
 @pytest.mark.verify
 def test_a_consumer_that_is_killed_at_random_counts_each_event_once(tmp_path: Path) -> None:
     """As of Kafka: the log is kept by somebody else, and read again from where the state says."""
-    draw, batches, kills = random.Random(7), 60, 0
+    draw, batches, kills = random.Random(7), 20, 0
     ended = ""
     while kills < 3 or ended != "done\n":
         if ended == "done\n":
-            batches += 60  # the disk is quick
+            batches += 20  # the disk is quick
         with subprocess.Popen(
             [sys.executable, "-c", CONSUMER, str(tmp_path / "s"), str(batches)],
             stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
