@@ -24,7 +24,10 @@ from dphist.lab.auditing.replay import (
     record,
     replay,
 )
-from dphist.lab.auditing.replay.lazy import (
+from dphist.labels.threshold.law import grid
+from dphist.labels.threshold.noise import GeometricNoise
+from dphist.tables.counting import stores
+from tests.support.lazy_noise import (
     THRESHOLD,
     Counts,
     LazyTranscript,
@@ -32,9 +35,6 @@ from dphist.lab.auditing.replay.lazy import (
     record_lazy,
     replay_lazy,
 )
-from dphist.labels.threshold.law import grid
-from dphist.labels.threshold.noise import GeometricNoise
-from dphist.tables.counting import stores
 
 BATCH = 2**18  # rows that a table gives at once
 LABELS = 2 * BATCH + 5

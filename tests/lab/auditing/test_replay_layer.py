@@ -18,7 +18,6 @@ from dphist import noise
 from dphist.lab.auditing.exact.source import PathSource
 from dphist.lab.auditing.replay import DivergedError, record, replay, replayable
 from dphist.lab.auditing.replay import standing_in as standing_in_module
-from dphist.lab.auditing.replay.lazy import record_lazy
 from dphist.lab.auditing.replay.standing_in import (
     asked,
     in_place_of_samplers,
@@ -27,6 +26,7 @@ from dphist.lab.auditing.replay.standing_in import (
 )
 from dphist.lab.auditing.suite import entry
 from dphist.noise.for_tests import KNOWN_NOISE
+from tests.support.lazy_noise import record_lazy
 
 REPLAY = ("replay",)
 RNG = np.random.default_rng()

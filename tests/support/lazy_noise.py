@@ -87,7 +87,7 @@ def _run(
     run: Callable[[Counts], Any], counts: Counts, recorded: LazyTranscript | None, seed: int
 ) -> LazyTranscript:
     found = LazyTranscript()
-    order, rng = ranked(counts), random.Random(seed)  # noqa: S311 - public data
+    order, rng = ranked(counts), random.Random(seed)
 
     class Kept:
         """Stands in for `LazyNoise`."""
