@@ -36,9 +36,9 @@ from benchmarks.data import ROOT, profile_paths
 from dphist.anonymized.comparing import CONTENDERS
 from dphist.document.compared import Contender
 from dphist.errors import DphistError
-from dphist.lab.comparing.cases import case_of
+from dphist.lab.comparing.compare import case_of
+from dphist.lab.comparing.comparison import epsilon_text, number_text
 from dphist.lab.comparing.measuring import FEWEST, Effort, TooSlowError, measure
-from dphist.lab.comparing.text import epsilon_text, number_text
 from dphist.parameters import positive_number
 
 EPSILONS = ("4", "2", "1", "0.5", "0.1", "0.01")

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dphist.lab.auditing.audit import audit
-from dphist.lab.auditing.pipelines import everything
+from dphist.lab.auditing.named import everything
 from dphist.lab.auditing.result import AuditResult
 from dphist.release.release import VERSION
 

@@ -33,9 +33,9 @@ from dphist.anonymized.comparing import CONTENDERS
 from dphist.atomic_files import write_text
 from dphist.document.compared import Contender
 from dphist.errors import DphistError
-from dphist.lab.comparing.cases import case_of
+from dphist.lab.comparing.compare import case_of
+from dphist.lab.comparing.comparison import epsilon_text, number_text
 from dphist.lab.comparing.measuring import Effort, Measured, measure
-from dphist.lab.comparing.text import epsilon_text, number_text
 
 OUTPUT = ROOT / "benchmarks" / "out" / "lower_bounds"
 IntArray = npt.NDArray[np.int64]

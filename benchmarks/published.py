@@ -16,7 +16,7 @@ from benchmarks.data import profiles
 from benchmarks.markdown import print_table
 from dphist import Profile
 from dphist.anonymized.comparing import CONTENDERS
-from dphist.lab.comparing.cases import case_of
+from dphist.lab.comparing.compare import case_of
 from dphist.lab.comparing.measuring import Effort, Measured, measure
 
 EPSILONS = ("4", "2", "1")

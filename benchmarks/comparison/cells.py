@@ -9,7 +9,7 @@ from typing import Any
 
 from dphist import Profile, __version__
 from dphist.document.compared import Contender
-from dphist.lab.comparing.cases import case_of
+from dphist.lab.comparing.compare import case_of
 from dphist.lab.comparing.measuring import Effort
 
 _SUFFIXES = {".csv", ".gz", ".parquet"}

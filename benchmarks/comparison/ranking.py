@@ -10,8 +10,7 @@ from typing import TypeVar
 from benchmarks.comparison.cells import Cell
 from benchmarks.comparison.journal import Journal
 from dphist.document.compared import NOTHING, Contender
-from dphist.lab.comparing.measuring import Measured
-from dphist.lab.comparing.text import guarantee_text
+from dphist.lab.comparing.measuring import Measured, guarantee_text
 
 K = TypeVar("K")
 

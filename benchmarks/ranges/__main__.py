@@ -33,8 +33,8 @@ from benchmarks.ranges.tables import (
     scale_text,
 )
 from dphist.errors import DphistError
+from dphist.lab.comparing.comparison import number_text
 from dphist.lab.comparing.measuring import TooSlowError
-from dphist.lab.comparing.text import number_text
 from dphist.parameters import positive_number
 from dphist.ranges.comparing.queries import WORKLOADS
 

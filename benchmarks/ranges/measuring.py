@@ -9,8 +9,7 @@ from functools import partial
 from benchmarks.ranges.contenders import Contender
 from benchmarks.ranges.data import Shape
 from dphist.arrays import IntArray
-from dphist.lab.comparing.measuring import TooSlowError
-from dphist.lab.comparing.time_limit import OutOfTimeError, within
+from dphist.lab.comparing.measuring import OutOfTimeError, TooSlowError, within
 from dphist.ranges.comparing.queries import Estimate, squared_errors
 
 FEWEST = 2  # runs in any case, unless only one is asked for

@@ -5,8 +5,8 @@ import pytest
 
 import dphist as dh
 from dphist.anonymized.size import MOST_COUNTS
+from dphist.lab.auditing.outcome import watch_run
 from dphist.lab.auditing.replay import record, replay
-from dphist.lab.auditing.watching import watch_run
 
 SMALL = dh.Profile.from_counts([3, 1])
 LARGE = dh.Profile.from_counts([2**61])

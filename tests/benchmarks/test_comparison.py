@@ -22,9 +22,8 @@ from dphist import Profile, RankSplit, SortedCounts
 from dphist.anonymized.comparing import CONTENDERS
 from dphist.data.open_data import open_profile
 from dphist.document.compared import NOTHING, Contender
-from dphist.lab.comparing.cases import case_of
-from dphist.lab.comparing.measuring import Effort, Measured, TooSlowError, measure
-from dphist.lab.comparing.text import guarantee_text
+from dphist.lab.comparing.compare import case_of
+from dphist.lab.comparing.measuring import Effort, Measured, TooSlowError, guarantee_text, measure
 
 ROOT = Path(__file__).parents[2]
 EFFORT = Effort()

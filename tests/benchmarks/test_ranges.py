@@ -20,8 +20,8 @@ from benchmarks.ranges.journal import Journal
 from benchmarks.ranges.measuring import Cell, Effort, Measured, measure
 from benchmarks.ranges.tables import Results, print_published, print_ratios
 
+from dphist.lab.comparing.comparison import number_text
 from dphist.lab.comparing.measuring import TooSlowError
-from dphist.lab.comparing.text import number_text
 from dphist.ranges.comparing import queries
 from dphist.ranges.comparing.published.privelet import (
     inverse,

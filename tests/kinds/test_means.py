@@ -18,7 +18,7 @@ from dphist.cli import main
 from dphist.commands import registry
 from dphist.document.kind import Kind
 from dphist.lab.auditing.named import named
-from dphist.lab.comparing.cases import case_of
+from dphist.lab.comparing.compare import case_of
 from dphist.planning.document import document_of
 from dphist.planning.document import table_csv as table_of_plan
 from dphist.release import kind_names, mechanisms

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.lab.auditing.declared import setup_of
 from dphist.lab.auditing.replay.session import record
+from dphist.lab.auditing.subject import setup_of
 from tests.mechanisms.cases import CASES, made
 
 SAMPLERS = {"geometric": "two-sided geometric", "gaussian": "Gaussian"}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dphist.lab.auditing.replay.standing_in import ONE_AT_A_TIME, replaced
+from dphist.lab.auditing.replay.session import ONE_AT_A_TIME, replaced
 from dphist.lab.auditing.replay.transcript import DivergedError
 from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.noise.lazy import LazyNoise

@@ -14,12 +14,10 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.lab.auditing import line_program
-from dphist.lab.auditing.line_program import LineProgram
-from dphist.lab.auditing.neighbors import given_pairs
+from dphist.lab.auditing import subject
 from dphist.lab.auditing.replay import replayable
 from dphist.lab.auditing.statistical.rounds import in_rounds
-from dphist.lab.auditing.subject import command
+from dphist.lab.auditing.subject import LineProgram, command, given_pairs
 from dphist.lab.auditing.suite import ENTRIES, Entry
 from tests.support.storms import handles_signals, wait_until
 
@@ -294,7 +292,7 @@ def test_programs_that_answer_with_more_than_a_line_end_the_audit(program: str) 
 @pytest.mark.verify
 def test_programs_that_stop_in_the_middle_are_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that closes its output and stays; one that reads nothing of much data."""
-    monkeypatch.setattr(line_program, "_END", 0.01)
+    monkeypatch.setattr(subject, "_END", 0.01)
     wait = subprocess.Popen.wait
     closing = LineProgram(["sh", "-c", "read count; exec >&-; sleep 99"])
     with monkeypatch.context() as hasty:  # only with the program, not with its answer

@@ -10,8 +10,7 @@ from scipy.stats import norm
 
 from dphist.lab.auditing.outcome import Features
 from dphist.lab.auditing.statistical.bounds import least_epsilons
-from dphist.lab.auditing.statistical.choosing import choose, rough_epsilons
-from dphist.lab.auditing.statistical.columns import columns_of
+from dphist.lab.auditing.statistical.choosing import choose, columns_of, rough_epsilons
 from dphist.lab.auditing.statistical.events import Condition, Weighed
 
 DRAW = random.Random(7)

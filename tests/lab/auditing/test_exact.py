@@ -14,10 +14,14 @@ import pytest
 import dphist as dh
 from dphist import noise
 from dphist.lab.auditing.exact import Law, delta_between, enumerated, epsilon_of
-from dphist.lab.auditing.exact.draws import ONE
-from dphist.lab.auditing.exact.source import DrawnLater, PathSource, TooLongError
-from dphist.lab.auditing.exact.tree import HiddenRandomnessError
-from dphist.lab.auditing.replay.standing_in import asked, standing_in
+from dphist.lab.auditing.exact.laws import (
+    ONE,
+    DrawnLater,
+    HiddenRandomnessError,
+    PathSource,
+    TooLongError,
+)
+from dphist.lab.auditing.replay.session import asked, standing_in
 from tests.privacy.laws import clamped_law
 
 EXACT = ("exact",)

@@ -13,11 +13,9 @@ import dphist as dh
 from dphist import noise
 from dphist.document.audited import AuditedClass, Auditing, Pair, Setup, Statement
 from dphist.errors import ParameterError
-from dphist.lab.auditing.named import mechanisms, named
-from dphist.lab.auditing.neighbors import pairs_for, variants_for
-from dphist.lab.auditing.outcome import features_of
-from dphist.lab.auditing.pipelines import everything
-from dphist.lab.auditing.watching import watch_run
+from dphist.lab.auditing.named import everything, mechanisms, named
+from dphist.lab.auditing.outcome import features_of, watch_run
+from dphist.lab.auditing.subject import pairs_for, variants_for
 from dphist.release import kind_names
 from tests.report.mean_kind import kind_of_means
 

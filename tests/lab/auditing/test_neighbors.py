@@ -8,9 +8,9 @@ import pytest
 
 import dphist as dh
 from dphist.document.audited import Pair
-from dphist.lab.auditing.neighbors import given_pairs, pairs_for, variants_for
-from dphist.lab.auditing.pipelines import tables
+from dphist.lab.auditing.named import bin_pairs, label_pairs
 from dphist.lab.auditing.statistical.rounds import in_rounds
+from dphist.lab.auditing.subject import given_pairs, pairs_for, variants_for
 
 SCAN = dh.AdaptiveScan(epsilon=1, sensitivity=3)
 LEAVES = dh.LeafCounts(epsilon=1, bins=(4, 4), sensitivity=2)
@@ -75,7 +75,7 @@ def test_mechanisms_that_refuse_huge_counts_get_the_others(make: Any) -> None:
 
 
 def test_tables_differ_in_the_rows_of_one_user() -> None:
-    for name, one, other in (*tables.label_pairs(), *tables.bin_pairs()):
+    for name, one, other in (*label_pairs(), *bin_pairs()):
         assert sorted(map(repr, one)) == sorted(repr(row) for row in other if row[0] != "one"), name
         assert len(other) > len(one)
 

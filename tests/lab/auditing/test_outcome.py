@@ -7,10 +7,8 @@ import pytest
 
 import dphist as dh
 from dphist.lab.auditing.named import mechanisms, named
-from dphist.lab.auditing.neighbors import pairs_for
-from dphist.lab.auditing.outcome import features_of, in_words, whole_of_run
-from dphist.lab.auditing.subject import subject_of
-from dphist.lab.auditing.watching import watch_run
+from dphist.lab.auditing.outcome import features_of, in_words, watch_run, whole_of_run
+from dphist.lab.auditing.subject import pairs_for, subject_of
 
 
 @pytest.mark.long(every=2)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.lab.auditing.statistical.repetition import dependence
+from dphist.lab.auditing.statistical.rounds import dependence
 
 STATISTICAL = ("statistical",)
 

@@ -15,16 +15,16 @@ import pytest
 
 import dphist as dh
 from dphist import noise
-from dphist.lab.auditing.exact.source import PathSource
+from dphist.lab.auditing.exact.laws import PathSource
 from dphist.lab.auditing.replay import DivergedError, record, replay, replayable
-from dphist.lab.auditing.replay import standing_in as standing_in_module
-from dphist.lab.auditing.replay.standing_in import (
+from dphist.lab.auditing.replay import session as session_module
+from dphist.lab.auditing.replay.session import (
     asked,
     in_place_of_samplers,
     standing_in,
     who_is_asked,
 )
-from dphist.lab.auditing.suite import entry
+from dphist.lab.auditing.suite import counts
 from dphist.noise.for_tests import KNOWN_NOISE
 from tests.support.lazy_noise import record_lazy
 
@@ -207,14 +207,14 @@ def test_samplers_are_put_back() -> None:
 def test_broken_mechanisms_of_the_suite_keep_their_own_noise() -> None:
     before = noise.two_sided_geometric
     with standing_in():
-        assert entry.two_sided_geometric is before is not noise.two_sided_geometric
+        assert counts.two_sided_geometric is before is not noise.two_sided_geometric
 
 
 def test_after_one_interrupt_the_samplers_are_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """At each line that looks for samplers, and that puts them back."""
-    sampler, file = noise.two_sided_geometric, standing_in_module.__file__
+    sampler, file = noise.two_sided_geometric, session_module.__file__
     packages = {noise, sys.modules[noise.two_sided_geometric.__module__]}
-    monkeypatch.setattr(standing_in_module, "_is_ours", packages.__contains__)
+    monkeypatch.setattr(session_module, "_is_ours", packages.__contains__)
     lines = 0
 
     def stand_in(interrupted_at: int) -> None:

@@ -16,16 +16,14 @@ import pytest
 import dphist as dh
 from dphist.arrays import IntArray
 from dphist.document.audited import Pair
-from dphist.lab.auditing.claim import Claim
-from dphist.lab.auditing.declared import setup_of, stated, statement_of
-from dphist.lab.auditing.exact.draws import Geometric, RoundedGaussian
-from dphist.lab.auditing.neighbors import pairs_for
-from dphist.lab.auditing.outcome import whole_of
+from dphist.lab.auditing.exact.laws import Geometric, RoundedGaussian
+from dphist.lab.auditing.outcome import watch_run, whole_of
 from dphist.lab.auditing.replay import loss, record, replay
-from dphist.lab.auditing.replay.proof import Laws, Shown, sampled
-from dphist.lab.auditing.replay.standing_in import standing_in
+from dphist.lab.auditing.replay.layer import Laws, Shown, sampled
+from dphist.lab.auditing.replay.session import standing_in
 from dphist.lab.auditing.replay.transcript import Request
-from dphist.lab.auditing.watching import watch_run
+from dphist.lab.auditing.result import Claim
+from dphist.lab.auditing.subject import pairs_for, setup_of, stated, statement_of
 
 REPLAY = ("replay",)
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from dphist.lab.auditing.neighbors import given_pairs
+from dphist.lab.auditing.outcome import Watch
 from dphist.lab.auditing.statistical import rounds
 from dphist.lab.auditing.statistical.choosing import Choice
 from dphist.lab.auditing.statistical.events import Condition, Event
 from dphist.lab.auditing.statistical.rounds import Progress, in_rounds
-from dphist.lab.auditing.watching import Watch
+from dphist.lab.auditing.subject import given_pairs
 
 PAIRS = given_pairs([(0, 1), (4, 5)])
 

@@ -7,8 +7,8 @@ from statistics import NormalDist
 import pytest
 
 import dphist as dh
-from dphist.lab.auditing.suite import ENTRIES, entry
-from dphist.lab.auditing.suite.entry import gaussian, one_sided_geometric
+from dphist.lab.auditing.suite import ENTRIES, counts
+from dphist.lab.auditing.suite.counts import gaussian, one_sided_geometric
 
 BY_NAME = {each.name: each for each in ENTRIES}
 PHI = NormalDist().cdf
@@ -46,7 +46,7 @@ def test_the_distances_of_a_tree_for_users_of_many_leaves() -> None:
 @pytest.mark.usefixtures("repeatable")
 def test_noise_of_the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
     for kept in ("_kept", "_kept_gaussian"):  # what others have drawn ahead
-        monkeypatch.setattr(entry, kept, {})
+        monkeypatch.setattr(counts, kept, {})
     runs = 20_000
     drawn = Counter(one_sided_geometric(1) for _ in range(runs))
     assert min(drawn) == 0

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from dphist.lab.auditing.layer import LayerReport
-from dphist.lab.auditing.result import AuditResult
+from dphist.lab.auditing.result import AuditResult, LayerReport
 
 NO_LAWS = "It takes no source of randomness: a parameter named source."
 NO_NOISE = "No noise was asked of a sampler that it knows."

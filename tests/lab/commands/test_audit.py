@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from dphist.cli import main
-from dphist.lab.auditing.named import mechanisms
-from dphist.lab.auditing.pipelines import everything
+from dphist.lab.auditing.named import everything, mechanisms
 
 MODULE = """\
 import random

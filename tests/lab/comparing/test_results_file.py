@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.lab.comparing.code import with_code, without_code
-from dphist.lab.comparing.results_file import COLUMNS
+from dphist.lab.comparing.comparison import COLUMNS
+from dphist.lab.comparing.contenders import with_code, without_code
 
 PROFILE = dh.Profile.from_counts([40, 12, 9, 7, 4, 2, 2, 1])
 LINE = np.array([5, 0, 0, 900, 30, 30, 2, 0])
@@ -117,7 +117,7 @@ def test_a_mechanism_that_was_edited_is_measured_anew(tmp_path, monkeypatch) -> 
 def test_sets_in_code_are_the_same_in_every_process() -> None:
     """Python orders them anew each time it starts; all would run again."""
     code = """if True:
-        from dphist.lab.comparing.code import with_code
+        from dphist.lab.comparing.contenders import with_code
         print(with_code("", lambda data: data in {"a", "b", "c", "d", "e", "f", "g", "h"}))
         print(with_code("", lambda data: data in {"a", "b", "c", "d", "e", "f", "g", "i"}))
     """

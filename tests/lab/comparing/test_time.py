@@ -11,9 +11,16 @@ import pytest
 
 import dphist as dh
 from dphist.lab.comparing import measuring
-from dphist.lab.comparing.cases import case_of
-from dphist.lab.comparing.measuring import Effort, Measured, Tally, TooSlowError, measure
-from dphist.lab.comparing.time_limit import OutOfTimeError, within
+from dphist.lab.comparing.compare import case_of
+from dphist.lab.comparing.measuring import (
+    Effort,
+    Measured,
+    OutOfTimeError,
+    Tally,
+    TooSlowError,
+    measure,
+    within,
+)
 from tests.support.histograms import without_noise
 
 PROFILE = dh.Profile.from_counts([9, 5, 2, 1, 1])

@@ -18,8 +18,7 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.document.chart import Axis, Chart, Line
-from dphist.lab.auditing.layer import LayerReport
-from dphist.lab.auditing.result import AuditResult
+from dphist.lab.auditing.result import AuditResult, LayerReport
 from dphist.release.release import VERSION
 from dphist.sentence import Quoted, Sentence
 from dphist.visible import harmless

@@ -19,10 +19,8 @@ from dphist.errors import DphistError, OutputFileError, ParameterError
 from dphist.foreign import read_json, read_text
 from dphist.lab.auditing.audit import audit
 from dphist.lab.auditing.document import document_of, in_one_line
-from dphist.lab.auditing.layer import LAYERS
-from dphist.lab.auditing.named import mechanisms, named, names_class
-from dphist.lab.auditing.pipelines import everything
-from dphist.lab.auditing.result import AuditResult
+from dphist.lab.auditing.named import everything, mechanisms, named, names_class
+from dphist.lab.auditing.result import LAYERS, AuditResult
 from dphist.lab.auditing.subject import command
 from dphist.render.html import page
 

@@ -5,20 +5,45 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from dphist.atomic_files import check_output_path, write_text
-from dphist.document.compared import Case, Contender
+from dphist.data.guard import refuse_guarded
+from dphist.data.open_data import opened
+from dphist.document.compared import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    YELLOW,
+    Case,
+    Contender,
+)
+from dphist.document.kind import Kind
+from dphist.document.kinds import kinds
 from dphist.errors import Argument, ParameterError
-from dphist.lab.comparing.cases import case_of
-from dphist.lab.comparing.cell import Cell, measure_all
-from dphist.lab.comparing.code import without_code
-from dphist.lab.comparing.comparison import Comparison, LeftOut
-from dphist.lab.comparing.measuring import Effort, Tally
-from dphist.lab.comparing.outcome import left_out_of, rows_of, said_of, styles_of
-from dphist.lab.comparing.own import contenders_of
-from dphist.lab.comparing.results_file import FORMAT, Earlier, kept_of, read_earlier, text_of
+from dphist.lab.comparing.comparison import (
+    FORMAT,
+    ComparedRow,
+    Comparison,
+    Earlier,
+    LeftOut,
+    Style,
+    epsilon_text,
+    kept_of,
+    number_text,
+    read_earlier,
+    seconds_text,
+    stated,
+    text_of,
+)
+from dphist.lab.comparing.contenders import contenders_of, without_code
+from dphist.lab.comparing.measuring import Cell, Effort, Tally, measure_all
 from dphist.parameters import (
     Exact,
     decimal_text,
@@ -228,3 +253,108 @@ def _cell(
     kept = kept_of(rows, case.measures)
     tally = Tally(len(kept), kept, squares=case.measures[0].root)
     return Cell(contender, epsilon, asked, tally, rows[0].guarantee if rows else "")
+
+
+def case_of(data: Any, delta: Any = None) -> tuple[Kind, Case]:
+    """Return the kind of data, and the data, opened, with the mechanisms for them.
+
+    Raises
+    ------
+    LedgerError
+        If a ledger guards the data: comparing would look at them without paying.
+    ParameterError
+        If they are of no kind, or a delta is missing.
+    """
+    refuse_guarded(data)
+    declared = [(kind, kind.comparing) for kind in kinds() if kind.comparing is not None]
+    for kind, comparing in reversed(declared):
+        if comparing.takes(data):
+            return kind, comparing.case(data, opened(data), delta)
+    *some, last = (comparing.data for _, comparing in declared)
+    raise ParameterError("data", f"must be {', '.join(some)}, or {last}")
+
+
+_FREE = (VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)
+
+
+def rows_of(cells: Sequence[Cell], case: Case) -> list[ComparedRow]:
+    """Return what is known, by measure and epsilon, the best mechanism first."""
+    found = []
+    for place, measure in enumerate(case.measures):
+        some = []
+        for cell in cells:
+            one = cell.tally.measured(place)
+            if one is None:
+                continue
+            error, doubt = stated(one, measure.root)
+            contender = cell.contender
+            some.append(
+                ComparedRow(
+                    contender.name,
+                    contender.told,
+                    cell.guarantee,
+                    cell.epsilon,
+                    measure.name,
+                    measure.unit,
+                    error,
+                    doubt,
+                    one.runs,
+                    one.seconds,
+                    contender.parameters,
+                )
+            )
+        sign = -1 if measure.larger_is_better else 1
+        found += sorted(some, key=lambda row: (-row.epsilon, sign * row.error))
+    return found
+
+
+def left_out_of(cells: Sequence[Cell]) -> list[LeftOut]:
+    """Return the cells that failed, or that no run of ended."""
+    return [
+        LeftOut(cell.contender.name, cell.epsilon, _reason(cell))
+        for cell in cells
+        if cell.failure or not cell.tally.runs
+    ]
+
+
+def _reason(cell: Cell) -> str:
+    if cell.failure:
+        return cell.failure
+    if cell.tally.cut:
+        return f"no run ended within {seconds_text(cell.tally.cut)}"
+    if cell.foreseen:
+        return f"a release takes {seconds_text(cell.foreseen)} or more"
+    return "the time was up before its turn"
+
+
+def said_of(cell: Cell, case: Case) -> str:
+    """Say what is known of a cell."""
+    what = f"{cell.contender.name}, ε = {epsilon_text(cell.epsilon)}"
+    known = next(
+        ((one, found) for place, one in enumerate(case.measures)
+         if (found := cell.tally.measured(place)) is not None), None,
+    )  # fmt: skip
+    if cell.failure or known is None:
+        return f"{what}: {_reason(cell)}"
+    measure, measured = known
+    error, doubt = stated(measured, measure.root)
+    about = "" if doubt is None else f" ± {number_text(doubt)}"
+    return (
+        f"{what}: {number_text(error)}{about} {measure.unit} ({measured.runs} runs, "
+        f"{seconds_text(measured.seconds)} each)"
+    )
+
+
+def styles_of(contenders: Sequence[Contender], case: Case) -> list[Style]:
+    """Give each contender a line of its own; those that nobody published stand out from others."""
+    known = {one.name for one in case.published()}
+    others = any(one.name in known for one in contenders)
+    used = {(one.color, one.dashed) for one in contenders}
+    free = [(color, dashed) for dashed in (False, True) for color in _FREE]
+    left = cycle([one for one in free if one not in used] or free)
+    found = []
+    for one in contenders:
+        color, dashed = (one.color, one.dashed) if one.color else next(left)
+        out = others and one.name not in known
+        found.append(Style(one.name, one.told, color, dashed, out))
+    return found

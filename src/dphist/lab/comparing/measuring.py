@@ -1,14 +1,64 @@
 """Repeating a random measurement until its mean is known well enough, or its time is up."""
 
+import contextlib
 import math
+import signal
 import statistics
+import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from types import FrameType
+from typing import Any, TypeVar
 
-from dphist.document.compared import Run
-from dphist.errors import DphistError
-from dphist.lab.comparing.time_limit import OutOfTimeError, within
+from dphist.document.compared import Case, Contender, Run
+from dphist.errors import DphistError, ParameterError
+from dphist.privacy import Guarantee, PureDP, delta_of
+from dphist.stopping import stoppable
+
+T = TypeVar("T")
+
+
+class OutOfTimeError(BaseException):
+    """The time of a call is up.
+
+    Not an `Exception`: no handler in the call for errors of its own may take it.
+    """
+
+
+def within(seconds: float, call: Callable[[], T]) -> T:
+    """Return the result of a call, or raise `OutOfTimeError` once so many seconds have passed.
+
+    A timer of the system interrupts the call between two lines of Python. It needs the main thread
+    and a system with such timers (not Windows); elsewhere the call always runs to its end.
+    """
+    timed = hasattr(signal, "setitimer") and seconds < math.inf
+    if not timed or threading.current_thread() is not threading.main_thread():
+        return call()
+    inside = True
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        if inside:
+            raise OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    begun = time.monotonic()
+    others, again = 0.0, 0.0
+    try:
+        try:
+            others, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
+            return stoppable(call)()
+        finally:
+            inside = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        if others:  # a timer of the caller's goes on
+            left = max(others - (time.monotonic() - begun), 1e-6)
+            signal.setitimer(signal.ITIMER_REAL, left, again)
+
 
 FEWEST = 2  # runs without which there is no standard error
 
@@ -174,3 +224,153 @@ def measure(run: Run, effort: Effort, limit: float | None = None) -> Measured:
         spent = time.perf_counter() - begun
         raise TooSlowError(f"{tally.runs} of {FEWEST} runs ended in {spent:.2g} s")
     return found
+
+
+_UNKNOWN = 0.05  # seconds of a run, for the order, where nothing tells
+_PREPARING = 0.25  # of the time, at most, to make mechanisms in
+_ENOUGH_MORE = 1.5  # a run that was cut gets at least so much more time, or none
+
+
+@dataclass(slots=True, eq=False)
+class Cell:
+    """One measurement to make.
+
+    Attributes
+    ----------
+    contender, epsilon : what is measured; `asked` is the epsilon as mechanisms get it.
+    tally : its runs.
+    guarantee : of the mechanism, in a word or two; empty until it is made.
+    failure : why it cannot be measured; empty if it can.
+    foreseen : time of a release at least, in seconds, as far as the mechanism tells.
+    """
+
+    contender: Contender
+    epsilon: Fraction
+    asked: Any
+    tally: Tally
+    guarantee: str = ""
+    failure: str = ""
+    foreseen: float | None = None
+    _run: Run | None = field(default=None, repr=False)
+
+    @property
+    def expected(self) -> float:
+        """Time that the next run must be given, in seconds; 0 where nothing is known."""
+        if self.tally.runs:
+            return self.tally.cost
+        return max(self.tally.cut * _ENOUGH_MORE, self.foreseen or 0.0)
+
+    def prepare(self, case: Case) -> Run:
+        """Make the mechanism if that was not done; return what releases once."""
+        if self._run is None:
+            mechanism = self.contender.make(self.asked, case.opened)
+            stated = getattr(mechanism, "guarantee", None)
+            self.guarantee = "" if stated is None else guarantee_text(stated)
+            self.foreseen = case.foreseen(mechanism)
+            self._run = case.run(mechanism)
+        return self._run
+
+    def run(self, case: Case) -> tuple[Sequence[float | None], float]:
+        """Release once; errors that are no numbers are the mechanism's failure."""
+        errors, seconds = self.prepare(case)()
+        if not all(error is None or math.isfinite(error) for error in errors):
+            raise ParameterError("mechanisms", "must release finite numbers")
+        return errors, seconds
+
+
+def measure_all(
+    cells: Sequence[Cell],
+    case: Case,
+    effort: Effort,
+    seconds: float,
+    done: Callable[[Cell], None],
+) -> str:
+    """Measure cells until all are known well enough, or the time is up; return why it ended.
+
+    In turns, each cell gets an equal share of the time that is left, those with the fastest runs
+    first: what they leave over is for the slow ones. A run that takes longer than its share is cut;
+    it is made again only with a share half as long again.
+
+    Parameters
+    ----------
+    done : called with a cell when its turn is over.
+    """
+    until = time.perf_counter() + seconds
+    try:
+        _foresee(cells, case, effort, seconds)
+        while True:
+            left = until - time.perf_counter()
+            waiting = [
+                cell
+                for cell in cells
+                if not cell.failure and not cell.tally.is_enough(effort) and cell.expected <= left
+            ]
+            if not waiting or left <= 0:
+                break
+            if not _turn(_by_cost(waiting, cells), case, effort, until, done):
+                cheapest = min(waiting, key=lambda cell: cell.expected)
+                once = Effort(effort.target, effort.fewest, cheapest.tally.runs + 1)
+                _measure(cheapest, case, once, until)
+                done(cheapest)
+    except KeyboardInterrupt:
+        return "interrupted"
+    unfinished = (not cell.failure and not cell.tally.is_enough(effort) for cell in cells)
+    return "the time was up" if any(unfinished) else "all was measured"
+
+
+def _foresee(cells: Sequence[Cell], case: Case, effort: Effort, seconds: float) -> None:
+    """Make the mechanisms, as far as that is quick: what they tell decides the order."""
+    share = _PREPARING * seconds / max(len(cells), 1)
+    for cell in cells:
+        if not cell.tally.is_enough(effort):
+            with contextlib.suppress(OutOfTimeError, Exception):  # said when it is run
+                within(share, partial(cell.prepare, case))
+
+
+def _turn(
+    waiting: Sequence[Cell],
+    case: Case,
+    effort: Effort,
+    until: float,
+    done: Callable[[Cell], None],
+) -> bool:
+    """Give each cell its share of the time left; return whether any could use it."""
+    used = False
+    for place, cell in enumerate(waiting):
+        now = time.perf_counter()
+        share = (until - now) / (len(waiting) - place)
+        if share <= 0:
+            return True
+        if cell.expected > share:
+            continue
+        _measure(cell, case, effort, now + share)
+        done(cell)
+        used = True
+    return used
+
+
+def _measure(cell: Cell, case: Case, effort: Effort, until: float) -> None:
+    try:
+        add_runs(cell.tally, lambda: cell.run(case), effort, until)
+    except Exception as error:  # of the mechanism; the others go on
+        cell.failure = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _by_cost(waiting: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:
+    """Order cells by the time of a run, or of the mechanism's runs at other epsilons."""
+
+    def cost(cell: Cell) -> float:
+        if cell.expected or cell.foreseen is not None:
+            return cell.expected
+        others = [one.expected for one in cells if one.contender is cell.contender]
+        return max(*others, _UNKNOWN)
+
+    return sorted(waiting, key=cost)
+
+
+def guarantee_text(guarantee: Guarantee) -> str:
+    """Say in a word or two whether a guarantee is pure."""
+    if isinstance(guarantee, PureDP):
+        return "pure"
+    delta = float(delta_of(guarantee))
+    return f"approximate, δ = {delta:g}" if delta else "zCDP"

@@ -9,8 +9,7 @@ from dphist.document.errata import errata_of
 from dphist.document.guarantee_words import checked_release
 from dphist.errors import LedgerError, ParameterError, UnsupportedError
 from dphist.lab.disclosure.about import read_about
-from dphist.lab.disclosure.entry import RegistryEntry
-from dphist.lab.disclosure.fields import Disclosed, content_of
+from dphist.lab.disclosure.entry import Disclosed, RegistryEntry, content_of
 from dphist.labels import PayWhatYouGet
 from dphist.ledger import Ledger
 from dphist.ledger import entries as actions

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +11,12 @@ from typing import Any
 
 from dphist.atomic_files import write_text
 from dphist.errors import DphistError, ParameterError
+from dphist.lab.disclosure.about import TIER_3
+from dphist.privacy.as_text import short_exact
+from dphist.release.release import VERSION
+from dphist.report.disclosure.facts import CHOSEN_BEFORE, NOT_PROTECTED, RANDOMNESS, Facts
+from dphist.report.disclosure.parameters import Stated
+from dphist.report.disclosure.sections import POST_PROCESSING
 
 try:
     import jsonschema
@@ -117,3 +124,185 @@ def _check(content: Mapping[str, Any]) -> None:
             f"does not fit the registry in {name} ({where}, {problem.validator}); see "
             "registry.schema.json in the package",
         )
+
+
+_MOST_LISTED = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosed:
+    """What is disclosed together: one release, several, or an account of a ledger.
+
+    Attributes
+    ----------
+    facts : one for each release.
+    stated : the guarantee of all of them.
+    many : whether there is more than one release, or will be.
+    how_many : what is published how often, in sentences.
+    composition : how the costs of several releases add up; empty for one.
+    dynamic : whether events come in over time.
+    interactive : whether analysts ask queries, in a session that a ledger paid for.
+    """
+
+    facts: Sequence[Facts]
+    stated: Stated
+    many: bool
+    how_many: str
+    composition: str = ""
+    dynamic: bool = False
+    interactive: bool = False
+
+
+def content_of(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of an entry.
+
+    Parameters
+    ----------
+    about : the checked fields of `about.toml`.
+    """
+    stated, facts = disclosed.stated, disclosed.facts
+    basic = ("name", "data_curators", "intended_use", "data_product_type", "data_product_region",
+             "description", "publication_date", "data_product_sector")  # fmt: skip
+    product = {"data_product_type": "Summary statistics", **about}
+    return {
+        "url_slug": slug_of(about["name"], about["data_curators"], about["publication_date"]),
+        "status": "Draft",
+        "tier": 3 if all(name in about for name in TIER_3) else 2,
+        "deployment": {
+            "basic": {name: product[name] for name in basic},
+            "dp_variant": _given(
+                variant_name=stated.variant,
+                data_domain=about.get("data_domain"),
+                unprotected_quantities=_list(
+                    [
+                        *(_plain(line) for each in facts for line in each.public),
+                        CHOSEN_BEFORE,
+                    ]
+                ),
+            ),
+            "privacy_loss": {
+                "privacy_unit": _plain(str(stated.unit)),
+                "privacy_unit_details": _list(_plain(each.neighbors) for each in facts),
+                "privacy_parameters": stated.rounded,
+                "privacy_parameters_details": _list([_exactly(stated), *stated.details]),
+            },
+            "deployment_model": _model(disclosed, about),
+            "accounting": {
+                "post_processing": POST_PROCESSING,
+                "composition": _list([_WITHIN, disclosed.composition]),
+            },
+            "implementation": _given(
+                preprocessing_and_hyperparameter_tuning=_list(
+                    [
+                        *_said(about, "preprocessing"),
+                        *(_plain(step) for each in facts for step in each.steps),
+                        "dphist takes no parameter from the data. What was chosen after looking at "
+                        "them is not accounted for.",
+                    ]
+                ),
+                mechanisms=_mechanisms(facts, about),
+                justification=about.get("justification"),
+            ),
+            "administrative": {
+                "sources": about["sources"],
+                "notes": _list(
+                    [
+                        *_said(about, "notes"),
+                        f"Drafted by dphist {VERSION} in the fields of {REGISTRY}.",
+                    ]
+                ),
+                "registry_authors": about["registry_authors"],
+            },
+        },
+    }
+
+
+def _model(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return who had the data, and how often and how they are released."""
+    return _given(
+        model_name="Central",
+        model_name_details="Whoever ran dphist had the data as collected; noise was added before "
+        "publication.",
+        actors=about.get("actors"),
+        release_type="Many releases" if disclosed.many else "One release",
+        release_type_details=_list([disclosed.how_many, *_said(about, "plans")]),
+        data_source_type=about.get("data_source_type", "Dynamic" if disclosed.dynamic else None),
+        access_type="Interactive" if disclosed.interactive else "Non-interactive",
+        access_type_details=_INTERACTIVE if disclosed.interactive else None,
+    )
+
+
+_WITHIN = (
+    "The guarantee of a release accounts for all of its noisy numbers together: see the method "
+    "named under the mechanism."
+)
+_INTERACTIVE = (
+    "Analysts ask queries in sessions. A session is paid for as a whole before its first query, "
+    "from the account whose budget is stated here; the budget is for all analysts together, who "
+    "may share what they see."
+)
+
+
+def _exactly(stated: Stated) -> str:
+    numbers = ", ".join(f"{name} = {short_exact(n)}" for name, n in stated.exact.items())
+    return f"Privacy parameters are rounded up. More exactly: {numbers}."
+
+
+def _mechanisms(facts: Sequence[Facts], about: Mapping[str, Any]) -> str:
+    """Return mechanisms, library, exactness, side channels and access, as the registry asks."""
+    found = Counter((each.mechanism, each.parameters, each.noise, each.threshold) for each in facts)
+    held = {(each.mechanism, each.parameters, each.noise, each.threshold): each for each in facts}
+    lines = [_mechanism(held[key], number) for key, number in found.most_common(_MOST_LISTED)]
+    if len(found) > _MOST_LISTED:
+        lines.append(f"{len(found) - _MOST_LISTED:,} further settings of these mechanisms.")
+    versions = sorted({_plain(each.version) for each in facts if each.version})
+    made = f"dphist {', '.join(versions)}" if versions else "dphist"
+    access = _said(about, "access_controls") or ["No information on who could reach the data."]
+    return _list(
+        [
+            *lines,
+            f"Library: {made} (Apache-2.0). The guarantees of its mechanisms have proofs, "
+            "whose lemmas name the tests that guard them.",
+            *(f"Floating point: {text}" for text in {each.noise.exactness: 0 for each in facts}),
+            f"Platform: {RANDOMNESS}",
+            *NOT_PROTECTED,
+            f"Access: {access[0]}" if "access_controls" in about else access[0],
+        ]
+    )
+
+
+def _mechanism(facts: Facts, number: int) -> str:
+    given = ", ".join(f"{each.name} = {each.value}" for each in facts.parameters)
+    scale = f" of scale {facts.noise.scale} records" if facts.noise.scale else ""
+    threshold = f" Release threshold: {facts.threshold}." if facts.threshold else ""
+    times = "" if number == 1 else f" ({number:,} releases)"
+    return (
+        f"{_code(facts.mechanism)}{times}: {_plain(facts.description)} Parameters: "
+        f"{_code(given)}. Noise: {_plain(facts.noise.law)}{scale}.{threshold} Method: "
+        f"{_plain(facts.paper)}"
+    )
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    """Return the fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _said(about: Mapping[str, Any], name: str) -> list[str]:
+    """Return what people said, as one item of a list."""
+    return [about[name].replace("\n", "\n  ")] if name in about else []
+
+
+def _list(lines: Iterable[str]) -> str:
+    """Return distinct sentences as a Markdown list, or as one paragraph where there is only one."""
+    distinct = list(dict.fromkeys(line for line in lines if line))
+    return distinct[0] if len(distinct) == 1 else "\n".join(f"- {line}" for line in distinct)
+
+
+def _plain(text: str) -> str:
+    """Keep words that others chose on one line, and from being markup."""
+    return " ".join(text.split()).replace("<", "&lt;").replace("\\", "/")
+
+
+def _code(text: str) -> str:
+    return f"`{_plain(text).replace('`', chr(39))}`"

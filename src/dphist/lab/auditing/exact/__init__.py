@@ -7,7 +7,6 @@ reached. From the laws on two neighbors, `delta_between` bounds delta at any eps
 sides.
 """
 
-from dphist.lab.auditing.exact.difference import DeltaBounds, delta_between, epsilon_of
-from dphist.lab.auditing.exact.tree import Law, enumerated
+from dphist.lab.auditing.exact.laws import DeltaBounds, Law, delta_between, enumerated, epsilon_of
 
 __all__ = ["DeltaBounds", "Law", "delta_between", "enumerated", "epsilon_of"]

@@ -10,14 +10,18 @@ from typing import Any
 
 from dphist.document.audited import Pair
 from dphist.errors import DphistError
-from dphist.lab.auditing.declared import auditing_of
-from dphist.lab.auditing.exact.difference import delta_between, epsilon_of
-from dphist.lab.auditing.exact.source import PathSource
-from dphist.lab.auditing.exact.tree import HiddenRandomnessError, Law, enumerated
-from dphist.lab.auditing.layer import Finding, LayerReport
+from dphist.lab.auditing.exact.laws import (
+    HiddenRandomnessError,
+    Law,
+    PathSource,
+    delta_between,
+    enumerated,
+    epsilon_of,
+)
 from dphist.lab.auditing.outcome import in_words, whole_of_run
-from dphist.lab.auditing.replay.standing_in import asked, standing_in
-from dphist.lab.auditing.subject import Run
+from dphist.lab.auditing.replay.session import asked, standing_in
+from dphist.lab.auditing.result import Finding, LayerReport
+from dphist.lab.auditing.subject import Run, auditing_of
 from dphist.mechanism import Mechanism
 from dphist.release.mechanisms import package_of
 

@@ -14,17 +14,21 @@ of somebody else's is wrapped once: `replayable`. The samplers themselves are no
 """
 
 from dphist.document.audited import Told
-from dphist.lab.auditing.replay.drawn import Drawn
-from dphist.lab.auditing.replay.session import loss_of_neighbours, record, replay
-from dphist.lab.auditing.replay.standing_in import SAMPLERS
+from dphist.lab.auditing.replay.session import (
+    SAMPLERS,
+    loss_of_neighbours,
+    record,
+    replay,
+    replayable,
+)
 from dphist.lab.auditing.replay.transcript import (
     DivergedError,
+    Drawn,
     Entry,
     Request,
     Transcript,
     loss,
 )
-from dphist.lab.auditing.replay.wrapping import replayable
 
 __all__ = [
     "SAMPLERS",

@@ -1,20 +1,107 @@
 """Rounds of runs: choose a pair and an event on some, bound its odds on others, and again."""
 
+import math
 import random
 import secrets
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from dphist.document.audited import Pair
-from dphist.lab.auditing.neighbors import Variants
-from dphist.lab.auditing.outcome import Features, features_of
+from dphist.lab.auditing.outcome import Features, Watch, features_of, whole_of_run
 from dphist.lab.auditing.statistical.bounds import bound_epsilons, joint_is_narrower
 from dphist.lab.auditing.statistical.choosing import Choice, choose
 from dphist.lab.auditing.statistical.events import Event
-from dphist.lab.auditing.subject import Run
-from dphist.lab.auditing.watching import Watch
+from dphist.lab.auditing.subject import Run, Variants
+
+_MOST_RUNS = 2000
+_FEWEST_REPEATED = 60
+_FAR = 7.0  # standard deviations, and a few agreements more, that no correct mechanism reaches
+_MOST_PAIRS = 400_000
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """What was found: `warning` is empty where runs look independent."""
+
+    warning: str
+    runs: int
+    interrupted: bool = False
+
+
+def repetitions(run: Run, data: Any, seconds: float) -> Repeated:
+    """Run many times on the same data, and say whether runs repeat each other."""
+    end = time.monotonic() + seconds
+    shown: list[int] = []
+    try:
+        while len(shown) < _MOST_RUNS and time.monotonic() < end:
+            shown.append(hash(whole_of_run(run, data)))
+    except KeyboardInterrupt:
+        return Repeated("", len(shown), interrupted=True)
+    return Repeated(dependence(shown), len(shown))
+
+
+def dependence(shown: Sequence[Hashable]) -> str:
+    """Return what makes runs on the same data look dependent, in words; nothing if they do not."""
+    if len(shown) < _FEWEST_REPEATED:
+        return ""
+    if _drifts(shown):
+        return (
+            "Later runs on the same data differ from earlier ones: there is a state. The counts "
+            "above are not to be relied on."
+        )
+    lag = _agreeing_lag(shown)
+    if lag is not None:
+        return (
+            f"Runs on the same data repeat each other: outcomes agree with those {lag} runs before "
+            "far more often than independent ones would. The counts above are not to be relied on."
+        )
+    return ""
+
+
+def _agreeing_lag(shown: Sequence[Hashable]) -> int | None:
+    """Return a distance at which outcomes agree too often."""
+    runs = len(shown)
+    places: dict[Hashable, list[int]] = defaultdict(list)
+    for place, outcome in enumerate(shown):
+        places[outcome].append(place)
+    pairs = sum(len(each) ** 2 for each in places.values()) // 2
+    agreeing = np.zeros(runs)
+    if pairs <= _MOST_PAIRS:
+        for each in places.values():
+            where = np.array(each)
+            distances = (where[None, :] - where[:, None])[np.triu_indices(len(where), 1)]
+            agreeing += np.bincount(distances, minlength=runs)
+    else:
+        common = sorted(places.values(), key=len, reverse=True)[:50]
+        for each in common:
+            there = np.zeros(2 * runs)
+            there[each] = 1
+            power = np.abs(np.fft.rfft(there)) ** 2
+            agreeing += np.round(np.fft.irfft(power)[:runs])
+        pairs = sum(len(each) * (len(each) - 1) // 2 for each in common)
+    chance = pairs / (runs * (runs - 1) / 2)
+    lags = np.arange(1, 2 * runs // 3)
+    expected = chance * (runs - lags)
+    limit = expected + _FAR * np.sqrt(expected) + _FAR
+    excess = agreeing[lags] - limit
+    best = int(np.argmax(excess))
+    return int(lags[best]) if excess[best] > 0 else None
+
+
+def _drifts(shown: Sequence[Hashable]) -> bool:
+    half = len(shown) // 2
+    first, second = Counter(shown[:half]), Counter(shown[half : 2 * half])
+    for each in {*first, *second}:
+        one, other = first[each], second[each]
+        if abs(one - other) > _FAR * math.sqrt(one + other) + _FAR:
+            return True
+    return False
+
 
 _FEWEST, _MOST_AT_FIRST = 25, 200  # runs on each of two neighbors, to choose by, at first
 _FIRST_SHARE = 0.1  # of the time, for the first choice
