@@ -16,7 +16,7 @@ import pytest
 import dphist as dh
 from dphist.arrays import IntArray
 from dphist.document.audited import Pair
-from dphist.lab.auditing.exact.laws import Geometric, RoundedGaussian
+from dphist.lab.auditing.exact.laws import Noise
 from dphist.lab.auditing.outcome import watch_run, whole_of
 from dphist.lab.auditing.replay import loss, record, replay
 from dphist.lab.auditing.replay.layer import Laws, Shown, sampled
@@ -44,11 +44,11 @@ def rank(value: int) -> int:
 @pytest.mark.parametrize("there", [-7, -1, 0, 1, 2, 9])
 def test_ratios_of_draws_are_those_of_their_law(here: int, there: int) -> None:
     """Exact for geometric noise; for rounded normal noise never too large, and close."""
-    geometric, law = Request("geometric", Fraction(2, 3), 1), Geometric(Fraction(2, 3))
+    geometric, law = Request("geometric", Fraction(2, 3), 1), Noise("geometric", Fraction(2, 3))
     (low, _), (_, high) = law.at(rank(here))[1], law.at(rank(there))[1]
     assert float(geometric.log_ratio(here, there)) == pytest.approx(math.log(low / high))
     for sigma in (Fraction(3), Fraction(7, 2), Fraction(20)):
-        noise, normal = Request("gaussian", sigma, 1), RoundedGaussian(sigma)
+        noise, normal = Request("gaussian", sigma, 1), Noise("gaussian", sigma)
         (low, _), (_, high) = normal.at(rank(here))[1], normal.at(rank(there))[1]
         true, bound = math.log(low / high), float(noise.log_ratio(here, there))
         assert bound <= true + 1e-9
@@ -305,6 +305,6 @@ def test_sampled_claims_are_wrongly_refuted_as_seldom_as_stated() -> None:
     claim = Claim(Fraction(1, 2), Fraction(true_delta(0.5) * (1 + 1e-9)))
     ways = [Laws(showing(mechanism), ONE_RECORD, way, 0, {}, False) for way in (False, True)]
     with standing_in():
-        found = [sampled(ways, claim, (), seconds=0.01, error=error) for _ in range(60)]
+        found = [sampled(ways, claim, seconds=0.01, error=error) for _ in range(60)]
     wrong = sum(each is not None and each.epsilon > claim.epsilon for each in found)
     assert 1 <= wrong <= 24  # four standard deviations; and it errs at all

@@ -10,10 +10,18 @@ from dphist.document.audited import Pair
 from dphist.errors import ParameterError
 from dphist.lab.auditing.exact.layer import enumeration
 from dphist.lab.auditing.replay.layer import replayed
-from dphist.lab.auditing.result import LAYERS, AuditResult, Claim, Finding, LayerReport, claim_of
+from dphist.lab.auditing.result import (
+    DELTAS,
+    LAYERS,
+    AuditResult,
+    Claim,
+    Finding,
+    LayerReport,
+    LayerResult,
+    claim_of,
+)
 from dphist.lab.auditing.statistical import rounds
 from dphist.lab.auditing.statistical.bounds import caught_from, curve
-from dphist.lab.auditing.statistical.rounds import Progress, in_rounds, repetitions
 from dphist.lab.auditing.subject import Subject, given_pairs, pairs_for, subject_of, variants_for
 from dphist.parameters import Exact
 
@@ -21,28 +29,6 @@ _MOST_NAMED = 8  # pairs that `covered` names
 _SHARES = {"exact": 0.25, "replay": 0.1}  # of the time that is left; the last layer gets all
 _SAMPLING_SHARE = 0.3  # beside the replay's own, if it samples
 _REPEATING_SHARE = 0.03
-DELTAS = (0.0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3)
-
-
-@dataclass
-class Found:
-    """What the layers found so far."""
-
-    reports: list[LayerReport] = field(default_factory=list)
-    by_law: list[Finding] = field(default_factory=list)
-    runs: Progress = field(default_factory=Progress)
-    warning: str = ""
-
-    def take(self, report: LayerReport, finding: Finding | None = None) -> None:
-        """Add what a layer found."""
-        self.reports.append(report)
-        if finding is not None:
-            self.by_law.append(finding)
-
-    @property
-    def refuted(self) -> bool:
-        """Whether a layer refutes the claim."""
-        return any(each.verdict == "refuted" for each in self.reports)
 
 
 def audit(
@@ -111,90 +97,170 @@ def audit(
         raise ParameterError("seconds", "must be a number above 0")
     if not (isinstance(confidence, int | float) and 0.5 <= confidence < 1):
         raise ParameterError("confidence", "must be at least 0.5 and below 1")
-    asked = _asked(layers)
+    if isinstance(layers, str) or not layers or set(layers) - set(LAYERS):
+        raise ParameterError("layers", "must be some of 'exact', 'replay' and 'statistical'")
     subject = subject_of(mechanism)
     claim = claim_of(subject.mechanism, epsilon, delta)
     begun = time.monotonic()
-    pairs = given_pairs(neighbours) if neighbours is not None else _own_pairs(subject.mechanism)
-
-    def tell(text: str) -> None:
-        if progress is not None:
-            progress(text)
-
-    left = max(seconds - (time.monotonic() - begun), seconds / 2)
-    found = in_layers(subject, pairs, claim, asked, seconds=left, error=1 - confidence, tell=tell)
-    taken = time.monotonic() - begun
-    names = "; ".join(pair.name for pair in pairs[:_MOST_NAMED])
-    if len(pairs) > _MOST_NAMED:
-        names += f"; and {len(pairs) - _MOST_NAMED} more"
-    covered = f"{len(pairs)} pairs of neighbors in {found.runs.rounds} rounds ({names})."
-    return _result(subject.name, found, claim, float(confidence), covered, taken)
-
-
-def _asked(layers: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(layers, str) or not layers or set(layers) - set(LAYERS):
-        raise ParameterError("layers", "must be some of 'exact', 'replay' and 'statistical'")
-    return tuple(each for each in LAYERS if each in layers)
-
-
-def _own_pairs(mechanism: Any) -> Any:
-    if mechanism is None:
+    if neighbours is not None:
+        pairs = given_pairs(neighbours)
+    elif subject.mechanism is not None:
+        pairs = pairs_for(subject.mechanism)
+    else:
         raise ParameterError(
             "neighbours", "must be given for a callable: pairs (one, other) of data"
         )
-    return pairs_for(mechanism)
+    asked = [each for each in LAYERS if each in layers]
+    left = max(seconds - (time.monotonic() - begun), seconds / 2)
+    tell = progress or (lambda _: None)
+    found = _audit_in_layers(subject, pairs, claim, asked, left, 1 - confidence, tell)
+    return _result(subject, pairs, claim, found, float(confidence), time.monotonic() - begun)
+
+
+@dataclass
+class _Found:
+    """What the layers found so far."""
+
+    reports: list[LayerReport] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    runs: rounds.Progress = field(default_factory=rounds.Progress)
+    warning: str = ""
+
+    def take(self, result: LayerResult) -> None:
+        """Add what a layer found."""
+        self.reports.append(result.report)
+        if result.finding is not None:
+            self.findings.append(result.finding)
+
+    def has(self, verdict: str) -> bool:
+        """Whether it is the verdict of a layer."""
+        return any(each.verdict == verdict for each in self.reports)
+
+
+def _audit_in_layers(
+    subject: Subject,
+    pairs: tuple[Pair, ...],
+    claim: Claim,
+    asked: Sequence[str],
+    seconds: float,
+    error: float,
+    tell: Callable[[str], None],
+) -> _Found:
+    """Audit layer by layer, the strongest first, until the claim is refuted or the time is up.
+
+    The statistical layer gets the time that the others leave. It gets all of the `error`, the
+    probability with which a correct claim may be refuted, or half if a replay has sampled runs.
+    """
+    found, end = _Found(), time.monotonic() + seconds
+    for layer in asked:
+        if found.has("refuted") or found.has("interrupted"):
+            break
+        left = max(end - time.monotonic(), 0.0)
+        share = left * (_SHARES[layer] if layer != asked[-1] else 1)
+        if layer == "exact":
+            found.take(enumeration(subject, pairs, claim, share))
+        elif layer == "replay":
+            sampling = left * _SAMPLING_SHARE
+            result = replayed(
+                subject, pairs, claim, seconds=share, sampling=sampling, error=error / 2
+            )
+            found.take(result)
+            error = error / 2 if result.sampled else error
+        else:
+            _count_runs(subject, pairs, claim, left, error, found, tell)
+        tell(str(found.reports[-1]))
+    return found
+
+
+def _count_runs(
+    subject: Subject,
+    pairs: tuple[Pair, ...],
+    claim: Claim,
+    seconds: float,
+    error: float,
+    found: _Found,
+    tell: Callable[[str], None],
+) -> None:
+    """Let the statistical layer count, then look whether runs repeat each other."""
+
+    def tell_progress(now: rounds.Progress) -> None:
+        best = now.best
+        least = f"{max(best.epsilon, 0):.3g}" if best else "0"
+        tell(f"{now.runs:,} runs: the true epsilon is at least {least}")
+
+    found.runs = now = rounds.in_rounds(
+        subject.run,
+        pairs,
+        epsilon=claim.epsilon,
+        delta=math.nextafter(claim.delta, 1) if claim.delta else 0.0,
+        error=error,
+        seconds=seconds * (1 - _REPEATING_SHARE),
+        tell=tell_progress,
+        variants=variants_for(subject.mechanism),
+    )
+    refuted = any(each.epsilon > claim.epsilon for each in now.found)
+    if now.stopped != "interrupted":
+        share = seconds * _REPEATING_SHARE
+        repeated = rounds.repetitions(
+            subject.run, pairs[0].one, min(share, 0.3) if refuted else share
+        )
+        found.warning = repeated.warning
+        now.runs += repeated.runs
+        now.stopped = "interrupted" if repeated.interrupted else now.stopped
+    verdict = "interrupted" if now.stopped == "interrupted" else "not refuted"
+    most = f"{now.pairs} of {len(pairs)}" if now.pairs < len(pairs) else f"{len(pairs)}"
+    said = f"{now.runs:,} runs on {most} pairs of neighbors, in {now.rounds} rounds."
+    report = LayerReport("statistical", "refuted" if refuted else verdict, said)
+    found.take(LayerResult(report, _finding_of(now.best)))
+
+
+def _finding_of(best: rounds.Found | None) -> Finding | None:
+    """Return what the round that shows most found."""
+    if best is None:
+        return None
+    hits = best.hits, best.other_hits, best.runs
+    shown = tuple(curve(*hits, DELTAS, best.error, joint=best.joint))
+    epsilon = max(best.epsilon, 0.0)
+    return Finding("statistical", best.pair, best.swapped, epsilon, shown, str(best.event))
 
 
 def _result(
-    name: str, found: Found, claim: Claim, confidence: float, covered: str, seconds: float
+    subject: Subject,
+    pairs: tuple[Pair, ...],
+    claim: Claim,
+    found: _Found,
+    confidence: float,
+    seconds: float,
 ) -> AuditResult:
-    best = found.runs.best
-    law = max(found.by_law, key=lambda each: each.epsilon, default=None)
-    counted = max(best.epsilon, 0.0) if best is not None else 0.0
-    shared: dict[str, Any] = {
-        "name": name,
-        "refuted": found.refuted,
-        "epsilon": claim.epsilon,
-        "delta": claim.delta,
-        "hits": best.hits if best is not None else 0,
-        "other_hits": best.other_hits if best is not None else 0,
-        "runs": best.runs if best is not None else 0,
-        "samples": found.runs.runs,
-        "power": _power(best, claim),
-        "covered": covered,
-        "stopped": "refuted" if found.refuted else found.runs.stopped or _ended(found),
-        "seconds": seconds,
-        "layers": tuple(found.reports),
-        "warning": found.warning,
-    }
-    if law is not None and law.epsilon >= counted:
-        return AuditResult(
-            epsilon_lower=law.epsilon,
-            curve=law.curve,
-            event=law.event,
-            neighbours=_said(law.pair.name, law.swapped),
-            layer=law.layer,
-            confidence=confidence,
-            **shared,
-        )
+    named = "; ".join(pair.name for pair in pairs[:_MOST_NAMED])
+    if len(pairs) > _MOST_NAMED:
+        named += f"; and {len(pairs) - _MOST_NAMED} more"
+    best, refuted = found.runs.best, found.has("refuted")
+    shown = max(found.findings, key=lambda each: each.epsilon, default=None)
+    ended = "interrupted" if found.has("interrupted") else "all layers have ended"
+    layer = "statistical" if found.runs.runs else found.reports[-1].layer
     return AuditResult(
-        epsilon_lower=counted,
-        curve=tuple(_curve(best)) if best is not None else (),
-        event=str(best.event) if best is not None else "",
-        neighbours=_said(best.pair.name, best.swapped) if best is not None else "",
-        layer="statistical" if found.runs.runs else found.reports[-1].layer,
+        name=subject.name,
+        refuted=refuted,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        epsilon_lower=shown.epsilon if shown else 0.0,
+        curve=shown.curve if shown else (),
+        event=shown.event if shown else "",
+        neighbours=shown.neighbors if shown else "",
+        hits=best.hits if best else 0,
+        other_hits=best.other_hits if best else 0,
+        runs=best.runs if best else 0,
+        layer=shown.layer if shown else layer,
+        samples=found.runs.runs,
         confidence=confidence,
-        **shared,
+        power=_power(best, claim),
+        covered=f"{len(pairs)} pairs of neighbors in {found.runs.rounds} rounds ({named}).",
+        stopped="refuted" if refuted else found.runs.stopped or ended,
+        seconds=seconds,
+        layers=tuple(found.reports),
+        warning=found.warning,
     )
-
-
-def _ended(found: Found) -> str:
-    interrupted = any(each.verdict == "interrupted" for each in found.reports)
-    return "interrupted" if interrupted else "all layers have ended"
-
-
-def _curve(best: rounds.Found) -> list[tuple[float, float]]:
-    return curve(best.hits, best.other_hits, best.runs, DELTAS, best.error, joint=best.joint)
 
 
 def _power(best: rounds.Found | None, claim: Claim) -> float | None:
@@ -203,113 +269,3 @@ def _power(best: rounds.Found | None, claim: Claim) -> float | None:
     return caught_from(
         best.other_hits, best.runs, claim.epsilon, claim.delta, best.error, joint=best.joint
     )
-
-
-def _said(name: str, swapped: bool) -> str:
-    return f"{name}; the event is likelier on the {'second' if swapped else 'first'}"
-
-
-def in_layers(
-    subject: Subject,
-    pairs: tuple[Pair, ...],
-    claim: Claim,
-    asked: tuple[str, ...],
-    *,
-    seconds: float,
-    error: float,
-    tell: Callable[[str], None],
-) -> Found:
-    """Audit layer by layer, the strongest first, until the claim is refuted or the time is up.
-
-    Parameters
-    ----------
-    subject, pairs, claim : what is audited.
-    asked : names of layers.
-    seconds : for all layers; the statistical one gets what the others leave.
-    error : probability with which a correct claim may be refuted. The statistical layer gets all
-        of it, or half where a replay has sampled runs.
-    tell : called with a sentence after each step.
-    """
-    found, end = Found(), time.monotonic() + seconds
-    for layer in asked:
-        if found.refuted or _interrupted(found):
-            break
-        left = max(end - time.monotonic(), 0.0)
-        share = left * (_SHARES[layer] if layer != asked[-1] else 1)
-        if layer == "exact":
-            _exact(subject, pairs, claim, share, found)
-        elif layer == "replay":
-            result = replayed(
-                subject, pairs, claim, deltas=DELTAS, seconds=share,
-                sampling=left * _SAMPLING_SHARE, error=error / 2,
-            )  # fmt: skip
-            found.take(result.report, result.finding)
-            error = error / 2 if result.sampled else error
-        else:
-            _statistical(subject, pairs, claim, left, error, found, tell)
-        tell(str(found.reports[-1]))
-    return found
-
-
-def _interrupted(found: Found) -> bool:
-    return any(each.verdict == "interrupted" for each in found.reports)
-
-
-def _exact(
-    subject: Subject, pairs: tuple[Pair, ...], claim: Claim, seconds: float, found: Found
-) -> None:
-    result = enumeration(
-        subject.run,
-        subject.mechanism,
-        pairs,
-        epsilon=claim.exact_epsilon,
-        delta=claim.exact_delta,
-        deltas=DELTAS,
-        seconds=seconds,
-    )
-    found.take(result.report, result.finding)
-
-
-def _statistical(
-    subject: Subject,
-    pairs: tuple[Pair, ...],
-    claim: Claim,
-    seconds: float,
-    error: float,
-    found: Found,
-    tell: Callable[[str], None],
-) -> None:
-    def told(now: Progress) -> None:
-        best = now.best
-        least = f"{max(best.epsilon, 0):.3g}" if best else "0"
-        tell(f"{now.runs:,} runs: the true epsilon is at least {least}")
-
-    found.runs = in_rounds(
-        subject.run,
-        pairs,
-        epsilon=claim.epsilon,
-        delta=math.nextafter(claim.delta, 1) if claim.delta else 0.0,
-        error=error,
-        seconds=seconds * (1 - _REPEATING_SHARE),
-        tell=told,
-        variants=variants_for(subject.mechanism),
-    )
-    if found.runs.stopped != "interrupted":
-        refuted = found.runs.stopped == "refuted"
-        share = seconds * _REPEATING_SHARE
-        repeated = repetitions(subject.run, pairs[0].one, min(share, 0.3) if refuted else share)
-        found.warning = repeated.warning
-        found.runs.runs += repeated.runs
-        if repeated.interrupted:
-            found.runs.stopped = "interrupted"
-    found.take(_report(found.runs, claim, pairs))
-
-
-def _report(now: Progress, claim: Claim, pairs: tuple[Pair, ...]) -> LayerReport:
-    refuted = any(each.epsilon > claim.epsilon for each in now.found)
-    verdict = "refuted" if refuted else "not refuted"
-    if now.stopped == "interrupted" and not refuted:
-        verdict = "interrupted"
-    most = f"{now.pairs} of {len(pairs)}" if now.pairs < len(pairs) else f"{len(pairs)}"
-    said = f"{now.runs:,} runs on {most} pairs of neighbors, in {now.rounds} rounds."
-    return LayerReport("statistical", verdict, said)

@@ -98,6 +98,8 @@ def claim_of(mechanism: Any, epsilon: Exact | None, delta: Exact) -> Claim:
 
 LAYERS = ("exact", "replay", "statistical")
 """All layers, the strongest first."""
+DELTAS = (0.0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3)
+"""Where the curve of a result is found."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +125,11 @@ class LayerReport:
 
 @dataclass(frozen=True)
 class Finding:
-    """An event that known laws show to be likelier on one of two neighbors.
+    """An event that is likelier on one of two neighbors, by known laws or by counts of runs.
 
     Attributes
     ----------
-    layer : "exact" or "replay".
+    layer : which found it: "exact", "replay" or "statistical".
     pair : the neighbors; `swapped` if the event is likelier on the second.
     epsilon : the pair exceeds it at the audit's delta.
     curve : pairs (delta, epsilon).
@@ -140,6 +142,27 @@ class Finding:
     epsilon: float
     curve: tuple[tuple[float, float], ...]
     event: str
+
+    @property
+    def neighbors(self) -> str:
+        """The pair, and on which of the two the event is likelier, in words."""
+        side = "second" if self.swapped else "first"
+        return f"{self.pair.name}; the event is likelier on the {side}"
+
+
+@dataclass(frozen=True)
+class LayerResult:
+    """What a layer returns.
+
+    Attributes
+    ----------
+    finding : what is likelier on one of two neighbors; None if nothing is.
+    sampled : whether runs were sampled for it, so that it is wrong with a probability.
+    """
+
+    report: LayerReport
+    finding: Finding | None = None
+    sampled: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from dphist.arrays import IntArray
 from dphist.errors import DphistError
@@ -22,60 +23,28 @@ ONE = 1 << BITS
 
 @dataclass(frozen=True)
 class Uniform:
-    """Each of 0, ..., size - 1 is as likely."""
+    """A draw of 0, ..., outcomes - 1, each of which is as likely."""
 
-    size: int
-
-    @property
-    def outcomes(self) -> int | None:
-        """How many values there are; None for infinitely many."""
-        return self.size
+    outcomes: int
 
     def at(self, rank: int) -> tuple[int, Enclosure]:
         """Return the value of a rank, and bounds on its probability."""
-        return rank, (ONE // self.size, -(-ONE // self.size))
+        return rank, (ONE // self.outcomes, -(-ONE // self.outcomes))
 
 
 @dataclass(frozen=True)
-class Geometric:
-    """Two-sided geometric noise: 0, 1, -1, 2, -2, ..."""
+class Noise:
+    """A draw of dphist's "geometric" or "gaussian" sampler: 0, 1, -1, 2, -2, ..., without end."""
 
-    epsilon: Fraction
-
-    @property
-    def outcomes(self) -> int | None:
-        """Infinitely many."""
-        return None
+    sampler: str
+    parameter: Fraction
+    outcomes: ClassVar[None] = None
 
     def at(self, rank: int) -> tuple[int, Enclosure]:
         """Return the value of a rank, and bounds on its probability."""
-        value = _alternating(rank)
-        return value, _geometric(self.epsilon, abs(value))
-
-
-@dataclass(frozen=True)
-class RoundedGaussian:
-    """Normal noise rounded to whole numbers: 0, 1, -1, 2, -2, ..."""
-
-    sigma: Fraction
-
-    @property
-    def outcomes(self) -> int | None:
-        """Infinitely many."""
-        return None
-
-    def at(self, rank: int) -> tuple[int, Enclosure]:
-        """Return the value of a rank, and bounds on its probability."""
-        value = _alternating(rank)
-        return value, _gaussian(self.sigma, abs(value))
-
-
-Draw = Uniform | Geometric | RoundedGaussian
-Value = Hashable
-
-
-def _alternating(rank: int) -> int:
-    return (rank + 1) // 2 if rank % 2 else -(rank // 2)
+        value = (rank + 1) // 2 if rank % 2 else -(rank // 2)
+        law = _geometric if self.sampler == "geometric" else _gaussian
+        return value, law(self.parameter, abs(value))
 
 
 @functools.lru_cache(4096)
@@ -117,7 +86,7 @@ class PathSource:
 
     def __init__(self, ranks: tuple[int, ...]) -> None:
         self.ranks = ranks
-        self.draws: list[Draw] = []
+        self.draws: list[Uniform | Noise] = []
         self.chances: list[Enclosure] = [(ONE, ONE)]
         self.failed: DphistError | None = None
         self.over = False
@@ -135,7 +104,7 @@ class PathSource:
         del number
         raise self._ended(NotEnumerableError("its noise is no whole number with a known law"))
 
-    def one(self, draw: Draw) -> int:
+    def one(self, draw: Uniform | Noise) -> int:
         """Return the next draw of the path."""
         place = len(self.draws)
         if place >= MOST_DRAWS:
@@ -150,10 +119,7 @@ class PathSource:
         """Stand in for a sampler of dphist."""
         if not isinstance(parameter, Fraction):
             raise self._ended(DivergedError("a parameter of noise has been through a float"))
-        law: Draw = RoundedGaussian(parameter)
-        if sampler == "geometric":
-            law = Geometric(parameter)
-        return DrawnLater(lambda: self.one(law), size)
+        return DrawnLater(lambda: self.one(Noise(sampler, parameter)), size)
 
     def draw_with(self, request: Request, sample: Callable[[], Any]) -> Any:
         """Refuse a caller's sampler, whose law is not known."""
@@ -165,7 +131,7 @@ class PathSource:
         return error
 
 
-class DrawnLater:
+class DrawnLater(NDArrayOperatorsMixin):
     """Draws of one request; each is drawn when it is first used, so that spare ones are not."""
 
     def __init__(self, one: Callable[[], int], size: int | tuple[int, ...]) -> None:
@@ -207,33 +173,9 @@ class DrawnLater:
     def __getitem__(self, key: Any) -> Any:
         return np.asarray(self)[key]
 
-    def __add__(self, other: Any) -> Any:
-        return np.asarray(self) + other
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return np.asarray(self) - other
-
-    def __mul__(self, other: Any) -> Any:
-        return np.asarray(self) * other
-
-    __rmul__ = __mul__
-
-    def __floordiv__(self, other: Any) -> Any:
-        return np.asarray(self) // other
-
 
 _TOO_LONG = 16  # paths, if no other was followed
 _REPEATED = 32  # of the first runs, each is made twice
-
-
-class _CutOffError(Exception):
-    """A path is too long: its probability stays unreached, and others are followed."""
-
-    def __init__(self, path: PathSource, reason: DphistError) -> None:
-        super().__init__(str(reason))
-        self.path, self.reason = path, reason
 
 
 class HiddenRandomnessError(DphistError):
@@ -307,13 +249,12 @@ def enumerated(
                 break
             look = None
         _, ranks = heapq.heappop(waiting)
-        try:
-            shown, path = _followed(run, ranks)
-        except _CutOffError as cut:
+        shown, path = _followed(run, ranks)
+        if path.failed is not None:  # too long: its probability stays unreached
             endless, too_long = True, too_long + 1
             if too_long >= _TOO_LONG and not law.runs:
-                raise cut.reason from None
-            _wait(waiting, ranks, cut.path)
+                raise path.failed
+            _wait(waiting, ranks, path)
             continue
         if law.runs < _REPEATED and _followed(run, ranks)[0] != shown:
             raise HiddenRandomnessError(
@@ -332,15 +273,14 @@ def enumerated(
 def _followed(
     run: Callable[[PathSource], Hashable], ranks: tuple[int, ...]
 ) -> tuple[Hashable, PathSource]:
+    """Run along a path; one that is too long says so by its `failed`."""
     path = PathSource(ranks)
     shown: Hashable = None
     with contextlib.suppress(TooLongError):
         shown = run(path)
-    if isinstance(path.failed, TooLongError):
-        raise _CutOffError(path, path.failed)
-    if path.failed is not None:  # also where the run has caught it
-        raise path.failed
-    if len(path.draws) < len(ranks):
+    if path.failed is not None and not isinstance(path.failed, TooLongError):
+        raise path.failed  # also where the run has caught it
+    if path.failed is None and len(path.draws) < len(ranks):
         raise HiddenRandomnessError("the same randomness is asked for something else")
     return shown, path
 

@@ -1,5 +1,6 @@
 """The layer of an audit that enumerates: laws on small neighbors, and delta between them."""
 
+import contextlib
 import inspect
 import math
 import time
@@ -20,8 +21,8 @@ from dphist.lab.auditing.exact.laws import (
 )
 from dphist.lab.auditing.outcome import in_words, whole_of_run
 from dphist.lab.auditing.replay.session import asked, standing_in
-from dphist.lab.auditing.result import Finding, LayerReport
-from dphist.lab.auditing.subject import Run, auditing_of
+from dphist.lab.auditing.result import DELTAS, Claim, Finding, LayerReport, LayerResult
+from dphist.lab.auditing.subject import Subject, auditing_of
 from dphist.mechanism import Mechanism
 from dphist.release.mechanisms import package_of
 
@@ -37,14 +38,6 @@ Sourced = Callable[[Any, PathSource], Any]
 
 
 @dataclass
-class Enumeration:
-    """What the layer found."""
-
-    report: LayerReport
-    finding: Finding | None = None
-
-
-@dataclass
 class _Seen:
     paths: int = 0
     partial: int = 0
@@ -55,80 +48,49 @@ class _Seen:
     refuted: bool = False
 
 
-def takes_source(run: Callable[..., Any]) -> bool:
-    """Whether a callable takes its randomness as `source`."""
-    try:
-        return "source" in inspect.signature(run).parameters
-    except (TypeError, ValueError):
-        return False
-
-
 def enumeration(
-    run: Run,
-    mechanism: Any,
-    pairs: tuple[Pair, ...],
-    *,
-    epsilon: Fraction,
-    delta: Fraction,
-    deltas: tuple[float, ...],
-    seconds: float,
-) -> Enumeration:
-    """Enumerate the laws of what a run shows on small neighbors.
+    subject: Subject, pairs: tuple[Pair, ...], claim: Claim, seconds: float
+) -> LayerResult:
+    """Enumerate the laws of what a run shows on small neighbors, in `seconds` for all of them.
 
-    Parameters
-    ----------
-    run : takes data and `source`, or is of a mechanism of dphist.
-    mechanism : None for a callable.
-    pairs : neighbors; those whose laws cannot be enumerated in time are left out, and it is said.
-    epsilon, delta : the claim.
-    deltas : at which the curve is found.
-    seconds : for all laws together.
+    Pairs whose laws cannot be enumerated in time are left out, and it is said.
     """
-    sourced = _sourced(run, mechanism)
-    if sourced is None and mechanism is not None:
+    sourced = _sourced(subject)
+    if sourced is None and subject.mechanism is not None:
         return _without("Its kind runs it by itself, where draws cannot be enumerated.")
     if sourced is None:
         return _without("It takes no source of randomness: a parameter named source.")
     seen, end = _Seen(), time.monotonic() + seconds
+    verdict = "not refuted"
     try:
         with standing_in():
             for number, pair in enumerate(pairs):
                 left = end - time.monotonic()
-                if left <= 0:
+                if left <= 0 or seen.refuted:
                     break
                 share = left / min(len(pairs) - number, _AT_ONCE)
-                _compare(sourced, pair, share, seen, epsilon, delta, deltas)
-                if seen.refuted:
-                    break
+                _compare(sourced, pair, claim, share, seen)
     except KeyboardInterrupt:
-        return Enumeration(LayerReport("exact", "interrupted", _covered(seen, pairs)), seen.best)
-    except HiddenRandomnessError as error:
-        return _without(f"The laws cannot be enumerated: {error}.")
+        verdict = "interrupted"
     except DphistError as error:
-        if not (seen.pairs or seen.partial):
+        if isinstance(error, HiddenRandomnessError) or not (seen.pairs or seen.partial):
             return _without(f"The laws cannot be enumerated: {error}.")
-    if not (seen.pairs or seen.partial):
-        return _without("Laws on the neighbors are too large to enumerate in this time.")
-    verdict = "refuted" if seen.refuted else "not refuted"
-    if not seen.refuted and seen.pairs and seen.most - delta <= _LITTLE:
-        verdict = "holds"
-    return Enumeration(LayerReport("exact", verdict, _covered(seen, pairs)), seen.best)
+    if verdict != "interrupted":
+        if not (seen.pairs or seen.partial):
+            return _without("Laws on the neighbors are too large to enumerate in this time.")
+        if seen.refuted:
+            verdict = "refuted"
+        elif seen.pairs and seen.most - claim.exact_delta <= _LITTLE:
+            verdict = "holds"
+    return LayerResult(LayerReport("exact", verdict, _covered(seen, pairs)), seen.best)
 
 
-def _without(text: str) -> Enumeration:
-    return Enumeration(LayerReport("exact", "does not apply", text))
+def _without(text: str) -> LayerResult:
+    return LayerResult(LayerReport("exact", "does not apply", text))
 
 
-def _compare(
-    run: Sourced,
-    pair: Pair,
-    seconds: float,
-    seen: _Seen,
-    epsilon: Fraction,
-    delta: Fraction,
-    deltas: tuple[float, ...],
-) -> None:
-    laws = []
+def _compare(run: Sourced, pair: Pair, claim: Claim, seconds: float, seen: _Seen) -> None:
+    epsilon, delta, laws = claim.exact_epsilon, claim.exact_delta, []
     for data in (pair.one, pair.other):
         law = _law(run, data, seconds / 2)
         if law.unreached > _TOO_MUCH:
@@ -150,22 +112,27 @@ def _compare(
         if refuted or seen.best is None or float(shown) > seen.best.epsilon:
             here = delta_between(one, other, min(shown, epsilon)).event
             words = _words(here, one, other)
-            curve = _curve(one, other, deltas)
+            curve = _curve(one, other)
             seen.best = Finding("exact", pair, swapped, float(shown), curve, words)
         if refuted:
             seen.refuted = True
             return
 
 
-def _sourced(run: Callable[..., Any], mechanism: Any) -> Sourced | None:
+def _sourced(subject: Subject) -> Sourced | None:
     """Return a callable of data and a path, or None where no source of randomness is taken."""
+    run: Callable[..., Any] = subject.run
+    mechanism = subject.mechanism
     declared = auditing_of(mechanism)
     if declared is not None and declared.run is not None:
         # All noise of our streams is from samplers. Of others nobody has looked.
         return (lambda data, _: run(data)) if package_of(type(mechanism)) is None else None
     if isinstance(mechanism, Mechanism):
         return lambda data, path: run(data, source=path.refused)
-    return (lambda data, path: run(data, source=path)) if takes_source(run) else None
+    with contextlib.suppress(TypeError, ValueError):  # of callables without a signature
+        if "source" in inspect.signature(run).parameters:
+            return lambda data, path: run(data, source=path)
+    return None
 
 
 def _law(run: Sourced, data: Any, seconds: float) -> Law:
@@ -180,10 +147,12 @@ def _law(run: Sourced, data: Any, seconds: float) -> Law:
     return enumerated(shown, missing=_MISSING, until=begun + seconds, look=look)
 
 
-def _curve(one: Law, other: Law, deltas: tuple[float, ...]) -> tuple[tuple[float, float], ...]:
-    found = [(each, math.floor(float(epsilon_of(one, other, Fraction(each))) * 1e6) / 1e6)
-             for each in deltas]  # fmt: skip
-    return tuple((each, epsilon) for each, epsilon in found if epsilon > 0)
+def _curve(one: Law, other: Law) -> tuple[tuple[float, float], ...]:
+    found = (
+        (delta, math.floor(float(epsilon_of(one, other, Fraction(delta))) * 1e6) / 1e6)
+        for delta in DELTAS
+    )
+    return tuple(each for each in found if each[1] > 0)
 
 
 def _words(event: frozenset[Hashable], one: Law, other: Law) -> str:

@@ -21,7 +21,7 @@ from dphist.lab.auditing.replay.transcript import (
     log_ratio,
     loss,
 )
-from dphist.lab.auditing.result import Claim, Finding, LayerReport
+from dphist.lab.auditing.result import DELTAS, Claim, Finding, LayerReport, LayerResult
 from dphist.lab.auditing.statistical.bounds import lowest_probability
 from dphist.lab.auditing.subject import Subject, setup_of, stated, statement_of
 
@@ -141,7 +141,6 @@ def _said(numbers: tuple[int, ...]) -> str:
 def sampled(
     directions: Sequence[Laws],
     claim: Claim,
-    deltas: Sequence[float],
     *,
     seconds: float,
     error: float,
@@ -154,7 +153,6 @@ def sampled(
     ----------
     directions : of one pair.
     claim : of which delta is above 0.
-    deltas : at which the curve is found.
     seconds : for all runs; there are `_FEWEST` however long they take.
     error : probability with which the finding is wrong.
     """
@@ -169,7 +167,7 @@ def sampled(
     except DivergedError:
         return None
     found = [
-        (delta, _epsilon(best.ratio, hits, runs, delta, error)) for delta in (claim.delta, *deltas)
+        (delta, _epsilon(best.ratio, hits, runs, delta, error)) for delta in (claim.delta, *DELTAS)
     ]
     said = (
         f"the noisy numbers of the release are likelier on the one by a factor of e**"
@@ -220,50 +218,34 @@ _MOST_SEEDS = 5
 Cost = tuple[Fraction, Fraction]
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """What the layer found.
-
-    Attributes
-    ----------
-    finding : releases that are likelier on one of two neighbors; None if no law says so.
-    sampled : whether runs were sampled for it, so that it is wrong with a probability.
-    """
-
-    report: LayerReport
-    finding: Finding | None = None
-    sampled: bool = False
-
-
 def replayed(
     subject: Subject,
     pairs: tuple[Pair, ...],
     claim: Claim,
     *,
-    deltas: Sequence[float],
     seconds: float,
     sampling: float,
     error: float,
-) -> Replayed:
+) -> LayerResult:
     """Replay a mechanism on neighbors, and say whether the claim covers what its noise costs.
 
     Parameters
     ----------
     subject, pairs, claim : what is audited.
-    deltas : at which a curve is found.
     seconds : after which no further pair is begun.
     sampling : seconds for runs that bound a probability, where the claim has a delta.
     error : probability with which such a finding may be wrong.
     """
     replaying = _Replaying(subject)
     if replaying.setup.why_not:
-        return Replayed(_report("does not apply", f"{_upper(replaying.setup.why_not)}."))
+        why_not = replaying.setup.why_not
+        return _result("does not apply", f"{why_not[0].upper()}{why_not[1:]}.")
     try:
         with standing_in():
             replaying.replay_all(pairs, claim, seconds)
-            return replaying.result(claim, deltas, sampling, error)
+            return replaying.result(claim, sampling, error)
     except KeyboardInterrupt:
-        return Replayed(_report("interrupted", replaying.covered()))
+        return _result("interrupted", replaying.covered())
 
 
 @dataclass
@@ -340,33 +322,25 @@ class _Replaying:
             self.replays += 1
             self.reached.add(pair.name)
 
-    def result(
-        self, claim: Claim, deltas: Sequence[float], seconds: float, error: float
-    ) -> Replayed:
+    def result(self, claim: Claim, seconds: float, error: float) -> LayerResult:
         """Return what was found; the law of the noise may show more than a cost."""
         if self.objection and not self.uncovered:
-            return Replayed(_report("objects", self.objection))
+            return _result("objects", self.objection)
         if not self.requests:
-            said = "No noise was asked of a sampler that it knows."
-            return Replayed(_report("does not apply", said))
+            return _result("does not apply", "No noise was asked of a sampler that it knows.")
         by_chance = self.uncovered and claim.exact_delta > 0
+        finding = None
         if by_chance:
-            finding = sampled(self._laws(), claim, deltas, seconds=seconds, error=error)
-        else:
-            finding = self._certain(claim)
+            finding = sampled(self._laws(), claim, seconds=seconds, error=error)
+        elif not claim.exact_delta:  # else only probabilities count
+            found = [certain(laws, claim) for laws in self._laws()]
+            finding = max(filter(None, found), key=lambda each: each.epsilon, default=None)
         if not self.uncovered:
-            return Replayed(_report("holds", self.covered()), finding)
+            return _result("holds", self.covered(), finding)
         verdict, said = "objects", self.objection
         if finding is not None and finding.epsilon > claim.epsilon:
             verdict, said = "refuted", f"{said} Its law shows that the claim is wrong."
-        return Replayed(_report(verdict, said), finding, by_chance)
-
-    def _certain(self, claim: Claim) -> Finding | None:
-        """Return the release that is likeliest on one side; none where only probabilities count."""
-        if claim.exact_delta:
-            return None
-        found = [certain(laws, claim) for laws in self._laws()]
-        return max(filter(None, found), key=lambda each: each.epsilon, default=None)
+        return _result(verdict, said, finding, sampled=by_chance)
 
     def _laws(self) -> list[Laws]:
         """Return both directions of the pair of the largest cost, where releases state enough."""
@@ -384,8 +358,10 @@ class _Replaying:
         )
 
 
-def _report(verdict: str, covered: str) -> LayerReport:
-    return LayerReport("replay", verdict, covered)
+def _result(
+    verdict: str, covered: str, finding: Finding | None = None, *, sampled: bool = False
+) -> LayerResult:
+    return LayerResult(LayerReport("replay", verdict, covered), finding, sampled)
 
 
 def _cost_in_words(cost: Cost) -> str:
@@ -395,7 +371,3 @@ def _cost_in_words(cost: Cost) -> str:
         if part
     ]
     return " and ".join(parts) or "nothing"
-
-
-def _upper(text: str) -> str:
-    return text[0].upper() + text[1:]
