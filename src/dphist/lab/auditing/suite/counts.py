@@ -1,9 +1,10 @@
-"""Choosing the largest: noisy maxima and the sparse vector technique in its published forms."""
+"""What the suite says of a mechanism, and mechanisms on counts: noise that is wrong, choices."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -45,10 +46,9 @@ ENTRIES: list[Entry] = []
 """All mechanisms of the suite, in the order of the files."""
 
 
-def entry(
-    pairs: Sequence[tuple[Any, Any]],
-    *,
+def _entry(
     faulty: bool,
+    pairs: Sequence[tuple[Any, Any]],
     truth: str,
     source: str,
     epsilon: object = 1,
@@ -65,16 +65,24 @@ def entry(
     return add
 
 
-_kept: dict[Fraction, list[int]] = {}
+broken, correct = partial(_entry, True), partial(_entry, False)
+"""Add a function to the suite, with its neighbors, its true guarantee and where it is from."""
+
+_kept: dict[tuple[Callable[..., Any], Fraction], list[int]] = {}
+
+
+def _draw(sampler: Callable[..., Any], parameter: Fraction | int) -> int:
+    """Return a draw of those that are made at once."""
+    exact = Fraction(parameter)
+    held = _kept.setdefault((sampler, exact), [])
+    if not held:
+        held.extend(sampler(exact, _AT_ONCE).tolist())
+    return held.pop()
 
 
 def geometric(epsilon: Fraction | int) -> int:
     """Return two-sided geometric noise, exactly: P(z) is proportional to exp(-epsilon |z|)."""
-    exact = Fraction(epsilon)
-    held = _kept.setdefault(exact, [])
-    if not held:
-        held.extend(two_sided_geometric(exact, _AT_ONCE).tolist())
-    return held.pop()
+    return _draw(two_sided_geometric, epsilon)
 
 
 def one_sided_geometric(epsilon: Fraction | int) -> int:
@@ -84,16 +92,9 @@ def one_sided_geometric(epsilon: Fraction | int) -> int:
     return drawn
 
 
-_kept_gaussian: dict[Fraction, list[int]] = {}
-
-
 def gaussian(sigma: Fraction | int) -> int:
     """Return Gaussian noise, rounded: added to an integer, the sum is a Gaussian's, rounded."""
-    exact = Fraction(sigma)
-    held = _kept_gaussian.setdefault(exact, [])
-    if not held:
-        held.extend(rounded_gaussian(exact, _AT_ONCE).tolist())
-    return held.pop()
+    return _draw(rounded_gaussian, sigma)
 
 
 ONE = ((0, 1), (1, 2), (254, 255), (255, 256))
@@ -104,120 +105,114 @@ DING = "Z. Ding et al. Detecting Violations of Differential Privacy. CCS 2018. a
 _random = np.random.default_rng()
 
 
-@entry(ONE, faulty=False, truth="1", source="A. Ghosh et al. STOC 2009.")
+@correct(ONE, "1", "A. Ghosh et al. STOC 2009.")
 def a_count(count: int) -> int:
     """Geometric noise on a whole number."""
     return count + geometric(1)
 
 
-@entry(ONE, faulty=True, truth="2", source="A slip of the scale.")
+@broken(ONE, "2", "A slip of the scale.")
 def half_the_noise(count: int) -> int:
     """The scale that a sensitivity of one half would need."""
     return count + geometric(2)
 
 
-@entry(
+@broken(
     ((0.0, 1.0),),
-    faulty=True,
-    truth="infinite: some sums cannot be reached",
-    source="I. Mironov. On Significance of the Least Significant Bits for DP. CCS 2012.",
+    "infinite: some sums cannot be reached",
+    "I. Mironov. On Significance of the Least Significant Bits for DP. CCS 2012.",
 )
 def laplace_from_floats(count: float) -> float:
     """The textbook's inversion in float64: the low digits tell what was added to."""
     return count + math.copysign(_random.exponential(), _random.random() - 0.5)
 
 
-@entry(((0.0, 1.0),), faulty=False, truth="1", source="The twin: rounded data, whole noise.")
+@correct(((0.0, 1.0),), "1", "The twin: rounded data, whole noise.")
 def laplace_on_a_grid(count: float) -> float:
     """Geometric noise on a grid of 1/16."""
     return (round(count * 16) + geometric(Fraction(1, 16))) / 16
 
 
-@entry(ONE, faulty=True, truth="infinite: what is out of reach", source="A guard against outliers.")
+@broken(ONE, "infinite: what is out of reach", "A guard against outliers.")
 def noise_cut_off(count: int) -> int:
     """Noise is clipped before it is added."""
     return count + max(-3, min(3, geometric(1)))
 
 
-@entry(ONE, faulty=False, truth="1", source="The twin: clipping is post-processing.")
+@correct(ONE, "1", "The twin: clipping is post-processing.")
 def sum_cut_off(count: int) -> int:
     """The noisy count is clipped."""
     return max(0, min(10, count + geometric(1)))
 
 
-@entry(TWO, faulty=True, truth="infinite: differences are bare", source="One draw for all labels.")
+@broken(TWO, "infinite: differences are bare", "One draw for all labels.")
 def shared_noise(counts: list[int]) -> list[int]:
     """Every label gets the same draw."""
     drawn = geometric(1)
     return [count + drawn for count in counts]
 
 
-@entry(TWO, faulty=False, truth="1", source=DING)
+@correct(TWO, "1", DING)
 def a_histogram(counts: list[int]) -> list[int]:
     """Every label gets a draw of its own; a record is in one label."""
     return [count + geometric(1) for count in counts]
 
 
-@entry(TWO, faulty=True, truth="3 for the claim of 1/3", source=DING, epsilon="1/3")
+@broken(TWO, "3 for the claim of 1/3", DING, epsilon="1/3")
 def a_histogram_with_the_scale_upside_down(counts: list[int]) -> list[int]:
     """Noise of scale epsilon in place of 1/epsilon."""
     return [count + geometric(3) for count in counts]
 
 
-@entry(MOVED, faulty=True, truth="2", source="Adding or removing taken for replacing.")
+@broken(MOVED, "2", "Adding or removing taken for replacing.")
 def replaced_records_counted_once(counts: list[int]) -> list[int]:
     """A record may move, which changes two counts, and noise covers one."""
     return [count + geometric(1) for count in counts]
 
 
-@entry(MOVED, faulty=False, truth="1", source="The twin: noise for two changes.")
+@correct(MOVED, "1", "The twin: noise for two changes.")
 def replaced_records_counted_twice(counts: list[int]) -> list[int]:
     """A record may move, which changes two counts."""
     return [count + geometric(Fraction(1, 2)) for count in counts]
 
 
-@entry(ONE, faulty=True, truth="infinite", source="Counts in a type that is too small.")
+@broken(ONE, "infinite", "Counts in a type that is too small.")
 def counts_that_wrap(count: int) -> int:
     """The count is held in eight bits."""
     return count % 256 + geometric(1)
 
 
-@entry(ONE, faulty=False, truth="1", source="The twin: counts stop at the largest.")
+@correct(ONE, "1", "The twin: counts stop at the largest.")
 def counts_that_stop(count: int) -> int:
     """The count is held in eight bits, and stays at the largest."""
     return min(count, 255) + geometric(1)
 
 
-@entry(ONE, faulty=True, truth="3", source="A budget that is spent after drawing.")
+@broken(ONE, "3", "A budget that is spent after drawing.")
 def best_of_three(count: int) -> int:
     """Draws again where the result is no count, and pays for the last draw only."""
     first, second, third = (count + geometric(1) for _ in range(3))
     return max(first, second, third) if max(first, second, third) > 0 else min(first, second, third)
 
 
-@entry(ONE, faulty=False, truth="1", source="The twin: three draws are paid.")
+@correct(ONE, "1", "The twin: three draws are paid.")
 def best_of_three_that_are_paid(count: int) -> int:
     """Three draws share the budget."""
     return max(count + geometric(Fraction(1, 3)) for _ in range(3))
 
 
-@entry(
-    (([0] * 8, [1] + [0] * 7), ([2] * 8, [2] * 7 + [3])),
-    faulty=True,
-    truth="4",
-    source="A tree whose levels are paid once: a record is in a node of each level.",
+EIGHT_LEAVES = (([0] * 8, [1] + [0] * 7), ([2] * 8, [2] * 7 + [3]))
+
+
+@broken(
+    EIGHT_LEAVES, "4", "A tree whose levels are paid once: a record is in a node of each level."
 )
 def a_tree_without_its_path(counts: list[int]) -> list[int]:
     """Sums of 1, 2, 4 and 8 leaves, each with the whole budget."""
     return [sum(counts[k : k + w]) + geometric(1) for w in (1, 2, 4, 8) for k in range(0, 8, w)]
 
 
-@entry(
-    (([0] * 8, [1] + [0] * 7), ([2] * 8, [2] * 7 + [3])),
-    faulty=False,
-    truth="1",
-    source="M. Hay et al. Boosting the Accuracy of DP Histograms. VLDB 2010.",
-)
+@correct(EIGHT_LEAVES, "1", "M. Hay et al. Boosting the Accuracy of DP Histograms. VLDB 2010.")
 def a_tree(counts: list[int]) -> list[int]:
     """Each of four levels has a quarter of the budget."""
     quarter = Fraction(1, 4)
@@ -241,18 +236,17 @@ ON_ONE_PATH = (
 )
 
 
-@entry(
+@broken(
     ON_ONE_PATH,
-    faulty=True,
-    truth="3",
-    source="Splits whose sensitivity is counted once: a record is in one node of each level.",
+    "3",
+    "Splits whose sensitivity is counted once: a record is in one node of each level.",
 )
 def splits_that_are_paid_once(counts: list[int]) -> list[int]:
     """A decision on each of three levels, each with the whole budget."""
     return _split(counts, 1)
 
 
-@entry(ON_ONE_PATH, faulty=False, truth="1", source="The twin: a decision has a third.")
+@correct(ON_ONE_PATH, "1", "The twin: a decision has a third.")
 def splits_that_are_each_paid(counts: list[int]) -> list[int]:
     """A decision on each of three levels."""
     return _split(counts, Fraction(1, 3))
@@ -278,43 +272,43 @@ def _largest(noisy: list[int]) -> int:
     return noisy.index(max(noisy))
 
 
-@entry(UP, faulty=False, truth="1", source=DING)
+@correct(UP, "1", DING)
 def place_of_the_noisy_maximum(counts: list[int]) -> int:
     """All counts may change by 1."""
     return _largest([count + geometric(_HALF) for count in counts])
 
 
-@entry(UP, faulty=True, truth="2.5", source=DING)
+@broken(UP, "2.5", DING)
 def the_noisy_maximum_itself(counts: list[int]) -> int:
     """The largest noisy count is released in place of its place."""
     return max(count + geometric(_HALF) for count in counts)
 
 
-@entry(UP, faulty=False, truth="1", source="The twin: as many counts are paid as may change.")
+@correct(UP, "1", "The twin: as many counts are paid as may change.")
 def the_noisy_maximum_that_is_paid(counts: list[int]) -> int:
     """The largest of five counts, each with a fifth of the budget."""
     return max(count + geometric(Fraction(1, 5)) for count in counts)
 
 
-@entry(UP, faulty=False, truth="1", source=f"{DING} Noisy max with exponential noise.")
+@correct(UP, "1", f"{DING} Noisy max with exponential noise.")
 def place_of_the_one_sided_maximum(counts: list[int]) -> int:
     """Noise is never negative."""
     return _largest([count + one_sided_geometric(_HALF) for count in counts])
 
 
-@entry(UP, faulty=True, truth="infinite", source=f"{DING} Noisy max with exponential noise.")
+@broken(UP, "infinite", f"{DING} Noisy max with exponential noise.")
 def the_one_sided_maximum_itself(counts: list[int]) -> int:
     """Noise is never negative, so no result is below the largest count."""
     return max(count + one_sided_geometric(_HALF) for count in counts)
 
 
-@entry(UP, faulty=True, truth="5", source="Noise for one count where five may change.")
+@broken(UP, "5", "Noise for one count where five may change.")
 def place_and_counts(counts: list[int]) -> list[int]:
     """All noisy counts in order."""
     return sorted((count + geometric(_HALF) for count in counts), reverse=True)
 
 
-@entry(UP, faulty=False, truth="1", source="The twin: five counts are paid.")
+@correct(UP, "1", "The twin: five counts are paid.")
 def place_and_counts_that_are_paid(counts: list[int]) -> list[int]:
     """All noisy counts in order."""
     return sorted((count + geometric(Fraction(1, 5)) for count in counts), reverse=True)
@@ -340,25 +334,25 @@ def _sparse(
     return shown
 
 
-@entry(QUERIES, faulty=False, truth="1", source=f"{LYU} 1.")
+@correct(QUERIES, "1", f"{LYU} 1.")
 def sparse_vector_1(answers: list[int]) -> list[object]:
     """The technique as it should be: noise of 2 c / epsilon_2 on each answer."""
     return _sparse(answers, _HALF, Fraction(1, 8), 2)
 
 
-@entry(QUERIES, faulty=False, truth="1", source=f"{LYU} 2: Dwork and Roth 2014.")
+@correct(QUERIES, "1", f"{LYU} 2: Dwork and Roth 2014.")
 def sparse_vector_2(answers: list[int]) -> list[object]:
     """A new line after each answer above it."""
     return _sparse(answers, _QUARTER, Fraction(1, 8), 2, refresh=True)
 
 
-@entry(QUERIES, faulty=True, truth="infinite", source=f"{LYU} 3: lecture notes of 2011.")
+@broken(QUERIES, "infinite", f"{LYU} 3: lecture notes of 2011.")
 def sparse_vector_3(answers: list[int]) -> list[object]:
     """Noisy answers above the line are released themselves."""
     return _sparse(answers, _HALF, _HALF, 1, values=True)
 
 
-@entry(QUERIES, faulty=False, truth="1", source="The twin of 3: Y. Wang et al. PLDI 2019.")
+@correct(QUERIES, "1", "The twin of 3: Y. Wang et al. PLDI 2019.")
 def sparse_vector_with_fresh_values(answers: list[int]) -> list[object]:
     """The value that is released has noise of its own, and a third of the budget."""
     third = Fraction(1, 3)
@@ -367,31 +361,31 @@ def sparse_vector_with_fresh_values(answers: list[int]) -> list[object]:
     return [*shown[:-1], answers[len(shown) - 1] + geometric(third)] if above else shown
 
 
-@entry(QUERIES, faulty=True, truth="3.25", source=f"{LYU} 4: Lee and Clifton 2014.")
+@broken(QUERIES, "3.25", f"{LYU} 4: Lee and Clifton 2014.")
 def sparse_vector_4(answers: list[int]) -> list[object]:
     """Noise on each answer does not grow with the number of answers above."""
     return _sparse(answers, _QUARTER, Fraction(3, 4), 2)
 
 
-@entry(QUERIES, faulty=False, truth="1", source="The twin of 4: noise of 2 c / epsilon_2.")
+@correct(QUERIES, "1", "The twin of 4: noise of 2 c / epsilon_2.")
 def sparse_vector_4_that_is_paid(answers: list[int]) -> list[object]:
     """Noise on each answer grows with the number of answers above."""
     return _sparse(answers, _QUARTER, Fraction(3, 16), 2)
 
 
-@entry(QUERIES, faulty=True, truth="infinite", source=f"{LYU} 5: Stoddard et al. 2014.")
+@broken(QUERIES, "infinite", f"{LYU} 5: Stoddard et al. 2014.")
 def sparse_vector_5(answers: list[int]) -> list[object]:
     """No noise on the answers, and no end."""
     return _sparse(answers, _HALF, None, None)
 
 
-@entry(QUERIES, faulty=True, truth="infinite", source=f"{LYU} 6: Chen et al. 2015.")
+@broken(QUERIES, "infinite", f"{LYU} 6: Chen et al. 2015.")
 def sparse_vector_6(answers: list[int]) -> list[object]:
     """Noise on each answer, and no end."""
     return _sparse(answers, _HALF, _HALF, None)
 
 
-@entry(QUERIES, faulty=False, truth="1", source="The twin of algorithm 6: it ends at the first.")
+@correct(QUERIES, "1", "The twin of algorithm 6: it ends at the first.")
 def sparse_vector_that_ends(answers: list[int]) -> list[object]:
     """One answer above the line, then nothing more."""
     return _sparse(answers, _HALF, _QUARTER, 1)
