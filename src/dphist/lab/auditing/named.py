@@ -10,13 +10,14 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from dphist.data.binned_counts import bin_counts
+from dphist.data.binned_counts import BinnedCounts, bin_counts
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.errors import BudgetError, ParameterError
@@ -66,8 +67,11 @@ def named(
     asked = {**(audited.small if audited is not None else {}), **parameters}
     off = asked.pop("delta", None) if delta is None else delta
     asked.pop("delta", None)
+    if not all(hasattr(found, each) for each in ("guarantee", "description")):
+        raise ParameterError("mechanism", "must be a mechanism, or a callable that takes data")
+    made: Callable[..., Any] = found
     return calibrate(
-        _made(found),
+        made,
         epsilon=1 if epsilon is None else epsilon,
         delta=0 if off is None else off,
         **asked,
@@ -80,16 +84,8 @@ def names_class(name: str) -> bool:
 
 
 def _found(name: str) -> Any:
-    return imported(name) if ":" in name else _of_dphist(name)
-
-
-def _made(kind: type[Any]) -> Callable[..., Any]:
-    if not all(hasattr(kind, each) for each in ("guarantee", "description")):
-        raise ParameterError("mechanism", "must be a mechanism, or a callable that takes data")
-    return kind
-
-
-def _of_dphist(name: str) -> Any:
+    if ":" in name:
+        return imported(name)
     known = mechanisms()
     if name not in known:
         raise ParameterError(
@@ -120,23 +116,58 @@ def imported(name: str) -> Any:
     return found
 
 
+# --- Everything that `dphist audit --all` audits
+
+Made = tuple[Any, list[tuple[str, Any, Any]] | None, Fraction | None, Fraction]
+"""A mechanism or callable, neighbors (None: those of its kind), epsilon (None: its own) and delta."""
+
+
+@dataclass(frozen=True)
+class Audited:
+    """Something to audit.
+
+    Attributes
+    ----------
+    name : as it is shown, and given on the command line.
+    make : returns it, with the claim and neighbors.
+    layers : that can be tried. Which noise is drawn for new labels depends on the data, as delta
+        allows, and a replay would object.
+    """
+
+    name: str
+    make: Callable[[], Made]
+    layers: tuple[str, ...] = LAYERS
+
+
+def everything(*, slow: bool = False) -> dict[str, Audited]:
+    """Return what there is to audit by name; with `slow`, also engines that take long to start."""
+    all_of_them = (*_mechanisms(), *_tables(slow), Audited("ledger", _make_ledger))
+    return {each.name: each for each in all_of_them}
+
+
+def _mechanisms() -> Iterator[Audited]:
+    def calibrated(name: str, parameters: Mapping[str, Any], epsilon: int = 1) -> Made:
+        made = named(name, epsilon=epsilon, delta=None, parameters=parameters)
+        return made, None, None, Fraction(0)
+
+    classes = {known.__name__: audited for known, audited in audited_classes().items()}
+    for name in classes:
+        yield Audited(name, partial(calibrated, name, {}))
+    for name, audited in classes.items():
+        for what, parameters in audited.others.items():
+            yield Audited(f"{name} {what}", partial(calibrated, name, parameters))
+    for name, audited in classes.items():
+        for what, parameters in audited.tiny.items():  # at an epsilon that makes laws short
+            yield Audited(f"{name} {what}", partial(calibrated, name, parameters, 3), ("exact",))
+
+
+# --- From the rows of a table to a release: bounding, counting and noise, in an engine's tables
+
 Frame = Callable[[pa.Table], Any]
-
-
-def _pandas(table: pa.Table) -> Any:
-    return table.to_pandas()
-
-
-def _polars(table: pa.Table) -> Any:
-    return importlib.import_module("polars").from_arrow(table)
-
-
-def _arrow(table: pa.Table) -> Any:
-    return table
-
-
-def _duckdb(table: pa.Table) -> Any:
-    return importlib.import_module("duckdb").connect().from_arrow(table)
+Rows = list[tuple[Any, ...]]
+TablePairs = list[tuple[str, Rows, Rows]]
+_OTHERS = 12  # users beside the one: about as many as a threshold asks for
+_DELTA = Fraction(5, 100)
 
 
 def _spark(table: pa.Table) -> Any:
@@ -148,79 +179,75 @@ def _spark(table: pa.Table) -> Any:
 
 
 _ENGINES: dict[str, tuple[str, Frame]] = {
-    "pandas": ("pandas", _pandas),
-    "polars": ("polars", _polars),
-    "arrow": ("pyarrow", _arrow),
-    "duckdb": ("duckdb", _duckdb),
+    "pandas": ("pandas", lambda table: table.to_pandas()),
+    "polars": ("polars", lambda table: importlib.import_module("polars").from_arrow(table)),
+    "arrow": ("pyarrow", lambda table: table),
+    "duckdb": (
+        "duckdb",
+        lambda table: importlib.import_module("duckdb").connect().from_arrow(table),
+    ),
     "spark": ("pyspark", _spark),
 }
-SLOW = ("spark",)
-"""Engines that take seconds to start."""
+_SLOW = ("spark",)  # takes seconds to start
 
 
-def engines(*, slow: bool = False) -> dict[str, Frame]:
-    """Return the engines that are installed: each makes a table of its own from one of Arrow."""
-    return {
-        name: make
-        for name, (package, make) in _ENGINES.items()
-        if importlib.util.find_spec(package) and (slow or name not in SLOW)
-    }
+@dataclass(frozen=True)
+class _Counted:
+    """How rows of users are counted, and what releases the counts."""
+
+    count: Callable[[Any], Any]
+    mechanism: str
+    parameters: dict[str, Any]
+    column: str = "label"
+    delta: Fraction = Fraction(0)
+
+    def make(self, name: str, frame: Frame) -> Made:
+        """Return a callable of rows, in tables of one engine."""
+        mechanism = named(self.mechanism, epsilon=1, delta=self.delta, parameters=self.parameters)
+        kind = pa.string() if self.column == "label" else pa.float64()
+        schema = pa.schema([("user", pa.string()), (self.column, kind)])
+
+        def run(rows: Rows) -> Any:
+            listed = [{"user": user, self.column: value} for user, value in rows]
+            return mechanism.release(self.count(frame(pa.Table.from_pylist(listed, schema))))
+
+        run.__name__ = name
+        pairs = label_pairs() if self.column == "label" else bin_pairs()
+        run(pairs[0][1])  # an engine warns as it starts, which is no part of what the data show
+        return run, pairs, Fraction(1), self.delta
 
 
-Rows = list[tuple[Any, ...]]
-TablePairs = list[tuple[str, Rows, Rows]]
-
-MOST_LABELS = 2
-MOST_RECORDS = 2
-EDGES = [0.0, 1.0, 2.0, 3.0]
-
-_LABELS = pa.schema([("user", pa.string()), ("label", pa.string())])
-_VALUES = pa.schema([("user", pa.string()), ("value", pa.float64())])
-_OTHERS = 12  # users beside the one: about as many as a threshold asks for
+def _count_labels(table: Any) -> LabelCounts:
+    return LabelCounts.from_table(table, label="label", user="user", max_labels=2, max_count=1)
 
 
-def label_counts(mechanism: Any, frame: Frame) -> Callable[[Rows], Any]:
-    """Return a callable that counts labels, and releases counts."""
-
-    def run(rows: Rows) -> Any:
-        table = frame(_table(rows, _LABELS))
-        counts = LabelCounts.from_table(
-            table, label="label", user="user", max_labels=MOST_LABELS, max_count=1
-        )
-        return mechanism.release(counts)
-
-    return run
+def _count_profile(table: Any) -> Profile:
+    return Profile.from_table(table, label="label", user="user", max_records=2)
 
 
-def profiles(mechanism: Any, frame: Frame) -> Callable[[Rows], Any]:
-    """Return a callable that counts labels, and releases how many have each count."""
-
-    def run(rows: Rows) -> Any:
-        table = frame(_table(rows, _LABELS))
-        made = Profile.from_table(table, label="label", user="user", max_records=MOST_RECORDS)
-        return mechanism.release(made)
-
-    return run
+def _count_bins(table: Any) -> BinnedCounts:
+    return bin_counts(table, column="value", edges=[0.0, 1.0, 2.0, 3.0], user="user", max_records=2)
 
 
-def bins(mechanism: Any, frame: Frame) -> Callable[[Rows], Any]:
-    """Return a callable that counts values in bins, and releases the counts."""
+_COUNTED = {
+    "labels": _Counted(
+        _count_labels, "ThresholdHistogram", {"max_labels": 2, "labels": ["tea", "1", "a"]}
+    ),
+    "new labels": _Counted(
+        _count_labels, "ThresholdHistogram", {"max_labels": 2, "noise": "laplace"}, delta=_DELTA
+    ),
+    "profile": _Counted(_count_profile, "SortedCounts", {"labels": 4, "sensitivity": 2}),
+    "bins": _Counted(_count_bins, "LeafCounts", {"bins": 3, "sensitivity": 2}, "value"),
+}
 
-    def run(rows: Rows) -> Any:
-        table = frame(_table(rows, _VALUES))
-        counts = bin_counts(
-            table, column="value", edges=EDGES, user="user", max_records=MOST_RECORDS
-        )
-        return mechanism.release(counts)
 
-    return run
-
-
-def _table(rows: Rows, schema: pa.Schema) -> pa.Table:
-    columns = [
-        pa.array([row[place] for row in rows], item.type) for place, item in enumerate(schema)
-    ]
-    return pa.table(columns, schema=schema)
+def _tables(slow: bool) -> Iterator[Audited]:
+    """Noise of listed labels, counts and bins is replayed; new labels are for the threshold."""
+    for engine, (package, frame) in _ENGINES.items():
+        if importlib.util.find_spec(package) and (slow or engine not in _SLOW):
+            for what, counted in _COUNTED.items():
+                name, layers = f"{what} of {engine}", ("statistical",) if counted.delta else LAYERS
+                yield Audited(name, partial(counted.make, name, frame), layers)
 
 
 def label_pairs() -> TablePairs:
@@ -271,36 +298,33 @@ def _all(user: str, values: list[Any]) -> Rows:
     return [(user, value) for value in values]
 
 
-BUDGET = 1
-PAIRS = [
-    ("no records, and one", [0, 0], [1, 0]),
-    ("a large count grows", [10**6, 3], [10**6 + 1, 3]),
-]
-
-
-def transcript() -> Callable[[Sequence[int]], Any]:
+def _make_ledger() -> Made:
     """Return a callable that spends a new ledger on data, a release too many included.
 
-    The second release depends on the first one: an analyst chooses it after seeing that.
+    It shows releases, a refusal, what is left and entries. The second release depends on the first
+    one: an analyst chooses it after seeing that.
     """
     half, quarter = (
         named("LeafCounts", epsilon=epsilon, delta=None, parameters={"bins": 2})
         for epsilon in ("1/2", "1/4")
     )
 
-    def run(counts: Sequence[int]) -> Any:
+    def ledger(counts: Sequence[int]) -> Any:
         data = np.asarray(counts)
         with tempfile.TemporaryDirectory() as folder:
-            ledger = Ledger.create(Path(folder) / "a.ledger", epsilon=BUDGET, unit="one record")
-            first = ledger.release(half, data, by="ana", key="first").value.bins.tolist()
-            following = quarter if first[0] > first[1] else half
-            second = ledger.release(following, data, by="ana", key="second").value.bins.tolist()
-            again = ledger.release(half, data, by="ana", key="first").value.bins.tolist()
+            made = Ledger.create(Path(folder) / "a.ledger", epsilon=1, unit="one record")
+
+            def release(mechanism: Any, key: str, by: str = "ana") -> Any:
+                return made.release(mechanism, data, by=by, key=key).value.bins.tolist()
+
+            first = release(half, "first")
+            second = release(quarter if first[0] > first[1] else half, "second")
+            again = release(half, "first")
             try:
-                third = ledger.release(half, data, by="ben", key="third").value.bins.tolist()
+                third = release(half, "third", "ben")
             except BudgetError as error:
                 third = str(error)
-            left = str(ledger.remaining.epsilon)
+            left = str(made.remaining.epsilon)
         return {
             "first": first,
             "second": second,
@@ -309,110 +333,8 @@ def transcript() -> Callable[[Sequence[int]], Any]:
             "left": left,
         }
 
-    return run
-
-
-_DELTA = Fraction(5, 100)
-
-Pairs = list[tuple[str, Any, Any]] | None
-
-
-@dataclass(frozen=True)
-class Audited:
-    """Something to audit.
-
-    Attributes
-    ----------
-    name : as it is shown, and given on the command line.
-    make : returns the mechanism or callable, neighbors (None: those of its kind), epsilon and
-        delta (None: those of the mechanism).
-    layers : that can be tried. Which noise is drawn for new labels depends on the data, as delta
-        allows, and a replay would object.
-    """
-
-    name: str
-    make: Callable[[], tuple[Any, Pairs, Fraction | None, Fraction]]
-    layers: tuple[str, ...] = LAYERS
-
-
-def everything(*, slow: bool = False) -> dict[str, Audited]:
-    """Return what there is to audit by name; with `slow`, also engines that take long to start."""
-    all_of_them = (*_mechanisms(), *_tables(slow), _ledger())
-    return {each.name: each for each in all_of_them}
-
-
-def _mechanisms() -> Iterator[Audited]:
-    classes = {known.__name__: audited for known, audited in audited_classes().items()}
-    for name in classes:
-        yield _mechanism(name, name, {})
-    for name, audited in classes.items():
-        for what, parameters in audited.others.items():
-            yield _mechanism(f"{name} {what}", name, parameters)
-    for name, audited in classes.items():
-        for what, parameters in audited.tiny.items():  # at an epsilon that makes laws short
-            said = f"{name} {what}"
-            yield _mechanism(said, name, parameters, epsilon=3, layers=("exact",))
-
-
-def _mechanism(
-    name: str,
-    kind: str,
-    parameters: Mapping[str, Any],
-    epsilon: int = 1,
-    layers: tuple[str, ...] = LAYERS,
-) -> Audited:
-    def make() -> tuple[Any, Pairs, Fraction | None, Fraction]:
-        made = named(kind, epsilon=epsilon, delta=None, parameters=parameters)
-        return made, None, None, Fraction(0)
-
-    return Audited(name, make, layers)
-
-
-def _tables(slow: bool) -> Iterator[Audited]:
-    """Noise of listed labels, counts and bins is replayed; new labels are for the threshold."""
-    for engine, frame in engines(slow=slow).items():
-        yield _pipeline(f"labels of {engine}", _listed, label_counts, frame, "labels")
-        yield _pipeline(f"new labels of {engine}", _new, label_counts, frame, "labels")
-        yield _pipeline(f"profile of {engine}", _sorted, profiles, frame, "labels")
-        yield _pipeline(f"bins of {engine}", _leaves, bins, frame, "bins")
-
-
-def _listed() -> Any:
-    return _make("ThresholdHistogram", max_labels=MOST_LABELS, labels=["tea", "1", "a"])
-
-
-def _new() -> Any:
-    return _make("ThresholdHistogram", _DELTA, max_labels=MOST_LABELS, noise="laplace")
-
-
-def _sorted() -> Any:
-    return _make("SortedCounts", labels=4, sensitivity=MOST_RECORDS)
-
-
-def _leaves() -> Any:
-    return _make("LeafCounts", bins=len(EDGES) - 1, sensitivity=MOST_RECORDS)
-
-
-def _make(name: str, delta: Fraction = Fraction(0), **parameters: Any) -> Any:
-    return named(name, epsilon=1, delta=delta, parameters=parameters)
-
-
-def _pipeline(name: str, mechanism: Callable[[], Any], made: Any, frame: Any, data: str) -> Audited:
-    def make() -> tuple[Any, Pairs, Fraction | None, Fraction]:
-        audited = mechanism()
-        run = made(audited, frame)
-        run.__name__ = name
-        pairs = label_pairs() if data == "labels" else bin_pairs()
-        run(pairs[0][1])  # an engine warns as it starts, which is no part of what the data show
-        return run, pairs, Fraction(1), _DELTA if mechanism is _new else Fraction(0)
-
-    return Audited(name, make, ("statistical",) if mechanism is _new else LAYERS)
-
-
-def _ledger() -> Audited:
-    def make() -> tuple[Any, Pairs, Fraction | None, Fraction]:
-        run = transcript()
-        run.__name__ = "ledger"
-        return run, list(PAIRS), Fraction(BUDGET), Fraction(0)
-
-    return Audited("ledger", make)
+    pairs = [
+        ("no records, and one", [0, 0], [1, 0]),
+        ("a large count grows", [10**6, 3], [10**6 + 1, 3]),
+    ]
+    return ledger, pairs, Fraction(1), Fraction(0)
