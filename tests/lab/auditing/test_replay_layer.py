@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dphist as dh
@@ -91,6 +92,20 @@ def test_wrapped_samplers_are_replayed(run: Callable[[Any], Any]) -> None:
         "epsilon 0.5 at most.",
     )
     assert verdict(run, pairs, epsilon="0.49")[0] == "objects"
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "known", [{"labels": ["a", "b"]}, {"delta": "0.05"}], ids=["listed", "new"]
+)
+def test_plain_tables_of_counts_are_replayed(noise: Any, known: dict[str, Any]) -> None:
+    mechanism = dh.ThresholdHistogram(epsilon=1, max_labels=1, noise=noise, **known)
+    one, other = (pa.table({"label": ["b", "a"], "count": [3, count]}) for count in (1, 2))
+    pure = noise == "laplace" and "labels" in known
+    found = dh.audit(
+        mechanism, [(one, other)], delta=0 if pure else "0.05", seconds=2, layers=REPLAY
+    )
+    assert [each.verdict for each in found.layers] == ["holds"]
 
 
 def test_normal_noise_costs_rho() -> None:

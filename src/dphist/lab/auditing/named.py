@@ -119,7 +119,7 @@ def imported(name: str) -> Any:
 # --- Everything that `dphist audit --all` audits
 
 Made = tuple[Any, list[tuple[str, Any, Any]] | None, Fraction | None, Fraction]
-"""A mechanism or callable, neighbors (None: those of its kind), epsilon (None: its own) and delta."""
+"""A mechanism or callable, neighbors (None: its kind's), epsilon (None: its own) and delta."""
 
 
 @dataclass(frozen=True)

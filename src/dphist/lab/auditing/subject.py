@@ -1,5 +1,6 @@
 """What is audited: a mechanism, any callable of data or a program, with its kind's neighbors."""
 
+import contextlib
 import inspect
 import json
 import os
@@ -48,11 +49,12 @@ def setup_of(mechanism: Any) -> Setup:
     if declared is None:
         return Setup()
     setup = declared.setup_of(mechanism)
-    return replace(
-        setup,
-        told={number: _opening(tell) for number, tell in setup.told.items()},
-        is_meant=_opening(setup.is_meant),
-    )
+
+    def opening(asked: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *data: asked(*(_opened(mechanism, each) for each in data))
+
+    told = {number: opening(tell) for number, tell in setup.told.items()}
+    return replace(setup, told=told, is_meant=opening(setup.is_meant))
 
 
 def statement_of(mechanism: Any) -> Statement | None:
@@ -67,16 +69,17 @@ def stated(mechanism: Any, release: Any, data: Any) -> tuple[int, ...] | None:
     statement = statement_of(mechanism)
     if statement is None or not isinstance(release, Release):
         return None
-    numbers = statement.read(mechanism, release, _opened(data))
+    numbers = statement.read(mechanism, release, _opened(mechanism, data))
     return None if numbers is None else tuple(numbers)
 
 
-def _opening(asked: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *data: asked(*map(_opened, data))
-
-
-def _opened(data: Any) -> Any:
+def _opened(mechanism: Any, data: Any) -> Any:
     """Return data with their contents, as the declarations of kinds read them."""
+    kind = kind_of_mechanism(mechanism)
+    if kind is not None and kind.data_type is LabelCounts and not isinstance(data, LabelCounts):
+        # What is no table is refused by the mechanism, and that of others may have no bounds.
+        with contextlib.suppress(DphistError, AttributeError):
+            data = LabelCounts.promised(data, mechanism.max_labels, mechanism.max_count)
     if isinstance(data, Profile):
         return open_profile(data)
     if isinstance(data, LabelCounts):
