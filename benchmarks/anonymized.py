@@ -33,12 +33,13 @@ from benchmarks.comparison.limits import MEMORY, memory_limit
 from benchmarks.comparison.ranking import rows_of
 from benchmarks.comparison.tables import summary_table, write_tables
 from benchmarks.data import ROOT, profile_paths
+from benchmarks.repeating import FEWEST, TooSlowError, measure
 from dphist.anonymized.comparing import CONTENDERS
 from dphist.document.compared import Contender
 from dphist.errors import DphistError
 from dphist.lab.comparing.compare import case_of
 from dphist.lab.comparing.comparison import epsilon_text, number_text
-from dphist.lab.comparing.measuring import FEWEST, Effort, TooSlowError, measure
+from dphist.lab.comparing.measuring import Effort
 from dphist.parameters import positive_number
 
 EPSILONS = ("4", "2", "1", "0.5", "0.1", "0.01")

@@ -28,6 +28,7 @@ from benchmarks import hard_instances as hard
 from benchmarks.comparison.limits import MEMORY, memory_limit
 from benchmarks.comparison.tables import markdown
 from benchmarks.data import ROOT
+from benchmarks.repeating import measure
 from dphist import Profile
 from dphist.anonymized.comparing import CONTENDERS
 from dphist.atomic_files import write_text
@@ -35,7 +36,7 @@ from dphist.document.compared import Contender
 from dphist.errors import DphistError
 from dphist.lab.comparing.compare import case_of
 from dphist.lab.comparing.comparison import epsilon_text, number_text
-from dphist.lab.comparing.measuring import Effort, Measured, measure
+from dphist.lab.comparing.measuring import Effort, Measured
 
 OUTPUT = ROOT / "benchmarks" / "out" / "lower_bounds"
 IntArray = npt.NDArray[np.int64]

@@ -14,10 +14,11 @@ from fractions import Fraction
 
 from benchmarks.data import profiles
 from benchmarks.markdown import print_table
+from benchmarks.repeating import measure
 from dphist import Profile
 from dphist.anonymized.comparing import CONTENDERS
 from dphist.lab.comparing.compare import case_of
-from dphist.lab.comparing.measuring import Effort, Measured, measure
+from dphist.lab.comparing.measuring import Effort, Measured
 
 EPSILONS = ("4", "2", "1")
 PUBLISHED = ("SortedCounts", "RankSplit, n known", "PrivHist, equal shares")

@@ -32,9 +32,9 @@ from benchmarks.ranges.tables import (
     print_ratios,
     scale_text,
 )
+from benchmarks.repeating import TooSlowError
 from dphist.errors import DphistError
 from dphist.lab.comparing.comparison import number_text
-from dphist.lab.comparing.measuring import TooSlowError
 from dphist.parameters import positive_number
 from dphist.ranges.comparing.queries import WORKLOADS
 

@@ -8,8 +8,9 @@ from functools import partial
 
 from benchmarks.ranges.contenders import Contender
 from benchmarks.ranges.data import Shape
+from benchmarks.repeating import TooSlowError
 from dphist.arrays import IntArray
-from dphist.lab.comparing.measuring import OutOfTimeError, TooSlowError, within
+from dphist.lab.comparing.measuring import OutOfTimeError, within
 from dphist.ranges.comparing.queries import Estimate, squared_errors
 
 FEWEST = 2  # runs in any case, unless only one is asked for

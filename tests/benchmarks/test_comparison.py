@@ -16,6 +16,7 @@ import pytest
 from benchmarks.comparison import cells, tables
 from benchmarks.comparison.journal import Journal
 from benchmarks.comparison.ranking import rows_of, summaries
+from benchmarks.repeating import TooSlowError, measure
 
 from benchmarks import anonymized
 from dphist import Profile, RankSplit, SortedCounts
@@ -23,7 +24,7 @@ from dphist.anonymized.comparing import CONTENDERS
 from dphist.data.open_data import open_profile
 from dphist.document.compared import NOTHING, Contender
 from dphist.lab.comparing.compare import case_of
-from dphist.lab.comparing.measuring import Effort, Measured, TooSlowError, guarantee_text, measure
+from dphist.lab.comparing.measuring import Effort, Measured, guarantee_text
 
 ROOT = Path(__file__).parents[2]
 EFFORT = Effort()
@@ -88,6 +89,7 @@ def test_measuring_stops_when_the_time_is_up_but_not_before_two_runs(
         return (int(now[0] * 64) % 2,), 1 / 64
 
     monkeypatch.setattr("dphist.lab.comparing.measuring.time", Clock)
+    monkeypatch.setattr("benchmarks.repeating.time", Clock)
     # The timer that cuts runs is not of this clock.
     monkeypatch.setattr("dphist.lab.comparing.measuring.within", lambda seconds, call: call())
     effort = Effort(target=0, most=10**9, seconds=seconds)

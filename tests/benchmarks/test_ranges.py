@@ -19,9 +19,9 @@ from benchmarks.ranges.data import OWN, SIDE, Shape, read_shapes
 from benchmarks.ranges.journal import Journal
 from benchmarks.ranges.measuring import Cell, Effort, Measured, measure
 from benchmarks.ranges.tables import Results, print_published, print_ratios
+from benchmarks.repeating import TooSlowError
 
 from dphist.lab.comparing.comparison import number_text
-from dphist.lab.comparing.measuring import TooSlowError
 from dphist.ranges.comparing import queries
 from dphist.ranges.comparing.published.privelet import (
     inverse,

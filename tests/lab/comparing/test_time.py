@@ -8,19 +8,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from benchmarks.repeating import TooSlowError, measure
 
 import dphist as dh
+from benchmarks import repeating
 from dphist.lab.comparing import measuring
 from dphist.lab.comparing.compare import case_of
-from dphist.lab.comparing.measuring import (
-    Effort,
-    Measured,
-    OutOfTimeError,
-    Tally,
-    TooSlowError,
-    measure,
-    within,
-)
+from dphist.lab.comparing.measuring import Effort, Measured, OutOfTimeError, Tally, within
 from tests.support.histograms import without_noise
 
 PROFILE = dh.Profile.from_counts([9, 5, 2, 1, 1])
@@ -80,7 +74,8 @@ def test_what_draws_too_much_noise_is_not_begun() -> None:
 
 def test_no_run_begins_that_cannot_end_in_time(monkeypatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(measuring, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    for module in (measuring, repeating):
+        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
 
     def run():
         clock[0] += 15

@@ -31,7 +31,6 @@ from dphist.lab.comparing.comparison import (
     FORMAT,
     ComparedRow,
     Comparison,
-    Earlier,
     LeftOut,
     Style,
     epsilon_text,
@@ -139,7 +138,7 @@ def compare(
         "data": case.digest,
         "delta": total_delta,
     }
-    earlier = Earlier()
+    earlier: Sequence[ComparedRow] = ()
     if output is not None:
         check_output_path(output)
         earlier = read_earlier(output, settings)
@@ -158,7 +157,7 @@ def _measured(
     effort: Effort,
     seconds: float,
     settings: dict[str, Any],
-    earlier: Earlier,
+    earlier: Sequence[ComparedRow],
     output: str | Path | None,
     progress: Callable[[str], None] | None,
 ) -> Comparison:
@@ -170,7 +169,7 @@ def _measured(
         if output is not None:
             mine = rows_of(cells, case)
             own = {(row.mechanism, row.epsilon) for row in mine}
-            others = [row for row in earlier.rows if (row.mechanism, row.epsilon) not in own]
+            others = [row for row in earlier if (row.mechanism, row.epsilon) not in own]
             write_text(output, text_of([*mine, *others], settings, left_out))
         written = time.perf_counter()
 
@@ -225,7 +224,10 @@ def _all_of(own: list[Contender], case: Case, published: bool) -> list[Contender
     known = {one.name: one for one in case.published()}
     names = {one.name for one in own}
     others = [one for one in known.values() if one.name not in names] if published else []
-    own = [_styled_as(one, known.get(one.name)) for one in own]
+    styles = {one.name: known.get(one.name, one) for one in own}
+    own = [
+        replace(one, color=styles[one.name].color, dashed=styles[one.name].dashed) for one in own
+    ]
     if not own and not others:
         raise ParameterError(
             "mechanisms", "must name at least one, or " + Argument("published") + " must be True"
@@ -233,15 +235,11 @@ def _all_of(own: list[Contender], case: Case, published: bool) -> list[Contender
     return [*own, *others]
 
 
-def _styled_as(one: Contender, other: Contender | None) -> Contender:
-    """Return a contender that is drawn as another one of its name is."""
-    return one if other is None else replace(one, color=other.color, dashed=other.dashed)
-
-
 def _cell(
-    contender: Contender, epsilon: Fraction, asked: Any, case: Case, earlier: Earlier
+    contender: Contender, epsilon: Fraction, asked: Any, case: Case, earlier: Sequence[ComparedRow]
 ) -> Cell:
-    rows = earlier.of(contender.name, epsilon)
+    cell = contender.name, epsilon
+    rows = [row for row in earlier if (row.mechanism, row.epsilon) == cell]
     if any(without_code(row.parameters) != without_code(contender.parameters) for row in rows):
         raise ParameterError(
             "output",
@@ -249,7 +247,7 @@ def _cell(
             "name another output, or give it another name in a mapping",
         )
     if any(row.parameters != contender.parameters for row in rows):
-        rows = ()  # it was edited since, so that its runs begin anew
+        rows = []  # it was edited since, so that its runs begin anew
     kept = kept_of(rows, case.measures)
     tally = Tally(len(kept), kept, squares=case.measures[0].root)
     return Cell(contender, epsilon, asked, tally, rows[0].guarantee if rows else "")

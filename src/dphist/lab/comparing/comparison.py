@@ -252,18 +252,6 @@ _SAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """The rows of a file, in the order of the file."""
-
-    rows: tuple[ComparedRow, ...] = ()
-
-    def of(self, mechanism: str, epsilon: Fraction) -> tuple[ComparedRow, ...]:
-        """Return the rows of one cell."""
-        found = (row for row in self.rows if row.mechanism == mechanism)
-        return tuple(row for row in found if row.epsilon == epsilon)
-
-
 def text_of(
     rows: Iterable[ComparedRow], settings: Mapping[str, Any], left_out: Iterable[LeftOut] = ()
 ) -> str:
@@ -282,8 +270,8 @@ def text_of(
     return text.getvalue()
 
 
-def read_earlier(path: str | Path, settings: Mapping[str, Any]) -> Earlier:
-    """Return what a file holds; nothing if there is none.
+def read_earlier(path: str | Path, settings: Mapping[str, Any]) -> tuple[ComparedRow, ...]:
+    """Return the rows that a file holds; nothing if there is none.
 
     Raises
     ------
@@ -293,7 +281,7 @@ def read_earlier(path: str | Path, settings: Mapping[str, Any]) -> Earlier:
         If it is no file of a comparison.
     """
     if not Path(path).exists():
-        return Earlier()
+        return ()
     no_file = OutputFileError(
         f"{path} is no result of a comparison that can be continued; name another output"
     )
@@ -315,7 +303,7 @@ def read_earlier(path: str | Path, settings: Mapping[str, Any]) -> Earlier:
                 f"must be of the same settings, and {path} is of {_SAYS[name]}",
                 "name another output, or delete that file",
             )
-    return Earlier(rows)
+    return rows
 
 
 def kept_of(rows: Sequence[ComparedRow], measures: Sequence[Measure]) -> list[Measured | None]:

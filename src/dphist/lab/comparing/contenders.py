@@ -52,29 +52,24 @@ def _contender(name: str | None, given: Any, case: Case) -> Contender:
     if name is not None and not (isinstance(name, str) and name and name.isprintable()):
         raise ParameterError("mechanisms", "must have names that are text in one line")
     if isinstance(given, functools.partial) and inspect.isclass(given.func):
-        return case.contender(name or _partial_name(given), given)
+        fixed = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
+        return case.contender(name or f"{given.func.__name__}({fixed})", given)
     if inspect.isclass(given):
         return case.contender(name or given.__name__, given)
     if is_dataclass(given) and not isinstance(given, type) and hasattr(given, "guarantee"):
         kind: Callable[..., Any] = type(given)
         kept = {key: value for key, value in parameters_of(given).items() if key not in _COSTS}
-        called = functools.partial(kind, **kept, **_own_delta(given, case))
+        if case.keeps_delta and hasattr(given, "delta"):  # of others it is a total
+            kept["delta"] = given.delta
+        called = functools.partial(kind, **kept)
         return case.contender(name or type(given).__name__, called)
     if callable(given):
-        return _of_function(name or _function_name(given), given)
+        called_by = name or _function_name(given)
+        return Contender(called_by, NOTHING, lambda epsilon, _: given(epsilon))
     raise ParameterError(
         "mechanisms",
         "must be classes of mechanisms, mechanisms, or functions that take epsilon and return one",
     )
-
-
-def _own_delta(given: Any, case: Case) -> dict[str, Any]:
-    """Return the delta of a mechanism whose parameters are its costs; of others it is a total."""
-    return {"delta": given.delta} if case.keeps_delta and hasattr(given, "delta") else {}
-
-
-def _of_function(name: str, function: Callable[[Any], Any]) -> Contender:
-    return Contender(name, NOTHING, lambda epsilon, _: function(epsilon))
 
 
 def _function_name(function: Any) -> str:
@@ -84,11 +79,6 @@ def _function_name(function: Any) -> str:
             "mechanisms", "must have names: give a mapping such as {'mine': lambda epsilon: ...}"
         )
     return name
-
-
-def _partial_name(given: "functools.partial[Any]") -> str:
-    fixed = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
-    return f"{given.func.__name__}({fixed})"
 
 
 _MARK = "code "

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from dphist.document.compared import Case, Contender, Run
-from dphist.errors import DphistError, ParameterError
+from dphist.errors import ParameterError
 from dphist.privacy import Guarantee, PureDP, delta_of
 from dphist.stopping import stoppable
 
@@ -60,9 +60,6 @@ def within(seconds: float, call: Callable[[], T]) -> T:
             signal.setitimer(signal.ITIMER_REAL, left, again)
 
 
-FEWEST = 2  # runs without which there is no standard error
-
-
 @dataclass(frozen=True, slots=True)
 class Effort:
     """When it is enough.
@@ -96,10 +93,6 @@ class Measured:
     error: float
     standard_error: float
     seconds: float
-
-
-class TooSlowError(DphistError):
-    """A measurement for which too few runs ended in time."""
 
 
 class Tally:
@@ -200,30 +193,6 @@ def add_runs(tally: Tally, run: Run, effort: Effort, until: float) -> None:
             tally.cut = max(tally.cut, time.perf_counter() - begun)
             return
         tally.add(errors, seconds, time.perf_counter() - begun)
-
-
-def measure(run: Run, effort: Effort, limit: float | None = None) -> Measured:
-    """Measure one cell: for `effort.seconds`, or longer until there are two runs.
-
-    Parameters
-    ----------
-    limit : seconds after which even these two are given up (default: `effort.seconds`).
-
-    Raises
-    ------
-    TooSlowError
-        If fewer than two runs ended by then.
-    """
-    begun = time.perf_counter()
-    last = begun + (effort.seconds if limit is None else limit)
-    tally = Tally(1)
-    add_runs(tally, run, Effort(fewest=FEWEST, most=FEWEST), last)
-    add_runs(tally, run, effort, min(begun + effort.seconds, last))
-    found = tally.measured(0)
-    if found is None or found.runs < FEWEST:
-        spent = time.perf_counter() - begun
-        raise TooSlowError(f"{tally.runs} of {FEWEST} runs ended in {spent:.2g} s")
-    return found
 
 
 _UNKNOWN = 0.05  # seconds of a run, for the order, where nothing tells

@@ -21,7 +21,6 @@ from dphist.lab.auditing.subject import Run, Variants
 _MOST_RUNS = 2000
 _FEWEST_REPEATED = 60
 _FAR = 7.0  # standard deviations, and a few agreements more, that no correct mechanism reaches
-_MOST_PAIRS = 400_000
 
 
 @dataclass(frozen=True)
@@ -69,26 +68,17 @@ def _agreeing_lag(shown: Sequence[Hashable]) -> int | None:
     places: dict[Hashable, list[int]] = defaultdict(list)
     for place, outcome in enumerate(shown):
         places[outcome].append(place)
-    pairs = sum(len(each) ** 2 for each in places.values()) // 2
-    agreeing = np.zeros(runs)
-    if pairs <= _MOST_PAIRS:
-        for each in places.values():
-            where = np.array(each)
-            distances = (where[None, :] - where[:, None])[np.triu_indices(len(where), 1)]
-            agreeing += np.bincount(distances, minlength=runs)
-    else:
-        common = sorted(places.values(), key=len, reverse=True)[:50]
-        for each in common:
+    agreeing, pairs = np.zeros(runs), 0
+    for each in places.values():
+        if len(each) > 1:
             there = np.zeros(2 * runs)
             there[each] = 1
-            power = np.abs(np.fft.rfft(there)) ** 2
-            agreeing += np.round(np.fft.irfft(power)[:runs])
-        pairs = sum(len(each) * (len(each) - 1) // 2 for each in common)
-    chance = pairs / (runs * (runs - 1) / 2)
+            agreeing += np.fft.irfft(np.abs(np.fft.rfft(there)) ** 2)[:runs]
+            pairs += len(each) * (len(each) - 1) // 2
     lags = np.arange(1, 2 * runs // 3)
-    expected = chance * (runs - lags)
+    expected = pairs / (runs * (runs - 1) / 2) * (runs - lags)
     limit = expected + _FAR * np.sqrt(expected) + _FAR
-    excess = agreeing[lags] - limit
+    excess = np.round(agreeing)[lags] - limit
     best = int(np.argmax(excess))
     return int(lags[best]) if excess[best] > 0 else None
 
@@ -96,11 +86,8 @@ def _agreeing_lag(shown: Sequence[Hashable]) -> int | None:
 def _drifts(shown: Sequence[Hashable]) -> bool:
     half = len(shown) // 2
     first, second = Counter(shown[:half]), Counter(shown[half : 2 * half])
-    for each in {*first, *second}:
-        one, other = first[each], second[each]
-        if abs(one - other) > _FAR * math.sqrt(one + other) + _FAR:
-            return True
-    return False
+    both = ((first[each], second[each]) for each in {*first, *second})
+    return any(abs(one - two) > _FAR * math.sqrt(one + two) + _FAR for one, two in both)
 
 
 _FEWEST, _MOST_AT_FIRST = 25, 200  # runs on each of two neighbors, to choose by, at first
