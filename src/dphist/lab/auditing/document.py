@@ -18,7 +18,7 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.document.chart import Axis, Chart, Line
-from dphist.lab.auditing.result import AuditResult, LayerReport
+from dphist.lab.auditing.result import AuditResult
 from dphist.release.release import VERSION
 from dphist.sentence import Quoted, Sentence
 from dphist.visible import harmless
@@ -54,9 +54,10 @@ def document_of(results: Sequence[AuditResult]) -> Document:
         (alone,) = results
         name, result = _name(alone), _sentence(alone)
         warnings = [alone.warning] if alone.warning else []
+        sure = "with certainty" if alone.certain else f"with a confidence of {alone.confidence:g}"
         glance = [
             Fact("Claimed", claim_in_symbols(alone), on=_PAGE),
-            Fact("True ε", f"at least {_least(alone)}", error=NoError(_confidence(alone))),
+            Fact("True ε", f"at least {_least(alone)}", error=NoError(sure)),
         ]
         found = [Section("found", "What was found", _found(alone, 1), wide=True)]
     else:
@@ -67,6 +68,8 @@ def document_of(results: Sequence[AuditResult]) -> Document:
         for number, each in enumerate(results, 1):
             title = f"{_name(each)}: {verdict(each)}"
             found.append(Section(f"found{number}", title, _found(each, number), wide=True))
+    samples, seconds = sum(each.samples for each in results), sum(each.seconds for each in results)
+    runs = f"{samples:,} in {seconds:,.1f} s"
     limits = [Fact(about, how, on=_PAGE) for about, how in _LIMITS.items()]
     limits.append(Fact("That a verdict is certain", _chance(results), on=_PAGE))
     return Document(
@@ -80,7 +83,7 @@ def document_of(results: Sequence[AuditResult]) -> Document:
         result=result,
         lead=_LEAD,
         warnings=warnings,
-        glance=[Section("claim", "", [*glance, _runs(results)])],
+        glance=[Section("claim", "", [*glance, Fact("Runs", runs)])],
         about="Audit",
         kicker="Privacy audit",
         closing="The data are public neighbors, made for the audit or given by the caller.",
@@ -117,10 +120,6 @@ def _least(result: AuditResult) -> str:
     return f"{result.epsilon_lower:.3g}"
 
 
-def _confidence(result: AuditResult) -> str:
-    return "with certainty" if result.certain else f"with a confidence of {result.confidence:g}"
-
-
 def _sentence(result: AuditResult) -> str:
     says = "refuted" if result.refuted else "not refuted"
     how = "certain" if result.refuted and result.certain else f"confidence {result.confidence:g}"
@@ -135,11 +134,6 @@ def _count(results: Sequence[AuditResult]) -> str:
     are = f"{refuted} of {len(results)} claims {'is' if refuted == 1 else 'are'} refuted"
     doubt = f"; of {doubted} the noise does not account for the claim" if doubted else ""
     return f"{are if refuted else 'No claim is refuted'}{doubt}."
-
-
-def _runs(results: Sequence[AuditResult]) -> Fact:
-    samples, seconds = sum(each.samples for each in results), sum(each.seconds for each in results)
-    return Fact("Runs", f"{samples:,} in {seconds:,.1f} s")
 
 
 def _chance(results: Sequence[AuditResult]) -> str:
@@ -180,7 +174,11 @@ def _found(result: AuditResult, number: int) -> list[Block]:
     blocks.append(Fact("Covered", Quoted(harmless(result.covered, _LONGEST))))
     blocks.append(Note("What each layer found", "heading", on=_PAGE))
     blocks.append(Note(_LAYERS, "aside", on=_PAGE))
-    return [*blocks, *map(_layer, result.layers)]
+    for each in result.layers:
+        covered = Quoted(harmless(each.covered, 2 * _LONGEST))
+        said = Sentence("{verdict}. {covered}", verdict=each.verdict, covered=covered)
+        blocks.append(Fact(f"{each.layer[0].upper()}{each.layer[1:]}", said))
+    return blocks
 
 
 def _quote(words: str) -> Sentence:
@@ -196,12 +194,6 @@ def _power(result: AuditResult) -> str:
         f"A true ε of {result.power:.3g} or more would have been refuted with a probability of .9, "
         "by an event as likely as this one."
     )
-
-
-def _layer(report: LayerReport) -> Fact:
-    covered = Quoted(harmless(report.covered, 2 * _LONGEST))
-    said = Sentence("{verdict}. {covered}", verdict=report.verdict, covered=covered)
-    return Fact(f"{report.layer[0].upper()}{report.layer[1:]}", said)
 
 
 def _chart(result: AuditResult, name: str) -> Chart:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dphist.data.binned_counts import BinnedCounts, bin_counts
+from dphist.data.binned_counts import bin_counts
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.errors import BudgetError, ParameterError
@@ -217,18 +217,10 @@ class _Counted:
         return run, pairs, Fraction(1), self.delta
 
 
-def _count_labels(table: Any) -> LabelCounts:
-    return LabelCounts.from_table(table, label="label", user="user", max_labels=2, max_count=1)
-
-
-def _count_profile(table: Any) -> Profile:
-    return Profile.from_table(table, label="label", user="user", max_records=2)
-
-
-def _count_bins(table: Any) -> BinnedCounts:
-    return bin_counts(table, column="value", edges=[0.0, 1.0, 2.0, 3.0], user="user", max_records=2)
-
-
+_EDGES = [0.0, 1.0, 2.0, 3.0]
+_count_labels = partial(
+    LabelCounts.from_table, label="label", user="user", max_labels=2, max_count=1
+)
 _COUNTED = {
     "labels": _Counted(
         _count_labels, "ThresholdHistogram", {"max_labels": 2, "labels": ["tea", "1", "a"]}
@@ -236,8 +228,17 @@ _COUNTED = {
     "new labels": _Counted(
         _count_labels, "ThresholdHistogram", {"max_labels": 2, "noise": "laplace"}, delta=_DELTA
     ),
-    "profile": _Counted(_count_profile, "SortedCounts", {"labels": 4, "sensitivity": 2}),
-    "bins": _Counted(_count_bins, "LeafCounts", {"bins": 3, "sensitivity": 2}, "value"),
+    "profile": _Counted(
+        partial(Profile.from_table, label="label", user="user", max_records=2),
+        "SortedCounts",
+        {"labels": 4, "sensitivity": 2},
+    ),
+    "bins": _Counted(
+        partial(bin_counts, column="value", edges=_EDGES, user="user", max_records=2),
+        "LeafCounts",
+        {"bins": len(_EDGES) - 1, "sensitivity": 2},
+        "value",
+    ),
 }
 
 

@@ -42,14 +42,13 @@ class Claim:
 
     def covers(self, cost: tuple[Fraction, Fraction]) -> bool:
         """Whether it covers noise that costs so much epsilon, and beside that so much rho."""
-        if not self.guarantees:
-            epsilon, rho = cost
-            if rho and not self.exact_delta:
-                return False
-            if rho:
-                epsilon += rho_to_epsilon(rho, self.exact_delta)
-            return epsilon <= self.exact_epsilon * _ROUNDING
-        return any(_covers(guarantee, *cost) for guarantee in self.guarantees)
+        epsilon, rho = cost
+        if self.guarantees:
+            return any(_covers(guarantee, epsilon, rho) for guarantee in self.guarantees)
+        if rho and not self.exact_delta:
+            return False
+        more = rho_to_epsilon(rho, self.exact_delta) if rho else 0
+        return epsilon + more <= self.exact_epsilon * _ROUNDING
 
 
 def _covers(guarantee: Guarantee, epsilon: Fraction, rho: Fraction) -> bool:

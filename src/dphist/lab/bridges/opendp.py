@@ -190,12 +190,9 @@ def _measure(guarantee: Guarantee) -> Any:
         return measures.max_divergence()
     if isinstance(guarantee, ZCDP):
         return measures.zero_concentrated_divergence()
-    of_noise = (
-        measures.max_divergence
-        if isinstance(guarantee, ApproxDP)
-        else (measures.zero_concentrated_divergence)
-    )
-    return measures.approximate(of_noise())
+    if isinstance(guarantee, ApproxDP):
+        return measures.approximate(measures.max_divergence())
+    return measures.approximate(measures.zero_concentrated_divergence())
 
 
 def _cost(guarantee: Guarantee) -> Any:

@@ -87,9 +87,11 @@ _PLAIN = (bool, int, float, complex, str, bytes, Fraction, Decimal, type(None))
 
 def with_code(parameters: str, mechanism: Any) -> str:
     """Add the code of a mechanism to its parameters; that of dphist goes by its version."""
-    code = _code_of(mechanism)
-    if not code:
+    held = mechanism.func if isinstance(mechanism, functools.partial) else mechanism
+    known = held if inspect.isclass(held) or inspect.isroutine(held) else type(held)
+    if (known.__module__ or "").partition(".")[0] == "dphist":
         return parameters
+    code = hashlib.sha256("\n".join(_parts(mechanism)).encode()).hexdigest()[:12]
     return f"{parameters}; {_MARK}{code}" if parameters else _MARK + code
 
 
@@ -97,14 +99,6 @@ def without_code(parameters: str) -> str:
     """Return the parameters alone."""
     before, mark, _ = parameters.rpartition(_MARK)
     return before.removesuffix("; ") if mark else parameters
-
-
-def _code_of(mechanism: Any) -> str:
-    held = mechanism.func if isinstance(mechanism, functools.partial) else mechanism
-    known = held if inspect.isclass(held) or inspect.isroutine(held) else type(held)
-    if (known.__module__ or "").partition(".")[0] == "dphist":
-        return ""
-    return hashlib.sha256("\n".join(_parts(mechanism)).encode()).hexdigest()[:12]
 
 
 def _parts(mechanism: Any) -> Iterator[str]:

@@ -122,12 +122,13 @@ _PAGE, _JSON = frozenset({PAGE}), frozenset({JSON})
 def document_of(comparison: Comparison) -> Document:
     """Return what is to be said of a comparison."""
     measured = [each for each in comparison.measures if comparison.of(each.name)]
+    compared = (each.comparing for each in kinds() if each.name == comparison.kind)
     ended = f"after {comparison.seconds:.1f} s: {comparison.stopped}"
     facts = [Fact(capital(name.replace("_", " ")), text) for name, text in comparison.facts.items()]
     facts.append(Fact("Ended", ended, on=frozenset({TERMINAL, CARD})))
     return Document(
         kind="comparison",
-        title=_title_of(comparison.kind),
+        title=next(each.title for each in compared if each is not None),
         made="compared",
         version=comparison.version,
         slots={},
@@ -144,11 +145,6 @@ def document_of(comparison: Comparison) -> Document:
         kicker="Comparison of mechanisms",
         closing=f"It ended {ended}. {NOTICE}",
     )
-
-
-def _title_of(name: str) -> str:
-    declared = (kind.comparing for kind in kinds() if kind.name == name)
-    return next(comparing.title for comparing in declared if comparing is not None)
 
 
 def _charts(comparison: Comparison, measured: list[Measure]) -> list[Section]:

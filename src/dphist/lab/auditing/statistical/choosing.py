@@ -28,11 +28,7 @@ _MOST_FEATURES = 2000
 _CUTS_BETWEEN, _CUTS_AT_ENDS = 100, 25  # that are tried where there are more
 
 
-class _Absent:
-    """Stands for what an outcome lacks."""
-
-
-_ABSENT: Any = _Absent()
+_ABSENT: Any = object()  # stands for what an outcome lacks
 
 
 @dataclass(frozen=True)
