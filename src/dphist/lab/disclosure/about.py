@@ -53,8 +53,8 @@ class Field:
         """What belongs there, with the choices."""
         return f"{self.meaning}: {', '.join(self.choices)}" if self.choices else self.meaning
 
-    def read(self, value: object) -> tuple[Any, str]:
-        """Return the value for an entry, and what is wrong with it; one of the two is empty."""
+    def read(self, value: object) -> Any:
+        """Return the value for an entry; ValueError that says what it must be instead."""
         return _READERS[self.form](value, self)
 
 
@@ -107,8 +107,10 @@ def read_about(about: str | Path | Mapping[str, Any]) -> dict[str, Any]:
         if _is_empty(value):
             missing += [field] if field in ASKED else []
             continue
-        found[field.name], problem = field.read(value)
-        wrong += [f"{field.name} must be {problem}"] if problem else []
+        try:
+            found[field.name] = field.read(value)
+        except ValueError as problem:
+            wrong.append(f"{field.name} must be {problem}")
     known = [field.name for field in (*ASKED, *OPTIONAL)]
     wrong += [_unknown(str(key), known) for key in given if key not in known]
     if missing or wrong:
@@ -195,47 +197,45 @@ def _clean(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
-def _text(value: object, _: Field) -> tuple[Any, str]:
+def _read_text(value: object, _: Field) -> str:
     if not isinstance(value, str):
-        return None, 'text, such as "..."'
+        raise ValueError('text, such as "..."')
     text = _clean(value)
     if not text.replace("\n", "").replace("\t", "").isprintable():
-        return None, "text without control characters"
-    return text, ""
+        raise ValueError("text without control characters")
+    return text
 
 
-def _texts(value: object, field: Field) -> tuple[Any, str]:
+def _read_texts(value: object, field: Field) -> list[str]:
     held = [value] if isinstance(value, str) else value
     if not isinstance(held, list | tuple) or not all(isinstance(each, str) for each in held):
-        return None, f"a list of texts, such as {field.example}"
+        raise ValueError(f"a list of texts, such as {field.example}")
     texts = [_clean(each) for each in held if each.strip()]
     if not all(each.isprintable() for each in texts):
-        return None, f"a list of single lines, such as {field.example}"
-    return texts, ""
+        raise ValueError(f"a list of single lines, such as {field.example}")
+    return texts
 
 
-def _date(value: object, field: Field) -> tuple[Any, str]:
+def _read_date(value: object, field: Field) -> str:
     if type(value) is date:
-        return value.isoformat(), ""
+        return value.isoformat()
     try:
-        return date.fromisoformat(
-            str(value).strip() if isinstance(value, str) else ""
-        ).isoformat(), ""
+        return date.fromisoformat(value.strip() if isinstance(value, str) else "").isoformat()
     except ValueError:
-        return None, f"a day as year-month-day, such as {field.example}"
+        raise ValueError(f"a day as year-month-day, such as {field.example}") from None
 
 
-def _choice(value: object, field: Field) -> tuple[Any, str]:
-    if isinstance(value, str):
-        for each in field.choices:
-            if each.lower() == value.strip().lower():
-                return each, ""
-    return None, f"one of {', '.join(field.choices)}"
+def _read_choice(value: object, field: Field) -> str:
+    said = value.strip().lower() if isinstance(value, str) else ""
+    for each in field.choices:
+        if each.lower() == said:
+            return each
+    raise ValueError(f"one of {', '.join(field.choices)}")
 
 
-_READERS: dict[str, Callable[[object, Field], tuple[Any, str]]] = {
-    "text": _text,
-    "texts": _texts,
-    "date": _date,
-    "choice": _choice,
+_READERS: dict[str, Callable[[object, Field], Any]] = {
+    "text": _read_text,
+    "texts": _read_texts,
+    "date": _read_date,
+    "choice": _read_choice,
 }
