@@ -119,7 +119,7 @@ def test_a_label_of_one_user_shows_above_the_threshold_alone(
     noise: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The neighbour's own label comes last, and gets a draw that the others do not share."""
-    monkeypatch.setattr("dphist.lab.auditing.replay.session.sampled", _first_of_many)
+    monkeypatch.setattr("dphist.lab.auditing.replay.session.sample_noise", _first_of_many)
     mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, noise=noise)
     counts = long_tail(5000)
     shown = []

@@ -16,7 +16,7 @@ import pytest
 import dphist as dh
 from dphist.lab.auditing import subject
 from dphist.lab.auditing.replay import replayable
-from dphist.lab.auditing.statistical.rounds import in_rounds
+from dphist.lab.auditing.statistical.rounds import run_in_rounds
 from dphist.lab.auditing.subject import LineProgram, command, given_pairs
 from dphist.lab.auditing.suite import ENTRIES, Entry
 from tests.support.storms import handles_signals, wait_until
@@ -106,7 +106,7 @@ def test_a_pair_that_shows_nothing_at_first_is_kept() -> None:
         asked += 1
         return value if asked > 500 else 0  # later than the first round
 
-    found = in_rounds(
+    found = run_in_rounds(
         run, given_pairs([(2, 3), (0, 1)]), epsilon=2, delta=0, error=1e-3, seconds=10,
         tell=lambda _: None,
     )  # fmt: skip
@@ -120,7 +120,7 @@ def test_false_alarms_are_as_rare_as_stated() -> None:
     pairs = given_pairs([(0, 1)])
     alarms = 0
     for _ in range(500):
-        found = in_rounds(
+        found = run_in_rounds(
             fair(source), pairs, epsilon=1.0986122886681098, delta=0, error=0.1, seconds=0.06,
             tell=lambda _: None,
         )  # fmt: skip

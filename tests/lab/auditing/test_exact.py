@@ -13,7 +13,7 @@ import pytest
 
 import dphist as dh
 from dphist import noise
-from dphist.lab.auditing.exact import Law, delta_between, enumerated, epsilon_of
+from dphist.lab.auditing.exact import Law, delta_between, enumerate_law, epsilon_of
 from dphist.lab.auditing.exact.laws import (
     ONE,
     DrawnLater,
@@ -33,7 +33,7 @@ def law_of(run: Callable[[Any], Any], **limits: Any) -> Law:
             return run(path)
 
     with standing_in():
-        return enumerated(shown, **limits)
+        return enumerate_law(shown, **limits)
 
 
 def test_bits_and_bytes_are_enumerated_whole() -> None:
@@ -232,10 +232,10 @@ def test_errors_that_a_run_catches_still_end_the_enumeration() -> None:
             return "caught"
 
     with pytest.raises(TooLongError):
-        enumerated(catches)
+        enumerate_law(catches)
 
 
 def test_a_state_is_noticed() -> None:
     calls = itertools.count()
     with pytest.raises(HiddenRandomnessError):
-        enumerated(lambda source: source.bits(1) + next(calls))
+        enumerate_law(lambda source: source.bits(1) + next(calls))

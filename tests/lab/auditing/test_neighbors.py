@@ -9,7 +9,7 @@ import pytest
 import dphist as dh
 from dphist.document.audited import Pair
 from dphist.lab.auditing.named import bin_pairs, label_pairs
-from dphist.lab.auditing.statistical.rounds import in_rounds
+from dphist.lab.auditing.statistical.rounds import run_in_rounds
 from dphist.lab.auditing.subject import given_pairs, pairs_for, variants_for
 
 SCAN = dh.AdaptiveScan(epsilon=1, sensitivity=3)
@@ -93,9 +93,9 @@ def test_a_fault_off_the_edge_cases_is_found_by_variants() -> None:
 
     pairs = given_pairs([("none", [5], [5, 1]), ("large", [3], [3, 1])])
     limits: dict[str, Any] = {"epsilon": 2, "delta": 0, "error": 1e-3, "tell": lambda _: None}
-    plain = in_rounds(run, pairs, seconds=0.5, **limits)
+    plain = run_in_rounds(run, pairs, seconds=0.5, **limits)
     assert plain.stopped == "the time was up"
-    varied = in_rounds(run, pairs, seconds=60, variants=vary, **limits)
+    varied = run_in_rounds(run, pairs, seconds=60, variants=vary, **limits)
     assert varied.stopped == "refuted"
     assert varied.best is not None
     assert 7 in varied.best.pair.one

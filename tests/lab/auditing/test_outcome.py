@@ -7,7 +7,7 @@ import pytest
 
 import dphist as dh
 from dphist.lab.auditing.named import mechanisms, named
-from dphist.lab.auditing.outcome import features_of, in_words, watch_run, whole_of_run
+from dphist.lab.auditing.outcome import describe_outcome, features_of, watch_run, whole_of_run
 from dphist.lab.auditing.subject import pairs_for, subject_of
 
 
@@ -41,7 +41,7 @@ def test_all_that_is_said_is_compared() -> None:
 
     whole = whole_of_run(run, 5)
     assert whole == whole_of_run(run, 5) != whole_of_run(run, 6)
-    text = in_words(whole)
+    text = describe_outcome(whole)
     assert text == ("the outcome is {'a': [5], 'b': [1]}, with 'warned', with 'printed 5\\n'")
 
 
@@ -54,4 +54,7 @@ def test_errors_are_outcomes() -> None:
     def fails(data: int) -> None:
         raise dh.ParameterError("data", f"must not be {data}")
 
-    assert in_words(whole_of_run(fails, 3)) == "the outcome is ParameterError: data must not be 3"
+    assert (
+        describe_outcome(whole_of_run(fails, 3))
+        == "the outcome is ParameterError: data must not be 3"
+    )

@@ -19,11 +19,11 @@ from dphist.document.audited import Pair
 from dphist.lab.auditing.exact.laws import Noise
 from dphist.lab.auditing.outcome import watch_run, whole_of
 from dphist.lab.auditing.replay import loss, record, replay
-from dphist.lab.auditing.replay.layer import Laws, Shown, sampled
+from dphist.lab.auditing.replay.layer import Laws, Shown, bound_by_sampling
 from dphist.lab.auditing.replay.session import standing_in
 from dphist.lab.auditing.replay.transcript import Request
 from dphist.lab.auditing.result import Claim
-from dphist.lab.auditing.subject import pairs_for, setup_of, stated, statement_of
+from dphist.lab.auditing.subject import pairs_for, read_stated, setup_of, statement_of
 
 REPLAY = ("replay",)
 
@@ -103,7 +103,7 @@ SELDOM = {"scan", "PrivHist of blocks", "PrivHist of columns and rows"}  # the s
 def showing(mechanism: Any) -> Callable[[Any], Shown]:
     def show(data: Any) -> Shown:
         found = watch_run(mechanism.release, data)
-        return Shown(whole_of(found), stated(mechanism, found.result, data))
+        return Shown(whole_of(found), read_stated(mechanism, found.result, data))
 
     return show
 
@@ -134,8 +134,8 @@ def test_a_release_states_its_noisy_numbers(name: str) -> None:
 def test_what_rounds_away_is_not_stated() -> None:
     huge = dh.Profile.from_counts([2**50, 5])
     mechanism = dh.SortedCounts(epsilon=1, labels=2)
-    assert stated(mechanism, mechanism.release(huge), huge) is None
-    assert stated(mechanism, None, huge) is None
+    assert read_stated(mechanism, mechanism.release(huge), huge) is None
+    assert read_stated(mechanism, None, huge) is None
 
 
 # --- Claims below the cost, and at it
@@ -305,6 +305,6 @@ def test_sampled_claims_are_wrongly_refuted_as_seldom_as_stated() -> None:
     claim = Claim(Fraction(1, 2), Fraction(true_delta(0.5) * (1 + 1e-9)))
     ways = [Laws(showing(mechanism), ONE_RECORD, way, 0, {}, False) for way in (False, True)]
     with standing_in():
-        found = [sampled(ways, claim, seconds=0.01, error=error) for _ in range(60)]
+        found = [bound_by_sampling(ways, claim, seconds=0.01, error=error) for _ in range(60)]
     wrong = sum(each is not None and each.epsilon > claim.epsilon for each in found)
     assert 1 <= wrong <= 24  # four standard deviations; and it errs at all

@@ -13,7 +13,7 @@ from dphist.lab.auditing.outcome import Watch
 from dphist.lab.auditing.statistical import rounds
 from dphist.lab.auditing.statistical.choosing import Choice
 from dphist.lab.auditing.statistical.events import Condition, Event
-from dphist.lab.auditing.statistical.rounds import Progress, in_rounds
+from dphist.lab.auditing.statistical.rounds import Progress, run_in_rounds
 from dphist.lab.auditing.subject import given_pairs
 
 PAIRS = given_pairs([(0, 1), (4, 5)])
@@ -38,7 +38,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def ended(run: Any, **options: Any) -> Progress:
     claim: dict[str, Any] = {"epsilon": 50, "delta": 0, "error": 0.01, "seconds": 1.0} | options
-    return in_rounds(run, PAIRS, tell=lambda _: None, **claim)
+    return run_in_rounds(run, PAIRS, tell=lambda _: None, **claim)
 
 
 def test_no_run_is_counted_that_chose_its_event(

@@ -8,8 +8,8 @@ from typing import Any
 
 from dphist.document.audited import Pair
 from dphist.errors import ParameterError
-from dphist.lab.auditing.exact.layer import enumeration
-from dphist.lab.auditing.replay.layer import replayed
+from dphist.lab.auditing.exact.layer import enumerate_pairs
+from dphist.lab.auditing.replay.layer import replay_pairs
 from dphist.lab.auditing.result import (
     DELTAS,
     LAYERS,
@@ -158,10 +158,10 @@ def _audit_in_layers(
         left = max(end - time.monotonic(), 0.0)
         share = left * (_SHARES[layer] if layer != asked[-1] else 1)
         if layer == "exact":
-            found.take(enumeration(subject, pairs, claim, share))
+            found.take(enumerate_pairs(subject, pairs, claim, share))
         elif layer == "replay":
             sampling = left * _SAMPLING_SHARE
-            result = replayed(
+            result = replay_pairs(
                 subject, pairs, claim, seconds=share, sampling=sampling, error=error / 2
             )
             found.take(result)
@@ -188,7 +188,7 @@ def _count_runs(
         least = f"{max(best.epsilon, 0):.3g}" if best else "0"
         tell(f"{now.runs:,} runs: the true epsilon is at least {least}")
 
-    found.runs = now = rounds.in_rounds(
+    found.runs = now = rounds.run_in_rounds(
         subject.run,
         pairs,
         epsilon=claim.epsilon,
@@ -201,7 +201,7 @@ def _count_runs(
     refuted = any(each.epsilon > claim.epsilon for each in now.found)
     if now.stopped != "interrupted":
         share = seconds * _REPEATING_SHARE
-        repeated = rounds.repetitions(
+        repeated = rounds.look_for_repetitions(
             subject.run, pairs[0].one, min(share, 0.3) if refuted else share
         )
         found.warning = repeated.warning

@@ -127,7 +127,7 @@ def _whole(value: Any) -> Hashable:
     return repr(value)
 
 
-def in_words(whole: Hashable) -> str:
+def describe_outcome(whole: Hashable) -> str:
     """Return what `whole_of_run` returned, as text to be read."""
     result, *said = whole if isinstance(whole, tuple) else (whole,)
     return f"the outcome is {_text(result)}" + "".join(f", with {each!r}" for each in said if each)

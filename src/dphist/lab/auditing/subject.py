@@ -64,7 +64,7 @@ def statement_of(mechanism: Any) -> Statement | None:
     return None if audited is None else audited.statement
 
 
-def stated(mechanism: Any, release: Any, data: Any) -> tuple[int, ...] | None:
+def read_stated(mechanism: Any, release: Any, data: Any) -> tuple[int, ...] | None:
     """Return the noisy numbers that a release of data states; None if it states none."""
     statement = statement_of(mechanism)
     if statement is None or not isinstance(release, Release):

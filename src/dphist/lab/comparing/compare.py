@@ -38,10 +38,10 @@ from dphist.lab.comparing.comparison import (
     number_text,
     read_earlier,
     seconds_text,
-    stated,
+    state_error,
     text_of,
 )
-from dphist.lab.comparing.contenders import contenders_of, without_code
+from dphist.lab.comparing.contenders import contenders_of, drop_digest
 from dphist.lab.comparing.measuring import Cell, Effort, Tally, measure_all
 from dphist.parameters import (
     Exact,
@@ -127,7 +127,7 @@ def compare(
     if not (isinstance(target, int | float) and target >= 0):
         raise ParameterError("target", "must be a number of at least 0")
     effort = Effort(float(target), most=whole_number(most, "most", 2))
-    asked = _asked(epsilons)
+    asked = _read_epsilons(epsilons)
     total_delta = None if delta is None else decimal_text(probability(delta, "delta"), 150)
     kind, case = case_of(data, delta)
     contenders = _all_of(contenders_of(mechanisms, case), case, published)
@@ -147,10 +147,12 @@ def compare(
         for exact, given in asked
         for contender in contenders
     ]
-    return _measured(cells, case, contenders, effort, seconds, settings, earlier, output, progress)
+    return _measure_cells(
+        cells, case, contenders, effort, seconds, settings, earlier, output, progress
+    )
 
 
-def _measured(
+def _measure_cells(
     cells: Sequence[Cell],
     case: Case,
     contenders: Sequence[Contender],
@@ -197,7 +199,7 @@ def _measured(
     )
 
 
-def _asked(epsilons: Any) -> list[tuple[Fraction, Any]]:
+def _read_epsilons(epsilons: Any) -> list[tuple[Fraction, Any]]:
     """Return exact epsilons, largest first, with each as mechanisms get it."""
     several = isinstance(epsilons, Iterable) and not isinstance(epsilons, str | bytes)
     each = list(epsilons) if several else [epsilons]
@@ -240,7 +242,7 @@ def _cell(
 ) -> Cell:
     cell = contender.name, epsilon
     rows = [row for row in earlier if (row.mechanism, row.epsilon) == cell]
-    if any(without_code(row.parameters) != without_code(contender.parameters) for row in rows):
+    if any(drop_digest(row.parameters) != drop_digest(contender.parameters) for row in rows):
         raise ParameterError(
             "output",
             f"must be of the same mechanisms, and holds another one named {contender.name}",
@@ -284,7 +286,7 @@ def rows_of(cells: Sequence[Cell], case: Case) -> list[ComparedRow]:
             one = cell.tally.measured(place)
             if one is None:
                 continue
-            error, doubt = stated(one, measure.root)
+            error, doubt = state_error(one, measure.root)
             contender = cell.contender
             some.append(
                 ComparedRow(
@@ -335,7 +337,7 @@ def said_of(cell: Cell, case: Case) -> str:
     if cell.failure or known is None:
         return f"{what}: {_reason(cell)}"
     measure, measured = known
-    error, doubt = stated(measured, measure.root)
+    error, doubt = state_error(measured, measure.root)
     about = "" if doubt is None else f" ± {number_text(doubt)}"
     return (
         f"{what}: {number_text(error)}{about} {measure.unit} ({measured.runs} runs, "

@@ -312,7 +312,7 @@ def kept_of(rows: Sequence[ComparedRow], measures: Sequence[Measure]) -> list[Me
     return [_single(by_name.get(one.name), one.root) for one in measures]
 
 
-def stated(found: Measured, root: bool) -> tuple[float, float | None]:
+def state_error(found: Measured, root: bool) -> tuple[float, float | None]:
     """Return error and standard error as they are stated: of a mean of squares their root."""
     doubt = found.standard_error if found.runs > 1 else None
     if not root:

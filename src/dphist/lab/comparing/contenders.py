@@ -37,7 +37,7 @@ def contenders_of(mechanisms: Any, case: Case) -> list[Contender]:
     found = []
     for name, given in named:
         one = _contender(name, given, case)
-        found.append(replace(one, parameters=with_code(one.parameters, given)))
+        found.append(replace(one, parameters=add_digest(one.parameters, given)))
     for place, one in enumerate(found):
         if one.name in [other.name for other in found[:place]]:
             raise ParameterError(
@@ -85,7 +85,7 @@ _MARK = "code "
 _PLAIN = (bool, int, float, complex, str, bytes, Fraction, Decimal, type(None))
 
 
-def with_code(parameters: str, mechanism: Any) -> str:
+def add_digest(parameters: str, mechanism: Any) -> str:
     """Add the code of a mechanism to its parameters; that of dphist goes by its version."""
     held = mechanism.func if isinstance(mechanism, functools.partial) else mechanism
     known = held if inspect.isclass(held) or inspect.isroutine(held) else type(held)
@@ -95,7 +95,7 @@ def with_code(parameters: str, mechanism: Any) -> str:
     return f"{parameters}; {_MARK}{code}" if parameters else _MARK + code
 
 
-def without_code(parameters: str) -> str:
+def drop_digest(parameters: str) -> str:
     """Return the parameters alone."""
     before, mark, _ = parameters.rpartition(_MARK)
     return before.removesuffix("; ") if mark else parameters

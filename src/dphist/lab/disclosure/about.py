@@ -98,7 +98,7 @@ def read_about(about: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     ParameterError
         If fields are missing, unknown or of another form: all of them are named.
     """
-    given = about if isinstance(about, Mapping) else _loaded(Path(about))
+    given = about if isinstance(about, Mapping) else _load(Path(about))
     found: dict[str, Any] = {}
     wrong: list[str] = []
     missing: list[Field] = []
@@ -125,7 +125,7 @@ def template(shown: Presentation | None = None) -> str:
     ----------
     shown : the words of a release, which fill in title, owner and day.
     """
-    held = {} if shown is None else _filled(shown)
+    held = {} if shown is None else _fill(shown)
     lines = [
         "# What only you know of this data product, for 'dphist disclose --about about.toml'.",
         f'# Fill in all {len(ASKED)} fields. Texts may be Markdown; """ begins and ends several',
@@ -143,7 +143,7 @@ def template(shown: Presentation | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _filled(shown: Presentation) -> dict[str, str]:
+def _fill(shown: Presentation) -> dict[str, str]:
     """Return the fields that the words of a release fill in, as TOML."""
     found = {"name": shown.title, "publication_date": shown.date}
     filled = {name: json.dumps(text) for name, text in found.items() if text is not None}
@@ -176,7 +176,7 @@ def _unknown(key: str, known: Sequence[str]) -> str:
     return f"there is no field {key!r}{f': did you mean {close[0]}?' if close else ''}"
 
 
-def _loaded(path: Path) -> dict[str, Any]:
+def _load(path: Path) -> dict[str, Any]:
     try:
         return read_toml(path.read_bytes())
     except ValueError as error:

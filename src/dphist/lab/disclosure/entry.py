@@ -97,12 +97,12 @@ class _Dumper(yaml.SafeDumper):
     """Writes texts of several lines as blocks, which keep their line breaks."""
 
 
-def _represented(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _represented)
+_Dumper.add_representer(str, _represent)
 
 
 def _check(content: Mapping[str, Any]) -> None:

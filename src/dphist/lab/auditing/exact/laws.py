@@ -206,7 +206,7 @@ class Law:
         return Fraction(low, ONE), Fraction(high, ONE)
 
 
-def enumerated(
+def enumerate_law(
     run: Callable[[PathSource], Hashable],
     *,
     missing: Fraction = Fraction(1, 10**6),
@@ -249,14 +249,14 @@ def enumerated(
                 break
             look = None
         _, ranks = heapq.heappop(waiting)
-        shown, path = _followed(run, ranks)
+        shown, path = _follow(run, ranks)
         if path.failed is not None:  # too long: its probability stays unreached
             endless, too_long = True, too_long + 1
             if too_long >= _TOO_LONG and not law.runs:
                 raise path.failed
             _wait(waiting, ranks, path)
             continue
-        if law.runs < _REPEATED and _followed(run, ranks)[0] != shown:
+        if law.runs < _REPEATED and _follow(run, ranks)[0] != shown:
             raise HiddenRandomnessError(
                 "the same randomness shows something else: there is other randomness, or a state"
             )
@@ -270,7 +270,7 @@ def enumerated(
     return law
 
 
-def _followed(
+def _follow(
     run: Callable[[PathSource], Hashable], ranks: tuple[int, ...]
 ) -> tuple[Hashable, PathSource]:
     """Run along a path; one that is too long says so by its `failed`."""

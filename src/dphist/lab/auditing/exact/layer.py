@@ -16,10 +16,10 @@ from dphist.lab.auditing.exact.laws import (
     Law,
     PathSource,
     delta_between,
-    enumerated,
+    enumerate_law,
     epsilon_of,
 )
-from dphist.lab.auditing.outcome import in_words, whole_of_run
+from dphist.lab.auditing.outcome import describe_outcome, whole_of_run
 from dphist.lab.auditing.replay.session import asked, standing_in
 from dphist.lab.auditing.result import DELTAS, Claim, Finding, LayerReport, LayerResult
 from dphist.lab.auditing.subject import Subject, auditing_of
@@ -48,18 +48,18 @@ class _Seen:
     refuted: bool = False
 
 
-def enumeration(
+def enumerate_pairs(
     subject: Subject, pairs: tuple[Pair, ...], claim: Claim, seconds: float
 ) -> LayerResult:
     """Enumerate the laws of what a run shows on small neighbors, in `seconds` for all of them.
 
     Pairs whose laws cannot be enumerated in time are left out, and it is said.
     """
-    sourced = _sourced(subject)
+    sourced = _follow_source(subject)
     if sourced is None and subject.mechanism is not None:
-        return _without("Its kind runs it by itself, where draws cannot be enumerated.")
+        return _skip("Its kind runs it by itself, where draws cannot be enumerated.")
     if sourced is None:
-        return _without("It takes no source of randomness: a parameter named source.")
+        return _skip("It takes no source of randomness: a parameter named source.")
     seen, end = _Seen(), time.monotonic() + seconds
     verdict = "not refuted"
     try:
@@ -74,10 +74,10 @@ def enumeration(
         verdict = "interrupted"
     except DphistError as error:
         if isinstance(error, HiddenRandomnessError) or not (seen.pairs or seen.partial):
-            return _without(f"The laws cannot be enumerated: {error}.")
+            return _skip(f"The laws cannot be enumerated: {error}.")
     if verdict != "interrupted":
         if not (seen.pairs or seen.partial):
-            return _without("Laws on the neighbors are too large to enumerate in this time.")
+            return _skip("Laws on the neighbors are too large to enumerate in this time.")
         if seen.refuted:
             verdict = "refuted"
         elif seen.pairs and seen.most - claim.exact_delta <= _LITTLE:
@@ -85,7 +85,7 @@ def enumeration(
     return LayerResult(LayerReport("exact", verdict, _covered(seen, pairs)), seen.best)
 
 
-def _without(text: str) -> LayerResult:
+def _skip(text: str) -> LayerResult:
     return LayerResult(LayerReport("exact", "does not apply", text))
 
 
@@ -119,7 +119,7 @@ def _compare(run: Sourced, pair: Pair, claim: Claim, seconds: float, seen: _Seen
             return
 
 
-def _sourced(subject: Subject) -> Sourced | None:
+def _follow_source(subject: Subject) -> Sourced | None:
     """Return a callable of data and a path, or None where no source of randomness is taken."""
     run: Callable[..., Any] = subject.run
     mechanism = subject.mechanism
@@ -144,7 +144,7 @@ def _law(run: Sourced, data: Any, seconds: float) -> Law:
 
     begun = time.monotonic()
     look = begun + seconds / 8, _HOPELESS
-    return enumerated(shown, missing=_MISSING, until=begun + seconds, look=look)
+    return enumerate_law(shown, missing=_MISSING, until=begun + seconds, look=look)
 
 
 def _curve(one: Law, other: Law) -> tuple[tuple[float, float], ...]:
@@ -170,7 +170,7 @@ def _words(event: frozenset[Hashable], one: Law, other: Law) -> str:
 
 
 def _short(shown: Hashable) -> str:
-    text = in_words(shown)
+    text = describe_outcome(shown)
     return text if len(text) <= 160 else f"{text[:157]}..."
 
 

@@ -23,7 +23,7 @@ from dphist.lab.auditing.replay.transcript import (
 )
 from dphist.lab.auditing.result import DELTAS, Claim, Finding, LayerReport, LayerResult
 from dphist.lab.auditing.statistical.bounds import lowest_probability
-from dphist.lab.auditing.subject import Subject, setup_of, stated, statement_of
+from dphist.lab.auditing.subject import Subject, read_stated, setup_of, statement_of
 
 _CHECKED = 4  # runs with any draws
 _MOST_TURNS = 64  # of draws, until all are on the side where they tell most
@@ -87,7 +87,7 @@ class Laws:
         return mine, its, log_ratio(mine, its)
 
 
-def certain(laws: Laws, claim: Claim) -> Finding | None:
+def prove_by_law(laws: Laws, claim: Claim) -> Finding | None:
     """Return a release that is as much likelier on the first neighbor as the noise lets it be.
 
     Draws are chosen, which all have a positive probability: after each run those are turned over
@@ -103,7 +103,7 @@ def certain(laws: Laws, claim: Claim) -> Finding | None:
             if ratio is not None and ratio > best[0]:
                 best = ratio, mine
             chosen = [
-                _turned(*entries, claim, laws.falling)
+                _turn_draws(*entries, claim, laws.falling)
                 for entries in zip(mine.entries, its.entries, strict=True)
             ]
             drawn = zip((entry.drawn for entry in mine.entries), chosen, strict=True)
@@ -119,7 +119,7 @@ def certain(laws: Laws, claim: Claim) -> Finding | None:
     return Finding("replay", laws.pair, laws.swapped, shown, ((0.0, shown),), said)
 
 
-def _turned(mine: Entry, its: Entry, claim: Claim, falling: bool) -> NumberArray:
+def _turn_draws(mine: Entry, its: Entry, claim: Claim, falling: bool) -> NumberArray:
     """Return draws on the side where they tell most, and normal ones far enough out."""
     if falling:
         top = max(mine.exact.max(initial=0), its.exact.max(initial=0)) + len(mine.exact)
@@ -138,7 +138,7 @@ def _said(numbers: tuple[int, ...]) -> str:
     return f"the noisy numbers of the release are {first}" + (f" and {more} more" * (more > 0))
 
 
-def sampled(
+def bound_by_sampling(
     directions: Sequence[Laws],
     claim: Claim,
     *,
@@ -218,7 +218,7 @@ _MOST_SEEDS = 5
 Cost = tuple[Fraction, Fraction]
 
 
-def replayed(
+def replay_pairs(
     subject: Subject,
     pairs: tuple[Pair, ...],
     claim: Claim,
@@ -274,7 +274,7 @@ class _Replaying:
     def show(self, data: Any) -> Shown:
         """Run once; the mechanism of a subject says what its releases state."""
         shown = watch_run(self.subject.run, data)
-        return Shown(whole_of(shown), stated(self.subject.mechanism, shown.result, data))
+        return Shown(whole_of(shown), read_stated(self.subject.mechanism, shown.result, data))
 
     def replay_all(self, pairs: tuple[Pair, ...], claim: Claim, seconds: float) -> None:
         """Replay pair by pair, until something is wrong or the time is up."""
@@ -331,9 +331,9 @@ class _Replaying:
         by_chance = self.uncovered and claim.exact_delta > 0
         finding = None
         if by_chance:
-            finding = sampled(self._laws(), claim, seconds=seconds, error=error)
+            finding = bound_by_sampling(self._laws(), claim, seconds=seconds, error=error)
         elif not claim.exact_delta:  # else only probabilities count
-            found = [certain(laws, claim) for laws in self._laws()]
+            found = [prove_by_law(laws, claim) for laws in self._laws()]
             finding = max(filter(None, found), key=lambda each: each.epsilon, default=None)
         if not self.uncovered:
             return _result("holds", self.covered(), finding)

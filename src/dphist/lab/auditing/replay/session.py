@@ -149,7 +149,7 @@ def _is_ours(module: Any) -> bool:
 D = TypeVar("D")
 
 
-def sampled(sampler: str, parameter: Any, size: int, source: Any) -> IntArray:
+def sample_noise(sampler: str, parameter: Any, size: int, source: Any) -> IntArray:
     """Return noise of a sampler, which `record` keeps."""
     drawn: IntArray = SAMPLERS[sampler](parameter, size, source)
     return drawn
@@ -253,7 +253,7 @@ class _Session:
         request = Request(sampler, parameter, size)
         drawn: NumberArray
         if self.recorded is None:
-            drawn = self._chosen(sampled(sampler, parameter, int(np.prod(size)), self.source))
+            drawn = self._chosen(sample_noise(sampler, parameter, int(np.prod(size)), self.source))
         else:
             drawn = self._drawn_before(self.recorded, request)
         return self._given(request, drawn, size)

@@ -32,7 +32,7 @@ class Repeated:
     interrupted: bool = False
 
 
-def repetitions(run: Run, data: Any, seconds: float) -> Repeated:
+def look_for_repetitions(run: Run, data: Any, seconds: float) -> Repeated:
     """Run many times on the same data, and say whether runs repeat each other."""
     end = time.monotonic() + seconds
     shown: list[int] = []
@@ -145,7 +145,7 @@ class _TimeIsUpError(Exception):
     """The audit's seconds are over."""
 
 
-def in_rounds(
+def run_in_rounds(
     run: Run,
     pairs: tuple[Pair, ...],
     *,
