@@ -1,4 +1,4 @@
-"""RegistryEntry: a draft for the public registry of differential privacy deployments."""
+"""RegistryEntry: a draft for the public registry, and its fields from facts and from `about`."""
 
 import json
 import re

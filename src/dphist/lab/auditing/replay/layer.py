@@ -1,4 +1,9 @@
-"""The layer of an audit that replays: the same noisy numbers on neighbors, and what that costs."""
+"""The layer of an audit that replays: the same noisy numbers on neighbors, and what that costs.
+
+`record` and `replay` give the exact numbers of two neighbors under the same noisy ones, so that the
+law of the noise says how much likelier these are on one of the two. Where the release states them,
+the release is that much likelier, which may refute a claim (`docs/proofs/audits.md`).
+"""
 
 import math
 import secrets

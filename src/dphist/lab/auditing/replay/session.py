@@ -1,4 +1,9 @@
-"""Recording a run, and replaying it on other data."""
+"""Recording a run, and replaying it on other data, with stand-ins for dphist's samplers.
+
+Releases that other threads make at the same time get the real samplers: a stand-in looks at a
+context variable, which no other thread shares. Tasks that a run has begun, and left behind, get
+the real samplers once the run is over. What is released meanwhile is marked as made for tests.
+"""
 
 import functools
 import random

@@ -33,7 +33,7 @@ _ABSENT: Any = object()  # stands for what an outcome lacks
 
 @dataclass(frozen=True)
 class Column:
-    """A feature in all runs.
+    """A feature in all runs: those on the first of two neighbors, then as many on the second.
 
     Attributes
     ----------

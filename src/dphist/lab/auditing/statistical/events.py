@@ -1,4 +1,10 @@
-"""Events: conditions on what a run shows."""
+"""Events: conditions on what a run shows, or many features weighed together.
+
+Of many features, each gets a table of log ratios of its values; logistic regression says how much
+each table counts, as features repeat each other. For noise that is drawn independently this comes
+close to the likelihood ratio, of which the best event is a threshold (Neyman and Pearson;
+DP-Sniper, S&P 2021).
+"""
 
 from bisect import bisect_left
 from collections.abc import Hashable

@@ -33,7 +33,12 @@ class Repeated:
 
 
 def look_for_repetitions(run: Run, data: Any, seconds: float) -> Repeated:
-    """Run many times on the same data, and say whether runs repeat each other."""
+    """Run many times on the same data, and say whether runs repeat each other.
+
+    All bounds of the statistical layer take runs for independent. What draws from a cycle, or keeps
+    a state, is judged wrongly. So two things are looked at: whether outcomes agree more often at
+    some distance than at all others, and whether the first half of the runs looks like the second.
+    """
     end = time.monotonic() + seconds
     shown: list[int] = []
     try:
