@@ -173,13 +173,9 @@ class Comparison(Tabular):
 
     def to_arrow(self) -> pa.Table:
         """Return the rows; epsilon is rounded to a float."""
-        columns = {
-            name: pa.array([getattr(row, name) for row in self.rows], kind)
-            for name, kind in _COLUMNS.items()
-            if name != "epsilon"
-        }
-        epsilons = pa.array([float(row.epsilon) for row in self.rows], pa.float64())
-        return pa.table({name: columns.get(name, epsilons) for name in _COLUMNS})
+        columns = {name: [getattr(row, name) for row in self.rows] for name in _COLUMNS}
+        columns["epsilon"] = [float(row.epsilon) for row in self.rows]
+        return pa.table(columns, schema=pa.schema(_COLUMNS))
 
     def to_csv(self, path: str | Path) -> None:
         """Write the rows to a CSV file, whole or not at all; its first lines begin with ``#``.
