@@ -17,8 +17,8 @@ from dphist.properties.overview import properties_of
 from dphist.report import report_html
 from dphist.report.kinds import json_of
 from dphist.report.summary import summary_text
-from tests.lab.disclosure.abouts import ABOUT
 from tests.mechanisms.cases import CASES, made, released
+from tests.support.abouts import ABOUT
 from tests.support.secret_reads import Reads, watch_reads
 
 BASE = modules_of_base()

@@ -31,7 +31,7 @@ from dphist.report.table import table_csv
 from tests.kinds.means.amounts import Amounts
 from tests.kinds.means.kind import KIND
 from tests.kinds.means.mechanism import NoisyMean
-from tests.lab.disclosure.abouts import ABOUT
+from tests.support.abouts import ABOUT
 from tests.support.golden import text_of_html
 
 ROOT = Path(__file__).parents[2]

@@ -31,7 +31,6 @@ from dphist.report.html import report_html
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
 from dphist.sentence import Sentence
-from tests.lab.disclosure.abouts import ABOUT
 from tests.labels.told import MADE as LABELS_MADE
 from tests.mechanisms.cases import LABELS
 from tests.mechanisms.others import EVENTS, OTHERS, OtherLabels, OtherRanking, OtherStream
@@ -40,6 +39,7 @@ from tests.report import releases
 from tests.report.mean_kind import Mean, kind_of_means
 from tests.report.test_html import Page
 from tests.streams.told import MADE as STREAMS_MADE
+from tests.support.abouts import ABOUT
 
 
 @pytest.fixture

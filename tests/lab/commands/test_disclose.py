@@ -11,7 +11,7 @@ import yaml
 
 import dphist as dh
 from dphist import cli
-from tests.lab.disclosure.abouts import ABOUT
+from tests.support.abouts import ABOUT
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 import dphist as dh
 from dphist.lab.disclosure.about import ASKED, OPTIONAL, read_about, template
-from tests.lab.disclosure.abouts import ABOUT, TIER_3
+from tests.support.abouts import ABOUT, TIER_3
 
 
 def refused(**changed: object) -> str:

@@ -16,8 +16,8 @@ from dphist.document.totals import proved_total_of, total_of
 from dphist.lab.disclosure.disclose import disclose
 from dphist.privacy import delta_of
 from dphist.report.disclosure.parameters import rounded_up, stated_of, stated_of_account
-from tests.lab.disclosure.abouts import ABOUT
 from tests.mechanisms.cases import CASES, calibrated, made, released
+from tests.support.abouts import ABOUT
 
 
 def release_of(name: str) -> dh.Release:
