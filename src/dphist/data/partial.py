@@ -24,7 +24,6 @@ from dphist.errors import Argument, DataError, InputFileError, ParameterError
 from dphist.foreign import read_json
 from dphist.privacy import PrivacyUnit
 from dphist.tables import LARGEST, redact_errors
-from dphist.tables.counting import cuts
 from dphist.tables.counting.bounding import NULL_LABELS, NULL_USERS
 from dphist.tables.counting.cuts import MOST_PARTS, RULE, USER_TYPES, Cut
 
@@ -180,25 +179,6 @@ def _is_bound(value: Any) -> bool:
 
 def _are_numbers_of_users(value: Any) -> bool:
     return len(value) == 2 and all(type(each) is int and 0 <= each <= LARGEST for each in value)
-
-
-def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
-    """Return which users a part counts, checked.
-
-    Without a column of users, every part would count every row.
-
-    Parameters
-    ----------
-    user : must be the name of the column of users.
-    part, parts, others : as for `Cut`.
-
-    Raises
-    ------
-    ParameterError
-    """
-    if not isinstance(user, str):
-        raise ParameterError("user", "must name the column of users: it decides about the part")
-    return cuts.cut_of(part, parts, others)
 
 
 def partial_of(
