@@ -198,7 +198,7 @@ def test_names_stay_names(warehouse: Warehouse, evil: str) -> None:
     run("DROP TABLE IF EXISTS t")
     run("CREATE TABLE t (n INT)")
     run(f'CREATE TABLE "{name}" (who TEXT, "{name}" BIGINT)')
-    run(f"""INSERT INTO "{name}" VALUES ('u', 7), ('v', 7)""")
+    run(f"""INSERT INTO "{name}" VALUES ('u', 7), ('v', 7)""")  # noqa: S608 - quoted here
     for label, user in ((evil, "who"), ("who", evil)):
         query = dh.sql.count_labels(
             dialect=warehouse.dialect, table=evil, label=label, user=user, max_labels=2, count=evil

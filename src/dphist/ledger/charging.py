@@ -14,8 +14,8 @@ from dphist.ledger.units import DataUnit, cost_for
 from dphist.privacy import Guarantee, PureDP
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.rounding import readable
-from dphist.release.described import described
 from dphist.release.maker import parameters_of, target_of
+from dphist.release.mechanism_json import described
 
 _LONGEST_NOTE = 1000
 _LONGEST_NAME = 200
