@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.data.axis.axis import Axis, axes_of_content
-from dphist.data.axis.grid import grid_of
+from dphist.data.axis.edges import grid_of
 from dphist.data.counting import Counting, cut_of
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, no_part, sum_slots

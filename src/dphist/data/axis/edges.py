@@ -1,9 +1,10 @@
-"""Conversion of bin edges to one of four NumPy types.
+"""Bin edges as callers give them, converted to one of four NumPy types.
 
 Edges are published with every release, so they must be fixed without looking at the data. Any
 choice by the data (a number of bins, "auto", quantiles) is refused here.
 """
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -13,22 +14,25 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import AnyArray, FloatArray
-from dphist.data.axis.calendar import calendar_edges, months_of
 from dphist.data.axis.times import (
     DAY,
     FIRST_DAY,
     LAST_DAY,
     MOMENTS,
     Moment,
+    calendar_edges,
     moment,
     moment_text,
     moments_of_array,
+    months_of,
     width_of,
     zone_of,
 )
 from dphist.errors import Argument, ParameterError, join_arguments
 from dphist.parameters import exact_number
+from dphist.tables.binning.slots import Grid, value_roles
 from dphist.tables.date_ranges import dates_of_range
+from dphist.tables.reading.columns import check_name
 
 # (n + 1,) int64, float64, datetime64[D] or datetime64[us], strictly increasing.
 
@@ -156,6 +160,61 @@ def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray,
     edges = (offsets + first.instant // unit).view("M8[D]" if days else "M8[us]")
     check_edges(edges)
     return edges, zoned
+
+
+def grid_of(column: Any, edges: Any, width: Any, start: Any, stop: Any) -> Grid:
+    """Return the columns and their edges.
+
+    Parameters
+    ----------
+    column, edges, width, start, stop
+        As for `bin_counts`.
+
+    Raises
+    ------
+    ParameterError
+    """
+    single = not isinstance(column, list | tuple)
+    names = (column,) if single else tuple(column)
+    if not names:
+        raise ParameterError("column", "must be the name of a column, or a list of names")
+    for name, role in zip(names, value_roles(len(names)), strict=True):
+        check_name(name, role)
+    if single:
+        parts = [_edges_of_axis(edges, width, start, stop)]
+    else:
+        given = {"edges": edges, "width": width, "start": start, "stop": stop}
+        each = [_for_each(name, value, len(names)) for name, value in given.items()]
+        parts = [_edges_of_axis(*values) for values in zip(*each, strict=True)]
+    grid = Grid(names, tuple(part[0] for part in parts), tuple(part[1] for part in parts))
+    if math.prod(grid.shape) > MOST_BINS:
+        axes = "width" if edges is None else "edges"
+        raise ParameterError(axes, f"must make at most {MOST_BINS} bins on all axes together")
+    return grid
+
+
+def _for_each(name: str, value: Any, axes: int) -> list[Any]:
+    """Return a parameter as a list with one value for each axis."""
+    if name == "edges" and value is not None and not isinstance(value, list | tuple):
+        raise public_only("edges")
+    if not isinstance(value, list | tuple):
+        return [value] * axes
+    if len(value) != axes:
+        raise ParameterError(name, "must be a list with one item for each column")
+    return list(value)
+
+
+def _edges_of_axis(edges: Any, width: Any, start: Any, stop: Any) -> tuple[Any, bool]:
+    """Return the edges of one axis, and whether they have a time zone."""
+    if edges is None:
+        if width is None and start is None and stop is None:
+            raise public_only("edges")
+        return regular_edges(start, stop, width)
+    if width is not None or start is not None or stop is not None:
+        raise ParameterError(
+            "edges", "must be given alone, without " + join_arguments(("width", "start", "stop"))
+        )
+    return edges_of(edges)
 
 
 def _regular_numbers(start: Any, stop: Any, width: Any) -> AnyArray:
