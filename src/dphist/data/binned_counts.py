@@ -19,7 +19,7 @@ from dphist.data.counting import Counting, cut_of
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, no_part, sum_slots
 from dphist.data.uhi import read_uhi
-from dphist.errors import Argument, ParameterError, UnsupportedError
+from dphist.errors import ParameterError, UnsupportedError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data, unit_of_users
 from dphist.stopping import stoppable
@@ -349,12 +349,7 @@ def bin_counts(
         raise ParameterError(("user", "max_records"), "must be given together, or neither")
     if user is None and count is None and max_records is not None:
         raise ParameterError(
-            "max_records",
-            "needs "
-            + Argument("user")
-            + ", a column of users, or "
-            + Argument("count")
-            + ", one of counts",
+            "max_records", phrase("needs {user}, a column of users, or {count}, one of counts")
         )
     most = 1 if max_records is None else whole_number(max_records, "max_records", 1)
     one = unit_of_users(user, unit)

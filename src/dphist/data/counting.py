@@ -13,7 +13,7 @@ import pyarrow as pa
 from dphist import tables
 from dphist.arrays import IntArray
 from dphist.data.partial import Partial, partial_of
-from dphist.errors import Argument, DataError, ParameterError
+from dphist.errors import DataError, ParameterError, phrase
 from dphist.noise.inversion import Source, checked_source
 from dphist.privacy.unit import PrivacyUnit, unit_of_users
 from dphist.tables.binning.slots import Grid, bin_rows
@@ -77,11 +77,10 @@ class Counting:
         key = _key_of(source)
         pairs = bounded_pairs(self.frame, self._names, bounds, key=key, **self._reading)
         unheld = DataError(
-            "the pairs of user and label could not be held in memory: lower "
-            + Argument("max_labels")
-            + ", or count the labels without "
-            + Argument("keep_sets")
-            + "; nothing was released"
+            phrase(
+                "the pairs of user and label could not be held in memory: lower {max_labels}, or "
+                "count the labels without {keep_sets}; nothing was released"
+            )
         )
 
         def hold() -> tuple[Sets, Store]:
@@ -148,25 +147,25 @@ def label_bounds(
         if bounds.max_labels not in (None, 1):
             raise ParameterError(
                 "max_labels",
-                "must be 1 without "
-                + Argument("user")
-                + ", because each row is then a separate user with one label",
+                phrase(
+                    "must be 1 without {user}, because each row is then a separate user with one "
+                    "label"
+                ),
                 name_users,
             )
         if bounds.null_users != "refuse":
-            raise ParameterError("null_users", "needs " + Argument("user"), name_users)
+            raise ParameterError("null_users", phrase("needs {user}"), name_users)
         if count is None and bounds.max_count != 1:
             raise ParameterError(
                 "max_count",
-                "must be 1 without "
-                + Argument("user")
-                + " and "
-                + Argument("count")
-                + ", because each row is then a separate user that counts 1",
+                phrase(
+                    "must be 1 without {user} and {count}, because each row is then a separate "
+                    "user that counts 1"
+                ),
                 "name the column of users, or of counts",
             )
         if count_users:
-            raise ParameterError("count_users", "needs " + Argument("user"), name_users)
+            raise ParameterError("count_users", phrase("needs {user}"), name_users)
         bounds = replace(bounds, max_labels=1)
     bounds = replace(bounds, count_users=bool(count_users))
     return bounds, unit_of_users(user, unit, or_rows=bounds.null_users == "separate")
@@ -181,7 +180,7 @@ def label_array(labels: Any, label_type: pa.DataType | None) -> Any:
     unfit = ParameterError(
         "labels",
         f"must be a sequence of type {kind}",
-        "name another one as " + Argument("label_type") + ", such as pyarrow.int64()",
+        phrase("name another one as {label_type}, such as pyarrow.int64()"),
     )
     if isinstance(labels, str | bytes):
         raise unfit

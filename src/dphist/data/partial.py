@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from dphist.arrays import IntArray
 from dphist.atomic_files import staged_outputs
-from dphist.errors import Argument, DataError, InputFileError, ParameterError
+from dphist.errors import DataError, InputFileError, ParameterError, phrase
 from dphist.foreign import read_json
 from dphist.privacy import PrivacyUnit
 from dphist.tables import LARGEST, redact_errors
@@ -287,7 +287,7 @@ def sum_slots(tables: Iterable[pa.Table], number: int) -> IntArray:
             and len(np.unique(places)) == len(places)
         ):
             raise DataError(
-                Argument("parts") + " must hold counts of the bins of their axes: count it again"
+                phrase("{parts} must hold counts of the bins of their axes: count it again")
             )
         # Clamping never increases a difference; a sum of two clamped counts cannot wrap.
         slots[places] = np.minimum(slots[places] + counts, LARGEST)

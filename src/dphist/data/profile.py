@@ -14,7 +14,7 @@ from dphist.data.counting import Counting, cut_of
 from dphist.data.diagram import Diagram, merge_pairs
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is
-from dphist.errors import Argument, DataError, ParameterError
+from dphist.errors import DataError, ParameterError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import (
     ONE_EDGE,
@@ -124,9 +124,7 @@ class Profile(Diagram, Secret):
         if len(each) != len(how_many):
             raise ParameterError(("counts", "prevalences"), "must have the same length")
         if np.any(each == 0):
-            raise DataError(
-                Argument("counts") + " must be positive; leave out labels that never occur"
-            )
+            raise DataError(phrase("{counts} must be positive; leave out labels that never occur"))
         tables.check_total(each, how_many)  # before anything is added up
         said = None if unit is None else asserted_unit(unit)
         return cls(*merge_pairs(each, how_many), sensitivity, said)
@@ -212,11 +210,7 @@ class Profile(Diagram, Secret):
         if count is not None or sensitivity != 1:
             raise ParameterError(
                 "user",
-                "needs one row per record, without "
-                + Argument("count")
-                + ", and sets "
-                + Argument("sensitivity")
-                + " itself",
+                phrase("needs one row per record, without {count}, and sets {sensitivity} itself"),
             )
         most = whole_number(max_records, "max_records", 1)
         return guarded(cls(*counting.count_profile(most), most, one), ledger)

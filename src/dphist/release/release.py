@@ -15,7 +15,7 @@ import pyarrow as pa
 from dphist.arrays import IntArray
 from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import Argument, ParameterError, UnsupportedError
+from dphist.errors import ParameterError, UnsupportedError, phrase
 from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.unit import as_unit
@@ -331,7 +331,7 @@ def check_unit_word(word: str, unit: PrivacyUnit) -> None:
             "unit",
             f"must be left out: the release protects {unit.single}, which another word does not "
             "change",
-            "name records with " + Argument("record_name"),
+            phrase("name records with {record_name}"),
         )
 
 

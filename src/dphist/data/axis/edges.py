@@ -28,7 +28,7 @@ from dphist.data.axis.times import (
     width_of,
     zone_of,
 )
-from dphist.errors import Argument, ParameterError, join_arguments
+from dphist.errors import Argument, ParameterError, join_arguments, phrase
 from dphist.parameters import exact_number
 from dphist.tables.binning.slots import Grid, value_roles
 from dphist.tables.date_ranges import dates_of_range
@@ -134,10 +134,7 @@ def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray,
             raise public_only(name)
     if is_number(start) and is_number(stop):
         if not is_number(width):
-            raise ParameterError(
-                "width",
-                "must be a number, as " + Argument("start") + " and " + Argument("stop") + " are",
-            )
+            raise ParameterError("width", phrase("must be a number, as {start} and {stop} are"))
         return _regular_numbers(start, stop, width), False
     if not isinstance(start, MOMENTS) or not isinstance(stop, MOMENTS):
         raise ParameterError(
@@ -235,12 +232,7 @@ def _regular_numbers(start: Any, stop: Any, width: Any) -> AnyArray:
     edges = nearest_floats(first, step, bins)
     if not np.all(edges[:-1] < edges[1:]):
         raise ParameterError(
-            "width",
-            "is too small: floats near "
-            + Argument("start")
-            + " or "
-            + Argument("stop")
-            + " are further apart",
+            "width", phrase("is too small: floats near {start} or {stop} are further apart")
         )
     return edges
 
@@ -265,7 +257,7 @@ def nearest_floats(start: Fraction, width: Fraction, bins: int) -> FloatArray:
 def _whole_widths(widths: Fraction, near: str = "") -> int:
     """Return the checked number of bins; `near` are the values next to `stop` that would do."""
     if not widths > 0:
-        raise ParameterError("stop", "must be greater than " + Argument("start"))
+        raise ParameterError("stop", phrase("must be greater than {start}"))
     if widths.denominator != 1:
         near = near or f"{int(widths)} or {int(widths) + 1} widths after start"
         raise ParameterError(

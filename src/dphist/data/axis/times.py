@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dphist.arrays import AnyArray
-from dphist.errors import Argument, ParameterError
+from dphist.errors import Argument, ParameterError, phrase
 
 DAY = 86_400 * 10**6
 # Years 1 to 9999: the range of Python's dates, and of ISO dates of ten characters.
@@ -183,10 +183,8 @@ def calendar_edges(first: Moment, last: Moment, months: int) -> AnyArray:
     if first.zoned or last.zoned:
         raise ParameterError(
             ("start", "stop"),
-            "must have no time zone where " + Argument("width") + " is in months",
-            "give "
-            + Argument("edges")
-            + " instead, such as pd.date_range(start, stop, freq='MS', tz=...)",
+            phrase("must have no time zone where {width} is in months"),
+            phrase("give {edges} instead, such as pd.date_range(start, stop, freq='MS', tz=...)"),
         )
     start, stop = (np.datetime64(each.instant, "us") for each in (first, last))
     month = start.astype("M8[M]")
@@ -199,7 +197,7 @@ def calendar_edges(first: Moment, last: Moment, months: int) -> AnyArray:
             + " is in months, so that every month has this day",
         )
     if not stop > start:
-        raise ParameterError("stop", "must be greater than " + Argument("start"))
+        raise ParameterError("stop", phrase("must be greater than {start}"))
     bins = int((stop.astype("M8[M]") - month).astype(np.int64)) // months
     steps = month + np.arange(bins + 2) * np.timedelta64(months, "M")
     edges = steps.astype("M8[us]") + offset
