@@ -42,17 +42,10 @@ class Guarded:
             raise AttributeError(name)
         raise self.refusal()
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise self.refusal()
 
-    def __iter__(self) -> NoReturn:
-        raise self.refusal()
-
-    def __len__(self) -> NoReturn:
-        raise self.refusal()
-
-    def __reduce__(self) -> NoReturn:
-        raise self.refusal()
+    __array__ = __iter__ = __len__ = __reduce__ = _refuse
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: how the data are released."""

@@ -145,7 +145,6 @@ def _is_sound(head: Any) -> bool:
         If it is not.
     """
     kind = head["kind"]
-    bounds_are_sound = _are_label_bounds if kind == "labels" else _are_record_bounds
     return bool(
         (head["format"], head["rule"]) == (_FORMAT, RULE)
         and type(head["part"]) is type(head["parts"]) is int
@@ -153,32 +152,27 @@ def _is_sound(head: Any) -> bool:
         and head["user_type"] in USER_TYPES
         and head["columns"].keys() == _COLUMNS[kind]
         and PrivacyUnit.from_content(head["unit"])
-        and bounds_are_sound(head)
+        and (_are_label_bounds(head) if kind == "labels" else _is_bound(head["max_records"]))
     )
 
 
-def _are_record_bounds(head: Mapping[str, Any]) -> bool:
-    return _is_bound(head["max_records"])
-
-
 def _are_label_bounds(head: Mapping[str, Any]) -> bool:
-    users = head["users"]
+    users, users_are_sound = head["users"], head["users"] is None
+    if head["count_users"]:
+        whole = [each for each in users if type(each) is int and 0 <= each <= LARGEST]
+        users_are_sound = len(whole) == len(users) == 2
     return (
         (head["max_labels"] is None or _is_bound(head["max_labels"]))
         and _is_bound(head["max_count"])
         and head["null_users"] in NULL_USERS
         and head["null_labels"] in NULL_LABELS
         and type(head["count_users"]) is type(head["for_tests"]) is bool
-        and (_are_numbers_of_users(users) if head["count_users"] else users is None)
+        and users_are_sound
     )
 
 
 def _is_bound(value: Any) -> bool:
     return type(value) is int and value >= 1
-
-
-def _are_numbers_of_users(value: Any) -> bool:
-    return len(value) == 2 and all(type(each) is int and 0 <= each <= LARGEST for each in value)
 
 
 def partial_of(

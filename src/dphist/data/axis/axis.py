@@ -20,6 +20,7 @@ from dphist.data.axis.edges import (
     is_number,
     nearest_floats,
     regular_edges,
+    whole_edges,
 )
 from dphist.data.axis.times import DAY, MOMENTS, moment, moment_text, width_of, width_text
 from dphist.errors import ParameterError
@@ -278,7 +279,7 @@ class Axis:
         if not isinstance(content, Mapping):
             raise TypeError("an axis must be an object")
         kind = content["kind"]
-        if kind not in ("whole", "real", "dates", "datetimes"):
+        if kind not in _DTYPES:
             raise ValueError("the kind of an axis must be whole, real, dates or datetimes")
         keys = {"edges"} if "edges" in content else {"start", "width", "bins"}
         if set(content) != {"name", "kind"} | keys:
@@ -302,9 +303,7 @@ class Axis:
                 raise ValueError("the width of dates must be whole days")
         if not first + bins * step < 2**63:
             raise ValueError("the edges of an axis must be within int64")
-        offsets = np.arange(bins + 1, dtype=np.uint64) * np.uint64(step)
-        whole = (offsets + np.uint64(first % 2**64)).view(np.int64)
-        return cls(content["name"], whole.view(_DTYPES[kind]))
+        return cls(content["name"], whole_edges(first, step, bins).view(_DTYPES[kind]))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Axis):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dphist.arrays import AnyArray, FloatArray
+from dphist.arrays import AnyArray, FloatArray, IntArray
 from dphist.data.axis.times import (
     DAY,
     FIRST_DAY,
@@ -56,10 +56,7 @@ def edges_of(edges: object) -> tuple[AnyArray, bool]:
 
     Parameters
     ----------
-    edges : list, tuple, range or NumPy array of numbers; or of dates, datetimes,
-        numpy.datetime64 or ISO text, which may be mixed: a date among datetimes means midnight;
-        or what `pd.date_range`, `pl.date_range` and `pl.datetime_range` return. Edges with a time
-        zone are converted to UTC.
+    edges : as for `Axis.from_edges`.
 
     Raises
     ------
@@ -116,10 +113,7 @@ def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray,
 
     Parameters
     ----------
-    start, stop : numbers (a float means its shortest decimal), or dates, datetimes or ISO text.
-    width : a number; or datetime.timedelta, numpy.timedelta64 or text such as "15m", with us, ms,
-        s, m or min, h, d, w, where a day is 24 hours of UTC; or, for months of the calendar,
-        mo, q, y.
+    start, stop, width : as for `Axis.regular`.
 
     Raises
     ------
@@ -226,15 +220,20 @@ def _regular_numbers(start: Any, stop: Any, width: Any) -> AnyArray:
     if all(isinstance(value, Integral) for value in (start, stop, width)):
         if first < -(2**63) or last >= 2**63:
             raise ParameterError(("start", "stop"), "must be within int64: at most 2**63 - 1")
-        # Offsets may exceed int64, though the edges do not: add modulo 2**64.
-        offsets = np.arange(bins + 1, dtype=np.uint64) * np.uint64(int(step))
-        return (offsets + np.uint64(int(first) % 2**64)).view(np.int64)
+        return whole_edges(int(first), int(step), bins)
     edges = nearest_floats(first, step, bins)
     if not np.all(edges[:-1] < edges[1:]):
         raise ParameterError(
             "width", phrase("is too small: floats near {start} or {stop} are further apart")
         )
     return edges
+
+
+def whole_edges(start: int, width: int, bins: int) -> IntArray:
+    """Return each ``start + i * width``, i up to `bins`, where all are within int64."""
+    # Offsets may exceed int64, though the edges do not: add modulo 2**64.
+    offsets = np.arange(bins + 1, dtype=np.uint64) * np.uint64(width)
+    return (offsets + np.uint64(start % 2**64)).view(np.int64)
 
 
 def nearest_floats(start: Fraction, width: Fraction, bins: int) -> FloatArray:
