@@ -69,12 +69,12 @@ class Counting:
         self, bounds: Bounds, source: Source | None
     ) -> tuple[Store, tuple[int, int] | None]:
         """Return the counts of labels within the bounds, and the numbers of users, if counted."""
-        key = _key_of(source)
+        key = _draw_key(source)
         return count_labels(self.frame, self._names, bounds, key=key, **self._reading)
 
     def hold_labels(self, bounds: Bounds, source: Source | None) -> tuple[Sets, Store]:
         """Return which user has which label within the bounds, and how many have each label."""
-        key = _key_of(source)
+        key = _draw_key(source)
         pairs = bounded_pairs(self.frame, self._names, bounds, key=key, **self._reading)
         unheld = DataError(
             phrase(
@@ -134,7 +134,7 @@ def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
     return cuts.cut_of(part, parts, others)
 
 
-def label_bounds(
+def check_label_bounds(
     columns: Mapping[str, str | None],
     bounds: Bounds,
     count_users: bool,
@@ -171,7 +171,7 @@ def label_bounds(
     return bounds, unit_of_users(user, unit, or_rows=bounds.null_users == "separate")
 
 
-def label_array(labels: Any, label_type: pa.DataType | None) -> Any:
+def to_label_array(labels: Any, label_type: pa.DataType | None) -> Any:
     """Return labels as an Arrow array of a type that does not depend on them."""
     typed = isinstance(labels, pa.Array | pa.ChunkedArray)
     if typed and label_type is None:
@@ -191,6 +191,6 @@ def label_array(labels: Any, label_type: pa.DataType | None) -> Any:
     )
 
 
-def _key_of(source: Source | None) -> str | None:
+def _draw_key(source: Source | None) -> str | None:
     """Return the key of a choice that a test draws; None has the operating system draw it."""
     return None if source is None else checked_source(source)(_KEY_BYTES).hex()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dphist.data.counting import Counting, cut_of, label_array, label_bounds
+from dphist.data.counting import Counting, check_label_bounds, cut_of, to_label_array
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is
 from dphist.errors import ParameterError
@@ -156,9 +156,9 @@ class LabelCounts(Secret):
         """
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
-        bounds, one = label_bounds(columns, bounds, count_users, unit)
+        bounds, one = check_label_bounds(columns, bounds, count_users, unit)
         counting = Counting(frame, columns, one, progress, delimiter)
-        return guarded(cls._counted(counting, bounds, source, keep_sets), ledger)
+        return guarded(cls._count(counting, bounds, source, keep_sets), ledger)
 
     @classmethod
     @stoppable
@@ -222,9 +222,9 @@ class LabelCounts(Secret):
         cut = cut_of(user, part, parts, others)
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels, cut=cut)
-        bounds, one = label_bounds(columns, bounds, count_users, unit)
+        bounds, one = check_label_bounds(columns, bounds, count_users, unit)
         counting = Counting(frame, columns, one, progress, delimiter, cut)
-        counts = cls._counted(counting, bounds, source)
+        counts = cls._count(counting, bounds, source)
         return counting.to_partial(
             "labels",
             counts.filter_batches(as_it_is),
@@ -281,7 +281,7 @@ class LabelCounts(Secret):
         return guarded(counts, ledger)
 
     @classmethod
-    def _counted(
+    def _count(
         cls, counting: Counting, bounds: Bounds, source: Source | None, keep_sets: bool = False
     ) -> "LabelCounts":
         """Bound users, or rows, and count labels; see `from_table`."""
@@ -365,7 +365,7 @@ class LabelCounts(Secret):
         ------
         ParameterError, DataError
         """
-        column = label_array(labels, label_type)
+        column = to_label_array(labels, label_type)
         values = check_counts(counts, "counts")
         if len(column) != len(values):
             raise ParameterError(("labels", "counts"), "must have the same length")

@@ -45,9 +45,9 @@ def mechanism_to_json(mechanism: Maker) -> str:
         content: dict[str, Any] = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            "mechanism": described(mechanism),
-            "guarantee": described_guarantee(mechanism.guarantee),
-            **origin_of(mechanism),
+            "mechanism": describe(mechanism),
+            "guarantee": describe_guarantee(mechanism.guarantee),
+            **describe_origin(mechanism),
         }
         return json.dumps(content) + "\n"
     except (TypeError, AttributeError, ValueError):
@@ -67,7 +67,7 @@ def mechanism_from_json(text: str) -> Any:
     content = checked_format(text, "the text", "mechanism", FORMAT_VERSION)
     find_mechanism(content, "the text")
     try:
-        made = mechanism_of(content)
+        made = read_mechanism(content)
     except Exception:  # of any library that makes sense of a part of it
         made = None
     if made is None:
@@ -75,32 +75,32 @@ def mechanism_from_json(text: str) -> Any:
     return made
 
 
-def described(value: "DataclassInstance") -> dict[str, Any]:
+def describe(value: "DataclassInstance") -> dict[str, Any]:
     """Return a mechanism's name and parameters, exact numbers as text."""
     parameters = {name: _exact(each) for name, each in parameters_of(value).items()}
     return {"name": type(value).__name__, "parameters": parameters}
 
 
-def described_guarantee(guarantee: Guarantee) -> dict[str, Any]:
+def describe_guarantee(guarantee: Guarantee) -> dict[str, Any]:
     """Return a guarantee's name and numbers; its unit is stored separately, for older readers."""
-    content = described(guarantee)
+    content = describe(guarantee)
     del content["parameters"]["unit"]
     return content
 
 
-def origin_of(mechanism: Maker) -> dict[str, Any]:
+def describe_origin(mechanism: Maker) -> dict[str, Any]:
     """Return what a mechanism was calibrated to, and its package, where it has them."""
     content: dict[str, Any] = {}
     target, package = target_of(mechanism), package_of(type(mechanism))
     if target is not None:
-        asked = described_guarantee(target.guarantee)
+        asked = describe_guarantee(target.guarantee)
         content["target"] = {"guarantee": asked, "releases": target.releases}
     if package is not None:
         content["package"] = package
     return content
 
 
-def mechanism_of(content: dict[str, Any]) -> Any:
+def read_mechanism(content: dict[str, Any]) -> Any:
     """Return the mechanism of a release, or of a document of its own.
 
     Raises
@@ -122,7 +122,7 @@ def mechanism_of(content: dict[str, Any]) -> Any:
 
 
 def _construct(known: Mapping[str, Callable[..., Any]], description: dict[str, Any]) -> Any:
-    """Return what `described` described, of the classes known by their names."""
+    """Return what `describe` described, of the classes known by their names."""
     return known[description["name"]](**description["parameters"])
 
 

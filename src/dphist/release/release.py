@@ -32,10 +32,10 @@ from dphist.release.kind_names import OLD_TAGS, kinds_of_others
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Inferred, Maker, Restoring, target_of
 from dphist.release.mechanism_json import (
-    described,
-    described_guarantee,
-    mechanism_of,
-    origin_of,
+    describe,
+    describe_guarantee,
+    describe_origin,
+    read_mechanism,
 )
 from dphist.release.mechanisms import find_mechanism
 from dphist.release.presentation import Presentation, Words, forms_of
@@ -232,9 +232,9 @@ class Release(Released):
             "format_version": FORMAT_VERSION,
             "library_version": self.version,
             "kind": _kind(self.value),
-            "guarantee": described_guarantee(self.guarantee),
+            "guarantee": describe_guarantee(self.guarantee),
             "unit": self.guarantee.unit.to_content(),
-            "mechanism": described(self.mechanism),
+            "mechanism": describe(self.mechanism),
             "total": self.total,
             "value": self.value.to_content(),
             "noisy": {name: counts.tolist() for name, counts in self.noisy.items()},
@@ -248,7 +248,7 @@ class Release(Released):
             content["provenance"] = self.presentation.to_content()
         if self.for_tests:
             content["random_bits"] = SUPPLIED
-        return with_checksum(content | origin_of(self.mechanism))
+        return with_checksum(content | describe_origin(self.mechanism))
 
     def save(self, path: str | Path) -> None:
         """Write the release to a JSON file, whole or not at all.
@@ -287,7 +287,7 @@ class Release(Released):
 
 
 def _decode(content: dict[str, Any]) -> Release:
-    mechanism = mechanism_of(content)
+    mechanism = read_mechanism(content)
     if content.get("random_bits", SUPPLIED) != SUPPLIED:
         raise ValueError("random bits are the system's, which is not said, or the caller's")
     provenance = {str(key): _stated(key, said) for key, said in content.get("stated", {}).items()}
