@@ -69,7 +69,7 @@ class Counting:
         self, bounds: Bounds, source: Source | None
     ) -> tuple[Store, tuple[int, int] | None]:
         """Return the counts of labels within the bounds, and the numbers of users, if counted."""
-        key = _draw_key(source)
+        bounds, key = replace(bounds, cut=self.cut), _draw_key(source)
         return count_labels(self.frame, self._names, bounds, key=key, **self._reading)
 
     def hold_labels(self, bounds: Bounds, source: Source | None) -> tuple[Sets, Store]:

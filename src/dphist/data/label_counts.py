@@ -221,7 +221,7 @@ class LabelCounts(Secret):
         """
         cut = cut_of(user, part, parts, others)
         columns = {"label": label, "user": user, "count": count}
-        bounds = Bounds(max_labels, max_count, null_users, null_labels, cut=cut)
+        bounds = Bounds(max_labels, max_count, null_users, null_labels)
         bounds, one = check_label_bounds(columns, bounds, count_users, unit)
         counting = Counting(frame, columns, one, progress, delimiter, cut)
         counts = cls._count(counting, bounds, source)
