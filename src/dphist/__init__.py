@@ -8,139 +8,75 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dphist import noise, properties, sql
-    from dphist.anonymized import (
-        AdaptiveScan,
-        CumulativeCounts,
-        PartitionSampler,
-        PrivHist,
-        RankSplit,
-        SortedCounts,
-        anonymize,
-    )
-    from dphist.data.axis.axis import Axis
-    from dphist.data.binned_counts import BinnedCounts, bin_counts
-    from dphist.data.label_counts import LabelCounts
-    from dphist.data.partial import Partial
-    from dphist.data.profile import Profile
-    from dphist.document.kinds import register
-    from dphist.errors import (
-        BoundsError,
-        BudgetError,
-        ColumnError,
-        DataError,
-        DphistError,
-        HorizonError,
-        InputFileError,
-        LedgerError,
-        OutputFileError,
-        ParameterError,
-        ReleaseFileError,
-        SizeError,
-        StateError,
-        UnsupportedError,
-    )
-    from dphist.lab.auditing.audit import audit
-    from dphist.lab.auditing.result import AuditResult
-    from dphist.lab.comparing.compare import compare
-    from dphist.lab.comparing.comparison import Comparison
-    from dphist.lab.disclosure.disclose import disclose
-    from dphist.labels import (
-        DiscoverLabels,
-        PayWhatYouGet,
-        ThresholdHistogram,
-        TopLabels,
-        TopThreshold,
-    )
-    from dphist.ledger.ledger import Ledger
-    from dphist.mechanism import Mechanism
-    from dphist.planning.check import check
-    from dphist.planning.for_error import for_error
-    from dphist.planning.make import plan
-    from dphist.planning.plan import Plan
-    from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, compose
-    from dphist.privacy.calibration import calibrate
-    from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
-    from dphist.release.anonymized_histogram import AnonymizedHistogram
-    from dphist.release.mechanism_json import mechanism_from_json, mechanism_to_json
-    from dphist.release.release import Release
-    from dphist.release.running_counts import RunningCounts
-    from dphist.report import plot, write_report
-    from dphist.streams import ContinualHistogram, ContinualMechanism
-    from dphist.tables.engine.resources import Resources
+    from dphist import noise as noise
+    from dphist import properties as properties
+    from dphist import sql as sql
+    from dphist.anonymized import AdaptiveScan as AdaptiveScan
+    from dphist.anonymized import CumulativeCounts as CumulativeCounts
+    from dphist.anonymized import PartitionSampler as PartitionSampler
+    from dphist.anonymized import PrivHist as PrivHist
+    from dphist.anonymized import RankSplit as RankSplit
+    from dphist.anonymized import SortedCounts as SortedCounts
+    from dphist.anonymized import anonymize as anonymize
+    from dphist.data.axis.axis import Axis as Axis
+    from dphist.data.binned_counts import BinnedCounts as BinnedCounts
+    from dphist.data.binned_counts import bin_counts as bin_counts
+    from dphist.data.label_counts import LabelCounts as LabelCounts
+    from dphist.data.partial import Partial as Partial
+    from dphist.data.profile import Profile as Profile
+    from dphist.document.kinds import register as register
+    from dphist.errors import BoundsError as BoundsError
+    from dphist.errors import BudgetError as BudgetError
+    from dphist.errors import ColumnError as ColumnError
+    from dphist.errors import DataError as DataError
+    from dphist.errors import DphistError as DphistError
+    from dphist.errors import HorizonError as HorizonError
+    from dphist.errors import InputFileError as InputFileError
+    from dphist.errors import LedgerError as LedgerError
+    from dphist.errors import OutputFileError as OutputFileError
+    from dphist.errors import ParameterError as ParameterError
+    from dphist.errors import ReleaseFileError as ReleaseFileError
+    from dphist.errors import SizeError as SizeError
+    from dphist.errors import StateError as StateError
+    from dphist.errors import UnsupportedError as UnsupportedError
+    from dphist.lab.auditing.audit import audit as audit
+    from dphist.lab.auditing.result import AuditResult as AuditResult
+    from dphist.lab.comparing.compare import compare as compare
+    from dphist.lab.comparing.comparison import Comparison as Comparison
+    from dphist.lab.disclosure.disclose import disclose as disclose
+    from dphist.labels import DiscoverLabels as DiscoverLabels
+    from dphist.labels import PayWhatYouGet as PayWhatYouGet
+    from dphist.labels import ThresholdHistogram as ThresholdHistogram
+    from dphist.labels import TopLabels as TopLabels
+    from dphist.labels import TopThreshold as TopThreshold
+    from dphist.ledger.ledger import Ledger as Ledger
+    from dphist.mechanism import Mechanism as Mechanism
+    from dphist.planning.check import check as check
+    from dphist.planning.for_error import for_error as for_error
+    from dphist.planning.make import plan as plan
+    from dphist.planning.plan import Plan as Plan
+    from dphist.privacy import ZCDP as ZCDP
+    from dphist.privacy import ApproxDP as ApproxDP
+    from dphist.privacy import ApproxZCDP as ApproxZCDP
+    from dphist.privacy import PrivacyUnit as PrivacyUnit
+    from dphist.privacy import PureDP as PureDP
+    from dphist.privacy import compose as compose
+    from dphist.privacy.calibration import calibrate as calibrate
+    from dphist.ranges import AdaptiveTree as AdaptiveTree
+    from dphist.ranges import HierarchicalTree as HierarchicalTree
+    from dphist.ranges import LeafCounts as LeafCounts
+    from dphist.release.anonymized_histogram import AnonymizedHistogram as AnonymizedHistogram
+    from dphist.release.mechanism_json import mechanism_from_json as mechanism_from_json
+    from dphist.release.mechanism_json import mechanism_to_json as mechanism_to_json
+    from dphist.release.release import Release as Release
+    from dphist.release.running_counts import RunningCounts as RunningCounts
+    from dphist.report import plot as plot
+    from dphist.report import write_report as write_report
+    from dphist.streams import ContinualHistogram as ContinualHistogram
+    from dphist.streams import ContinualMechanism as ContinualMechanism
+    from dphist.tables.engine.resources import Resources as Resources
 
     __version__: str
-
-__all__ = [
-    "ZCDP",
-    "AdaptiveScan",
-    "AdaptiveTree",
-    "AnonymizedHistogram",
-    "ApproxDP",
-    "ApproxZCDP",
-    "AuditResult",
-    "Axis",
-    "BinnedCounts",
-    "BoundsError",
-    "BudgetError",
-    "ColumnError",
-    "Comparison",
-    "ContinualHistogram",
-    "ContinualMechanism",
-    "CumulativeCounts",
-    "DataError",
-    "DiscoverLabels",
-    "DphistError",
-    "HierarchicalTree",
-    "HorizonError",
-    "InputFileError",
-    "LabelCounts",
-    "LeafCounts",
-    "Ledger",
-    "LedgerError",
-    "Mechanism",
-    "OutputFileError",
-    "ParameterError",
-    "Partial",
-    "PartitionSampler",
-    "PayWhatYouGet",
-    "Plan",
-    "PrivHist",
-    "PrivacyUnit",
-    "Profile",
-    "PureDP",
-    "RankSplit",
-    "Release",
-    "ReleaseFileError",
-    "Resources",
-    "RunningCounts",
-    "SizeError",
-    "SortedCounts",
-    "StateError",
-    "ThresholdHistogram",
-    "TopLabels",
-    "TopThreshold",
-    "UnsupportedError",
-    "__version__",
-    "anonymize",
-    "audit",
-    "bin_counts",
-    "calibrate",
-    "check",
-    "compare",
-    "compose",
-    "disclose",
-    "for_error",
-    "mechanism_from_json",
-    "mechanism_to_json",
-    "noise",
-    "plan",
-    "plot",
-    "properties",
-    "register",
-    "sql",
-    "write_report",
-]
 
 # Where each name is defined; the imports above say the same to type checkers, and a test compares
 # the two. No name is that of another submodule, which an import of that module would put here.
@@ -206,6 +142,8 @@ _HOMES = {
     ),
 }
 _SUBMODULES = ("noise", "properties", "sql")
+
+__all__ = ["__version__", *_SUBMODULES, *(name for names in _HOMES.values() for name in names)]
 
 if not TYPE_CHECKING:  # to a type checker any name would exist
 

@@ -13,6 +13,7 @@ writes an `Argument` in it.
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from string import Formatter
 from typing import Any, Self, TypeAlias, TypeVar
 
 from dphist.visible import visible
@@ -77,6 +78,18 @@ def _parts(message: "Message | _Joinable") -> tuple[str | Argument, ...]:
 def format_message(message: Message, write: Callable[[Argument], str]) -> str:
     """Return a message as text, with each parameter as `write` writes it."""
     return "".join(write(part) if isinstance(part, Argument) else part for part in _parts(message))
+
+
+def phrase(template: str, **values: object) -> Text:
+    """Return a message whose words in braces are parameters, alone or with the value to give them.
+
+    >>> str(phrase("{count} needs {user} or {null_users}", null_users="drop"))
+    "count needs user or null_users='drop'"
+    """
+    parts: list[str | Argument] = []
+    for words, name, _, _ in Formatter().parse(template):
+        parts += [words] if name is None else [words, Argument(name, values.get(name, ...))]
+    return Text(tuple(parts))
 
 
 def join_arguments(names: Sequence[str]) -> Message:

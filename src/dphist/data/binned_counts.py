@@ -10,30 +10,28 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from dphist.arrays import AnyArray, IntArray
+from dphist.arrays import IntArray
 from dphist.data.axis.axis import Axis, axes_of_content
-from dphist.data.axis.grid import grid_of
-from dphist.data.guard import Guarding, guarded
-from dphist.data.partial import Partial, all_parts, cut_of, no_part, partial_of, sum_slots
+from dphist.data.axis.edges import grid_of
+from dphist.data.counting import Counting, cut_of
+from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.partial import Partial, all_parts, no_part, sum_slots
 from dphist.data.uhi import read_uhi
-from dphist.errors import Argument, ParameterError, UnsupportedError
+from dphist.errors import ParameterError, UnsupportedError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data, unit_of_users
-from dphist.shown import shown_by
 from dphist.stopping import stoppable
 from dphist.tables import redact_errors
-from dphist.tables.binning.slots import OTHER_SLOTS, bin_rows
-from dphist.tables.binning.users import bin_rows_bounded
+from dphist.tables.binning.slots import OTHER_SLOTS
 from dphist.tables.engine.progress import Progress
 
 __all__ = ["BinnedCounts", "bin_counts"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BinnedCounts:
+class BinnedCounts(Secret):
     """Exact counts of the bins of one or more axes, and of the rows in no bin.
 
     Attributes
@@ -66,6 +64,10 @@ class BinnedCounts:
     outside: Mapping[str, int]
     sensitivity: int = 1
     unit: PrivacyUnit | None = None
+    _IN_PLACE_OF_AN_ARRAY = (
+        "BinnedCounts must be passed to a ranges mechanism themselves, one at a time: an array "
+        "would lose their sensitivity and unit (the data owner may use .counts)"
+    )
 
     def __post_init__(self) -> None:
         axes = tuple(self.axes)
@@ -178,23 +180,14 @@ class BinnedCounts:
         """
         cut = cut_of(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
-        protected = unit_of_users(user, unit)
+        one, columns = unit_of_users(user, unit), {"user": user, "count": count}
+        counting = Counting(frame, columns, one, progress, delimiter, cut)
         grid = grid_of(column, edges, width, start, stop)
-        slots = bin_rows_bounded(
-            frame,
-            grid,
-            user=user,
-            count=count,
-            max_records=most,
-            cut=cut,
-            progress=progress,
-            delimiter=delimiter,
-        )
+        slots = counting.count_bins(grid, most)
         kept = np.flatnonzero(slots)
         axes = [axis.to_content() for axis in map(Axis, grid.names, grid.edges)]
-        said = {"max_records": most, "unit": protected.to_content(), "axes": axes}
         found = pa.table({"slot": kept, "count": slots[kept]})
-        return partial_of("bins", cut, {"user": user, "count": count}, said, found)
+        return counting.to_partial("bins", found, max_records=most, axes=axes)
 
     @classmethod
     @stoppable
@@ -212,8 +205,7 @@ class BinnedCounts:
         bins = math.prod(axis.bins for axis in axes)
         slots = sum_slots([each.table for each in found], bins + OTHER_SLOTS)
         unit = PrivacyUnit.from_content(head["unit"])
-        merged: BinnedCounts = guarded(_of_slots(slots, axes, most, unit), ledger)
-        return merged
+        return guarded(_of_slots(slots, axes, most, unit), ledger)
 
     @property
     def bins(self) -> tuple[int, ...]:
@@ -235,16 +227,6 @@ class BinnedCounts:
         """Records without a value, NaN included; secret."""
         return self.outside["null"]
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
-        """Refuse: an array would lose `sensitivity`, `unit` and the rows in no bin.
-
-        A release from such an array would protect one record, though a unit may have many.
-        """
-        raise UnsupportedError(
-            "BinnedCounts must be passed to a ranges mechanism themselves, one at a time: an "
-            "array would lose their sensitivity and unit (the data owner may use .counts)"
-        )
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BinnedCounts):
             return NotImplemented
@@ -261,10 +243,6 @@ class BinnedCounts:
         """Copy and unpickle through the constructor, which makes everything read-only."""
         parts = (self.counts, self.axes, dict(self.outside), self.sensitivity, self.unit)
         return BinnedCounts, parts
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: the public bounds, no values."""
-        return str(shown_by("html_of", self))
 
     def __repr__(self) -> str:
         names = [axis.name for axis in self.axes]
@@ -324,13 +302,7 @@ def bin_counts(
         with all of the user's rows.
     max_records : required with `user`. With `count` and without `user`, a row counts at most that
         often, and the privacy unit is a row. Refused without both.
-    progress : called with the fraction done, a float that also has rows and seconds, from any
-        thread; True shows it on a terminal or in a notebook (see docs/resources.md).
-    delimiter : field separator of a text file, one character (default: a comma, or a tab for
-        .tsv).
-    unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
-        user").
-    ledger : a `dphist.Ledger`; the data are then guarded by it (see `Ledger.guard`).
+    progress, delimiter, unit, ledger : as for `LabelCounts.from_table`.
 
     Returns
     -------
@@ -377,32 +349,16 @@ def bin_counts(
         raise ParameterError(("user", "max_records"), "must be given together, or neither")
     if user is None and count is None and max_records is not None:
         raise ParameterError(
-            "max_records",
-            "needs "
-            + Argument("user")
-            + ", a column of users, or "
-            + Argument("count")
-            + ", one of counts",
+            "max_records", phrase("needs {user}, a column of users, or {count}, one of counts")
         )
     most = 1 if max_records is None else whole_number(max_records, "max_records", 1)
     one = unit_of_users(user, unit)
+    counting = Counting(frame, {"user": user, "count": count}, one, progress, delimiter)
     grid = grid_of(column, edges, width, start, stop)
-    if user is None and count is None:
-        slots = bin_rows(frame, grid, progress, delimiter)
-    else:
-        slots = bin_rows_bounded(
-            frame,
-            grid,
-            user=user,
-            count=count,
-            max_records=None if max_records is None else most,
-            progress=progress,
-            delimiter=delimiter,
-        )
+    slots = counting.count_bins(grid, None if max_records is None else most)
     protected = None if max_records is None else one
     axes = tuple(map(Axis, grid.names, grid.edges))
-    found: BinnedCounts = guarded(_of_slots(slots, axes, most, protected), ledger)
-    return found
+    return guarded(_of_slots(slots, axes, most, protected), ledger)
 
 
 def _of_slots(

@@ -1,9 +1,14 @@
-"""Guarded: data that only their ledger releases, so that nobody goes around it by mistake."""
+"""What all data are: secret, and guarded where only a ledger releases them."""
 
-from typing import Any, NoReturn, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol, TypeVar, cast
 
-from dphist.errors import LedgerError
+import numpy.typing as npt
+
+from dphist.arrays import AnyArray
+from dphist.errors import LedgerError, UnsupportedError
 from dphist.shown import shown_by
+
+D = TypeVar("D")
 
 
 class Guarded:
@@ -37,17 +42,10 @@ class Guarded:
             raise AttributeError(name)
         raise self.refusal()
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise self.refusal()
 
-    def __iter__(self) -> NoReturn:
-        raise self.refusal()
-
-    def __len__(self) -> NoReturn:
-        raise self.refusal()
-
-    def __reduce__(self) -> NoReturn:
-        raise self.refusal()
+    __array__ = __iter__ = __len__ = __reduce__ = _refuse
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: how the data are released."""
@@ -63,12 +61,27 @@ def refuse_guarded(data: object) -> None:
         raise data.refusal()
 
 
+class Secret:
+    """Data: a mechanism takes them, with their bounds, and nothing shows what they hold."""
+
+    __slots__ = ()
+    _IN_PLACE_OF_AN_ARRAY: ClassVar[str]
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
+        """Refuse: an array would lose the bounds and the unit, and a release protect too little."""
+        raise UnsupportedError(self._IN_PLACE_OF_AN_ARRAY)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the public bounds, no values."""
+        return str(shown_by("html_of", self))
+
+
 class Guarding(Protocol):
     """A ledger, as far as data know it."""
 
     def guard(self, data: Any) -> Guarded: ...
 
 
-def guarded(data: Any, ledger: Guarding | None) -> Any:
+def guarded(data: D, ledger: Guarding | None) -> D:
     """Return data as the caller asked for them: guarded by a ledger, or as they are."""
-    return data if ledger is None else ledger.guard(data)
+    return data if ledger is None else cast(D, ledger.guard(data))  # guarded, they stand for data

@@ -4,38 +4,31 @@ The counts are secret and never shown. Mechanisms read them only through `filter
 `largest` and `counts_of`, so the counts can stay in any engine.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy.typing as npt
 import pyarrow as pa
 
-from dphist.arrays import AnyArray
-from dphist.data.guard import Guarding, guarded
-from dphist.data.label_input import held_pairs, label_array, label_bounds, unheld
-from dphist.data.partial import Partial, all_parts, as_it_is, cut_of, partial_of
-from dphist.errors import Argument, ParameterError, UnsupportedError
+from dphist.data.counting import Counting, check_label_bounds, cut_of, to_label_array
+from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.partial import Partial, all_parts, as_it_is
+from dphist.errors import ParameterError
 from dphist.noise.for_tests import is_for_tests
-from dphist.noise.inversion import Source, checked_source
+from dphist.noise.inversion import Source
 from dphist.parameters import optional_whole, whole_number
-from dphist.privacy.unit import ASSERTED_USER, PrivacyUnit, asserted_unit, unit_of_users
-from dphist.shown import shown_by
+from dphist.privacy.unit import ASSERTED_USER, PrivacyUnit, asserted_unit
 from dphist.stopping import stoppable
-from dphist.tables import LARGEST, check_counts, redact_errors
+from dphist.tables import LARGEST, check_counts
 from dphist.tables.counting.bounding import Bounds
-from dphist.tables.counting.contributions import bounded_pairs, count_labels
+from dphist.tables.counting.contributions import count_labels
 from dphist.tables.counting.sets import Sets
 from dphist.tables.counting.stores import Keep, Store, counts_of
 from dphist.tables.engine.progress import Progress
 
-__all__ = ["Keep", "LabelCounts"]
-
-_KEY_BYTES = 16
-
 
 @dataclass(frozen=True, repr=False, eq=False)
-class LabelCounts:
+class LabelCounts(Secret):
     """Labels with their counts, each label once, and the bounds used to count them.
 
     Attributes
@@ -66,25 +59,18 @@ class LabelCounts:
     for_tests: bool = False
     _sets: Sets | None = None
     only_adds: bool = False
+    _IN_PLACE_OF_AN_ARRAY = (
+        "LabelCounts must be passed to a labels mechanism themselves: an array would lose their "
+        "bounds (the data owner may use .counts_of(labels), .largest(number))"
+    )
 
     @property
     def label_type(self) -> pa.DataType:
         """The Arrow type of the labels, which their column's type decides."""
         return self._store.schema.field("label").type
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: the public bounds, no values."""
-        return str(shown_by("html_of", self))
-
     def __repr__(self) -> str:
         return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"
-
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
-        """Refuse: an array would lose the bounds."""
-        raise UnsupportedError(
-            "LabelCounts must be passed to a labels mechanism themselves: an array would lose "
-            "their bounds (the data owner may use .counts_of(labels), .largest(number))"
-        )
 
     @classmethod
     @stoppable
@@ -168,20 +154,11 @@ class LabelCounts:
         >>> counts.counts_of(["a", "b", "c"])
         [1, 2, 0]
         """
-        bounds = label_bounds(user, count, max_labels, max_count, null_users, null_labels)
-        counts = cls._counted(
-            frame,
-            {"label": label, "user": user, "count": count},
-            bounds,
-            count_users=count_users,
-            keep_sets=keep_sets,
-            unit=unit,
-            source=source,
-            progress=progress,
-            delimiter=delimiter,
-        )
-        found: LabelCounts = guarded(counts, ledger)
-        return found
+        columns = {"label": label, "user": user, "count": count}
+        bounds = Bounds(max_labels, max_count, null_users, null_labels)
+        bounds, one = check_label_bounds(columns, bounds, count_users, unit)
+        counting = Counting(frame, columns, one, progress, delimiter)
+        return guarded(cls._count(counting, bounds, source, keep_sets), ledger)
 
     @classmethod
     @stoppable
@@ -243,29 +220,22 @@ class LabelCounts:
         [1, 3]
         """
         cut = cut_of(user, part, parts, others)
-        bounds = label_bounds(user, count, max_labels, max_count, null_users, null_labels)
         columns = {"label": label, "user": user, "count": count}
-        counts = cls._counted(
-            frame,
-            columns,
-            replace(bounds, cut=cut),
-            count_users=count_users,
-            unit=unit,
-            source=source,
-            progress=progress,
-            delimiter=delimiter,
+        bounds = Bounds(max_labels, max_count, null_users, null_labels)
+        bounds, one = check_label_bounds(columns, bounds, count_users, unit)
+        counting = Counting(frame, columns, one, progress, delimiter, cut)
+        counts = cls._count(counting, bounds, source)
+        return counting.to_partial(
+            "labels",
+            counts.filter_batches(as_it_is),
+            max_labels=counts.max_labels,
+            max_count=counts.max_count,
+            null_users=null_users,
+            null_labels=null_labels,
+            count_users=counts.users is not None,
+            users=counts.users,
+            for_tests=counts.for_tests,
         )
-        said = {
-            "max_labels": counts.max_labels,
-            "max_count": counts.max_count,
-            "unit": counts.unit.to_content(),
-            "null_users": null_users,
-            "null_labels": null_labels,
-            "count_users": counts.users is not None,
-            "users": counts.users,
-            "for_tests": counts.for_tests,
-        }
-        return partial_of("labels", cut, columns, said, counts.filter_batches(as_it_is))
 
     @classmethod
     @stoppable
@@ -295,7 +265,7 @@ class LabelCounts:
         head = found[0].head
         table = pa.concat_tables([each.table for each in found])
         store, _ = count_labels(table, {"label": "label", "count": "count"}, Bounds(None, LARGEST))
-        users = [each.head["users"] for each in found if head["count_users"]]
+        users = [number for each in found for number in each.head["users"] or ()]
         counts = cls(
             store,
             optional_whole(head["max_labels"], "max_labels", 1),
@@ -303,57 +273,34 @@ class LabelCounts:
             unit=PrivacyUnit.from_content(head["unit"]),
             null_users=head["null_users"],
             null_labels=head["null_labels"],
-            _users=(sum(each[0] for each in users), sum(each[1] for each in users))
-            if users
-            else None,
+            _users=(sum(users[::2]), sum(users[1::2])) if users else None,
             _is_cut=True,
             for_tests=any(each.head["for_tests"] for each in found),
             only_adds=True,
         )
-        merged: LabelCounts = guarded(counts, ledger)
-        return merged
+        return guarded(counts, ledger)
 
     @classmethod
-    def _counted(
-        cls,
-        frame: Any,
-        columns: Mapping[str, str | None],
-        bounds: Bounds,
-        *,
-        count_users: bool = False,
-        keep_sets: bool = False,
-        unit: str | PrivacyUnit | None,
-        source: Source | None,
-        progress: Progress | None,
-        delimiter: str | None,
+    def _count(
+        cls, counting: Counting, bounds: Bounds, source: Source | None, keep_sets: bool = False
     ) -> "LabelCounts":
         """Bound users, or rows, and count labels; see `from_table`."""
-        user, null_users = columns["user"], bounds.null_users
-        if count_users and user is None:
-            raise ParameterError(
-                "count_users", "needs " + Argument("user"), "name the column of users"
-            )
-        bounds = replace(bounds, count_users=bool(count_users))
-        protected = unit_of_users(user, unit, or_rows=null_users == "separate")
-        names = {role: name for role, name in columns.items() if name is not None}
-        key = None if source is None else checked_source(source)(_KEY_BYTES).hex()
-        opened: dict[str, Any] = {"key": key, "progress": progress, "delimiter": delimiter}
         sets, users = None, None
         store: Store
         if keep_sets:
-            pairs = bounded_pairs(frame, names, bounds, **opened)
-            sets, store = redact_errors(lambda: held_pairs(*pairs), unheld())
+            sets, store = counting.hold_labels(bounds, source)
         else:
-            store, users = count_labels(frame, names, bounds, **opened)
+            store, users = counting.count_labels(bounds, source)
+        has_users = counting.columns["user"] is not None
         return cls(
             store,
             bounds.max_labels,
             bounds.max_count,
-            unit=protected,
-            null_users=None if user is None else null_users,
+            unit=counting.unit,
+            null_users=bounds.null_users if has_users else None,
             null_labels=bounds.null_labels,
             _users=users,
-            _is_cut=user is not None or columns["count"] is not None,
+            _is_cut=has_users or counting.columns["count"] is not None,
             for_tests=is_for_tests(source),
             _sets=sets,
             only_adds=True,  # docs/proofs/bounding.md, Lemma 2
@@ -418,7 +365,7 @@ class LabelCounts:
         ------
         ParameterError, DataError
         """
-        column = label_array(labels, label_type)
+        column = to_label_array(labels, label_type)
         values = check_counts(counts, "counts")
         if len(column) != len(values):
             raise ParameterError(("labels", "counts"), "must have the same length")
@@ -441,9 +388,7 @@ class LabelCounts:
         ----------
         frame : anything Narwhals reads, without missing values. Counts of one label are added,
             and sums of 0 are dropped. Sums are capped at 2**62 - 1.
-        max_labels, max_count : the most that one user changes; see the class.
-        unit : what a user is (default: "one user").
-        only_adds : whether no user makes any count smaller; see `from_counts`.
+        max_labels, max_count, unit, only_adds : as for `from_counts`.
 
         Raises
         ------

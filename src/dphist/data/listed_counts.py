@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import Argument, ColumnError
+from dphist.errors import ColumnError, phrase
 from dphist.tables import redact_errors
 
 
@@ -22,16 +22,17 @@ def look_up(counts: LabelCounts, labels: Sequence[Any]) -> tuple[pa.Array, list[
         If the labels are not of that type, or two of them are the same date or timestamp.
     """
     unfit = ColumnError(
-        Argument("labels") + " must be of the kind that the label column of the table holds"
+        phrase("{labels} must be of the kind that the label column of the table holds")
     )
     kind = counts.label_type
     read = _moments if pa.types.is_temporal(kind) else pa.array
     column = redact_errors(lambda: read(labels, kind), unfit)
     if len(column.unique()) < len(column):
         raise ColumnError(
-            Argument("labels")
-            + " must be different dates or timestamps: two of them, such as a date and its "
-            "midnight, are the same one in the label column; leave one of them out"
+            phrase(
+                "{labels} must be different dates or timestamps: two of them, such as a date and "
+                "its midnight, are the same one in the label column; leave one of them out"
+            )
         )
     return column, counts.counts_of(column)
 

@@ -20,11 +20,10 @@ import pyarrow.parquet as pq
 
 from dphist.arrays import IntArray
 from dphist.atomic_files import staged_outputs
-from dphist.errors import Argument, DataError, InputFileError, ParameterError
+from dphist.errors import DataError, InputFileError, ParameterError, phrase
 from dphist.foreign import read_json
 from dphist.privacy import PrivacyUnit
 from dphist.tables import LARGEST, redact_errors
-from dphist.tables.counting import cuts
 from dphist.tables.counting.bounding import NULL_LABELS, NULL_USERS
 from dphist.tables.counting.cuts import MOST_PARTS, RULE, USER_TYPES, Cut
 
@@ -146,7 +145,6 @@ def _is_sound(head: Any) -> bool:
         If it is not.
     """
     kind = head["kind"]
-    bounds_are_sound = _are_label_bounds if kind == "labels" else _are_record_bounds
     return bool(
         (head["format"], head["rule"]) == (_FORMAT, RULE)
         and type(head["part"]) is type(head["parts"]) is int
@@ -154,51 +152,27 @@ def _is_sound(head: Any) -> bool:
         and head["user_type"] in USER_TYPES
         and head["columns"].keys() == _COLUMNS[kind]
         and PrivacyUnit.from_content(head["unit"])
-        and bounds_are_sound(head)
+        and (_are_label_bounds(head) if kind == "labels" else _is_bound(head["max_records"]))
     )
 
 
-def _are_record_bounds(head: Mapping[str, Any]) -> bool:
-    return _is_bound(head["max_records"])
-
-
 def _are_label_bounds(head: Mapping[str, Any]) -> bool:
-    users = head["users"]
+    users, users_are_sound = head["users"], head["users"] is None
+    if head["count_users"]:
+        whole = [each for each in users if type(each) is int and 0 <= each <= LARGEST]
+        users_are_sound = len(whole) == len(users) == 2
     return (
         (head["max_labels"] is None or _is_bound(head["max_labels"]))
         and _is_bound(head["max_count"])
         and head["null_users"] in NULL_USERS
         and head["null_labels"] in NULL_LABELS
         and type(head["count_users"]) is type(head["for_tests"]) is bool
-        and (_are_numbers_of_users(users) if head["count_users"] else users is None)
+        and users_are_sound
     )
 
 
 def _is_bound(value: Any) -> bool:
     return type(value) is int and value >= 1
-
-
-def _are_numbers_of_users(value: Any) -> bool:
-    return len(value) == 2 and all(type(each) is int and 0 <= each <= LARGEST for each in value)
-
-
-def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
-    """Return which users a part counts, checked.
-
-    Without a column of users, every part would count every row.
-
-    Parameters
-    ----------
-    user : must be the name of the column of users.
-    part, parts, others : as for `Cut`.
-
-    Raises
-    ------
-    ParameterError
-    """
-    if not isinstance(user, str):
-        raise ParameterError("user", "must name the column of users: it decides about the part")
-    return cuts.cut_of(part, parts, others)
 
 
 def partial_of(
@@ -307,7 +281,7 @@ def sum_slots(tables: Iterable[pa.Table], number: int) -> IntArray:
             and len(np.unique(places)) == len(places)
         ):
             raise DataError(
-                Argument("parts") + " must hold counts of the bins of their axes: count it again"
+                phrase("{parts} must hold counts of the bins of their axes: count it again")
             )
         # Clamping never increases a difference; a sum of two clamped counts cannot wrap.
         slots[places] = np.minimum(slots[places] + counts, LARGEST)

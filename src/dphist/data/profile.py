@@ -3,18 +3,18 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from dphist import tables
-from dphist.arrays import AnyArray, IntArray
+from dphist.arrays import IntArray
+from dphist.data.counting import Counting, cut_of
 from dphist.data.diagram import Diagram, merge_pairs
-from dphist.data.guard import Guarding, guarded
-from dphist.data.partial import Partial, all_parts, as_it_is, cut_of, partial_of
-from dphist.errors import Argument, DataError, ParameterError, UnsupportedError
+from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.partial import Partial, all_parts, as_it_is
+from dphist.errors import DataError, ParameterError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import (
     ONE_EDGE,
@@ -23,14 +23,12 @@ from dphist.privacy.unit import (
     unit_of_data,
     unit_of_users,
 )
-from dphist.shown import shown_by
 from dphist.stopping import stoppable
-from dphist.tables.counting.contributions import count_bounded_records, label_bounded_records
 from dphist.tables.engine.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
-class Profile(Diagram):
+class Profile(Diagram, Secret):
     """The number of labels with each count, without the labels themselves: secret data.
 
     Attributes
@@ -52,6 +50,10 @@ class Profile(Diagram):
 
     sensitivity: int
     unit: PrivacyUnit | None
+    _IN_PLACE_OF_AN_ARRAY = (
+        "a Profile must be passed to an anonymized mechanism itself: an array would lose its "
+        "sensitivity (the data owner may use .sorted_counts(), .counts, .prevalences)"
+    )
 
     def __init__(
         self,
@@ -122,9 +124,7 @@ class Profile(Diagram):
         if len(each) != len(how_many):
             raise ParameterError(("counts", "prevalences"), "must have the same length")
         if np.any(each == 0):
-            raise DataError(
-                Argument("counts") + " must be positive; leave out labels that never occur"
-            )
+            raise DataError(phrase("{counts} must be positive; leave out labels that never occur"))
         tables.check_total(each, how_many)  # before anything is added up
         said = None if unit is None else asserted_unit(unit)
         return cls(*merge_pairs(each, how_many), sensitivity, said)
@@ -188,13 +188,7 @@ class Profile(Diagram):
         max_records : required with `user`, refused without it.
         sensitivity : records that one privacy unit adds to or removes from the table. You assert
             it; dphist cannot check it. Refused with `user`.
-        progress : called with the fraction done, a float that also has rows and seconds, from any
-            thread; True shows it on a terminal or in a notebook (see docs/resources.md).
-        delimiter : field separator of a text file, one character (default: a comma, or a tab for
-            .tsv).
-        unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
-            user").
-        ledger : a `dphist.Ledger`; the data are then guarded by it (see `Ledger.guard`).
+        progress, delimiter, unit, ledger : as for `LabelCounts.from_table`.
 
         Raises
         ------
@@ -209,34 +203,17 @@ class Profile(Diagram):
         if (user is None) != (max_records is None):
             raise ParameterError(("user", "max_records"), "must be given together, or neither")
         one = unit_of_users(user, unit)
-        if user is not None:
-            if count is not None or sensitivity != 1:
-                raise ParameterError(
-                    "user",
-                    "needs one row per record, without "
-                    + Argument("count")
-                    + ", and sets "
-                    + Argument("sensitivity")
-                    + " itself",
-                )
-            most = whole_number(max_records, "max_records", 1)
-            bounded = count_bounded_records(
-                frame,
-                label=label,
-                user=user,
-                max_records=most,
-                progress=progress,
-                delimiter=delimiter,
+        columns = {"label": label, "user": user, "count": count}
+        counting = Counting(frame, columns, one, progress, delimiter)
+        if user is None:
+            return guarded(cls(*counting.count_profile(None), sensitivity), ledger)
+        if count is not None or sensitivity != 1:
+            raise ParameterError(
+                "user",
+                phrase("needs one row per record, without {count}, and sets {sensitivity} itself"),
             )
-            profile = cls(*bounded, most, one)
-            return cast("Profile", guarded(profile, ledger))
-        if count is None:
-            pairs = tables.count_records(frame, label=label, progress=progress, delimiter=delimiter)
-        else:
-            pairs = tables.sum_counts(
-                frame, label=label, count=count, progress=progress, delimiter=delimiter
-            )
-        return cast("Profile", guarded(cls(*pairs, sensitivity), ledger))
+        most = whole_number(max_records, "max_records", 1)
+        return guarded(cls(*counting.count_profile(most), most, one), ledger)
 
     @classmethod
     @stoppable
@@ -276,18 +253,10 @@ class Profile(Diagram):
         """
         cut = cut_of(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
-        store = label_bounded_records(
-            frame,
-            label=label,
-            user=user,
-            max_records=most,
-            cut=cut,
-            progress=progress,
-            delimiter=delimiter,
-        )
-        said = {"max_records": most, "unit": unit_of_users(user, unit).to_content()}
-        columns = {"label": label, "user": user}
-        return partial_of("records", cut, columns, said, store.filter_batches(as_it_is))
+        one, columns = unit_of_users(user, unit), {"label": label, "user": user}
+        counting = Counting(frame, columns, one, progress, delimiter, cut)
+        counts = counting.count_records(most).filter_batches(as_it_is)
+        return counting.to_partial("records", counts, max_records=most)
 
     @classmethod
     @stoppable
@@ -303,7 +272,7 @@ class Profile(Diagram):
         pairs = tables.sum_counts(table, label="label", count="count")
         bound = whole_number(head["max_records"], "max_records", 1)
         unit = PrivacyUnit.from_content(head["unit"])
-        return cast("Profile", guarded(cls(*pairs, bound, unit), ledger))
+        return guarded(cls(*pairs, bound, unit), ledger)
 
     @classmethod
     @stoppable
@@ -370,13 +339,6 @@ class Profile(Diagram):
     def _with_pairs(self, counts: IntArray, prevalences: IntArray) -> "Profile":
         return Profile(counts, prevalences, self.sensitivity, self.unit)
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
-        """Refuse: an array would lose `sensitivity`."""
-        raise UnsupportedError(
-            "a Profile must be passed to an anonymized mechanism itself: an array would lose its "
-            "sensitivity (the data owner may use .sorted_counts(), .counts, .prevalences)"
-        )
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Profile):
             return NotImplemented
@@ -390,10 +352,6 @@ class Profile(Diagram):
     ) -> tuple[type["Profile"], tuple[IntArray, IntArray, int, PrivacyUnit | None]]:
         """Copy and unpickle through the constructor, which makes the arrays read-only."""
         return Profile, (self.counts, self.prevalences, self.sensitivity, self.unit)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: the public bounds, no values."""
-        return str(shown_by("html_of", self))
 
     def __repr__(self) -> str:
         return f"Profile(sensitivity={self.sensitivity}; counts not shown)"

@@ -14,8 +14,8 @@ from dphist.ledger.units import DataUnit, cost_for
 from dphist.privacy import Guarantee, PureDP
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.rounding import readable
-from dphist.release.described import described
 from dphist.release.maker import parameters_of, target_of
+from dphist.release.mechanism_json import describe
 
 _LONGEST_NOTE = 1000
 _LONGEST_NAME = 200
@@ -229,7 +229,7 @@ def fitting_in_words(budget: Budget, totals: Totals, price: Price, mechanism: An
 def mechanism_in_words(mechanism: Any) -> dict[str, Any]:
     """Return a mechanism's name and parameters for an entry; its guarantee if it has no fields."""
     try:
-        found: dict[str, Any] = described(mechanism)
+        found: dict[str, Any] = describe(mechanism)
         canonical(found)
     except (TypeError, ValueError):  # somebody else's, which need not be a dataclass
         found = {"name": type(mechanism).__name__, "guarantee": str(mechanism.guarantee)}

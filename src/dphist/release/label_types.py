@@ -9,7 +9,7 @@ import datetime
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from numbers import Integral
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -18,18 +18,6 @@ LabelType: TypeAlias = Literal[
     "text", "integer", "boolean", "date", "timestamp", "instant", "bytes", "decimal"
 ]
 LABEL_TYPES: tuple[LabelType, ...] = get_args(LabelType)
-IN_WORDS: dict[LabelType, str] = {
-    "text": "text in UTF-8",
-    "integer": "whole numbers of 64 bits",
-    "boolean": "truth values",
-    "date": "dates",
-    "timestamp": "timestamps without a time zone, in whole microseconds",
-    "instant": "timestamps with a time zone, in whole microseconds",
-    "bytes": "bytes",
-    "decimal": "decimals of up to 38 digits",
-}
-"""What labels of a type must be, for errors."""
-
 _MOST_DIGITS = 38
 
 
@@ -44,11 +32,9 @@ def text_of(value: object, kind: LabelType) -> str | None:
     >>> text_of(True, "integer"), text_of(Decimal("1.50"), "decimal")
     (None, '1.5')
     """
-    if kind == "text":
-        return _plain_text(value)
-    if isinstance(value, str):
+    if isinstance(value, str) and kind != "text":
         return _canonical(value, kind)
-    return _WRITERS[kind](value)
+    return _TYPES[kind].write(value)
 
 
 def label_of(text: str, kind: LabelType) -> Any:
@@ -57,7 +43,7 @@ def label_of(text: str, kind: LabelType) -> Any:
     >>> label_of("7", "integer"), label_of("2026-01-31", "date")
     (7, datetime.date(2026, 1, 31))
     """
-    return text if kind == "text" else _READERS[kind](text)
+    return _TYPES[kind].read(text)
 
 
 def type_of(value: object) -> LabelType | None:
@@ -68,15 +54,14 @@ def type_of(value: object) -> LabelType | None:
     """
     if isinstance(value, str):
         return "text"
-    found = (kind for kind, write in _WRITERS.items() if write(value) is not None)
-    return next(found, None)
+    return next((kind for kind, held in _TYPES.items() if held.write(value) is not None), None)
 
 
 def as_arrow(texts: Sequence[str], kind: LabelType) -> pa.Array:
     """Return labels, given as texts, as an Arrow array of their type."""
     labels = [label_of(text, kind) for text in texts]
     if kind != "decimal":
-        return pa.array(labels, _ARROW[kind])
+        return pa.array(labels, _TYPES[kind].arrow)
     places = max((len(text.partition(".")[2]) for text in texts), default=0)
     whole = max((len(text.partition(".")[0].lstrip("-")) for text in texts), default=1)
     fits = whole + places <= _MOST_DIGITS
@@ -86,26 +71,12 @@ def as_arrow(texts: Sequence[str], kind: LabelType) -> pa.Array:
 
 def order_of(kind: LabelType) -> Callable[[str], Any]:
     """Return the key that sorts texts by their labels."""
-    return _READERS[kind] if kind in ("integer", "decimal") else _same
+    return _TYPES[kind].read if kind in ("integer", "decimal") else str
 
 
 def is_of_type(kind: pa.DataType, wanted: LabelType) -> bool:
     """Whether an Arrow column of this type may hold labels of a type."""
-    types = pa.types
-    fits: dict[LabelType, bool] = {
-        "integer": types.is_integer(kind),
-        "boolean": types.is_boolean(kind),
-        "date": types.is_date(kind),
-        "timestamp": types.is_timestamp(kind) and kind.tz is None,
-        "instant": types.is_timestamp(kind) and kind.tz is not None,
-        "bytes": types.is_binary(kind)
-        or types.is_large_binary(kind)
-        or types.is_binary_view(kind)
-        or types.is_fixed_size_binary(kind),
-        "decimal": types.is_decimal(kind),
-        "text": False,
-    }
-    return fits[wanted]
+    return _TYPES[wanted].fits(kind)
 
 
 def _plain_text(value: object) -> str | None:
@@ -121,7 +92,7 @@ def _plain_text(value: object) -> str | None:
 def _canonical(text: str, kind: LabelType) -> str | None:
     """Return a text if it is that of a label of the type."""
     try:
-        return text if _WRITERS[kind](_READERS[kind](text)) == text else None
+        return text if _TYPES[kind].write(_TYPES[kind].read(text)) == text else None
     except (ValueError, ArithmeticError, KeyError):
         return None
 
@@ -202,34 +173,49 @@ def _to_instant(text: str) -> datetime.datetime:
     return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)
 
 
-def _same(text: str) -> str:
-    return text
+def _is_bytes(kind: pa.DataType) -> bool:
+    types = pa.types
+    variable = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
+    return bool(variable or types.is_fixed_size_binary(kind))
 
 
-_WRITERS: dict[LabelType, Callable[[object], str | None]] = {
-    "boolean": _boolean,
-    "integer": _integer,
-    "date": _date,
-    "timestamp": _timestamp,
-    "instant": _instant,
-    "bytes": _bytes,
-    "decimal": _decimal,
+class _Type(NamedTuple):
+    """A type of labels."""
+
+    words: str
+    """What its labels must be."""
+    write: Callable[[object], str | None]
+    read: Callable[[str], Any]
+    arrow: pa.DataType | None
+    """The type of columns of labels; None if it depends on their digits."""
+    fits: Callable[[pa.DataType], bool]
+    """Whether a column of an Arrow type may hold them; never for text, which is read by itself."""
+
+
+_TYPES: dict[LabelType, _Type] = {
+    "boolean": _Type("truth values", _boolean, _to_boolean, pa.bool_(), pa.types.is_boolean),
+    "integer": _Type("whole numbers of 64 bits", _integer, int, pa.int64(), pa.types.is_integer),
+    "date": _Type("dates", _date, datetime.date.fromisoformat, pa.date32(), pa.types.is_date),
+    "timestamp": _Type(
+        "timestamps without a time zone, in whole microseconds",
+        _timestamp,
+        datetime.datetime.fromisoformat,
+        pa.timestamp("us"),
+        lambda kind: pa.types.is_timestamp(kind) and kind.tz is None,
+    ),
+    "instant": _Type(
+        "timestamps with a time zone, in whole microseconds",
+        _instant,
+        _to_instant,
+        pa.timestamp("us", "UTC"),
+        lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,
+    ),
+    "bytes": _Type("bytes", _bytes, bytes.fromhex, pa.binary(), _is_bytes),
+    "decimal": _Type(
+        "decimals of up to 38 digits", _decimal, _to_decimal, None, pa.types.is_decimal
+    ),
+    "text": _Type("text in UTF-8", _plain_text, str, pa.string(), lambda _: False),
 }
-_READERS: dict[LabelType, Callable[[str], Any]] = {
-    "boolean": _to_boolean,
-    "integer": int,
-    "date": datetime.date.fromisoformat,
-    "timestamp": datetime.datetime.fromisoformat,
-    "instant": _to_instant,
-    "bytes": bytes.fromhex,
-    "decimal": _to_decimal,
-}
-_ARROW: dict[LabelType, pa.DataType] = {
-    "text": pa.string(),
-    "integer": pa.int64(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us"),
-    "instant": pa.timestamp("us", "UTC"),
-    "bytes": pa.binary(),
-}
+
+IN_WORDS: dict[LabelType, str] = {kind: held.words for kind, held in _TYPES.items()}
+"""What labels of a type must be, for errors."""

@@ -1,18 +1,25 @@
-"""Mechanisms as JSON: all parameters, exactly, and what they guarantee."""
+"""Mechanisms and guarantees as JSON: their names, all parameters exactly, and what they cost."""
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from dphist.errors import ParameterError, ReleaseFileError
-from dphist.privacy import Target
-from dphist.release.described import construct, described, described_guarantee, guarantee_of
+from dphist.parameters import decimal_text
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, Target
 from dphist.release.document import checked_format
-from dphist.release.maker import Maker, target_of
+from dphist.release.maker import Maker, parameters_of, target_of
 from dphist.release.mechanisms import find_mechanism, known_in, package_of
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 FORMAT = "dphist mechanism"
 FORMAT_VERSION = 1
+
+_GUARANTEES: dict[str, type[Any]] = {g.__name__: g for g in (PureDP, ZCDP, ApproxDP, ApproxZCDP)}
 
 
 def mechanism_to_json(mechanism: Maker) -> str:
@@ -38,16 +45,10 @@ def mechanism_to_json(mechanism: Maker) -> str:
         content: dict[str, Any] = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            "mechanism": described(mechanism),
-            "guarantee": described_guarantee(mechanism.guarantee),
+            "mechanism": describe(mechanism),
+            "guarantee": describe_guarantee(mechanism.guarantee),
+            **describe_origin(mechanism),
         }
-        target = target_of(mechanism)
-        if target is not None:
-            asked = described_guarantee(target.guarantee)
-            content["target"] = {"guarantee": asked, "releases": target.releases}
-        package = package_of(type(mechanism))
-        if package is not None:
-            content["package"] = package
         return json.dumps(content) + "\n"
     except (TypeError, AttributeError, ValueError):
         pass
@@ -66,7 +67,7 @@ def mechanism_from_json(text: str) -> Any:
     content = checked_format(text, "the text", "mechanism", FORMAT_VERSION)
     find_mechanism(content, "the text")
     try:
-        made = _made(content)
+        made = read_mechanism(content)
     except Exception:  # of any library that makes sense of a part of it
         made = None
     if made is None:
@@ -74,13 +75,58 @@ def mechanism_from_json(text: str) -> Any:
     return made
 
 
-def _made(content: dict[str, Any]) -> Any:
-    known = known_in(content.get("package"))
-    mechanism = construct(known, content["mechanism"])
-    stated = guarantee_of(content["guarantee"])
+def describe(value: "DataclassInstance") -> dict[str, Any]:
+    """Return a mechanism's name and parameters, exact numbers as text."""
+    parameters = {name: _exact(each) for name, each in parameters_of(value).items()}
+    return {"name": type(value).__name__, "parameters": parameters}
+
+
+def describe_guarantee(guarantee: Guarantee) -> dict[str, Any]:
+    """Return a guarantee's name and numbers; its unit is stored separately, for older readers."""
+    content = describe(guarantee)
+    del content["parameters"]["unit"]
+    return content
+
+
+def describe_origin(mechanism: Maker) -> dict[str, Any]:
+    """Return what a mechanism was calibrated to, and its package, where it has them."""
+    content: dict[str, Any] = {}
+    target, package = target_of(mechanism), package_of(type(mechanism))
+    if target is not None:
+        asked = describe_guarantee(target.guarantee)
+        content["target"] = {"guarantee": asked, "releases": target.releases}
+    if package is not None:
+        content["package"] = package
+    return content
+
+
+def read_mechanism(content: dict[str, Any]) -> Any:
+    """Return the mechanism of a release, or of a document of its own.
+
+    Raises
+    ------
+    Exception
+        If the content is not one of a mechanism, or states another guarantee than it has.
+    """
+    mechanism = _construct(known_in(content.get("package")), content["mechanism"])
+    stated = _construct(_GUARANTEES, content["guarantee"])
     if replace(stated, unit=mechanism.guarantee.unit) != mechanism.guarantee:
         raise ValueError("the guarantee is not that of the mechanism")
-    target = content.get("target")
+    target, budget = content.get("target"), content.get("budget")
+    if target is None and budget is not None:  # earlier versions wrote this
+        target = {"guarantee": budget, "releases": 1}
     if target is None:
         return mechanism
-    return mechanism.calibrated_to(Target(guarantee_of(target["guarantee"]), target["releases"]))
+    asked = _construct(_GUARANTEES, target["guarantee"])
+    return mechanism.calibrated_to(Target(asked, target["releases"]))
+
+
+def _construct(known: Mapping[str, Callable[..., Any]], description: dict[str, Any]) -> Any:
+    """Return what `describe` described, of the classes known by their names."""
+    return known[description["name"]](**description["parameters"])
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_exact(part) for part in value]
+    return decimal_text(value) if isinstance(value, Fraction) else value

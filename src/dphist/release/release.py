@@ -15,12 +15,11 @@ import pyarrow as pa
 from dphist.arrays import IntArray
 from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import Argument, ParameterError, UnsupportedError
+from dphist.errors import ParameterError, UnsupportedError, phrase
 from dphist.noise.for_tests import KNOWN_NOISE
-from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, Target
+from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.unit import as_unit
 from dphist.release.anonymized_histogram import AnonymizedHistogram
-from dphist.release.described import construct, described, described_guarantee, guarantee_of
 from dphist.release.document import VERSION as VERSION
 from dphist.release.document import (
     checked_document,
@@ -32,7 +31,13 @@ from dphist.release.document import (
 from dphist.release.kind_names import OLD_TAGS, kinds_of_others
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Inferred, Maker, Restoring, target_of
-from dphist.release.mechanisms import find_mechanism, known_in, package_of
+from dphist.release.mechanism_json import (
+    describe,
+    describe_guarantee,
+    describe_origin,
+    read_mechanism,
+)
+from dphist.release.mechanisms import find_mechanism
 from dphist.release.presentation import Presentation, Words, forms_of
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.released import Released
@@ -227,9 +232,9 @@ class Release(Released):
             "format_version": FORMAT_VERSION,
             "library_version": self.version,
             "kind": _kind(self.value),
-            "guarantee": described_guarantee(self.guarantee),
+            "guarantee": describe_guarantee(self.guarantee),
             "unit": self.guarantee.unit.to_content(),
-            "mechanism": described(self.mechanism),
+            "mechanism": describe(self.mechanism),
             "total": self.total,
             "value": self.value.to_content(),
             "noisy": {name: counts.tolist() for name, counts in self.noisy.items()},
@@ -241,16 +246,9 @@ class Release(Released):
             content["stated"] = stated
         if self.presentation.to_content():
             content["provenance"] = self.presentation.to_content()
-        target = target_of(self.mechanism)
-        if target is not None:
-            asked = described_guarantee(target.guarantee)
-            content["target"] = {"guarantee": asked, "releases": target.releases}
         if self.for_tests:
             content["random_bits"] = SUPPLIED
-        package = package_of(type(self.mechanism))
-        if package is not None:
-            content["package"] = package
-        return with_checksum(content)
+        return with_checksum(content | describe_origin(self.mechanism))
 
     def save(self, path: str | Path) -> None:
         """Write the release to a JSON file, whole or not at all.
@@ -289,14 +287,7 @@ class Release(Released):
 
 
 def _decode(content: dict[str, Any]) -> Release:
-    mechanism = construct(known_in(content.get("package")), content["mechanism"])
-    guarantee = guarantee_of(content["guarantee"])
-    guarantee = replace(guarantee, unit=mechanism.guarantee.unit)
-    if guarantee != mechanism.guarantee:
-        raise ValueError("the guarantee is not that of the mechanism")
-    target = _target(content)
-    if target is not None:
-        mechanism = mechanism.calibrated_to(target)
+    mechanism = read_mechanism(content)
     if content.get("random_bits", SUPPLIED) != SUPPLIED:
         raise ValueError("random bits are the system's, which is not said, or the caller's")
     provenance = {str(key): _stated(key, said) for key, said in content.get("stated", {}).items()}
@@ -316,7 +307,7 @@ def _decode(content: dict[str, Any]) -> Release:
         value = value.completed(mechanism.decode(noisy))
     return Release(
         value=value,
-        guarantee=guarantee,
+        guarantee=mechanism.guarantee,
         mechanism=mechanism,
         total=total,
         noisy=noisy,
@@ -340,17 +331,8 @@ def check_unit_word(word: str, unit: PrivacyUnit) -> None:
             "unit",
             f"must be left out: the release protects {unit.single}, which another word does not "
             "change",
-            "name records with " + Argument("record_name"),
+            phrase("name records with {record_name}"),
         )
-
-
-def _target(content: dict[str, Any]) -> Target | None:
-    """Return the mechanism's target; earlier versions wrote it as a budget."""
-    described = content.get("target")
-    if described is not None:
-        return Target(guarantee_of(described["guarantee"]), described["releases"])
-    budget = content.get("budget")
-    return None if budget is None else Target(guarantee_of(budget))
 
 
 def _stated(key: str, said: Any) -> Any:

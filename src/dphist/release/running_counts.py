@@ -1,6 +1,6 @@
 """RunningCounts: released readings of the running counts of a stream. Not secret."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -70,8 +70,9 @@ class RunningCounts(Released):
         label_type: LabelType = "text",
     ) -> None:
         self._type = _checked_type(label_type)
-        rows = [_texts_of(*_rows_of(reading), self._type) for reading in readings]
-        known = {label: place for place, label in enumerate(_distinct(rows))}
+        rows = [_rows_of(reading, self._type) for reading in readings]
+        distinct = dict.fromkeys(chain.from_iterable(labels for labels, _ in rows))
+        known = {label: place for place, label in enumerate(distinct)}
         places = [[known[label] for label in labels] for labels, _ in rows]
         self._hold(list(times), list(known), places, [counts for _, counts in rows])
 
@@ -98,7 +99,8 @@ class RunningCounts(Released):
         # The bitwise complement sorts like the negative, without overflow.
         order = np.lexsort((by_name[row_places], ~row_counts, reading))
         row_places, row_counts = row_places[order], row_counts[order]
-        last = _last_rows(row_places)
+        # The last row of each label, by the label's index; every label has one.
+        last = len(row_places) - 1 - np.unique(row_places[::-1], return_index=True)[1]
         there = reading[last] == len(sizes) - 1
         first_to_last = np.lexsort((by_name, ~row_counts[last], ~there))
         moved = np.empty(len(checked), np.int64)
@@ -235,20 +237,12 @@ class RunningCounts(Released):
         return {"label": labels, "count": pa.array(self._counts[rows])}
 
 
-def _rows_of(reading: Reading) -> tuple[list[Any], list[Any]]:
-    """Return the labels and counts of a reading, unchecked."""
-    if isinstance(reading, Mapping):
-        return list(reading.keys()), list(reading.values())
-    labels, counts = reading
-    return _plain(labels), _plain(counts)
-
-
-def _distinct(rows: Iterable[tuple[list[Any], list[Any]]]) -> list[Any]:
-    return list(dict.fromkeys(chain.from_iterable(labels for labels, _ in rows)))
-
-
-def _texts_of(labels: list[Any], counts: list[Any], kind: LabelType) -> tuple[list[str], list[Any]]:
-    """Return the labels of a reading as text."""
+def _rows_of(reading: Reading, kind: LabelType) -> tuple[list[str], list[Any]]:
+    """Return the labels of a reading as text, and its counts, unchecked."""
+    both: Sequence[Any] = (
+        (list(reading), list(reading.values())) if isinstance(reading, Mapping) else reading
+    )
+    labels, counts = (list(x.tolist() if hasattr(x, "tolist") else x) for x in both)
     return [_checked_label(label, kind) for label in labels], counts
 
 
@@ -267,16 +261,10 @@ def _ranks(labels: list[str], kind: LabelType) -> IntArray:
     return ranks
 
 
-def _last_rows(places: IntArray) -> IntArray:
-    """Return the last row of each label, by the label's index; every label has one."""
-    found: IntArray = len(places) - 1 - np.unique(places[::-1], return_index=True)[1]
-    return found
-
-
 def _checked_times(times: list[Any]) -> IntArray:
     if not times:
         raise DataError("there must be at least one reading")
-    if not all(_whole(time) and 0 <= time <= _MOST for time in times):
+    if not (_are_whole(times) and 0 <= min(times) <= max(times) <= _MOST):
         raise DataError("times must be whole numbers of events")
     checked = np.array([int(time) for time in times], np.int64)
     if not bool(np.all(np.diff(checked) > 0)):
@@ -293,21 +281,16 @@ def _checked_label(label: Any, kind: LabelType) -> str:
 
 def _checked_counts(counts: list[Any]) -> IntArray:
     problem = DataError("counts must be whole numbers of 64 bits")
-    kinds = set(map(type, counts))
-    if not all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+    if not _are_whole(counts):
         raise problem
     if counts and not _LEAST <= min(counts) <= max(counts) <= _MOST:
         raise problem
     return np.array(counts, np.int64)
 
 
-def _whole(number: Any) -> bool:
-    return isinstance(number, int | np.integer) and not isinstance(number, bool)
-
-
-def _plain(values: Any) -> list[Any]:
-    """Return a sequence or array as a list of Python objects."""
-    return list(values.tolist() if hasattr(values, "tolist") else values)
+def _are_whole(numbers: list[Any]) -> bool:
+    kinds = set(map(type, numbers))
+    return all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds)
 
 
 def _listed(values: Any) -> list[Any]:

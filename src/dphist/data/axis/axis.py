@@ -1,8 +1,11 @@
 """Axis: ordered bins between public edges, with the name of the binned column."""
 
+import datetime
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
@@ -10,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import AnyArray, FloatArray
-from dphist.data.axis.content import edge_text, read, width_of_edges, width_of_floats, written
 from dphist.data.axis.edges import (
     MOST_BINS,
     check_edges,
@@ -18,12 +20,14 @@ from dphist.data.axis.edges import (
     is_number,
     nearest_floats,
     regular_edges,
+    whole_edges,
 )
-from dphist.data.axis.times import DAY, MOMENTS, moment, width_of
+from dphist.data.axis.times import DAY, MOMENTS, moment, moment_text, width_of, width_text
 from dphist.errors import ParameterError
 from dphist.parameters import exact_number, whole_number
 
 _DTYPES = {"whole": "i8", "real": "f8", "dates": "M8[D]", "datetimes": "M8[us]"}
+_LONGEST_WIDTH = 60
 _KINDS = {np.dtype(dtype): kind for kind, dtype in _DTYPES.items()}
 
 
@@ -181,12 +185,12 @@ class Axis:
         if wanted is None or wanted != wanted:
             return ParameterError("value", said)
         place = int(np.searchsorted(self.edges, wanted))
-        near = [edge_text(edge) for edge in self.edges[max(place - 1, 0) : place + 1]]
+        near = [_edge_text(edge) for edge in self.edges[max(place - 1, 0) : place + 1]]
         if len(near) == 2:
             beside = f"between {near[0]} and {near[1]}"
         else:
             beside = f"{'before the first' if place == 0 else 'after the last'}, {near[0]}"
-        return ParameterError("value", f"{said}: {edge_text(wanted)} is {beside}")
+        return ParameterError("value", f"{said}: {_edge_text(wanted)} is {beside}")
 
     def positions(self, values: Any) -> Any:
         """Return the indices of the edges that are equal to values.
@@ -250,11 +254,13 @@ class Axis:
         {'name': None, 'kind': 'whole', 'edges': [0, 18, 65]}
         """
         kind = _KINDS[self.edges.dtype]
-        width = width_of_floats(self.edges) if kind == "real" else width_of_edges(self.edges, kind)
+        width = (
+            _width_of_floats(self.edges) if kind == "real" else _width_of_edges(self.edges, kind)
+        )
         shown: dict[str, Any] = {"name": self.name, "kind": kind}
         if width is None:
-            return shown | {"edges": [written(edge) for edge in self.edges.tolist()]}
-        start = written(self.edges[:1].tolist()[0])
+            return shown | {"edges": [_written(edge) for edge in self.edges.tolist()]}
+        start = _written(self.edges[:1].tolist()[0])
         return shown | {"start": start, "width": width, "bins": self.bins}
 
     @classmethod
@@ -273,7 +279,7 @@ class Axis:
         if not isinstance(content, Mapping):
             raise TypeError("an axis must be an object")
         kind = content["kind"]
-        if kind not in ("whole", "real", "dates", "datetimes"):
+        if kind not in _DTYPES:
             raise ValueError("the kind of an axis must be whole, real, dates or datetimes")
         keys = {"edges"} if "edges" in content else {"start", "width", "bins"}
         if set(content) != {"name", "kind"} | keys:
@@ -281,10 +287,10 @@ class Axis:
         if "edges" in content:
             if not isinstance(content["edges"], list):
                 raise TypeError("the edges of an axis must be a list")
-            edges = [read(edge, kind) for edge in content["edges"]]
+            edges = [_read(edge, kind) for edge in content["edges"]]
             return cls(content["name"], np.array(edges, _DTYPES[kind]))
         bins = whole_number(content["bins"], "bins", 1, MOST_BINS)
-        start = read(content["start"], kind)
+        start = _read(content["start"], kind)
         if kind == "real":
             width = exact_number(content["width"], "width")
             return cls(content["name"], nearest_floats(exact_number(start, "start"), width, bins))
@@ -297,9 +303,7 @@ class Axis:
                 raise ValueError("the width of dates must be whole days")
         if not first + bins * step < 2**63:
             raise ValueError("the edges of an axis must be within int64")
-        offsets = np.arange(bins + 1, dtype=np.uint64) * np.uint64(step)
-        whole = (offsets + np.uint64(first % 2**64)).view(np.int64)
-        return cls(content["name"], whole.view(_DTYPES[kind]))
+        return cls(content["name"], whole_edges(first, step, bins).view(_DTYPES[kind]))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Axis):
@@ -318,7 +322,7 @@ class Axis:
         return Axis, (self.name, self.edges)
 
     def __repr__(self) -> str:
-        first, last = (written(edge) for edge in self.edges[[0, -1]].tolist())
+        first, last = (_written(edge) for edge in self.edges[[0, -1]].tolist())
         return f"Axis(name={self.name!r}, {self.bins} bins from {first} to {last})"
 
     def _as_edge(self, value: Any) -> Any:
@@ -355,3 +359,65 @@ def axes_of_content(contents: Any) -> tuple[Axis, ...]:
     if not axes or math.prod(axis.bins for axis in axes) > MOST_BINS:
         raise ValueError(f"there must be axes, with at most {MOST_BINS} bins together")
     return axes
+
+
+def _edge_text(edge: Any) -> str:
+    """Return an edge, or a value like one, for an error."""
+    if isinstance(edge, np.datetime64):
+        return moment_text(int(edge.astype("M8[us]").astype(np.int64)))
+    return str(edge).removesuffix(".0")
+
+
+def _written(edge: Any) -> Any:
+    """Return an edge as a JSON value: a number, ISO text, "inf" or "-inf"."""
+    if isinstance(edge, datetime.date):
+        return edge.isoformat()
+    return str(edge) if edge in (np.inf, -np.inf) else edge
+
+
+def _read(edge: Any, kind: str) -> Any:
+    """Check the type of a JSON value of an edge, and return it as an element of the array."""
+    if kind == "whole":
+        return whole_number(edge, "an edge", -(2**63), 2**63 - 1)
+    if kind == "real":
+        if edge in ("inf", "-inf"):
+            return float(edge)
+        if not isinstance(edge, float) or edge != edge:
+            raise TypeError("an edge of kind real must be a number with a point, inf or -inf")
+        return edge
+    if not isinstance(edge, str):
+        raise TypeError("an edge must be ISO text")
+    found = moment(edge, "an edge")
+    if found.zoned or found.is_date != (kind == "dates"):
+        raise ValueError("an edge must be a date, or for datetimes, a date with a time in UTC")
+    return found.instant // DAY if kind == "dates" else found.instant
+
+
+def _width_of_edges(edges: AnyArray, kind: str) -> Any:
+    """Return the width of equal bins between integers, dates or datetimes; None if they differ."""
+    whole = edges.view(np.int64)
+    if int(whole[-1]) - int(whole[0]) >= 2**63:  # a difference could wrap
+        return None
+    widths = np.diff(whole)
+    if not np.all(widths == widths[0]):
+        return None
+    step = int(widths[0])
+    return step if kind == "whole" else width_text(step * (DAY if kind == "dates" else 1))
+
+
+def _width_of_floats(edges: AnyArray) -> Any:
+    """Return a width that reproduces all edges bit by bit, or None."""
+    if not np.all(np.isfinite(edges)):
+        return None
+    start, stop = (Fraction(Decimal(repr(edge))) for edge in edges[[0, -1]].tolist())
+    width = (stop - start) / (len(edges) - 1)
+    text = f"{width.numerator}/{width.denominator}"
+    # The second edge rules out most irregular axes at low cost. Edges of very different magnitude
+    # give a width whose text is longer than the edges.
+    if len(text) > _LONGEST_WIDTH or float(start + width) != edges[1]:
+        return None
+    if not np.array_equal(nearest_floats(start, width, len(edges) - 1), edges):
+        return None
+    shortest = float(width)
+    is_short = Fraction(Decimal(repr(shortest))) == width
+    return shortest if is_short else text

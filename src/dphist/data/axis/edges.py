@@ -1,9 +1,10 @@
-"""Conversion of bin edges to one of four NumPy types.
+"""Bin edges as callers give them, converted to one of four NumPy types.
 
 Edges are published with every release, so they must be fixed without looking at the data. Any
 choice by the data (a number of bins, "auto", quantiles) is refused here.
 """
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -12,23 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from dphist.arrays import AnyArray, FloatArray
-from dphist.data.axis.calendar import calendar_edges, months_of
+from dphist.arrays import AnyArray, FloatArray, IntArray
 from dphist.data.axis.times import (
     DAY,
     FIRST_DAY,
     LAST_DAY,
     MOMENTS,
     Moment,
+    calendar_edges,
     moment,
     moment_text,
     moments_of_array,
+    months_of,
     width_of,
     zone_of,
 )
-from dphist.errors import Argument, ParameterError, join_arguments
+from dphist.errors import Argument, ParameterError, join_arguments, phrase
 from dphist.parameters import exact_number
+from dphist.tables.binning.slots import Grid, value_roles
 from dphist.tables.date_ranges import dates_of_range
+from dphist.tables.reading.columns import check_name
 
 # (n + 1,) int64, float64, datetime64[D] or datetime64[us], strictly increasing.
 
@@ -52,10 +56,7 @@ def edges_of(edges: object) -> tuple[AnyArray, bool]:
 
     Parameters
     ----------
-    edges : list, tuple, range or NumPy array of numbers; or of dates, datetimes,
-        numpy.datetime64 or ISO text, which may be mixed: a date among datetimes means midnight;
-        or what `pd.date_range`, `pl.date_range` and `pl.datetime_range` return. Edges with a time
-        zone are converted to UTC.
+    edges : as for `Axis.from_edges`.
 
     Raises
     ------
@@ -112,10 +113,7 @@ def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray,
 
     Parameters
     ----------
-    start, stop : numbers (a float means its shortest decimal), or dates, datetimes or ISO text.
-    width : a number; or datetime.timedelta, numpy.timedelta64 or text such as "15m", with us, ms,
-        s, m or min, h, d, w, where a day is 24 hours of UTC; or, for months of the calendar,
-        mo, q, y.
+    start, stop, width : as for `Axis.regular`.
 
     Raises
     ------
@@ -130,10 +128,7 @@ def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray,
             raise public_only(name)
     if is_number(start) and is_number(stop):
         if not is_number(width):
-            raise ParameterError(
-                "width",
-                "must be a number, as " + Argument("start") + " and " + Argument("stop") + " are",
-            )
+            raise ParameterError("width", phrase("must be a number, as {start} and {stop} are"))
         return _regular_numbers(start, stop, width), False
     if not isinstance(start, MOMENTS) or not isinstance(stop, MOMENTS):
         raise ParameterError(
@@ -158,6 +153,61 @@ def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray,
     return edges, zoned
 
 
+def grid_of(column: Any, edges: Any, width: Any, start: Any, stop: Any) -> Grid:
+    """Return the columns and their edges.
+
+    Parameters
+    ----------
+    column, edges, width, start, stop
+        As for `bin_counts`.
+
+    Raises
+    ------
+    ParameterError
+    """
+    single = not isinstance(column, list | tuple)
+    names = (column,) if single else tuple(column)
+    if not names:
+        raise ParameterError("column", "must be the name of a column, or a list of names")
+    for name, role in zip(names, value_roles(len(names)), strict=True):
+        check_name(name, role)
+    if single:
+        parts = [_edges_of_axis(edges, width, start, stop)]
+    else:
+        given = {"edges": edges, "width": width, "start": start, "stop": stop}
+        each = [_for_each(name, value, len(names)) for name, value in given.items()]
+        parts = [_edges_of_axis(*values) for values in zip(*each, strict=True)]
+    grid = Grid(names, tuple(part[0] for part in parts), tuple(part[1] for part in parts))
+    if math.prod(grid.shape) > MOST_BINS:
+        axes = "width" if edges is None else "edges"
+        raise ParameterError(axes, f"must make at most {MOST_BINS} bins on all axes together")
+    return grid
+
+
+def _for_each(name: str, value: Any, axes: int) -> list[Any]:
+    """Return a parameter as a list with one value for each axis."""
+    if name == "edges" and value is not None and not isinstance(value, list | tuple):
+        raise public_only("edges")
+    if not isinstance(value, list | tuple):
+        return [value] * axes
+    if len(value) != axes:
+        raise ParameterError(name, "must be a list with one item for each column")
+    return list(value)
+
+
+def _edges_of_axis(edges: Any, width: Any, start: Any, stop: Any) -> tuple[Any, bool]:
+    """Return the edges of one axis, and whether they have a time zone."""
+    if edges is None:
+        if width is None and start is None and stop is None:
+            raise public_only("edges")
+        return regular_edges(start, stop, width)
+    if width is not None or start is not None or stop is not None:
+        raise ParameterError(
+            "edges", "must be given alone, without " + join_arguments(("width", "start", "stop"))
+        )
+    return edges_of(edges)
+
+
 def _regular_numbers(start: Any, stop: Any, width: Any) -> AnyArray:
     """Return regular edges that are numbers: int64 if all three parameters are integers."""
     first, last, step = (
@@ -170,20 +220,20 @@ def _regular_numbers(start: Any, stop: Any, width: Any) -> AnyArray:
     if all(isinstance(value, Integral) for value in (start, stop, width)):
         if first < -(2**63) or last >= 2**63:
             raise ParameterError(("start", "stop"), "must be within int64: at most 2**63 - 1")
-        # Offsets may exceed int64, though the edges do not: add modulo 2**64.
-        offsets = np.arange(bins + 1, dtype=np.uint64) * np.uint64(int(step))
-        return (offsets + np.uint64(int(first) % 2**64)).view(np.int64)
+        return whole_edges(int(first), int(step), bins)
     edges = nearest_floats(first, step, bins)
     if not np.all(edges[:-1] < edges[1:]):
         raise ParameterError(
-            "width",
-            "is too small: floats near "
-            + Argument("start")
-            + " or "
-            + Argument("stop")
-            + " are further apart",
+            "width", phrase("is too small: floats near {start} or {stop} are further apart")
         )
     return edges
+
+
+def whole_edges(start: int, width: int, bins: int) -> IntArray:
+    """Return each ``start + i * width``, i up to `bins`, where all are within int64."""
+    # Offsets may exceed int64, though the edges do not: add modulo 2**64.
+    offsets = np.arange(bins + 1, dtype=np.uint64) * np.uint64(width)
+    return (offsets + np.uint64(start % 2**64)).view(np.int64)
 
 
 def nearest_floats(start: Fraction, width: Fraction, bins: int) -> FloatArray:
@@ -206,7 +256,7 @@ def nearest_floats(start: Fraction, width: Fraction, bins: int) -> FloatArray:
 def _whole_widths(widths: Fraction, near: str = "") -> int:
     """Return the checked number of bins; `near` are the values next to `stop` that would do."""
     if not widths > 0:
-        raise ParameterError("stop", "must be greater than " + Argument("start"))
+        raise ParameterError("stop", phrase("must be greater than {start}"))
     if widths.denominator != 1:
         near = near or f"{int(widths)} or {int(widths) + 1} widths after start"
         raise ParameterError(

@@ -1,9 +1,20 @@
-"""Answers to ranges, as a mechanism gives them."""
+"""Answers to ranges: as a mechanism gives them, and those of a part of a histogram.
 
+A part is a histogram over some of the axes, or over some of the bins. A box of it is a box of the
+whole histogram. So counts, errors and intervals are those of the whole, and nothing is assumed of
+how errors of bins add up.
+"""
+
+from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from dphist.arrays import FloatArray, IntArray, NumberArray
+from dphist.data.axis.axis import Axis
 from dphist.release.range_histogram.picture import ERRORS, band
+
+Ends = tuple[int, ...]
 
 
 class Answers(Protocol):
@@ -21,3 +32,73 @@ class Answers(Protocol):
 
     def bin_errors(self) -> FloatArray:
         """Return the standard error of each bin, in the shape of the bins."""
+
+
+def part_of_axes(axes: tuple[Axis, ...], kept: Ends, start: Ends, stop: Ends) -> tuple[Axis, ...]:
+    """Return the axes of a part; see `PartAnswers`."""
+    return tuple(
+        Axis(axes[axis].name, axes[axis].edges[start[axis] : stop[axis] + 1]) for axis in kept
+    )
+
+
+def part_of_bins(bins: NumberArray, kept: Ends, start: Ends, stop: Ends) -> NumberArray:
+    """Return the bins of a part, as sums of bins."""
+    inside = bins[tuple(map(slice, start, stop))]
+    left = sorted(kept)
+    summed = inside.sum(axis=tuple(axis for axis in range(bins.ndim) if axis not in kept))
+    return np.ascontiguousarray(summed.transpose([left.index(axis) for axis in kept])).copy()
+
+
+@dataclass(frozen=True, slots=True)
+class PartAnswers:
+    """Answers of a part.
+
+    Attributes
+    ----------
+    whole : answers of the whole histogram.
+    kept : the axes of the whole that the part has, in the order of the part's axes.
+    start, stop : for each axis of the whole, the range of its bins that the part covers.
+    """
+
+    whole: Answers
+    kept: Ends
+    start: Ends
+    stop: Ends
+
+    def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
+        """Return (q,) estimates of the records in each box."""
+        return self.whole.count(*self._boxes(lo, hi))
+
+    def error(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:
+        """Return (q,) standard errors of these."""
+        return self.whole.error(*self._boxes(lo, hi))
+
+    def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, NumberArray]:
+        """Return both ends of (q,) 95 % intervals."""
+        return self.whole.interval(*self._boxes(lo, hi))
+
+    def bins(self) -> NumberArray:
+        """Return the estimate of each bin, in the shape of the part."""
+        return self.count(*self._all_bins()).reshape(self._shape)
+
+    def bin_errors(self) -> FloatArray:
+        """Return the standard error of each bin, in the shape of the part."""
+        return self.error(*self._all_bins()).reshape(self._shape)
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(self.stop[axis] - self.start[axis] for axis in self.kept)
+
+    def _all_bins(self) -> tuple[list[IntArray], list[IntArray]]:
+        places = [axis.ravel() for axis in np.indices(self._shape)]
+        return places, [place + 1 for place in places]
+
+    def _boxes(
+        self, lo: list[IntArray], hi: list[IntArray]
+    ) -> tuple[list[IntArray], list[IntArray]]:
+        """Return the boxes of the whole that are boxes of the part."""
+        first = [np.full(len(lo[0]), start) for start in self.start]
+        last = [np.full(len(lo[0]), stop) for stop in self.stop]
+        for axis, low, high in zip(self.kept, lo, hi, strict=True):
+            first[axis], last[axis] = low + self.start[axis], high + self.start[axis]
+        return first, last

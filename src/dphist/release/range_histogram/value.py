@@ -10,14 +10,19 @@ import pyarrow as pa
 from dphist.arrays import AnyArray, FloatArray, NumberArray
 from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.release.range_histogram.answers import Answers
+from dphist.release.document import read_numbers
+from dphist.release.range_histogram.answers import (
+    Answers,
+    PartAnswers,
+    part_of_axes,
+    part_of_bins,
+)
 from dphist.release.range_histogram.bin_numbers import BinNumbers
 from dphist.release.range_histogram.boxes import checked_boxes, places_of
 from dphist.release.range_histogram.exchange import Exchanged
-from dphist.release.range_histogram.parts import PartAnswers, part_of_axes, part_of_bins
-from dphist.release.range_histogram.saved import read_content
 from dphist.release.released import Released
 from dphist.release.tabular import pandas_module
+from dphist.tables import LARGEST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -397,4 +402,17 @@ class RangeHistogram(Exchanged, Released):
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> "RangeHistogram":
         """Make a histogram from the result of `to_content`; ValueError or TypeError otherwise."""
-        return cls(*read_content(content))
+        bins = read_numbers(content["bins"])
+        if bins.size == 0 or not (np.abs(bins) < LARGEST).all():
+            raise ValueError("bins are numbers below 2**62")
+        saved = content["axes"]
+        axes = () if saved is None else tuple(map(Axis.from_content, saved))
+        if saved is not None and tuple(axis.bins for axis in axes) != bins.shape:
+            raise ValueError("the axes do not have as many bins")
+        outside = content["outside"]
+        names = ("below", "above", "null") if bins.ndim == 1 else ("outside", "null")
+        if outside and sorted(outside) != sorted(names):
+            raise ValueError("outside counts are of no known kind")
+        if not all(type(count) is int and count >= 0 for count in outside.values()):
+            raise ValueError("outside counts are whole numbers, none negative")
+        return cls(bins, axes, {name: outside[name] for name in names if outside})

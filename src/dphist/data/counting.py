@@ -1,0 +1,196 @@
+"""Counting: a table that is counted, by which of its columns, and whom the counts protect.
+
+`from_table` and `partial` of profiles, labels and bins take what they are given into a `Counting`.
+It passes the rows to `dphist.tables`, and makes a part of what comes back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import pyarrow as pa
+
+from dphist import tables
+from dphist.arrays import IntArray
+from dphist.data.partial import Partial, partial_of
+from dphist.errors import DataError, ParameterError, phrase
+from dphist.noise.inversion import Source, checked_source
+from dphist.privacy.unit import PrivacyUnit, unit_of_users
+from dphist.tables.binning.slots import Grid, bin_rows
+from dphist.tables.binning.users import bin_rows_bounded
+from dphist.tables.counting import cuts
+from dphist.tables.counting.bounding import Bounds
+from dphist.tables.counting.contributions import (
+    bounded_pairs,
+    count_bounded_records,
+    count_labels,
+    label_bounded_records,
+)
+from dphist.tables.counting.cuts import Cut
+from dphist.tables.counting.sets import Sets, sets_of
+from dphist.tables.counting.stores import ArrowStore, Store
+from dphist.tables.engine.progress import Progress
+
+_KEY_BYTES = 16
+
+Pairs = tuple[IntArray, IntArray]
+"""Counts, and how many labels have each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """A table that is counted.
+
+    Attributes
+    ----------
+    frame : dataframe, or the path of a file.
+    columns : the names of the columns by role: label, user and count; None for a role without one.
+    unit : whom the counts protect.
+    progress, delimiter : as callers give them, for the gate.
+    cut : the part of the users that is counted; None for all.
+    """
+
+    frame: Any
+    columns: Mapping[str, str | None]
+    unit: PrivacyUnit
+    progress: Progress | None
+    delimiter: str | None
+    cut: Cut | None = None
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        return {role: name for role, name in self.columns.items() if name is not None}
+
+    @property
+    def _reading(self) -> dict[str, Any]:
+        return {"progress": self.progress, "delimiter": self.delimiter}
+
+    def count_labels(
+        self, bounds: Bounds, source: Source | None
+    ) -> tuple[Store, tuple[int, int] | None]:
+        """Return the counts of labels within the bounds, and the numbers of users, if counted."""
+        bounds, key = replace(bounds, cut=self.cut), _draw_key(source)
+        return count_labels(self.frame, self._names, bounds, key=key, **self._reading)
+
+    def hold_labels(self, bounds: Bounds, source: Source | None) -> tuple[Sets, Store]:
+        """Return which user has which label within the bounds, and how many have each label."""
+        key = _draw_key(source)
+        pairs = bounded_pairs(self.frame, self._names, bounds, key=key, **self._reading)
+        unheld = DataError(
+            phrase(
+                "the pairs of user and label could not be held in memory: lower {max_labels}, or "
+                "count the labels without {keep_sets}; nothing was released"
+            )
+        )
+
+        def hold() -> tuple[Sets, Store]:
+            sets = sets_of(*pairs)
+            return sets, ArrowStore(sets.counts())
+
+        return tables.redact_errors(hold, unheld)
+
+    def count_profile(self, max_records: int | None) -> Pairs:
+        """Return how many labels have each count, with at most `max_records` rows of a user."""
+        if max_records is not None:
+            given = {"max_records": max_records, **self._reading}
+            return count_bounded_records(self.frame, **self._names, **given)
+        count = tables.sum_counts if "count" in self._names else tables.count_records
+        return count(self.frame, **self._names, **self._reading)
+
+    def count_records(self, max_records: int) -> Store:
+        """Return the counts of labels of this part, with at most `max_records` rows of a user."""
+        given = {"max_records": max_records, "cut": self.cut, **self._reading}
+        return label_bounded_records(self.frame, **self._names, **given)
+
+    def count_bins(self, grid: Grid, max_records: int | None) -> IntArray:
+        """Return the records in each slot of a grid, with at most `max_records` for a user."""
+        if not self._names:
+            return bin_rows(self.frame, grid, **self._reading)
+        given = {"max_records": max_records, "cut": self.cut, **self._reading}
+        return bin_rows_bounded(self.frame, grid, **self._names, **given)
+
+    def to_partial(self, kind: str, table: pa.Table, **bounds: Any) -> Partial:
+        """Return the counts of this part, with what `merge` compares: see `partial_of`."""
+        said = {**bounds, "unit": self.unit.to_content()}
+        return partial_of(kind, cast("Cut", self.cut), self.columns, said, table)
+
+
+def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
+    """Return which users a part counts, checked.
+
+    Without a column of users, every part would count every row.
+
+    Parameters
+    ----------
+    user : must be the name of the column of users.
+    part, parts, others : as for `Cut`.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not isinstance(user, str):
+        raise ParameterError("user", "must name the column of users: it decides about the part")
+    return cuts.cut_of(part, parts, others)
+
+
+def check_label_bounds(
+    columns: Mapping[str, str | None],
+    bounds: Bounds,
+    count_users: bool,
+    unit: str | PrivacyUnit | None,
+) -> tuple[Bounds, PrivacyUnit]:
+    """Return the bounds of labels, checked with the columns there are, and whom they protect."""
+    user, count = columns["user"], columns["count"]
+    if user is None:
+        name_users = "name the column of users"
+        if bounds.max_labels not in (None, 1):
+            raise ParameterError(
+                "max_labels",
+                phrase(
+                    "must be 1 without {user}, because each row is then a separate user with one "
+                    "label"
+                ),
+                name_users,
+            )
+        if bounds.null_users != "refuse":
+            raise ParameterError("null_users", phrase("needs {user}"), name_users)
+        if count is None and bounds.max_count != 1:
+            raise ParameterError(
+                "max_count",
+                phrase(
+                    "must be 1 without {user} and {count}, because each row is then a separate "
+                    "user that counts 1"
+                ),
+                "name the column of users, or of counts",
+            )
+        if count_users:
+            raise ParameterError("count_users", phrase("needs {user}"), name_users)
+        bounds = replace(bounds, max_labels=1)
+    bounds = replace(bounds, count_users=bool(count_users))
+    return bounds, unit_of_users(user, unit, or_rows=bounds.null_users == "separate")
+
+
+def to_label_array(labels: Any, label_type: pa.DataType | None) -> Any:
+    """Return labels as an Arrow array of a type that does not depend on them."""
+    typed = isinstance(labels, pa.Array | pa.ChunkedArray)
+    if typed and label_type is None:
+        return labels
+    kind = pa.string() if label_type is None else label_type
+    unfit = ParameterError(
+        "labels",
+        f"must be a sequence of type {kind}",
+        phrase("name another one as {label_type}, such as pyarrow.int64()"),
+    )
+    if isinstance(labels, str | bytes):
+        raise unfit
+    if typed:  # Arrow would crash on invalid offsets
+        tables.redact_errors(lambda: labels.validate(full=True), unfit)
+    return tables.redact_errors(
+        lambda: labels.cast(kind) if typed else pa.array(labels, kind), unfit
+    )
+
+
+def _draw_key(source: Source | None) -> str | None:
+    """Return the key of a choice that a test draws; None has the operating system draw it."""
+    return None if source is None else checked_source(source)(_KEY_BYTES).hex()
