@@ -12,16 +12,7 @@ from dphist.document.counted import Counted
 from dphist.document.csv_field import Field
 from dphist.document.delta_words import Number
 from dphist.document.kind import DataFacts, Kind
-from dphist.document.release import (
-    IF_RELEASED,
-    RELEASED,
-    Promised,
-    citing_section,
-    counts_of,
-    slots_of_owner,
-    version_of,
-)
-from dphist.document.totals import in_all, total_json, total_of
+from dphist.document.release import counts_of, make_document, promise_of_total
 
 
 @dataclass(frozen=True)
@@ -36,37 +27,16 @@ class MeanMechanism:
 
 
 def document(mechanism: Any, data: DataFacts, release: Release | None = None) -> Document:
-    total, unit = total_of(mechanism), PrivacyUnit("record")
-    promised = Promised(
-        mechanism=mechanism,
-        guarantee=mechanism.guarantee,
-        protected=unit,
-        neighbors="D and D′ differ in one record.",
-        number=Number(),
-        cost=in_all(total),
-        json=total_json(total, unit),
-    )
-    sections = [promised.section(release)]
+    unit, neighbors = PrivacyUnit("record"), "D and D′ differ in one record."
+    promised = promise_of_total(mechanism, data, release, neighbors, Number(), unit)
+    sections = []
     if release is not None:
         mean, unknown = release.value.mean, NoError("its error is not stated")
         shown = Fact("Mean", f"{mean}", "mean", mean, unknown, on=READ | {JSON})
         sections = [
             Section("histogram", "Results", [shown, counts_of(Counted("records"))]),
-            Section("name", "", [Fact("", "Mean of a column", "title", on=frozenset())]),
-            *sections,
-            citing_section(release, "release.value.mean"),
         ]
-    return Document(
-        kind="mean",
-        title="Mean of a column",
-        made=IF_RELEASED if release is None else RELEASED,
-        version=version_of(release),
-        slots=slots_of_owner(data.presentation, data.unit),
-        headline=promised.short,
-        glance=[promised.glance()],
-        sections=sections,
-        lead=promised.lead,
-    )
+    return make_document("mean", "Mean of a column", promised, data, release, sections)
 
 
 def table(release: Release, field: Field) -> str:

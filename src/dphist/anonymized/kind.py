@@ -26,7 +26,6 @@ from dphist.anonymized.words import (
     table_in_words,
 )
 from dphist.data.profile import Profile
-from dphist.document.about import about_of
 from dphist.document.blocks import (
     CARD,
     JSON,
@@ -52,20 +51,7 @@ from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.mechanism_facts import parameters, public_parameters
 from dphist.document.of_value import OfValue
 from dphist.document.of_value import Table as Head
-from dphist.document.release import (
-    IF_RELEASED,
-    RELEASED,
-    about_section,
-    citing_section,
-    counts_section,
-    for_tests_facts,
-    limits_section,
-    mechanism_section,
-    promise_of_records,
-    slots_of_owner,
-    version_of,
-    warnings_of_release,
-)
+from dphist.document.release import counts_section, make_document, promise_of_records
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -89,54 +75,29 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     number = UNKNOWN if release is None else number_of(release)
     promised = promise_of_records(mechanism, data, release, neighbors, number)
     if release is None:
-        return Document(
-            kind=KIND.name,
-            title=data.presentation.title or TITLE,
-            made=IF_RELEASED,
-            version=version_of(None),
-            slots=slots_of_owner(data.presentation),
-            headline=promised.short,
-            lead=promised.lead,
-            glance=[promised.glance()],
-            sections=[
-                _expected(mechanism, data),
-                promised.section(None),
-                limits_section(promised.protected, mechanism),
-                mechanism_section(mechanism, [], planned=True),
-            ],
-        )
-    bands, about = bands_of(release), about_of(release)
-    error_term = Fact("Expected error", predicted_from(release), on=_PAGE)
-    counted = counted_of(release)
-    return Document(
-        kind=KIND.name,
-        title=data.presentation.title or TITLE,
-        made=RELEASED,
-        version=version_of(release),
-        slots=slots_of_owner(data.presentation),
-        headline=promised.short,
-        heads=about.heads,
-        date=about.date,
+        results = [_expected(mechanism, data)]
+        return make_document(KIND.name, TITLE, promised, data, release, results)
+    bands, counted = bands_of(release), counted_of(release)
+    results = [
+        counts_section(counted),
+        Section("histogram", "Results", partial(_results, release, bands, counted), READ, True),
+        Section("population", _POPULATION, partial(_population, release), _PAGE),
+    ]
+    numbers = [
+        Section("numbers", "", _numbers(release, bands[0], counted)),
+        Section("error", "", partial(_expected_error, release), frozenset({PAGE, TERMINAL})),
+    ]
+    return make_document(
+        KIND.name,
+        TITLE,
+        promised,
+        data,
+        release,
+        results,
+        numbers=numbers,
         result=result_of(release, bands[0]),
-        lead=promised.lead,
-        warnings=warnings_of_release(release),
-        glance=[
-            Section("numbers", "", _numbers(release, bands[0], counted)),
-            Section("error", "", partial(_expected_error, release), frozenset({PAGE, TERMINAL})),
-            promised.glance(),
-        ],
-        sections=[
-            counts_section(counted),
-            Section("histogram", "Results", partial(_results, release, bands, counted), READ, True),
-            Section("population", _POPULATION, partial(_population, release), _PAGE),
-            promised.section(release),
-            limits_section(promised.protected, mechanism),
-            mechanism_section(mechanism, [error_term], planned=False),
-            about_section(release),
-            citing_section(release, "release.value.counts, release.value.prevalences"),
-            Section("program", "", [*for_tests_facts(release), promised.warnings()], _JSON),
-            Section("name", "", [Fact("", TITLE, "title", on=frozenset())]),
-        ],
+        made_by=[Fact("Expected error", predicted_from(release), on=_PAGE)],
+        reading="release.value.counts, release.value.prevalences",
     )
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dphist.document.about import about_of
 from dphist.document.blocks import (
     CARD,
     JSON,
@@ -29,22 +28,8 @@ from dphist.document.counted import Counted, number_shown
 from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import LEVEL, nouns_of_unit, unit_in_words
 from dphist.document.kind import DataFacts, Kind
-from dphist.document.release import (
-    CODES,
-    IF_RELEASED,
-    RELEASED,
-    Promised,
-    about_section,
-    citing_section,
-    counts_section,
-    for_tests_facts,
-    limits_section,
-    mechanism_section,
-    slots_of_owner,
-    version_of,
-    warnings_of_release,
-)
-from dphist.document.totals import guarantee_for, in_all, total_json, total_of
+from dphist.document.release import CODES, counts_section, make_document, promise_of_total
+from dphist.document.totals import guarantee_for
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.mechanism import ExpectedError
 from dphist.privacy import PrivacyUnit
@@ -79,53 +64,34 @@ def document_of(
     UnsupportedError
         If `expected_error` of the mechanism returns no `ExpectedError`.
     """
-    promised, expected = _promise(mechanism, data, release), expected_of(mechanism)
+    expected, unit = expected_of(mechanism), guarantee_for(mechanism.guarantee, data.unit).unit
+    if release is not None:
+        unit = release.guarantee.unit
+    guess = Number(data.guesses[0] if data.guesses else None, nouns_of_unit(unit)[1])
+    number = guess if release is None else number_shown(release, 0)
     hidden = "A missing {label} need not be rare: noise may have hidden it."
     own = [(Sentence("{Labels} that are missing."), Sentence(hidden))]
-    covered = [
-        promised.section(release),
-        limits_section(promised.protected, mechanism, own if expected.appears_from else []),
-        mechanism_section(mechanism, [_noise(expected)], planned=release is None),
-    ]
-    about: dict[str, Any] = {
-        "kind": kind.name,
-        "title": data.presentation.title or kind.title,
-        "version": version_of(release),
-        "slots": slots_of_owner(data.presentation, promised.guarantee.unit),
-        "headline": promised.short,
-        "lead": promised.lead,
-    }
-    if release is None:
-        expecting = Section("results", "Results", _errors(expected))
-        program = Section("program", "", [promised.warnings()], frozenset({JSON}))
-        return Document(
-            made=IF_RELEASED,
-            glance=[promised.glance()],
-            sections=[expecting, *covered, program],
-            **about,
-        )
-    said = about_of(release)
-    counts = counts_section(_COUNTED, always=True)
-    has_counts = _table_of(release).counts is not None
-    return Document(
-        made=RELEASED,
-        heads=said.heads,
-        date=said.date,
-        warnings=warnings_of_release(release),
-        glance=[
-            Section("numbers", "", [*_sizes(release), *_errors(expected)]),
-            promised.glance(),
-        ],
-        sections=[
+    results, numbers = [Section("results", "Results", _errors(expected))], list[Section]()
+    if release is not None:
+        counts = counts_section(_COUNTED, always=True)
+        has_counts = _table_of(release).counts is not None
+        results = [
             counts if has_counts else replace(counts, on=frozenset()),
             Section("histogram", "Results", partial(_results, release), READ, wide=True),
-            *covered,
-            about_section(release),
-            citing_section(release, "release.value  # the released table"),
-            Section("program", "", [*for_tests_facts(release), promised.warnings()]),
-            Section("name", "", [Fact("", kind.title, "title", on=frozenset())]),
-        ],
-        **about,
+        ]
+        numbers = [Section("numbers", "", [*_sizes(release), *_errors(expected)])]
+    return make_document(
+        kind.name,
+        kind.title,
+        promise_of_total(mechanism, data, release, _neighbors(unit), number),
+        data,
+        release,
+        results,
+        numbers=numbers,
+        limits=own if expected.appears_from else [],
+        made_by=[_noise(expected)],
+        reading="release.value  # the released table",
+        unit=unit,
     )
 
 
@@ -189,24 +155,6 @@ def _table_of(release: Release) -> LabelTable:
     """Return the labels: those of the last reading where there are several."""
     value: LabelTable | RunningCounts = release.value
     return value.latest if isinstance(value, RunningCounts) else value
-
-
-def _promise(mechanism: Maker, data: DataFacts, release: Release | None) -> Promised:
-    """Return what a release promises."""
-    guarantee = guarantee_for(mechanism.guarantee, data.unit)
-    if release is not None:
-        guarantee = release.guarantee
-    unit, total = guarantee.unit, total_of(mechanism)
-    guess = Number(data.guesses[0] if data.guesses else None, nouns_of_unit(unit)[1])
-    return Promised(
-        mechanism=mechanism,
-        guarantee=guarantee,
-        protected=unit,
-        neighbors=_neighbors(unit),
-        number=guess if release is None else number_shown(release, 0),
-        cost=in_all(total),
-        json=total_json(total, unit),
-    )
 
 
 def _neighbors(unit: PrivacyUnit) -> Sentence:

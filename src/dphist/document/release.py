@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.document.about import about_of, paid_in_words, paid_json
+from dphist.document.about import About, about_of, paid_in_words, paid_json
 from dphist.document.blocks import (
     CARD,
     JSON,
@@ -12,6 +12,7 @@ from dphist.document.blocks import (
     READ,
     TERMINAL,
     Block,
+    Document,
     Fact,
     Note,
     Section,
@@ -35,8 +36,10 @@ from dphist.document.totals import (
     cost_of,
     for_tests_json,
     guarantee_for,
+    in_all,
     records_json,
     total_in_words,
+    total_json,
     total_of,
     warnings_of,
 )
@@ -191,6 +194,103 @@ def promise_of_records(
     )
 
 
+def promise_of_total(
+    mechanism: Maker,
+    data: DataFacts,
+    release: Release | None,
+    neighbors: str,
+    number: Number,
+    protected: Protected | None = None,
+) -> Promised:
+    """Return what a mechanism promises whose total in epsilon is stated.
+
+    Parameters
+    ----------
+    protected : what is protected (default: the unit of the guarantee).
+    """
+    guarantee = guarantee_for(mechanism.guarantee, data.unit)
+    if release is not None:
+        guarantee = release.guarantee
+    total, unit = total_of(mechanism), guarantee.unit if protected is None else protected
+    return Promised(
+        mechanism=mechanism,
+        guarantee=guarantee,
+        protected=unit,
+        neighbors=neighbors,
+        number=number,
+        cost=in_all(total),
+        json=total_json(total, unit),
+    )
+
+
+def make_document(
+    kind: str,
+    title: str,
+    promised: Promised,
+    data: DataFacts,
+    release: Release | None,
+    results: Sequence[Section],
+    *,
+    numbers: Sequence[Section] = (),
+    result: str = "",
+    terms: Sequence[Block] = (),
+    limits: Sequence[tuple[str, str]] = (),
+    made_by: Sequence[Block] = (),
+    noise_of_each: bool = True,
+    reading: str = "release.value",
+    unit: PrivacyUnit | None = None,
+) -> Document:
+    """Return what is to be said of a release, or of one that is not made yet.
+
+    Parameters
+    ----------
+    title : what it is of, if the owner gave no title.
+    release : what the mechanism returned; without it, this is the dry run.
+    results : what stands before the guarantee: results, or the errors to expect.
+    numbers : what a reader wants to know first.
+    result : the result in a sentence.
+    terms : blocks that follow the guarantee.
+    limits : see `limits_section`.
+    made_by, noise_of_each : see `mechanism_section`.
+    reading : see `citing_section`.
+    unit : see `slots_of_owner`.
+    """
+    planned, mechanism = release is None, promised.mechanism
+    said, after = About([], [], "", None), list[Section]()
+    if release is not None:
+        said = about_of(release)
+        name = Fact("", title, "title", on=frozenset())
+        after = [
+            about_section(release),
+            citing_section(release, reading),
+            Section("name", "", [name]),
+        ]
+    marks = {} if release is None else for_tests_json(release)
+    for_programs = [Fact("", mark, name, mark, on=_JSON) for name, mark in marks.items()]
+    return Document(
+        kind=kind,
+        title=data.presentation.title or title,
+        made=IF_RELEASED if planned else RELEASED,
+        version=VERSION if release is None else release.version,
+        slots=slots_of_owner(data.presentation, unit),
+        headline=promised.short,
+        heads=said.heads,
+        date=said.date,
+        result=result,
+        lead=promised.lead,
+        warnings=[] if release is None else _warn_of(release),
+        glance=[*numbers, promised.glance()],
+        sections=[
+            *results,
+            promised.section(release, terms),
+            limits_section(promised.protected, mechanism, limits),
+            mechanism_section(mechanism, made_by, planned, noise_of_each),
+            *after,
+            Section("program", "", [*for_programs, promised.warnings()], _JSON),
+        ],
+    )
+
+
 def counts_section(counted: Counted, cost: str = "", always: bool = False) -> Section:
     """Return what counts and intervals are of.
 
@@ -287,10 +387,8 @@ def citing_section(release: Release, reading: str) -> Section:
     return Section("again", "Using and citing it", blocks, on=_PAGE)
 
 
-def warnings_of_release(release: Release | None) -> list[str]:
+def _warn_of(release: Release) -> list[str]:
     """Return what a reader of a release must know first."""
-    if release is None:
-        return []
     found = errata_in_words(release)
     if release.for_tests:
         found.append(
@@ -298,14 +396,3 @@ def warnings_of_release(release: Release | None) -> list[str]:
             "whatever is said below."
         )
     return found
-
-
-def for_tests_facts(release: Release | None) -> list[Fact]:
-    """Return the mark of a release whose random bits the caller supplied; none for others."""
-    marks = {} if release is None else for_tests_json(release)
-    return [Fact("", mark, name, mark, on=_JSON) for name, mark in marks.items()]
-
-
-def version_of(release: Release | None) -> str:
-    """Return the version of dphist that made a release, or that would make it."""
-    return VERSION if release is None else release.version

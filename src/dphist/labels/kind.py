@@ -6,7 +6,6 @@ from typing import Any
 
 from dphist.data.label_counts import LabelCounts
 from dphist.document import others
-from dphist.document.about import about_of
 from dphist.document.blocks import (
     CARD,
     JSON,
@@ -31,22 +30,7 @@ from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import nouns_of_unit
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
 from dphist.document.of_value import OfValue, head_of_labels
-from dphist.document.release import (
-    CODES,
-    IF_RELEASED,
-    RELEASED,
-    Promised,
-    about_section,
-    citing_section,
-    counts_section,
-    for_tests_facts,
-    limits_section,
-    mechanism_section,
-    slots_of_owner,
-    version_of,
-    warnings_of_release,
-)
-from dphist.document.totals import guarantee_for, in_all, total_json, total_of
+from dphist.document.release import CODES, counts_section, make_document, promise_of_total
 from dphist.labels import DiscoverLabels, bounding, words
 from dphist.labels.auditing import AUDITING
 from dphist.labels.charts import LARGEST, chart_of_all, chart_of_order, charts_of
@@ -76,66 +60,41 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     """
     if not isinstance(mechanism, LabelsMechanism):
         return others.document_of(KIND, mechanism, data, release)
-    promised, counted = _promise(mechanism, data, release), bounding.counted_by(mechanism, data)
-    per_label = Fact(Sentence("Per {label}"), words.per_label(mechanism), on=_HEADED)
-    about: dict[str, Any] = {
-        "kind": KIND.name,
-        "title": data.presentation.title or words.title_of(mechanism),
-        "version": version_of(release),
-        "slots": slots_of_owner(data.presentation, data.unit),
-        "headline": promised.short,
-        "lead": promised.lead,
-    }
-    covered = [
-        promised.section(release, _terms(mechanism, data)),
-        limits_section(promised.protected, mechanism, words.limits_of(mechanism, data)),
-        mechanism_section(mechanism, [per_label, *_sums(mechanism)], planned=release is None),
-    ]
-    if release is None:
-        return Document(
-            made=IF_RELEASED,
-            glance=[promised.glance()],
-            sections=[
-                _expected(mechanism, data, counted),
-                _what_is_counted(mechanism, counted, ""),
-                *covered,
-                Section("program", "", [promised.warnings()], _JSON),
-            ],
-            **about,
-        )
-    said = about_of(release)
-    return Document(
-        made=RELEASED,
-        heads=said.heads,
-        date=said.date,
-        result=words.result_of(release),
-        warnings=warnings_of_release(release),
-        glance=[Section("numbers", "", _numbers(release, counted)), promised.glance()],
-        sections=[
-            _what_is_counted(mechanism, counted, bounding.bounding_cost(release)),
-            Section("histogram", "Results", partial(_results, release, counted), READ, wide=True),
-            *covered,
-            about_section(release),
-            citing_section(release, "release.value.to_pandas()  # or .to_polars(), .to_arrow()"),
-            Section("program", "", [*for_tests_facts(release), promised.warnings()], _JSON),
-            Section("name", "", [Fact("", words.title_of(mechanism), "title", on=frozenset())]),
-        ],
-        **about,
-    )
-
-
-def _promise(mechanism: LabelsMechanism, data: DataFacts, release: Release | None) -> Promised:
-    """Return what a release promises."""
-    unit, total = bounding.unit_of(data), total_of(mechanism)
+    unit, counted = bounding.unit_of(data), bounding.counted_by(mechanism, data)
     guess = Number(data.guesses[0] if data.guesses else None, nouns_of_unit(unit)[1])
-    return Promised(
-        mechanism=mechanism,
-        guarantee=guarantee_for(mechanism.guarantee, data.unit),
-        protected=unit.single,
-        neighbors=bounding.neighbors_of(mechanism, unit),
-        number=guess if release is None else bounding.number_of(release),
-        cost=in_all(total),
-        json=total_json(total, unit.single),
+    results, numbers, result = [], list[Section](), ""
+    if release is None:
+        results = [_expected(mechanism, data, counted), _what_is_counted(mechanism, counted, "")]
+    else:
+        found = partial(_results, release, counted)
+        results = [
+            _what_is_counted(mechanism, counted, bounding.bounding_cost(release)),
+            Section("histogram", "Results", found, READ, wide=True),
+        ]
+        numbers = [Section("numbers", "", _numbers(release, counted))]
+        result = words.result_of(release)
+    per_label = Fact(Sentence("Per {label}"), words.per_label(mechanism), on=_HEADED)
+    return make_document(
+        KIND.name,
+        words.title_of(mechanism),
+        promise_of_total(
+            mechanism,
+            data,
+            release,
+            bounding.neighbors_of(mechanism, unit),
+            guess if release is None else bounding.number_of(release),
+            unit.single,
+        ),
+        data,
+        release,
+        results,
+        numbers=numbers,
+        result=result,
+        terms=_terms(mechanism, data),
+        limits=words.limits_of(mechanism, data),
+        made_by=[per_label, *_sums(mechanism)],
+        reading="release.value.to_pandas()  # or .to_polars(), .to_arrow()",
+        unit=data.unit,
     )
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from dphist.arrays import IntArray
 from dphist.data.binned_counts import BinnedCounts
-from dphist.document.about import about_of
 from dphist.document.blocks import (
     CARD,
     JSON,
@@ -33,20 +32,7 @@ from dphist.document.delta_words import Number
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.of_value import OfValue
 from dphist.document.of_value import Table as Head
-from dphist.document.release import (
-    IF_RELEASED,
-    RELEASED,
-    about_section,
-    citing_section,
-    counts_section,
-    for_tests_facts,
-    limits_section,
-    mechanism_section,
-    promise_of_records,
-    slots_of_owner,
-    version_of,
-    warnings_of_release,
-)
+from dphist.document.release import counts_section, make_document, promise_of_records
 from dphist.ranges.auditing import AUDITING
 from dphist.ranges.axis_texts import axis_text, edge_texts
 from dphist.ranges.charts import bins_chart, charts_of, map_of, window_of
@@ -103,54 +89,35 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     number = _guessed(mechanism, data) if release is None else number_of(release)
     promised = promise_of_records(mechanism, data, release, neighbors, number)
     if release is None:
-        return Document(
-            kind=KIND.name,
-            title=data.presentation.title or TITLE,
-            made=IF_RELEASED,
-            version=version_of(None),
-            slots=slots_of_owner(data.presentation),
-            headline=promised.short,
-            lead=promised.lead,
-            glance=[promised.glance()],
-            sections=[
-                _expected(mechanism, data),
-                promised.section(None),
-                limits_section(promised.protected, mechanism, limits_in_words(True)),
-                mechanism_section(mechanism, [], planned=True, noise_of_each=False),
-            ],
+        return make_document(
+            KIND.name,
+            TITLE,
+            promised,
+            data,
+            release,
+            [_expected(mechanism, data)],
+            limits=limits_in_words(True),
+            noise_of_each=False,
         )
-    value, about, counted = release.value, about_of(release), counted_of(release)
+    value, counted = release.value, counted_of(release)
     parts = _parts_of(value)
     quantiles = quantiles_of(value) if value.bins.ndim == 1 else []
-    title, results = title_of(value), partial(_results, release, counted, parts, quantiles)
-    return Document(
-        kind=KIND.name,
-        title=data.presentation.title or title,
-        made=RELEASED,
-        version=version_of(release),
-        slots=slots_of_owner(data.presentation),
-        headline=promised.short,
-        heads=about.heads,
-        date=about.date,
-        result=result_of(value, quantiles, parts[0], axis_text(value, 0)),
-        lead=promised.lead,
-        warnings=warnings_of_release(release),
-        glance=[
+    results = partial(_results, release, counted, parts, quantiles)
+    return make_document(
+        KIND.name,
+        title_of(value),
+        promised,
+        data,
+        release,
+        [counts_section(counted), Section("histogram", "Results", results, READ, wide=True)],
+        numbers=[
             Section("numbers", "", _numbers(release, counted)),
             Section("error", "", partial(_error_of_bins, value, counted), READ),
-            promised.glance(),
         ],
-        sections=[
-            counts_section(counted),
-            Section("histogram", "Results", results, READ, wide=True),
-            promised.section(release),
-            limits_section(promised.protected, mechanism, limits_in_words(value.has_edges)),
-            mechanism_section(mechanism, [], planned=False, noise_of_each=False),
-            about_section(release),
-            citing_section(release, _reading(value)),
-            Section("program", "", [*for_tests_facts(release), promised.warnings()], _JSON),
-            Section("name", "", [Fact("", title, "title", on=frozenset())]),
-        ],
+        result=result_of(value, quantiles, parts[0], axis_text(value, 0)),
+        limits=limits_in_words(value.has_edges),
+        noise_of_each=False,
+        reading=_reading(value),
     )
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from dphist.document import others
-from dphist.document.about import about_of
 from dphist.document.blocks import (
     CARD,
     JSON,
@@ -33,21 +32,11 @@ from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
 from dphist.document.of_value import OfValue, head_of_labels
 from dphist.document.release import (
     CODES,
-    IF_RELEASED,
-    RELEASED,
-    Promised,
-    about_section,
-    citing_section,
     counts_of,
     counts_section,
-    for_tests_facts,
-    limits_section,
-    mechanism_section,
-    slots_of_owner,
-    version_of,
-    warnings_of_release,
+    make_document,
+    promise_of_total,
 )
-from dphist.document.totals import guarantee_for, in_all, total_json, total_of
 from dphist.privacy import PureDP
 from dphist.privacy.as_text import float_up, plain, up
 from dphist.privacy.unit import ONE_EVENT
@@ -83,69 +72,42 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     if not isinstance(mechanism, ContinualMechanism):
         return others.document_of(KIND, mechanism, data, release)
     unit = words.unit_of(mechanism, data)
-    promised, counted = _promise(mechanism, data, release), words.counted_by(mechanism, unit)
-    method = Fact("Method", words.method_in_words(mechanism), on=_HEADED)
-    about: dict[str, Any] = {
-        "kind": KIND.name,
-        "title": data.presentation.title or words.TITLE,
-        "version": version_of(release),
-        "slots": slots_of_owner(data.presentation, None if unit == ONE_EVENT else unit),
-        "headline": promised.short,
-        "lead": promised.lead,
-    }
-    covered = [
-        promised.section(release, _terms(mechanism, data)),
-        limits_section(promised.protected, mechanism, words.limits_of(mechanism, unit)),
-        mechanism_section(mechanism, [method], planned=release is None, noise_of_each=False),
-    ]
+    counted = words.counted_by(mechanism, unit)
+    results, numbers, result = [], list[Section](), ""
     if release is None:
-        return Document(
-            made=IF_RELEASED,
-            glance=[promised.glance()],
-            sections=[
-                _expected(mechanism, data, counted),
-                *covered,
-                Section("program", "", [counts_of(counted), promised.warnings()], _JSON),
-            ],
-            **about,
-        )
-    said = about_of(release)
-    return Document(
-        made=RELEASED,
-        heads=said.heads,
-        date=said.date,
-        result=words.result_of(release),
-        warnings=warnings_of_release(release),
-        glance=[Section("numbers", "", _numbers(release, counted)), promised.glance()],
-        sections=[
+        counts = Section("counts", "", [counts_of(counted)])
+        results = [_expected(mechanism, data, counted), counts]
+    else:
+        found = partial(_results, release, counted)
+        results = [
             counts_section(counted, always=True),
-            Section("histogram", "Results", partial(_results, release, counted), READ, wide=True),
-            *covered,
-            about_section(release),
-            citing_section(
-                release,
-                "counts = release.value\ncounts.latest.to_pandas(), counts.times, "
-                "counts.to_pandas()  # of all readings",
-            ),
-            Section("program", "", [*for_tests_facts(release), promised.warnings()], _JSON),
-            Section("name", "", [Fact("", words.TITLE, "title", on=frozenset())]),
-        ],
-        **about,
-    )
-
-
-def _promise(mechanism: ContinualMechanism, data: DataFacts, release: Release | None) -> Promised:
-    """Return what all readings together promise."""
-    unit, total = words.unit_of(mechanism, data), total_of(mechanism)
-    guarantee = guarantee_for(mechanism.guarantee, data.unit)
-    return Promised(
-        mechanism=mechanism,
-        guarantee=guarantee if release is None else release.guarantee,
-        protected=unit,
-        neighbors=words.neighbors_of(mechanism, unit),
-        number=_guess(mechanism, data) if release is None else number_of(release),
-        cost=in_all(total),
-        json=total_json(total, unit),
+            Section("histogram", "Results", found, READ, wide=True),
+        ]
+        numbers = [Section("numbers", "", _numbers(release, counted))]
+        result = words.result_of(release)
+    return make_document(
+        KIND.name,
+        words.TITLE,
+        promise_of_total(
+            mechanism,
+            data,
+            release,
+            words.neighbors_of(mechanism, unit),
+            _guess(mechanism, data) if release is None else number_of(release),
+            unit,
+        ),
+        data,
+        release,
+        results,
+        numbers=numbers,
+        result=result,
+        terms=_terms(mechanism, data),
+        limits=words.limits_of(mechanism, unit),
+        made_by=[Fact("Method", words.method_in_words(mechanism), on=_HEADED)],
+        noise_of_each=False,
+        reading="counts = release.value\ncounts.latest.to_pandas(), counts.times, "
+        "counts.to_pandas()  # of all readings",
+        unit=None if unit == ONE_EVENT else unit,
     )
 
 

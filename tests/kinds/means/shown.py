@@ -13,7 +13,6 @@ from dphist.document.blocks import (
     Document,
     Fact,
     Figures,
-    NoError,
     Section,
 )
 from dphist.document.chart import Axis, Chart, Line, Spans
@@ -22,17 +21,7 @@ from dphist.document.csv_field import Field
 from dphist.document.delta_words import Number
 from dphist.document.kind import DataFacts
 from dphist.document.of_value import OfValue, Table
-from dphist.document.release import (
-    IF_RELEASED,
-    RELEASED,
-    citing_section,
-    counts_of,
-    mechanism_section,
-    promise_of_records,
-    slots_of_owner,
-    version_of,
-    warnings_of_release,
-)
+from dphist.document.release import counts_of, make_document, promise_of_records
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 from tests.kinds.means.mean import Mean
@@ -57,25 +46,16 @@ def document(mechanism: NoisyMean, data: DataFacts, release: Release | None = No
         sections = [
             Section("histogram", "Results", [shown, counts_of(Counted(Sentence("{records}")))]),
             Section("drawn", "", [Figures(charts(release))], on=frozenset({PAGE, CARD})),
-            citing_section(release, "release.value.mean"),
         ]
-    name = Fact("", TITLE, "title", error=NoError("a name"), on=frozenset())
-    return Document(
-        kind="means",
-        title=data.presentation.title or TITLE,
-        made=IF_RELEASED if release is None else RELEASED,
-        version=version_of(release),
-        slots=slots_of_owner(data.presentation, data.unit),
-        headline=promised.short,
-        lead=promised.lead,
-        warnings=warnings_of_release(release),
-        glance=[promised.glance()],
-        sections=[
-            *sections,
-            promised.section(release),
-            mechanism_section(mechanism, [], planned=release is None),
-            Section("name", "", [name]),
-        ],
+    return make_document(
+        "means",
+        TITLE,
+        promised,
+        data,
+        release,
+        sections,
+        reading="release.value.mean",
+        unit=data.unit,
     )
 
 
