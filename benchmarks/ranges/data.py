@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.data import folder
 from dphist.arrays import IntArray
 from dphist.errors import DphistError
-from dphist.ranges.comparing.reading import read_bins
+from dphist.ranges.comparing.case import read_bins
 
 OWN = "own"
 SIDE = 256  # cells a side of every grid

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from dphist.labels import TopThreshold as TopThreshold
     from dphist.ledger.ledger import Ledger as Ledger
     from dphist.mechanism import Mechanism as Mechanism
-    from dphist.planning.check import check as check
     from dphist.planning.for_error import for_error as for_error
+    from dphist.planning.make import check as check
     from dphist.planning.make import plan as plan
     from dphist.planning.plan import Plan as Plan
     from dphist.privacy import ZCDP as ZCDP
@@ -120,9 +120,8 @@ _HOMES = {
     "data.profile": ("Profile",),
     "ledger.ledger": ("Ledger",),
     "mechanism": ("Mechanism",),
-    "planning.check": ("check",),
     "planning.for_error": ("for_error",),
-    "planning.make": ("plan",),
+    "planning.make": ("check", "plan"),
     "planning.plan": ("Plan",),
     "release.anonymized_histogram": ("AnonymizedHistogram",),
     "release.mechanism_json": ("mechanism_from_json", "mechanism_to_json"),

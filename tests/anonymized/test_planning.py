@@ -3,7 +3,7 @@
 import pytest
 
 import dphist as dh
-from dphist.planning.odds import guessed_right
+from dphist.planning.declared import guessed_right
 from tests.planning.verdicts import verdicts
 
 

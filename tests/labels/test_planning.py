@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.planning.odds import guessed_right
+from dphist.planning.declared import guessed_right
 from tests.planning.test_check import labels_release
 from tests.planning.verdicts import verdicts
 

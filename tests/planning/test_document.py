@@ -11,10 +11,9 @@ import pytest
 
 import dphist as dh
 from dphist.commands.registry import parsed
-from dphist.planning.cells import cell, shown
 from dphist.planning.declared import EPSILON, columns_of
 from dphist.planning.document import document_of, table_csv
-from dphist.planning.words import example_of
+from dphist.planning.words import cell, example_of, shown
 from dphist.render import html
 from dphist.render import text as terminal
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dphist.planning.charts import error_chart, odds_chart
 from dphist.planning.document import document_of, table_csv
+from dphist.planning.words import error_chart, odds_chart
 from dphist.render.charts import draw_below, drawing_of
 from dphist.render.html import page
 from dphist.render.text import text

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.planning.declared import columns_of
+from dphist.planning.declared import columns_of, guessed_right
 from dphist.planning.document import document_of
-from dphist.planning.odds import guessed_right
 from dphist.render.text import text
 from tests.planning.told import MADE
 

@@ -21,10 +21,16 @@ from dphist.document.csv_field import csv_field
 from dphist.document.kind import DataFacts
 from dphist.document.totals import total_in_words, total_of
 from dphist.ranges import words as ranges_words
-from dphist.ranges.axis_texts import edge_texts
 from dphist.ranges.kind import KIND
 from dphist.ranges.kind import table_csv as csv_of
-from dphist.ranges.overview import divide, error_outside, outside_of, parts_of, quantiles_of
+from dphist.ranges.overview import (
+    divide,
+    edge_texts,
+    error_outside,
+    outside_of,
+    parts_of,
+    quantiles_of,
+)
 from dphist.release.range_histogram import RangeHistogram
 from dphist.report import report_html
 from dphist.report.summary import summary_text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.planning.odds import guessed_right
+from dphist.planning.declared import guessed_right
 from tests.planning.verdicts import verdicts
 
 CASES: dict[str, dict[str, Any]] = {

@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 import dphist as dh
-from dphist.planning.odds import guessed_right
+from dphist.planning.declared import guessed_right
 from tests.planning.verdicts import verdicts
 
 

@@ -8,7 +8,7 @@ from dphist.commands.options import QUIET_OR_JSON, RELEASE, UsageError
 from dphist.commands.printing import say
 from dphist.document.options import Command, Option
 from dphist.errors import DphistError
-from dphist.planning.check import Verdict, check
+from dphist.planning.make import Verdict, check
 from dphist.planning.plan import Plan
 from dphist.release.release import Release
 

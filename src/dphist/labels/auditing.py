@@ -1,27 +1,103 @@
-"""How mechanisms for labels are audited: which pairs delta is for, and what a release states."""
+"""How mechanisms for labels are audited: neighbors, which delta is for, what a release states."""
 
+import random
+import unicodedata
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from dphist.arrays import IntArray
+from dphist.data.label_counts import LabelCounts
 from dphist.document.audited import (
     SMALL_DELTA,
     AuditedClass,
     Auditing,
     Numbers,
     OpenLabels,
+    Pair,
     Setup,
     Statement,
 )
 from dphist.labels.discover.mechanism import DiscoverLabels
-from dphist.labels.neighbors import LabelNeighbors
 from dphist.labels.threshold.law import grid
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.labels.top_labels import TopLabels
 from dphist.labels.top_threshold import TopThreshold
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
+
+_MOST_LABELS = 50
+_HUGE = 2**61
+
+Counts = dict[Any, int]
+
+
+class LabelNeighbors:
+    """One user adds up to `max_count` to each of up to `max_labels` labels."""
+
+    def __init__(self, mechanism: Any) -> None:
+        self.mechanism = mechanism
+        self.by = mechanism.max_count
+        most = min(mechanism.max_labels or 4, _MOST_LABELS)
+        listed = getattr(mechanism, "labels", None)
+        self.names = list(listed or [f"label {k}" for k in range(most + 2)])
+        self.most = min(most, len(self.names))
+        self.line = int(mechanism.threshold or 0)
+
+    def pairs(self) -> Iterator[Pair]:
+        """Return new labels, such as the threshold lets through or not, frequent ones, ties."""
+        levels = {
+            "new labels": 0,
+            "labels as frequent as the threshold": max(self.line - self.by // 2, 0),
+            "frequent labels": self.line + 100 * self.by,
+            "counts next to 2**62": _HUGE,
+        }
+        for said, level in levels.items():
+            for many in sorted({1, self.most}):
+                one = {name: level for name in self.names[: self.most] if level}
+                other = {**one, **dict.fromkeys(self.names[:many], level + self.by)}
+                yield self._make(f"{said}; one user has {many} of them", one, other)
+        if len(self.names) > self.most or self.most > 1:
+            tie = dict.fromkeys(self.names, self.line + 10)
+            text = "all labels are equally frequent; one user has one"
+            yield self._make(text, tie, {**tie, self.names[-1]: self.line + 10 + self.by})
+        if getattr(self.mechanism, "labels", None) is None:
+            yield from self._alike()
+
+    def _alike(self) -> Iterator[Pair]:
+        """Labels that look the same, or nearly: each is a label of its own."""
+        composed = unicodedata.normalize("NFC", "caf\u00e9")
+        looks = [composed, unicodedata.normalize("NFD", composed), "caf\u00e9 ", "Caf\u00e9"]
+        one = dict.fromkeys(looks[:1], self.line + 10)
+        other = {**one, **dict.fromkeys(looks[1 : 1 + self.most], self.by)}
+        yield self._make("normal forms of the same text; one user has the others", one, other)
+
+    def vary(self, name: str, raw: Any, draw: random.Random) -> Iterator[Pair]:
+        """Raise or lower a count in both, or add a label to both."""
+        one, other = (dict(counts) for counts in raw)
+        step = draw.choice((-2, -1, 1, 2)) * self.by
+        shared = [label for label in one if one[label] + step > 0 and one[label] < 2**60]
+        if shared:
+            label = draw.choice(shared)
+            changed = ({**counts, label: counts[label] + step} for counts in (one, other))
+            yield self._make(f"{name}; {label!r} moved by {step}", *changed)
+        free = [label for label in self.names if label not in other]
+        if free:
+            new = {free[0]: max(self.line, 1)}
+            yield self._make(f"{name}; {free[0]!r} beside them", one | new, other | new)
+
+    def _make(self, name: str, one: Counts, other: Counts) -> Pair:
+        huge = max(one.values(), default=0) >= _HUGE
+        return Pair(name, self._counted(one), self._counted(other), (one, other), huge)
+
+    def _counted(self, counts: Counts) -> LabelCounts:
+        return LabelCounts.from_counts(
+            list(counts),
+            list(counts.values()),
+            max_labels=self.mechanism.max_labels,
+            max_count=self.mechanism.max_count,
+        )
 
 
 def _list_value(value: LabelTable) -> Any:

@@ -1,6 +1,8 @@
 """What kinds declare for planning, those of dphist and of others, and what is stated of all."""
 
+import math
 from collections.abc import Mapping
+from decimal import Decimal
 from fractions import Fraction
 
 from dphist.document.kinds import kinds
@@ -8,9 +10,30 @@ from dphist.document.plan_parts import only_data_show
 from dphist.document.planning import Column, Found, Planning, Quantity
 from dphist.errors import ParameterError
 from dphist.privacy import ApproxDP, PureDP, delta_of
+from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
 from dphist.release.kind_names import kind_name
 from dphist.release.maker import target_of
 from dphist.release.release import Release
+
+_ENDLESS = 30  # above this a guess may be certain
+
+
+def guessed_right(epsilon: Fraction, delta: Fraction = Fraction(0)) -> int:
+    """Return how many of 100 people guess right who is in the data, on average, at most.
+
+    Each of them knows all other data, holds both cases for equally likely, and sees the release.
+    No rule of guessing is right with a probability above (e**epsilon + delta) / (1 + e**epsilon)
+    (Kairouz, Oh and Viswanath 2015, Theorem 2.1, for equal priors). Rounded up.
+
+    >>> guessed_right(Fraction(1)), guessed_right(Fraction(1, 10)), guessed_right(Fraction(40))
+    (74, 53, 100)
+    """
+    if epsilon > _ENDLESS:
+        return 100
+    odds = exp_up(decimal(epsilon, UP))
+    above = UP.multiply(Decimal(100), UP.add(odds, decimal(delta, UP)))
+    return min(math.ceil(UP.divide(above, DOWN.add(odds, Decimal(1)))), 100)
+
 
 EPSILON = Column("epsilon", "ε", "Total ε of the release.", holds=Fraction)
 DELTA = Column("delta", "δ", "Total δ of the release.", holds=Fraction, role="bound")

@@ -20,11 +20,23 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.parameters import decimal_text
-from dphist.planning import words
-from dphist.planning.cells import fixed, meaning, shown, table_of, title
-from dphist.planning.charts import error_chart, odds_chart
 from dphist.planning.declared import planning_of
 from dphist.planning.plan import Plan
+from dphist.planning.words import (
+    CONDITION,
+    command_of,
+    error_chart,
+    example_of,
+    fixed,
+    guesses,
+    meaning,
+    odds,
+    odds_chart,
+    shown,
+    table_of,
+    title,
+    warnings,
+)
 from dphist.sentence import Quoted, Sentence
 from dphist.visible import harmless
 
@@ -54,7 +66,7 @@ def document_of(plan: Plan) -> Document:
         slots={},
         headline="privacy plan",
         lead=_LEAD,
-        warnings=words.warnings(plan),
+        warnings=warnings(plan),
         glance=[Section("planned", "", _at_a_glance(plan))],
         sections=[
             Section("charts", "Privacy against error", _against_error(plan), wide=True),
@@ -94,10 +106,10 @@ def _at_a_glance(plan: Plan) -> list[Fact]:
             note=f"{'all ' * (len(plan) != 1)}with {same}" if same else "in the table below",
         ),
     ]
-    guesses = words.guesses(plan)
-    if guesses:
+    planned_for = guesses(plan)
+    if planned_for:
         note = "public numbers, guessed or listed, not taken from the data"
-        facts.insert(1, Fact("Planned for", ", ".join(guesses), note=note))
+        facts.insert(1, Fact("Planned for", ", ".join(planned_for), note=note))
     return facts
 
 
@@ -106,8 +118,8 @@ def _against_error(plan: Plan) -> list[Block]:
     return [
         Figures([odds_chart(plan), error], on=_PAGE),
         Figures([error], on=_CARD),
-        Note(words.odds(plan), on=_PAGE),
-        Note(words.CONDITION, "aside"),
+        Note(odds(plan), on=_PAGE),
+        Note(CONDITION, "aside"),
         Note("No data were read.", on=_CARD),
     ]
 
@@ -145,7 +157,7 @@ def _criteria(plan: Plan) -> list[Block]:
 
 def _limits(plan: Plan) -> list[Block]:
     limit = planning_of(plan.kind).limit
-    command = words.command_of(plan, words.example_of(plan))
+    command = command_of(plan, example_of(plan))
     return [
         *([] if limit is None else [Fact(*limit(plan.asked))]),
         Fact(

@@ -10,8 +10,7 @@ from dphist.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from dphist.document.chart import NARROW, Area, Axis, Chart, Line, short_number
 from dphist.document.counted import Counted, counted_of
 from dphist.errors import ParameterError
-from dphist.ranges.axis_texts import axis_text, short_edges
-from dphist.ranges.overview import sums, usual_error
+from dphist.ranges.overview import axis_text, short_edges, sums, usual_error
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.picture import ERRORS, band, finite, grouped
 from dphist.release.release import Release

@@ -34,14 +34,15 @@ from dphist.document.of_value import OfValue
 from dphist.document.of_value import Table as Head
 from dphist.document.release import counts_section, make_document, promise_of_records
 from dphist.ranges.auditing import AUDITING
-from dphist.ranges.axis_texts import axis_text, edge_texts
 from dphist.ranges.charts import bins_chart, charts_of, map_of, window_of
 from dphist.ranges.comparing.case import COMPARING
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.ranges.overview import (
     Parts,
     Quantile,
+    axis_text,
     divide,
+    edge_texts,
     error_outside,
     outside_of,
     parts_of,

@@ -9,9 +9,8 @@ from dphist.document.blocks import Between, PlusMinus, number_text
 from dphist.document.guarantee_words import error_in_short
 from dphist.privacy import PrivacyUnit
 from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
-from dphist.ranges.axis_texts import axis_text, short_edges
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
-from dphist.ranges.overview import Parts, Quantile, whole_of
+from dphist.ranges.overview import Parts, Quantile, axis_text, short_edges, whole_of
 from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
 from dphist.sentence import Sentence, many

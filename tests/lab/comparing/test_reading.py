@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dphist.errors import ColumnError, InputFileError
-from dphist.ranges.comparing.reading import read_bins
+from dphist.ranges.comparing.case import read_bins
 from dphist.streams.comparing import read_events
 
 

@@ -1,11 +1,15 @@
 """Histograms over ordered bins to compare on: errors of ranges, prefixes and rectangles."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.binned_counts import BinnedCounts
 from dphist.document.compared import (
     TOTAL,
@@ -20,14 +24,103 @@ from dphist.document.compared import (
     run_of,
 )
 from dphist.document.options import Option
-from dphist.errors import ParameterError
-from dphist.ranges.comparing.for_comparison import ForComparison
+from dphist.errors import ColumnError, DataError, ParameterError
+from dphist.foreign import read_columns
+from dphist.parameters import Exact, privacy_parameter
+from dphist.privacy import PrivacyUnit, PureDP
 from dphist.ranges.comparing.queries import Estimate, random_ranges, squared_errors
-from dphist.ranges.comparing.reading import read_bins
 from dphist.ranges.counts import load_counts
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.boxes import summed
+
+Estimating: TypeAlias = Callable[[IntArray, float, np.random.Generator], FloatArray]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ForComparison:
+    """A published mechanism, to be compared with and not to be released with.
+
+    Its noise is in floating point, from a generator that is fresh in each run. It makes estimates
+    of bins, no `dphist.Release`; `dphist.register` refuses it.
+
+    Parameters
+    ----------
+    estimating : called with counts, epsilon and a generator of NumPy.
+    epsilon : of the whole release, for a unit of `sensitivity` records.
+    sensitivity : records that one protected unit adds or removes at most.
+    """
+
+    estimating: Estimating
+    epsilon: Fraction
+    sensitivity: int
+
+    def __init__(self, estimating: Estimating, *, epsilon: Exact, sensitivity: int = 1) -> None:
+        object.__setattr__(self, "estimating", estimating)
+        object.__setattr__(self, "epsilon", privacy_parameter(epsilon, "epsilon"))
+        object.__setattr__(self, "sensitivity", sensitivity)
+
+    @property
+    def guarantee(self) -> PureDP:
+        """What its paper claims, with noise of real numbers."""
+        return PureDP(self.epsilon, PrivacyUnit("record", self.sensitivity))
+
+    def estimates(self, counts: IntArray) -> FloatArray:
+        """Return estimates of the bins, in the shape of `counts`."""
+        each = float(self.epsilon) / self.sensitivity
+        return self.estimating(counts, each, np.random.default_rng())
+
+
+_MOST_CELLS = 2**28
+
+
+def read_bins(path: str | Path, side: int | None = None) -> IntArray:
+    """Read counts of bins from a CSV file, which may be gzipped.
+
+    Parameters
+    ----------
+    path : of a file with a column `count`, one bin a row; or with columns `row`, `col` and `count`,
+        cells of a grid in any order, those without records left out.
+    side : rows and columns of a grid (default: as many as occur).
+
+    Returns
+    -------
+    (bins,) or (rows, columns) int64, records per bin.
+
+    Raises
+    ------
+    InputFileError
+        If the file cannot be read as CSV.
+    ColumnError, DataError
+        If a column is missing, or a value is not a whole number in its range.
+    """
+    columns = read_columns(Path(path))
+    if "count" not in columns:
+        raise ColumnError("the file must have a column count, or columns row, col and count")
+    counts = _whole(columns["count"], "count")
+    if not {"row", "col"} <= set(columns):
+        if not len(counts):
+            raise DataError("the file must have at least one bin")
+        return counts
+    places = [_whole(columns[name], name) for name in ("row", "col")]
+    shape = tuple(int(place.max(initial=0)) + 1 if side is None else side for place in places)
+    if any(place.max(initial=0) >= size for place, size in zip(places, shape, strict=True)):
+        raise DataError(f"row and col must be from 0 to {max(shape) - 1}")
+    if shape[0] * shape[1] > _MOST_CELLS:
+        raise DataError(f"the grid must have at most {_MOST_CELLS} cells")
+    grid = np.zeros(shape, np.int64)
+    np.add.at(grid, (places[0], places[1]), counts)
+    return grid
+
+
+def _whole(texts: list[str], name: str) -> IntArray:
+    if not all(text.isascii() and text.isdecimal() and len(text) <= 19 for text in texts):
+        raise DataError(f"column {name} must hold whole numbers of at least 0")
+    numbers = [int(text) for text in texts]
+    if max(numbers, default=0) >= 2**62:
+        raise DataError(f"column {name} must hold numbers below 2**62")
+    return np.array(numbers, np.int64)
+
 
 _ASKED = {
     "ranges": "all ranges of bins",

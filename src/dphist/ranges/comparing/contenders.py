@@ -17,7 +17,7 @@ from dphist.document.compared import (
     Contender,
 )
 from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts
-from dphist.ranges.comparing.for_comparison import Estimating, ForComparison
+from dphist.ranges.comparing.case import Estimating, ForComparison
 from dphist.ranges.comparing.published.dawa import dawa
 from dphist.ranges.comparing.published.hb import hb
 from dphist.ranges.comparing.published.mwem import mwem
