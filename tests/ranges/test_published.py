@@ -6,10 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dphist.ranges.comparing.published import hb, mwem, priv_tree
-from dphist.ranges.comparing.published.dawa import dawa, partition, tree, workloads
-from dphist.ranges.comparing.published.dawa.deviations import Deviations
-from dphist.ranges.comparing.published.dawa.mechanism import hilbert_curve
+from dphist.ranges.comparing.published import dawa, hb, mwem, priv_tree
 
 NONE = 1e15  # an epsilon of practically no noise
 
@@ -18,7 +15,7 @@ def made_up(*shape: int, seed: int = 0, most: int = 50) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, most, shape)
 
 
-MECHANISMS = [hb.hb, dawa, mwem.mwem, priv_tree.priv_tree]
+MECHANISMS = [hb.hb, dawa.dawa, mwem.mwem, priv_tree.priv_tree]
 
 
 @pytest.mark.parametrize("bins", [(256,), (16, 16)])
@@ -32,13 +29,28 @@ def test_estimates_follow_from_the_seed(mechanism, bins) -> None:
 
 
 @pytest.mark.parametrize("bins", [(256,), (16, 16)])
-@pytest.mark.parametrize("mechanism", [hb.hb, dawa, priv_tree.priv_tree])
+@pytest.mark.parametrize("mechanism", [hb.hb, dawa.dawa, priv_tree.priv_tree])
 def test_without_noise_the_counts_come_back(mechanism, bins) -> None:
     counts = made_up(*bins)
     assert mechanism(counts, NONE, np.random.default_rng(1)) == pytest.approx(counts, abs=1e-6)
 
 
 # HB.
+
+
+def nodes_of(lo: int, hi: int, branching: int, height: int) -> int:
+    """Return the minimum number of nodes of a complete tree that make up bins lo, ..., hi - 1.
+
+    The root is not among them: a range of all bins is the sum of its children.
+    """
+    found = 0
+    for _ in range(height - 1):
+        up, down = -(-lo // branching), hi // branching
+        if up >= down:
+            break
+        found += up * branching - lo + hi - down * branching
+        lo, hi = up, down
+    return found + hi - lo
 
 
 def every_range(bins: int) -> list[tuple[int, int]]:
@@ -48,13 +60,13 @@ def every_range(bins: int) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(("branching", "height"), [(2, 8), (4, 4), (16, 2), (7, 3)])
 def test_the_variance_of_hb_is_that_of_the_nodes_of_all_ranges(branching, height) -> None:
     """Eq. 3, which leaves out terms that vanish with the number of bins."""
-    counted = [hb.nodes_of(lo, hi, branching, height) for lo, hi in every_range(branching**height)]
+    counted = [nodes_of(lo, hi, branching, height) for lo, hi in every_range(branching**height)]
     found = height**2 * float(np.mean(counted))
     assert hb.mean_variance(branching, height) == pytest.approx(found, rel=0.04)
 
 
 def test_nodes_of_ranges() -> None:
-    assert [hb.nodes_of(lo, hi, 2, 3) for lo, hi in [(0, 8), (0, 1), (1, 7), (2, 4), (0, 7)]] == [
+    assert [nodes_of(lo, hi, 2, 3) for lo, hi in [(0, 8), (0, 1), (1, 7), (2, 4), (0, 7)]] == [
         2, 1, 4, 1, 3
     ]  # fmt: skip
 
@@ -79,7 +91,7 @@ def test_deviations_of_all_windows(most) -> None:
     counts = made_up(37, most=most)
     lo, hi = np.array(every_range(37)).T
     expected = [deviation(counts[a:b]) for a, b in zip(lo, hi, strict=True)]
-    assert Deviations(counts).of(lo, hi) == pytest.approx(expected, abs=1e-6)
+    assert dawa.Deviations(counts).of(lo, hi) == pytest.approx(expected, abs=1e-6)
 
 
 def partitions(bins: int, sizes: set[int]) -> list[list[int]]:
@@ -100,8 +112,8 @@ def test_the_partition_of_dawa_costs_the_least(seed) -> None:
     def cost(edges: list[int]) -> float:
         return sum(deviation(counts[a:b]) + 1 / second for a, b in itertools.pairwise(edges))
 
-    costs = partition.bucket_costs(counts, NONE, second, np.random.default_rng(seed))
-    found = partition.cheapest(costs).tolist()
+    costs = dawa.bucket_costs(counts, NONE, second, np.random.default_rng(seed))
+    found = dawa.cheapest(costs).tolist()
     assert cost(found) == pytest.approx(min(map(cost, partitions(11, {1, 2, 4, 8}))))
 
 
@@ -115,24 +127,22 @@ def test_a_record_moves_the_cost_of_a_bucket_by_less_than_the_noise_allows() -> 
             assert moved <= 2 * (1 - 1 / 4) + 1e-12
 
 
-@pytest.mark.parametrize("kind", [workloads.prefixes, workloads.ranges])
-def test_what_queries_ask_of_buckets(kind) -> None:
+def test_what_queries_ask_of_buckets() -> None:
     edges = np.array([0, 1, 4, 6, 7, 12, 13, 14, 16])
-    queries = [(0, hi) for hi in range(1, 17)] if kind is workloads.prefixes else every_range(16)
     spread = (
         np.repeat(np.eye(8), np.diff(edges), axis=0)
         / np.repeat(np.diff(edges), np.diff(edges))[:, None]
     )
-    matrix = np.array([spread[lo:hi].sum(axis=0) for lo, hi in queries])
+    matrix = np.array([spread[lo:hi].sum(axis=0) for lo, hi in every_range(16)])
     weights = np.random.default_rng(0).random((2, 4))
-    found = kind(edges).squares(weights)
+    found = dawa.gram_of(edges).squares(weights)
     for node, part in enumerate((slice(0, 4), slice(4, 8))):
         assert found[node] == pytest.approx(np.square(matrix[:, part] @ weights[node]).sum())
 
 
 @pytest.mark.parametrize("buckets", [1, 2, 5, 16])
 def test_the_weights_of_a_path_add_up_to_one(buckets) -> None:
-    weights = tree.weights_for(workloads.ranges(np.arange(buckets + 1)), buckets)
+    weights = dawa.weights_for(dawa.gram_of(np.arange(buckets + 1)), buckets)
     leaves = len(weights[-1])
     path = np.sum([np.repeat(level, leaves // len(level)) for level in weights], axis=0)
     assert path[:buckets] == pytest.approx(1)
@@ -153,9 +163,9 @@ def strategy(weights: list[np.ndarray], buckets: int) -> np.ndarray:
 @pytest.mark.parametrize("buckets", [2, 5, 8])
 def test_estimates_of_buckets_are_least_squares(buckets) -> None:
     """Noise is drawn from the leaves to the root; a dense solver gets the same numbers."""
-    weights = tree.weights_for(workloads.ranges(np.arange(buckets + 1)), buckets)
+    weights = dawa.weights_for(dawa.gram_of(np.arange(buckets + 1)), buckets)
     sums = made_up(buckets).astype(float)
-    found = tree.estimate(sums, weights, 0.5, np.random.default_rng(3))
+    found = dawa.estimate(sums, weights, 0.5, np.random.default_rng(3))
     generator, leaves = np.random.default_rng(3), len(weights[-1])
     noise = [generator.laplace(size=len(level)) for level in weights[::-1]][::-1]
     rows, noisy = [], []
@@ -171,14 +181,13 @@ def test_estimates_of_buckets_are_least_squares(buckets) -> None:
     assert found == pytest.approx(solved)
 
 
-@pytest.mark.parametrize("kind", [workloads.prefixes, workloads.ranges])
-def test_greedy_weights_beat_equal_levels_and_bins_alone(kind) -> None:
+def test_greedy_weights_beat_equal_levels_and_bins_alone() -> None:
     """What the second step is for: less error on its workload than either (Sec. 4.2)."""
     bins = 128
     place = np.arange(bins)
     after = bins - np.maximum.outer(place, place)
     before = np.minimum.outer(place, place) + 1.0
-    gram = after if kind is workloads.prefixes else before * after
+    gram = before * after
 
     def error(weights: list[np.ndarray]) -> float:
         rows = strategy(weights, bins)
@@ -186,19 +195,29 @@ def test_greedy_weights_beat_equal_levels_and_bins_alone(kind) -> None:
 
     equal = [np.full(2**level, 1 / 8) for level in range(8)]
     alone = [np.zeros(2**level) for level in range(7)] + [np.ones(bins)]
-    greedy = tree.weights_for(kind(np.arange(bins + 1)), bins)
+    greedy = dawa.weights_for(dawa.gram_of(np.arange(bins + 1)), bins)
     assert error(greedy) < 0.9 * min(error(equal), error(alone))
 
 
 @pytest.mark.parametrize("side", [1, 2, 8, 32])
 def test_a_hilbert_curve_visits_all_cells_step_by_step(side) -> None:
-    order = hilbert_curve(side)
+    order = dawa.hilbert_curve(side)
     assert sorted(order.tolist()) == list(range(side * side))
     row, column = np.divmod(order, side)
     assert (np.abs(np.diff(row)) + np.abs(np.diff(column)) == 1).all()
 
 
 # MWEM.
+
+
+def error_bound(total: float, bins: int, queries: int, epsilon: float, rounds: int) -> float:
+    """Return the bound of Theorem 2.2 on the largest error of the mean over rounds.
+
+    It holds with probability at least 1 - 2 rounds / queries.
+    """
+    return (
+        2 * total * math.sqrt(math.log(bins) / rounds) + 10 * rounds * math.log(queries) / epsilon
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -213,7 +232,7 @@ def test_mwem_errs_by_no_more_than_its_bound(seed) -> None:
     assert found.sum() == pytest.approx(total)
     errors = np.append(0, np.cumsum(found - counts))
     worst = np.abs(errors[hi] - errors[lo]).max()
-    assert worst <= mwem.error_bound(total, 64, len(lo), epsilon, rounds)
+    assert worst <= error_bound(total, 64, len(lo), epsilon, rounds)
 
 
 def test_an_update_of_mwem_comes_nearer_by_what_the_proof_says() -> None:
@@ -253,8 +272,15 @@ def test_the_parameters_of_priv_tree() -> None:
     assert biased.tolist() == [-2, -1, 94]
 
 
+def split_probability(count: float, depth: int, fanout: int, epsilon: float) -> float:
+    """Return the probability that a node of this count is split."""
+    scale, delta = priv_tree.noise_scale(fanout, epsilon), priv_tree.penalty(fanout, epsilon)
+    above = (priv_tree.THRESHOLD - float(priv_tree.biased(np.array(count), depth, delta))) / scale
+    return 1 - math.exp(above) / 2 if above < 0 else math.exp(-above) / 2
+
+
 def chance(split: bool, count: int, depth: int, fanout: int) -> float:
-    found = priv_tree.split_probability(count, depth, fanout, 1)
+    found = split_probability(count, depth, fanout, 1)
     return found if split else 1 - found
 
 
@@ -286,12 +312,12 @@ def test_a_record_moves_the_decisions_of_a_path_by_epsilon_at_most(fanout) -> No
 @pytest.mark.parametrize(("bins", "fanout"), [((4096,), 2), ((64, 64), 4)])
 def test_priv_tree_of_nothing_stays_small(bins, fanout) -> None:
     """Empty nodes split with probability 1 / (2 fanout): two nodes expected (Lemma 3.2)."""
-    assert priv_tree.split_probability(0, 5, fanout, 1) == pytest.approx(1 / (2 * fanout))
+    assert split_probability(0, 5, fanout, 1) == pytest.approx(1 / (2 * fanout))
     empty = np.zeros(bins, np.int64)
     generator = np.random.default_rng(1)
     leaves = [len(np.unique(priv_tree.priv_tree(empty, 1, generator))) for _ in range(60)]
     nodes = (np.array(leaves) * fanout - 1) / (fanout - 1)
-    root = priv_tree.split_probability(0, 0, fanout, 0.5)
+    root = split_probability(0, 0, fanout, 0.5)
     expected = 1 + root * fanout * 2
     assert nodes.mean() == pytest.approx(expected, rel=0.35)
 

@@ -50,18 +50,3 @@ def levels_of(bins: int, branching: int) -> int:
     while branching**height < bins:
         height += 1
     return height
-
-
-def nodes_of(lo: int, hi: int, branching: int, height: int) -> int:
-    """Return the minimum number of nodes of a complete tree that make up bins lo, ..., hi - 1.
-
-    The root is not among them: a range of all bins is the sum of its children.
-    """
-    found = 0
-    for _ in range(height - 1):
-        up, down = -(-lo // branching), hi // branching
-        if up >= down:
-            break
-        found += up * branching - lo + hi - down * branching
-        lo, hi = up, down
-    return found + hi - lo

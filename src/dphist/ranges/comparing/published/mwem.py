@@ -112,13 +112,3 @@ def update(
     factor = math.exp(min((measured - inside) / (2 * total), 100.0))
     part *= factor
     return scale * total / (total + (factor - 1) * inside)
-
-
-def error_bound(total: float, bins: int, queries: int, epsilon: float, rounds: int) -> float:
-    """Return the bound of Theorem 2.2 on the largest error of the mean over rounds.
-
-    It holds with probability at least 1 - 2 rounds / queries.
-    """
-    return (
-        2 * total * math.sqrt(math.log(bins) / rounds) + 10 * rounds * math.log(queries) / epsilon
-    )

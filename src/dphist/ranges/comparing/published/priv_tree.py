@@ -34,13 +34,6 @@ def biased(count: NumberArray, depth: int, delta: float) -> FloatArray:
     return found
 
 
-def split_probability(count: float, depth: int, fanout: int, epsilon: float) -> float:
-    """Return the probability that a node of this count is split."""
-    scale, delta = noise_scale(fanout, epsilon), penalty(fanout, epsilon)
-    above = (THRESHOLD - float(biased(np.array(count), depth, delta))) / scale
-    return 1 - math.exp(above) / 2 if above < 0 else math.exp(-above) / 2
-
-
 def priv_tree(counts: IntArray, epsilon: float, generator: np.random.Generator) -> FloatArray:
     """Return estimates of the bins; each axis is padded to the same power of two."""
     axes, depths = counts.ndim, (max(counts.shape) - 1).bit_length()

@@ -4,23 +4,18 @@ Its noise is Laplace's in floating point from a seeded generator: what it estima
 comparison of errors and for nothing else, least of all for a release.
 """
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
+from dphist.arrays import FloatArray, IntArray
 
 
-def privelet(
-    counts: npt.NDArray[np.int64], epsilon: float, generator: np.random.Generator
-) -> FloatArray:
+def privelet(counts: IntArray, epsilon: float, generator: np.random.Generator) -> FloatArray:
     """Return estimates of the bins, in the shape of `counts`; unbiased, neither whole nor clipped.
 
     Noise of scale sensitivity / (epsilon * weight) on each coefficient. Neighbors differ by one
     record, here as everywhere; the paper lets one record move, which costs it a factor of 2.
     """
-    padded = np.pad(counts, [(0, _padded(size) - size) for size in counts.shape])
+    padded = np.pad(counts, [(0, (1 << (size - 1).bit_length()) - size) for size in counts.shape])
     weights = weights_of(padded.shape)
     scale = sensitivity(padded.shape) / (epsilon * weights)
     noisy = transformed(padded.astype(np.float64)) + generator.laplace(size=padded.shape) * scale
@@ -81,7 +76,3 @@ def _back_along_last(coefficients: FloatArray) -> FloatArray:
         means = np.stack([means + halves, means - halves], axis=-1)
         means = means.reshape(*halves.shape[:-1], 2 * size)
     return means
-
-
-def _padded(size: int) -> int:
-    return 1 << (size - 1).bit_length()
