@@ -1,11 +1,12 @@
 """From a wanted error to a mechanism: the least epsilon that reaches it."""
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from inspect import Parameter, signature
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 from dphist.errors import ParameterError
 from dphist.mechanism import ExpectedError
@@ -22,6 +23,7 @@ _STEPS = 900
 
 _SMALLEST, _LARGEST = -6 * _STEPS, 2 * _STEPS  # epsilon from 10**-6 to 100
 _STRIDE = _STEPS // 2
+_SMALLEST_ASKED = {"appears_from": 1, "half_width": 0}  # errors of single counts
 
 
 def for_error(
@@ -92,25 +94,26 @@ def for_error(
     >>> found.target, found.noise, found.expected_error().appears_from
     ((0.435, 1e-6)-differential privacy, 'gaussian', 200)
     """
-    wanted = _Wanted.checked(appears_from, half_width, range_rmse, relative_error, total, shape)
+    errors = {
+        "appears_from": appears_from,
+        "half_width": half_width,
+        "range_rmse": range_rmse,
+        "relative_error": relative_error,
+    }
+    wanted = _Wanted.checked(errors, total, shape)
     count = whole_number(releases, "releases", 1, 2**40)
 
     def least(**more: Any) -> tuple[int, M]:
         make = functools.partial(_of_total, mechanism, delta, count, {**parameters, **more})
         return _least(make, wanted)
 
-    noises = () if "noise" in parameters else getattr(mechanism, "noises_compared", ())
-    found = [each for each in map(functools.partial(_tried, least), noises) if each]
+    found = []
+    for noise in () if "noise" in parameters else getattr(mechanism, "noises_compared", ()):
+        with contextlib.suppress(ParameterError):
+            found.append(least(noise=noise))
     if not found:
         return least()[1]  # the only one, or it says why not
     return min(found, key=lambda each: each[0])[1]
-
-
-def _tried(least: Callable[..., tuple[int, M]], noise: str) -> tuple[int, M] | None:
-    try:
-        return least(noise=noise)
-    except ParameterError:
-        return None
 
 
 def _of_total(
@@ -151,10 +154,8 @@ def _directly(
         return None
     guarantee = made.guarantee
     stated = isinstance(guarantee, PureDP | ApproxDP) and guarantee.epsilon == epsilon
-    asked = Fraction(0) if "delta" not in parameters else None
-    if not stated or (asked is not None and delta_of(guarantee) != asked):
-        return None
-    return made
+    pure = "delta" in parameters or delta_of(guarantee) == 0
+    return made if stated and pure else None
 
 
 def _takes(function: Callable[..., Any], *names: str) -> bool:
@@ -174,7 +175,12 @@ def _least(make: Callable[[Fraction], M], wanted: "_Wanted") -> tuple[int, M]:
 
     def reaches(place: int) -> bool:
         if place not in made:
-            made[place] = _made_if_possible(make, place) if made else make(_epsilon(place))
+            try:
+                made[place] = make(_epsilon(place))
+            except ParameterError:  # of the first, its parameters; later, that of an epsilon
+                if not made:
+                    raise
+                made[place] = None
         mechanism = made[place]
         return mechanism is not None and wanted.reached_by(mechanism)
 
@@ -199,14 +205,6 @@ def _least(make: Callable[[Fraction], M], wanted: "_Wanted") -> tuple[int, M]:
     return high, found
 
 
-def _made_if_possible(make: Callable[[Fraction], M], place: int) -> M | None:
-    """Return the mechanism; None where epsilon is too small or too large for one."""
-    try:
-        return make(_epsilon(place))
-    except ParameterError:
-        return None
-
-
 def _epsilon(place: int) -> Fraction:
     """Return a decimal of three digits by its place: 1 has 0, 1.01 has 1, 0.999 has -1.
 
@@ -217,128 +215,92 @@ def _epsilon(place: int) -> Fraction:
     return (100 + step) * Fraction(10) ** (power - 2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Wanted:
-    """The error that was asked for; None for what was not."""
+    """Errors that were asked for.
 
-    appears_from: int | None
-    half_width: int | None
-    most: Fraction | None
-    of_ranges: bool
-    total: int | None
-    shape: Exact | Release | None
+    Attributes
+    ----------
+    most : what each may be at most, in records, by parameter.
+    guesses : what the prediction is given of them: nothing where errors are of single counts; else
+        the total, and perhaps the shape.
+    """
+
+    most: Mapping[str, Fraction | int]
+    guesses: tuple[Any, ...] = ()
 
     @classmethod
     def checked(
-        cls,
-        appears_from: int | None,
-        half_width: int | None,
-        range_rmse: Exact | None,
-        relative_error: Exact | None,
-        total: int | None,
-        shape: Exact | Release | None,
+        cls, errors: Mapping[str, Any], total: int | None, shape: Exact | Release | None
     ) -> "_Wanted":
         """Return what was asked for, if it is one kind of error."""
-        of_counts = appears_from is not None or half_width is not None
-        given = (of_counts, range_rmse is not None, relative_error is not None)
-        if sum(given) != 1:
+        asked = {name: value for name, value in errors.items() if value is not None}
+        of_counts = asked.keys() <= _SMALLEST_ASKED.keys()
+        if not asked or (len(asked) > 1 and not of_counts):
             raise ParameterError(
-                ("appears_from", "half_width", "range_rmse", "relative_error"),
+                tuple(errors),
                 "are errors, of which one must be given: the first two, or one of them, for labels "
                 "and streams, the third for ranges, the last for anonymized histograms or ranges",
             )
-        if appears_from is not None:
-            whole_number(appears_from, "appears_from", 1)
-        if half_width is not None:
-            whole_number(half_width, "half_width", 0)
         if of_counts:
+            most = {n: whole_number(each, n, _SMALLEST_ASKED[n]) for n, each in asked.items()}
             if total is not None:
                 raise ParameterError(
                     "total", "must be left out: errors of labels do not depend on it"
                 )
             if shape is not None:
-                raise ParameterError("shape", "must be left out: it is for anonymized histograms")
-            return cls(appears_from=appears_from, half_width=half_width, most=None,
-                       of_ranges=False, total=None, shape=None)  # fmt: skip
+                raise _no_shape()
+            return cls(most)
         if total is None:
             raise ParameterError("total", "must be given: a public guess of the number of records")
         records = whole_number(total, "total", 1)
-        if range_rmse is not None:
-            most = positive_number(range_rmse, "range_rmse", most=2**62)
+        ((name, error),) = asked.items()
+        if name == "range_rmse":
+            held = positive_number(error, name, most=2**62)
         else:
-            most = positive_number(relative_error or 0, "relative_error") * records
-        return cls(appears_from=None, half_width=None, most=most,
-                   of_ranges=range_rmse is not None, total=records, shape=shape)  # fmt: skip
+            held = positive_number(error, name) * records
+        if shape is None:
+            return cls({name: held}, (records,))
+        return cls({name: held}, (None if isinstance(shape, Release) else records, shape))
 
     def reached_by(self, mechanism: object) -> bool:
-        """Whether the error that the library predicts is at most this one."""
-        if not isinstance(mechanism, _Predicting):
-            raise _of_another_kind(self.names[0], mechanism)
-        if self.most is not None:
-            return Fraction(self._error_in_records(mechanism)) <= self.most
-        if _takes(mechanism.expected_error, "total"):
-            raise _of_another_kind(self.names[0], mechanism)
-        expected = mechanism.expected_error()
-        return all(
-            self._holds(name, expected, mechanism)
-            for name in ("appears_from", "half_width")
-            if getattr(self, name) is not None
-        )
+        """Whether the errors that the library predicts are at most these."""
+        return all(self._predict(mechanism, name) <= most for name, most in self.most.items())
 
-    def _error_in_records(self, mechanism: "_Predicting") -> float:
-        """Return the error for the public guesses; refuse mechanisms that state no such error."""
-        of_profiles = _takes(mechanism.expected_error, "shape")
-        if self.shape is not None and not of_profiles:
-            raise ParameterError("shape", "must be left out: it is for anonymized histograms")
-        if (self.of_ranges and of_profiles) or not _takes(mechanism.expected_error, "total"):
-            raise _of_another_kind(self.names[0], mechanism)
-        if self.shape is None:
-            error = mechanism.expected_error(self.total)
-        else:
-            total = None if isinstance(self.shape, Release) else self.total
-            error = mechanism.expected_error(total, self.shape)
-        if not isinstance(error, int | float):
-            raise _of_another_kind(self.names[0], mechanism)
-        return float(error)
+    def _predict(self, mechanism: object, name: str) -> Fraction:
+        """Return an error that a mechanism predicts from public numbers alone.
 
-    def _holds(self, name: str, expected: object, mechanism: object) -> bool:
-        found = getattr(expected, name) if isinstance(expected, ExpectedError) else None
-        if found is None:
-            raise _of_another_kind(name, mechanism)
-        return bool(found <= getattr(self, name))
-
-    @property
-    def names(self) -> list[str]:
-        """The parameters by which the error was asked for."""
-        if self.most is not None:
-            return ["range_rmse" if self.of_ranges else "relative_error"]
-        return [n for n in ("appears_from", "half_width") if getattr(self, n) is not None]
+        Mechanisms whose errors depend on the number of records take a `total`, and return records:
+        of a random range, or of a whole profile if they also take its `shape`. Others take nothing,
+        and return an `ExpectedError`.
+        """
+        found, predict = None, getattr(mechanism, "expected_error", None)
+        if predict is not None:
+            of_profiles = _takes(predict, "shape")
+            if len(self.guesses) > 1 and not of_profiles:
+                raise _no_shape()
+            alike = _takes(predict, "total") == bool(self.guesses)
+            if alike and not (name == "range_rmse" and of_profiles):
+                found = predict(*self.guesses)
+        if isinstance(found, ExpectedError):
+            found = getattr(found, name, None)
+        if not isinstance(found, int | float):
+            raise ParameterError(
+                name,
+                f"must be left out: {type(mechanism).__name__} has no such error; see "
+                "dphist.for_error for the errors of each kind",
+            )
+        return Fraction(found)
 
     def out_of_reach(self) -> ParameterError:
         """Return the error where no epsilon is enough."""
-        verb = "are" if len(self.names) > 1 else "is"
+        verb = "are" if len(self.most) > 1 else "is"
         return ParameterError(
-            tuple(self.names),
+            tuple(self.most),
             f"{verb} out of reach: no epsilon up to 100 is enough",
             "ask for a larger error, or lower the bounds of a user",
         )
 
 
-@runtime_checkable
-class _Predicting(Protocol):
-    """A mechanism that predicts its error from public numbers alone.
-
-    Those whose errors depend on the number of records take a `total`, and return records: of a
-    random range, or of a whole profile if they also take its `shape`. Others take nothing, and
-    return an `ExpectedError`.
-    """
-
-    def expected_error(self, *public: Any) -> Any: ...
-
-
-def _of_another_kind(name: str, mechanism: object) -> ParameterError:
-    return ParameterError(
-        name,
-        f"must be left out: {type(mechanism).__name__} has no such error; see dphist.for_error "
-        "for the errors of each kind",
-    )
+def _no_shape() -> ParameterError:
+    return ParameterError("shape", "must be left out: it is for anonymized histograms")
