@@ -1,24 +1,22 @@
 """What each surface says of released labels, letter by letter."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 import dphist as dh
-from dphist.cli import main
-from dphist.report import report_html
-from dphist.report.kinds import json_of
-from dphist.report.summary import summary_text
 from tests.labels.told import MADE
-from tests.support.golden import check_golden, text_of_axes, text_of_html
-
-GOLDEN = Path(__file__).parent / "golden"
-QUICK = ("patients, in words", "top", "discovered")
-each = pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name in QUICK else pytest.mark.verify) for name in MADE],
+from tests.support.golden import (
+    SURFACES,
+    check_golden,
+    dry_run,
+    each_form,
+    each_of,
+    each_surface,
+    golden_path,
 )
+
+QUICK = ("patients, in words", "top", "discovered")
 USERS = "--label a --user b --max-labels 10"
 DRY_RUNS = {
     "dry run": "labels --label a --delta 1e-6",
@@ -35,54 +33,28 @@ DRY_RUNS = {
 }
 
 
-def path_of(name: str, surface: str) -> Path:
-    return GOLDEN / f"{name.replace(',', '').replace(' ', '_')}.{surface}.txt"
-
-
-@each
-def test_a_page(name: str) -> None:
-    check_golden(path_of(name, "page"), text_of_html(report_html(MADE[name]())))
-
-
-@each
-def test_a_summary(name: str) -> None:
-    check_golden(path_of(name, "summary"), summary_text(MADE[name]()))
-
-
-@each
-def test_a_card(name: str) -> None:
-    check_golden(path_of(name, "card"), text_of_html(MADE[name]()._repr_html_()))
-
-
-@each
-def test_json(name: str) -> None:
-    found = json_of(MADE[name]())
-    check_golden(path_of(name, "json"), json.dumps(found, indent=1, ensure_ascii=False))
-
-
-@each
-def test_a_plot(name: str) -> None:
-    if name.startswith("discovered"):
+@each_surface
+@each_of(MADE, QUICK)
+def test_a_release(name: str, surface: str) -> None:
+    if surface == "plot" and name.startswith("discovered"):
         with pytest.raises(dh.ParameterError, match="labels alone"):
             dh.plot(MADE[name]())
         return
-    check_golden(path_of(name, "plot"), text_of_axes(dh.plot(MADE[name]())))
+    check_golden(golden_path(__file__, name, surface), SURFACES[surface](MADE[name]()))
 
 
 @pytest.mark.quick(every=3)
 @pytest.mark.parametrize("name", DRY_RUNS)
-@pytest.mark.parametrize("form", ["text", "json"])
+@each_form
 def test_a_dry_run(
-    name: str, form: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    name: str,
+    form: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    listed = tmp_path / "listed.txt"
-    listed.write_text("\n".join(f"ward {n}" for n in range(30)))
+    monkeypatch.chdir(tmp_path)
+    Path("LIST").write_text("\n".join(f"ward {n}" for n in range(30)))
     command, *given = DRY_RUNS[name].split()
-    given = [str(listed) if word == "LIST" else word.replace("_", " ") for word in given]
-    as_json = ["--json"] if form == "json" else []
-    asked = [command, "no.csv", "--epsilon", "0.5", *given, "--dry-run", *as_json]
-    assert main(asked) == 0
-    said = capsys.readouterr().out
-    if as_json:
-        said = json.dumps(json.loads(said), indent=1, ensure_ascii=False)
-    check_golden(path_of(name, f"{form}"), said)
+    said = dry_run(form, capsys, command, "no.csv", "--epsilon", "0.5", *given)
+    check_golden(golden_path(__file__, name, form), said)

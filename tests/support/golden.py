@@ -3,15 +3,23 @@
 `DPHIST_GOLDEN=write pytest ...` writes them. A change of such a file is meant, or it is a fault.
 """
 
+import json
 import os
+from collections.abc import Callable, Iterable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from matplotlib.ticker import FixedFormatter
 
+import dphist as dh
+from dphist.cli import main
 from dphist.release.release import VERSION
+from dphist.report import report_html
+from dphist.report.kinds import json_of
+from dphist.report.summary import summary_text
 
 _BLOCKS = {"p", "h1", "h2", "h3", "dt", "dd", "li", "tr", "caption", "figcaption", "pre", "title"}
 _NO_TEXT = {"style", "svg", "script"}
@@ -24,6 +32,42 @@ def check_golden(path: Path, text: str) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8"), f"{path.name} says something else"
+
+
+def golden_path(test: str, name: str, surface: str) -> Path:
+    """Return the golden file of a surface, in the folder of a test's module, its `__file__`."""
+    words = name.replace(",", "").replace(" ", "_")
+    return Path(test).parent / "golden" / f"{words}.{surface}.txt"
+
+
+def each_of(names: Iterable[str], quick: Iterable[str]) -> pytest.MarkDecorator:
+    """Return the mark of a test for each name; `make verify` runs those that are not quick."""
+    marks = {name: [] if name in quick else [pytest.mark.verify] for name in names}
+    return pytest.mark.parametrize("name", [pytest.param(n, marks=m) for n, m in marks.items()])
+
+
+def json_text(content: Any) -> str:
+    """Return what JSON holds as lines that a review can read."""
+    return json.dumps(content, indent=1, ensure_ascii=False)
+
+
+SURFACES: dict[str, Callable[[dh.Release], str]] = {
+    "page": lambda release: text_of_html(report_html(release)),
+    "summary": summary_text,
+    "card": lambda release: text_of_html(release._repr_html_()),
+    "json": lambda release: json_text(json_of(release)),
+    "plot": lambda release: text_of_axes(dh.plot(release)),
+}
+each_surface = pytest.mark.parametrize("surface", SURFACES)
+each_form = pytest.mark.parametrize("form", ["text", "json"])
+
+
+def dry_run(form: str, capsys: pytest.CaptureFixture[str], *given: str) -> str:
+    """Return what a command says of a dry run; an underscore stands for a space."""
+    as_json = ["--json"] if form == "json" else []
+    assert main([*(each.replace("_", " ") for each in given), "--dry-run", *as_json]) == 0
+    said = capsys.readouterr().out
+    return json_text(json.loads(said)) if as_json else said
 
 
 class _Text(HTMLParser):

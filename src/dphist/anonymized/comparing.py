@@ -15,28 +15,7 @@ from dphist.anonymized import (
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
-from dphist.document.compared import (
-    BLACK,
-    BLUE,
-    COUNT,
-    GREEN,
-    LABEL,
-    NOTHING,
-    ORANGE,
-    PURPLE,
-    TOTAL,
-    USER,
-    VERMILION,
-    Case,
-    Comparing,
-    Contender,
-    DataFile,
-    Given,
-    Measure,
-    Run,
-    digest_of,
-    run_of,
-)
+from dphist.document import compared
 from dphist.document.options import Option, whole
 from dphist.errors import ParameterError
 from dphist.release.anonymized_histogram import AnonymizedHistogram
@@ -46,11 +25,11 @@ USUAL_DELTA = "1e-9"
 _SECONDS_A_DRAW = 1e-7  # of `SortedCounts` on 34 million labels, which sorts them as well
 
 
-class AnonymizedCase(Case):
+class AnonymizedCase(compared.Case):
     """A profile, and the mechanisms for anonymized histograms."""
 
     measures = (
-        Measure(
+        compared.Measure(
             "sorted L1 error",
             "records",
             "The sum over i of |i-th largest count released - i-th largest count|.",
@@ -76,24 +55,24 @@ class AnonymizedCase(Case):
         """Names the counts, and the unit."""
         arrays = [self.opened.counts.astype("<i8"), self.opened.prevalences.astype("<i8")]
         unit = str(self.data.sensitivity).encode()
-        return digest_of([*(each.tobytes() for each in arrays), unit])
+        return compared.digest_of([*(each.tobytes() for each in arrays), unit])
 
-    def known(self) -> Mapping[str, Given]:
+    def known(self) -> Mapping[str, compared.Given]:
         """Number of labels, the maximum, delta, and the public bound."""
         return {
-            "labels": Given(_labels(self.opened), LABELS),
-            "largest": Given(_largest(self.opened), LARGEST),
-            "delta": Given(self.delta),
-            "sensitivity": Given(self.data.sensitivity, always=True),
+            "labels": compared.Given(_labels(self.opened), LABELS),
+            "largest": compared.Given(_largest(self.opened), LARGEST),
+            "delta": compared.Given(self.delta),
+            "sensitivity": compared.Given(self.data.sensitivity, always=True),
         }
 
-    def published(self) -> list[Contender]:
+    def published(self) -> list[compared.Contender]:
         """Return all, some of them with and without what they may be given."""
         return list(contenders(self.delta))
 
-    def run(self, mechanism: Any) -> Run:
+    def run(self, mechanism: Any) -> compared.Run:
         """Return what releases the profile once."""
-        return run_of(partial(mechanism.release, self.data), self._errors)
+        return compared.run_of(partial(mechanism.release, self.data), self._errors)
 
     def foreseen(self, mechanism: Any) -> float | None:
         """Return what the noise of a mechanism of dphist takes.
@@ -112,7 +91,7 @@ class AnonymizedCase(Case):
         return (float(self.opened.distance(value)),)
 
 
-def contenders(delta: Any = USUAL_DELTA) -> tuple[Contender, ...]:
+def contenders(delta: Any = USUAL_DELTA) -> tuple[compared.Contender, ...]:
     """Return all mechanisms for anonymized histograms, with what each is given.
 
     Parameters
@@ -120,30 +99,30 @@ def contenders(delta: Any = USUAL_DELTA) -> tuple[Contender, ...]:
     delta : of the mechanism that has one.
     """
     return (
-        Contender("SortedCounts", LABELS,
+        compared.Contender("SortedCounts", LABELS,
                   lambda e, p: SortedCounts(epsilon=e, labels=_labels(p),
-                                            sensitivity=p.sensitivity), BLUE),
-        Contender("SortedCounts, only sorted", LABELS,
+                                            sensitivity=p.sensitivity), compared.BLUE),
+        compared.Contender("SortedCounts, only sorted", LABELS,
                   lambda e, p: SortedCounts(epsilon=e, labels=_labels(p), inference="sort",
-                                            sensitivity=p.sensitivity), BLUE, dashed=True),
-        Contender("CumulativeCounts", LARGEST,
+                                            sensitivity=p.sensitivity), compared.BLUE, dashed=True),
+        compared.Contender("CumulativeCounts", LARGEST,
                   lambda e, p: CumulativeCounts(epsilon=e, largest=_largest(p),
-                                                sensitivity=p.sensitivity), ORANGE),
-        Contender("PrivHist", NOTHING,
-                  lambda e, p: PrivHist(epsilon=e, sensitivity=p.sensitivity), GREEN),
-        Contender("PrivHist, equal shares", NOTHING,
+                                                sensitivity=p.sensitivity), compared.ORANGE),
+        compared.Contender("PrivHist", compared.NOTHING,
+                  lambda e, p: PrivHist(epsilon=e, sensitivity=p.sensitivity), compared.GREEN),
+        compared.Contender("PrivHist, equal shares", compared.NOTHING,
                   lambda e, p: PrivHist(epsilon=e, shares=(1, 1, 1), sensitivity=p.sensitivity),
-                  GREEN, dashed=True),
-        Contender("RankSplit", NOTHING,
-                  lambda e, p: RankSplit(epsilon=e, sensitivity=p.sensitivity), VERMILION),
-        Contender("RankSplit, n known", TOTAL,
+                  compared.GREEN, dashed=True),
+        compared.Contender("RankSplit", compared.NOTHING,
+                  lambda e, p: RankSplit(epsilon=e, sensitivity=p.sensitivity), compared.VERMILION),
+        compared.Contender("RankSplit, n known", compared.TOTAL,
                   lambda e, p: RankSplit(epsilon=e, total=p.total, sensitivity=p.sensitivity),
-                  VERMILION, dashed=True),
-        Contender("AdaptiveScan", NOTHING,
-                  lambda e, p: AdaptiveScan(epsilon=e, sensitivity=p.sensitivity), BLACK),
-        Contender(f"PartitionSampler, δ = {delta}", NOTHING,
+                  compared.VERMILION, dashed=True),
+        compared.Contender("AdaptiveScan", compared.NOTHING,
+                  lambda e, p: AdaptiveScan(epsilon=e, sensitivity=p.sensitivity), compared.BLACK),
+        compared.Contender(f"PartitionSampler, δ = {delta}", compared.NOTHING,
                   lambda e, p: PartitionSampler(epsilon=e, delta=delta, sensitivity=p.sensitivity),
-                  PURPLE),
+                  compared.PURPLE),
     )  # fmt: skip
 
 
@@ -166,21 +145,21 @@ def _read(path: str, label: str | None, **columns: Any) -> Profile:
     return Profile.read(path) if label is None else Profile.from_table(path, label=label, **columns)
 
 
-COMPARING = Comparing(
+COMPARING = compared.Comparing(
     title="Mechanisms for anonymized histograms",
     data="a Profile",
     takes=lambda data: isinstance(data, Profile),
     case=AnonymizedCase,
-    file=DataFile(
+    file=compared.DataFile(
         option=Option(
             "profile",
             "columns count,prevalence; with --label, a row per record: anonymized histograms",
             "FILE",
         ),
         columns=[
-            LABEL,
-            COUNT,
-            USER,
+            compared.LABEL,
+            compared.COUNT,
+            compared.USER,
             Option("max_records", "records of a user that are kept, with --profile", "M", whole),
         ],
         read=_read,

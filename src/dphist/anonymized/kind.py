@@ -4,27 +4,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from dphist.anonymized import words
 from dphist.anonymized.auditing import AUDITING
 from dphist.anonymized.band import ALL_LABELS, Band
 from dphist.anonymized.charts import bands_of, charts_of
 from dphist.anonymized.comparing import COMPARING
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.anonymized.planning import PLANNING
-from dphist.anonymized.words import (
-    LOGARITHMIC,
-    NO_LABEL,
-    TITLE,
-    band_in_words,
-    bars_in_words,
-    error_if,
-    error_of,
-    error_of_records,
-    predicted_from,
-    prevalences_between,
-    records_of,
-    result_of,
-    table_in_words,
-)
 from dphist.data.profile import Profile
 from dphist.document.blocks import (
     CARD,
@@ -76,7 +62,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     promised = promise_of_records(mechanism, data, release, neighbors, number)
     if release is None:
         results = [_expected(mechanism, data)]
-        return make_document(KIND.name, TITLE, promised, data, release, results)
+        return make_document(KIND.name, words.TITLE, promised, data, release, results)
     bands, counted = bands_of(release), counted_of(release)
     results = [
         counts_section(counted),
@@ -89,14 +75,14 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     ]
     return make_document(
         KIND.name,
-        TITLE,
+        words.TITLE,
         promised,
         data,
         release,
         results,
         numbers=numbers,
-        result=result_of(release, bands[0]),
-        made_by=[Fact("Expected error", predicted_from(release), on=_PAGE)],
+        result=words.result_of(release, bands[0]),
+        made_by=[Fact("Expected error", words.predicted_from(release), on=_PAGE)],
         reading="release.value.counts, release.value.prevalences",
     )
 
@@ -104,7 +90,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
 def _expected(mechanism: Any, data: DataFacts) -> Section:
     """Return the errors to expect for guesses of the number of records."""
     errors = {guess: mechanism.expected_error(guess, data.shape) for guess in data.guesses}
-    said = [Fact("Expected error", error_if(*each)) for each in errors.items()]
+    said = [Fact("Expected error", words.error_if(*each)) for each in errors.items()]
     as_json = {str(guess): error for guess, error in errors.items()}
     program = Fact("", "", "expected_error", as_json, on=_JSON)
     return Section("results", "Results", [*said, program])
@@ -112,9 +98,12 @@ def _expected(mechanism: Any, data: DataFacts) -> Section:
 
 def _numbers(release: Release, band: Band, counted: Counted) -> list[Fact]:
     """Return the numbers that a reader wants to know first."""
-    value, records = release.value, records_of(release)
+    value, records = release.value, words.records_of(release)
     source = "in the released histogram" if release.total is None else "private estimate"
-    error, labels = error_of_records(release, band), Between(band.lower.labels, band.upper.labels)
+    error, labels = (
+        words.error_of_records(release, band),
+        Between(band.lower.labels, band.upper.labels),
+    )
     of_records = Sentence("{source}{after}", source=source, after=counted.after)
     of_labels: str = "in the released histogram"
     if band.covers != ALL_LABELS:
@@ -140,7 +129,7 @@ def _numbers(release: Release, band: Band, counted: Counted) -> list[Fact]:
 
 def _expected_error(release: Release) -> list[Block]:
     """Return the error to expect; the mechanism is tried on public data for it."""
-    short, added, long = error_of(release)
+    short, added, long = words.error_of(release)
     return [
         Fact("Expected error", short, note=added, on=_PAGE),
         Fact("Expected error", long, on=frozenset({TERMINAL})),
@@ -154,7 +143,9 @@ def _results(release: Release, bands: list[Band], counted: Counted) -> list[Bloc
     cut = f"Count{' ({who})' if counted.who else ''}"
     columns = [
         Column(Sentence(cut, who=counted.who), counts),
-        Column(Sentence("{Labels} with it"), value.prevalences, *prevalences_between(band, value)),
+        Column(
+            Sentence("{Labels} with it"), value.prevalences, *words.prevalences_between(band, value)
+        ),
         Column(
             "With it or more",
             value.cumulative_prevalences(counts),
@@ -163,14 +154,16 @@ def _results(release: Release, bands: list[Band], counted: Counted) -> list[Bloc
         ),
     ]
     caption = ("All counts", "Largest counts", "Smallest counts")
-    of_bands = joined((band_in_words(band), *map(bars_in_words, bars), LOGARITHMIC))
+    of_bands = joined(
+        (words.band_in_words(band), *map(words.bars_in_words, bars), words.LOGARITHMIC)
+    )
     blocks: list[Block] = [
         Figures(charts_of(release)),
         Note(of_bands, "aside", on=_PAGE),
-        Table([_largest_first(column) for column in columns], caption, NO_LABEL),
+        Table([_largest_first(column) for column in columns], caption, words.NO_LABEL),
     ]
     if value.labels:
-        blocks.append(Note(table_in_words(release, band, counted), "aside", on=_PAGE))
+        blocks.append(Note(words.table_in_words(release, band, counted), "aside", on=_PAGE))
     return blocks
 
 
@@ -219,7 +212,7 @@ def describe_value(histogram: AnonymizedHistogram, most: int) -> OfValue:
 
 KIND = Kind(
     name="anonymized",
-    title=TITLE,
+    title=words.TITLE,
     value_type=AnonymizedHistogram,
     mechanism_type=AnonymizedMechanism,
     document=document,

@@ -7,24 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from dphist.data.label_counts import LabelCounts
-from dphist.document.compared import (
-    BLACK,
-    BLUE,
-    COUNT,
-    GREEN,
-    LABEL,
-    NEEDS,
-    USER,
-    VERMILION,
-    Case,
-    Comparing,
-    Contender,
-    DataFile,
-    Given,
-    Run,
-    digest_of,
-    run_of,
-)
+from dphist.document import compared
 from dphist.document.label_errors import MEASURES, errors_of
 from dphist.document.options import Option, whole
 from dphist.errors import ParameterError
@@ -35,7 +18,7 @@ from dphist.release.label_table import LabelTable
 _TOP = 100  # largest counts that a mechanism for these releases
 
 
-class LabelsCase(Case):
+class LabelsCase(compared.Case):
     """Labels with counts, and the mechanisms for labels that nobody listed.
 
     All mechanisms are calibrated to a total (epsilon, delta).
@@ -68,21 +51,23 @@ class LabelsCase(Case):
         """Names the counts and the bounds."""
         said = sorted((str(label), count) for label, count in self._truth.items())
         bounds = (self.data.max_labels, self.data.max_count)
-        return digest_of([repr(said).encode(), repr(bounds).encode()])
+        return compared.digest_of([repr(said).encode(), repr(bounds).encode()])
 
-    def known(self) -> Mapping[str, Given]:
+    def known(self) -> Mapping[str, compared.Given]:
         """Return the bounds, which are public."""
         return {
-            "max_labels": Given(self.data.max_labels, always=self.data.max_labels is not None),
-            "max_count": Given(self.data.max_count, always=True),
-            "delta": Given(self.delta),
+            "max_labels": compared.Given(
+                self.data.max_labels, always=self.data.max_labels is not None
+            ),
+            "max_count": compared.Given(self.data.max_count, always=True),
+            "delta": compared.Given(self.delta),
         }
 
     def make(self, mechanism: Callable[..., Any], epsilon: Any, **parameters: Any) -> Any:
         """Return the mechanism that costs (epsilon, delta) in all."""
         return calibrate(mechanism, epsilon=epsilon, **parameters | {"delta": self.delta})
 
-    def published(self) -> list[Contender]:
+    def published(self) -> list[compared.Contender]:
         """Return Rogers' mechanisms; those that need the labels of each user if these were kept."""
         if self.data.max_labels is None:
             return []
@@ -90,17 +75,19 @@ class LabelsCase(Case):
             partial(ThresholdHistogram, noise=noise) for noise in ("laplace", "gaussian")
         )
         found = [
-            self.contender("ThresholdHistogram, laplace", laplace, BLUE),
-            self.contender("ThresholdHistogram, gaussian", gaussian, BLACK),
-            self.contender(f"TopThreshold, k = {_TOP}", partial(TopThreshold, k=_TOP), VERMILION),
+            self.contender("ThresholdHistogram, laplace", laplace, compared.BLUE),
+            self.contender("ThresholdHistogram, gaussian", gaussian, compared.BLACK),
+            self.contender(
+                f"TopThreshold, k = {_TOP}", partial(TopThreshold, k=_TOP), compared.VERMILION
+            ),
         ]
         if self.data.has_sets:
-            found.append(self.contender("DiscoverLabels", DiscoverLabels, GREEN))
+            found.append(self.contender("DiscoverLabels", DiscoverLabels, compared.GREEN))
         return found
 
-    def run(self, mechanism: Any) -> Run:
+    def run(self, mechanism: Any) -> compared.Run:
         """Return what releases the labels once."""
-        return run_of(
+        return compared.run_of(
             partial(mechanism.release, self.data),
             lambda value: errors_of(_by_label(value), self._truth, self._total),
         )
@@ -119,22 +106,22 @@ def _by_label(value: Any) -> Mapping[Any, int | None]:
     }
 
 
-COMPARING = Comparing(
+COMPARING = compared.Comparing(
     title="Mechanisms for labels",
     data="LabelCounts",
     takes=lambda data: isinstance(data, LabelCounts),
     case=LabelsCase,
-    file=DataFile(
+    file=compared.DataFile(
         option=Option(
             "labels",
             "a row per record, or per label with --count; needs --label: labels",
             "FILE",
-            rules=NEEDS,
+            rules=compared.NEEDS,
         ),
         columns=[
-            LABEL,
-            COUNT,
-            USER,
+            compared.LABEL,
+            compared.COUNT,
+            compared.USER,
             Option("max_labels", "labels of a user that are kept, with --labels", "N", whole),
             Option(
                 "max_count",

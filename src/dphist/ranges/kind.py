@@ -33,6 +33,7 @@ from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.of_value import OfValue
 from dphist.document.of_value import Table as Head
 from dphist.document.release import counts_section, make_document, promise_of_records
+from dphist.ranges import words
 from dphist.ranges.auditing import AUDITING
 from dphist.ranges.charts import bins_chart, charts_of, map_of, window_of
 from dphist.ranges.comparing.case import COMPARING
@@ -51,21 +52,6 @@ from dphist.ranges.overview import (
     whole_of,
 )
 from dphist.ranges.planning import PLANNING
-from dphist.ranges.words import (
-    NO_QUANTILES,
-    OF_QUANTILES,
-    TITLE,
-    axes_in_words,
-    bins_in_words,
-    error_if,
-    errors_in_words,
-    limits_in_words,
-    names_in_words,
-    neighbors_in_words,
-    result_of,
-    title_of,
-    usual_in_words,
-)
 from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release
@@ -86,18 +72,18 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     data : what is known of the data.
     release : what the mechanism returned; without it, this is the dry run.
     """
-    neighbors = neighbors_in_words(mechanism.guarantee.unit.at_most, data.unit)
+    neighbors = words.neighbors_in_words(mechanism.guarantee.unit.at_most, data.unit)
     number = _guessed(mechanism, data) if release is None else number_of(release)
     promised = promise_of_records(mechanism, data, release, neighbors, number)
     if release is None:
         return make_document(
             KIND.name,
-            TITLE,
+            words.TITLE,
             promised,
             data,
             release,
             [_expected(mechanism, data)],
-            limits=limits_in_words(True),
+            limits=words.limits_in_words(True),
             noise_of_each=False,
         )
     value, counted = release.value, counted_of(release)
@@ -106,7 +92,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     results = partial(_results, release, counted, parts, quantiles)
     return make_document(
         KIND.name,
-        title_of(value),
+        words.title_of(value),
         promised,
         data,
         release,
@@ -115,8 +101,8 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             Section("numbers", "", _numbers(release, counted)),
             Section("error", "", partial(_error_of_bins, value, counted), READ),
         ],
-        result=result_of(value, quantiles, parts[0], axis_text(value, 0)),
-        limits=limits_in_words(value.has_edges),
+        result=words.result_of(value, quantiles, parts[0], axis_text(value, 0)),
+        limits=words.limits_in_words(value.has_edges),
         noise_of_each=False,
         reading=_reading(value),
     )
@@ -138,8 +124,8 @@ def _expected(mechanism: Any, data: DataFacts) -> Section:
         "results",
         "Results",
         [
-            Fact("Bins", bins_in_words(mechanism.bins)),
-            *(Fact("Expected error", error_if(*each)) for each in errors.items()),
+            Fact("Bins", words.bins_in_words(mechanism.bins)),
+            *(Fact("Expected error", words.error_if(*each)) for each in errors.items()),
             Fact("", "", "bins", list(mechanism.bins), on=_JSON),
             Fact("", "", "expected_error", as_json, on=_JSON),
         ],
@@ -172,7 +158,7 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
         Fact(Sentence("{Records}"), number_text(count), error=error, note=of_records),
         Fact("", "", "total", release.total, error=error, on=_JSON),
         Fact("", "", "intervals", {"total": error.around(round(count))}, on=_JSON),
-        Fact("Bins", f"{value.bins.size:,}", note=axes_in_words(value)),
+        Fact("Bins", f"{value.bins.size:,}", note=words.axes_in_words(value)),
         Fact("", "", "bins", list(value.bins.shape), on=_JSON),
     ]
 
@@ -183,7 +169,7 @@ def _error_of_bins(value: RangeHistogram, counted: Counted) -> list[Fact]:
     if usual is None:
         return []
     half = f"± {PlusMinus.of(usual).number}"
-    return [Fact("Error of a bin", half, note=usual_in_words(counted.cut))]
+    return [Fact("Error of a bin", half, note=words.usual_in_words(counted.cut))]
 
 
 def _results(
@@ -199,11 +185,11 @@ def _results(
         blocks.append(_table_of_quantiles(value, quantiles))
     if value.outside:
         blocks += _in_no_bin(release, counted)
-    blocks.append(Note(errors_in_words(release.mechanism), "aside", on=_PAGE))
+    blocks.append(Note(words.errors_in_words(release.mechanism), "aside", on=_PAGE))
     if quantiles:
-        blocks.append(Note(OF_QUANTILES, "aside", on=_PAGE))
+        blocks.append(Note(words.OF_QUANTILES, "aside", on=_PAGE))
     elif value.bins.ndim == 1:
-        blocks.append(Note(NO_QUANTILES))
+        blocks.append(Note(words.NO_QUANTILES))
     if value.bins.size > _LISTED:
         whole = Sentence(
             "The table of all {bins:,} bins is in the release file, and in the CSV that the "
@@ -253,7 +239,9 @@ def _table_of_quantiles(value: RangeHistogram, quantiles: list[Quantile]) -> Tab
         Column("Place", [each.place for each in quantiles]),
         Column("95 % interval", [each.interval for each in quantiles]),
     ]
-    return Table(columns, (Sentence("Quantiles of {name}", name=names_in_words(value)), "", ""))
+    return Table(
+        columns, (Sentence("Quantiles of {name}", name=words.names_in_words(value)), "", "")
+    )
 
 
 def _reading(value: RangeHistogram) -> str:
@@ -305,7 +293,7 @@ def disclose(_mechanism: RangesMechanism, value: RangeHistogram | None = None) -
     if value is None:
         return Disclosed(public=["The number of bins."])
     what = "The columns and the edges of the bins" if value.has_edges else "The number of bins"
-    return Disclosed(public=[f"{what}: {axes_in_words(value)}."])
+    return Disclosed(public=[f"{what}: {words.axes_in_words(value)}."])
 
 
 def describe_value(histogram: RangeHistogram, most: int) -> OfValue:
@@ -327,7 +315,7 @@ def describe_value(histogram: RangeHistogram, most: int) -> OfValue:
 
 KIND = Kind(
     name="ranges",
-    title=TITLE,
+    title=words.TITLE,
     value_type=RangeHistogram,
     mechanism_type=RangesMechanism,
     document=document,

@@ -14,20 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dphist.document.compared import (
-    BLACK,
-    BLUE,
-    LABEL,
-    NEEDS,
-    ORANGE,
-    Case,
-    Comparing,
-    Contender,
-    DataFile,
-    Given,
-    Run,
-    digest_of,
-)
+from dphist.document import compared
 from dphist.document.label_errors import MEASURES, errors_of
 from dphist.document.options import Option
 from dphist.errors import ColumnError, InputFileError, ParameterError
@@ -38,10 +25,14 @@ from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.methods import Method
 
 READINGS = 8
-_COLORS: dict[Method, str] = {"toeplitz": BLACK, "autoregressive": ORANGE, "binary": BLUE}
+_COLORS: dict[Method, str] = {
+    "toeplitz": compared.BLACK,
+    "autoregressive": compared.ORANGE,
+    "binary": compared.BLUE,
+}
 
 
-class StreamsCase(Case):
+class StreamsCase(compared.Case):
     """Events in time order, and the mechanisms for running counts.
 
     All are calibrated to a total (epsilon, delta) of all readings. The number of events and the
@@ -84,22 +75,22 @@ class StreamsCase(Case):
     @property
     def digest(self) -> str:
         """Names the events in their order."""
-        return digest_of(json.dumps(event).encode() for event in self.data)
+        return compared.digest_of(json.dumps(event).encode() for event in self.data)
 
-    def known(self) -> Mapping[str, Given]:
+    def known(self) -> Mapping[str, compared.Given]:
         """Return horizon, labels of an event, and the number of readings."""
         return {
-            "horizon": Given(len(self.data)),
-            "max_labels": Given(self._most, always=True),
-            "readings": Given(len(self._times), always=True),
-            "delta": Given(self.delta),
+            "horizon": compared.Given(len(self.data)),
+            "max_labels": compared.Given(self._most, always=True),
+            "readings": compared.Given(len(self._times), always=True),
+            "delta": compared.Given(self.delta),
         }
 
     def make(self, mechanism: Callable[..., Any], epsilon: Any, **parameters: Any) -> Any:
         """Return the mechanism whose readings cost (epsilon, delta) in all."""
         return calibrate(mechanism, epsilon=epsilon, **parameters | {"delta": self.delta})
 
-    def published(self) -> list[Contender]:
+    def published(self) -> list[compared.Contender]:
         """Return the counters of dphist, of which "binary" is the published one."""
         return [
             self.contender(
@@ -110,7 +101,7 @@ class StreamsCase(Case):
             for method, color in _COLORS.items()
         ]
 
-    def run(self, mechanism: Any) -> Run:
+    def run(self, mechanism: Any) -> compared.Run:
         """Return what feeds the events to a new stream and reads it."""
         made = getattr(mechanism, "mechanism", mechanism)
         if not isinstance(made, ContinualMechanism):
@@ -176,16 +167,19 @@ def _no_column(label: str) -> ColumnError:
     return ColumnError(f"the file must have the column {label!r}")
 
 
-COMPARING = Comparing(
+COMPARING = compared.Comparing(
     title="Mechanisms for streams",
     data="a sequence of events, each a sequence of labels",
     takes=_are_events,
     case=StreamsCase,
-    file=DataFile(
+    file=compared.DataFile(
         option=Option(
-            "events", "a row per event, in time order; needs --label: streams", "FILE", rules=NEEDS
+            "events",
+            "a row per event, in time order; needs --label: streams",
+            "FILE",
+            rules=compared.NEEDS,
         ),
-        columns=[LABEL],
+        columns=[compared.LABEL],
         read=read_events,
     ),
 )

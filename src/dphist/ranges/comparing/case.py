@@ -11,18 +11,7 @@ import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
 from dphist.data.binned_counts import BinnedCounts
-from dphist.document.compared import (
-    TOTAL,
-    Case,
-    Comparing,
-    Contender,
-    DataFile,
-    Given,
-    Measure,
-    Run,
-    digest_of,
-    run_of,
-)
+from dphist.document import compared
 from dphist.document.options import Option
 from dphist.errors import ColumnError, DataError, ParameterError
 from dphist.foreign import read_columns
@@ -131,7 +120,7 @@ _SECONDS_A_BIN = 3e-8
 _TRIED = 64  # ranges that show whether they are sums of bins
 
 
-class RangesCase(Case):
+class RangesCase(compared.Case):
     """Counts of bins, and the mechanisms for ranges."""
 
     def __init__(self, data: Any, opened: Any, delta: Any) -> None:
@@ -147,7 +136,7 @@ class RangesCase(Case):
         super().__init__(data if given else self.counts, self.counts, delta)
         asked = ("ranges", "prefixes") if len(shape) == 1 else ("rectangles",)
         self.measures = tuple(
-            Measure(
+            compared.Measure(
                 f"error of {name}",
                 "records",
                 f"The root of the mean squared error of a query, over {_ASKED[name]}.",
@@ -171,29 +160,29 @@ class RangesCase(Case):
         """Names the counts, their shape and the unit."""
         held = np.ascontiguousarray(self.counts, "<i8")
         stated = f"{self.counts.shape} {self._sensitivity}"
-        return digest_of([held.tobytes(), stated.encode()])
+        return compared.digest_of([held.tobytes(), stated.encode()])
 
-    def known(self) -> Mapping[str, Given]:
+    def known(self) -> Mapping[str, compared.Given]:
         """Bins and the bound, which are public; the number of records, which is not."""
         shape = self.counts.shape
         given = {
-            "bins": Given(shape[0] if len(shape) == 1 else shape),
-            "sensitivity": Given(self._sensitivity, always=True),
-            "total": Given(int(self.counts.sum()), TOTAL),
+            "bins": compared.Given(shape[0] if len(shape) == 1 else shape),
+            "sensitivity": compared.Given(self._sensitivity, always=True),
+            "total": compared.Given(int(self.counts.sum()), compared.TOTAL),
         }
-        return given if self.delta is None else {**given, "delta": Given(self.delta)}
+        return given if self.delta is None else {**given, "delta": compared.Given(self.delta)}
 
-    def published(self) -> list[Contender]:
+    def published(self) -> list[compared.Contender]:
         """Return all for as many axes."""
         from dphist.ranges.comparing.contenders import contenders  # many modules, seldom needed
 
         return contenders(self, self.counts.shape, self._sensitivity)
 
-    def run(self, mechanism: Any) -> Run:
+    def run(self, mechanism: Any) -> compared.Run:
         """Return what releases the counts once."""
         if isinstance(mechanism, ForComparison):
-            return run_of(partial(mechanism.estimates, self.counts), self._errors)
-        return run_of(partial(mechanism.release, self.data), self._errors)
+            return compared.run_of(partial(mechanism.estimates, self.counts), self._errors)
+        return compared.run_of(partial(mechanism.release, self.data), self._errors)
 
     def foreseen(self, mechanism: Any) -> float | None:
         """Return what noise on each bin takes."""
@@ -226,12 +215,12 @@ def _is_sum(value: RangeHistogram) -> bool:
     return bool(np.allclose(value.count(lo, hi), sums[hi] - sums[lo], rtol=1e-6, atol=1e-3))
 
 
-COMPARING = Comparing(
+COMPARING = compared.Comparing(
     title="Mechanisms for ranges",
     data="BinnedCounts, an array of counts",
     takes=lambda data: isinstance(data, BinnedCounts | np.ndarray | list | tuple),
     case=RangesCase,
-    file=DataFile(
+    file=compared.DataFile(
         option=Option(
             "bins",
             "column count, a row per bin; or columns row,col,count of a grid: ranges",
