@@ -13,11 +13,12 @@ from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.anonymized.planning import PLANNING
 from dphist.data.profile import Profile
 from dphist.document.blocks import (
-    CARD,
-    JSON,
-    PAGE,
+    EVERYWHERE,
+    HEADED,
+    ON_JSON,
+    ON_PAGE,
+    ON_TERMINAL,
     READ,
-    TERMINAL,
     Between,
     Block,
     Column,
@@ -44,7 +45,6 @@ from dphist.release.release import Release
 from dphist.sentence import Sentence, joined
 
 _POPULATION = "What it says about the population"
-_PAGE, _JSON = frozenset({PAGE}), frozenset({JSON})
 
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
@@ -67,11 +67,11 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     results = [
         counts_section(counted),
         Section("histogram", "Results", partial(_results, release, bands, counted), READ, True),
-        Section("population", _POPULATION, partial(_population, release), _PAGE),
+        Section("population", _POPULATION, partial(_population, release), ON_PAGE),
     ]
     numbers = [
         Section("numbers", "", _numbers(release, bands[0], counted)),
-        Section("error", "", partial(_expected_error, release), frozenset({PAGE, TERMINAL})),
+        Section("error", "", partial(_expected_error, release), HEADED),
     ]
     return make_document(
         KIND.name,
@@ -82,7 +82,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         results,
         numbers=numbers,
         result=words.result_of(release, bands[0]),
-        made_by=[Fact("Expected error", words.predicted_from(release), on=_PAGE)],
+        made_by=[Fact("Expected error", words.predicted_from(release), on=ON_PAGE)],
         reading="release.value.counts, release.value.prevalences",
     )
 
@@ -92,7 +92,7 @@ def _expected(mechanism: Any, data: DataFacts) -> Section:
     errors = {guess: mechanism.expected_error(guess, data.shape) for guess in data.guesses}
     said = [Fact("Expected error", words.error_if(*each)) for each in errors.items()]
     as_json = {str(guess): error for guess, error in errors.items()}
-    program = Fact("", "", "expected_error", as_json, on=_JSON)
+    program = Fact("", "", "expected_error", as_json, on=ON_JSON)
     return Section("results", "Results", [*said, program])
 
 
@@ -113,7 +113,7 @@ def _numbers(release: Release, band: Band, counted: Counted) -> list[Fact]:
         intervals["total"] = error.around(records)
     return [
         Fact(Sentence("{Records}"), f"{records:,}", error=error, note=of_records),
-        Fact("", "", "total", release.total, error=error, on=_JSON),
+        Fact("", "", "total", release.total, error=error, on=ON_JSON),
         Fact(
             Sentence("{Labels}"),
             f"{value.labels:,}",
@@ -121,9 +121,9 @@ def _numbers(release: Release, band: Band, counted: Counted) -> list[Fact]:
             value.labels,
             error=labels,
             note=of_labels,
-            on=frozenset({PAGE, TERMINAL, CARD, JSON}),
+            on=EVERYWHERE,
         ),
-        Fact("", "", "intervals", intervals, on=_JSON),
+        Fact("", "", "intervals", intervals, on=ON_JSON),
     ]
 
 
@@ -131,8 +131,8 @@ def _expected_error(release: Release) -> list[Block]:
     """Return the error to expect; the mechanism is tried on public data for it."""
     short, added, long = words.error_of(release)
     return [
-        Fact("Expected error", short, note=added, on=_PAGE),
-        Fact("Expected error", long, on=frozenset({TERMINAL})),
+        Fact("Expected error", short, note=added, on=ON_PAGE),
+        Fact("Expected error", long, on=ON_TERMINAL),
     ]
 
 
@@ -159,11 +159,11 @@ def _results(release: Release, bands: list[Band], counted: Counted) -> list[Bloc
     )
     blocks: list[Block] = [
         Figures(charts_of(release)),
-        Note(of_bands, "aside", on=_PAGE),
+        Note(of_bands, "aside", on=ON_PAGE),
         Table([_largest_first(column) for column in columns], caption, words.NO_LABEL),
     ]
     if value.labels:
-        blocks.append(Note(words.table_in_words(release, band, counted), "aside", on=_PAGE))
+        blocks.append(Note(words.table_in_words(release, band, counted), "aside", on=ON_PAGE))
     return blocks
 
 

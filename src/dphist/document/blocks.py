@@ -35,8 +35,11 @@ class Surface(Enum):
 
 
 PAGE, TERMINAL, CARD, JSON = Surface
-READ = frozenset({PAGE, TERMINAL, CARD})
+ON_PAGE, ON_TERMINAL, ON_CARD, ON_JSON = (frozenset({each}) for each in Surface)
+READ = ON_PAGE | ON_TERMINAL | ON_CARD
 """All surfaces that people read."""
+HEADED, BRIEF, DRAWN = ON_PAGE | ON_TERMINAL, ON_TERMINAL | ON_CARD, ON_PAGE | ON_CARD
+EVERYWHERE = READ | ON_JSON
 
 Surfaces: TypeAlias = frozenset[Surface]
 
@@ -252,7 +255,7 @@ class Figures:
     """Charts side by side; cards show the first."""
 
     charts: Sequence[Chart]
-    on: Surfaces = frozenset({PAGE, CARD})
+    on: Surfaces = DRAWN
 
 
 Block: TypeAlias = Fact | Note | Table | Figures
@@ -274,7 +277,7 @@ class Section:
     name: str
     title: str
     blocks: Sequence[Block] | Callable[[], Sequence[Block]]
-    on: Surfaces = frozenset(Surface)
+    on: Surfaces = EVERYWHERE
     wide: bool = False
 
     def shown_on(self, surface: Surface) -> list[Block]:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from dphist.document.blocks import (
-    CARD,
-    JSON,
-    PAGE,
+    BRIEF,
+    DRAWN,
+    EVERYWHERE,
+    HEADED,
+    ON_PAGE,
     READ,
-    TERMINAL,
     Block,
     Column,
     Document,
@@ -42,8 +43,6 @@ from dphist.sentence import Sentence, joined
 
 _DRAWN = 20  # labels that are drawn by name
 _FEW = 4  # rows that have room, however few there are
-_PAGE, _HEADED = frozenset({PAGE}), frozenset({PAGE, TERMINAL})
-_TOLD = frozenset({PAGE, TERMINAL, CARD, JSON})
 _COUNTED = Counted(Sentence("{records} as the mechanism counts them"))
 _EXACT, _PUBLIC = NoError("in the release, known exactly"), NoError("public and known exactly")
 _LAST = "the table has the last one"
@@ -174,13 +173,13 @@ def _sizes(release: Release) -> list[Fact]:
     released = sum(text is not None for text in texts)
     note = "fewer than wanted were found" if released < len(texts) else ""
     facts = [
-        Fact(Sentence("{Labels}"), f"{released:,}", "labels", released, _EXACT, note, on=_TOLD)
+        Fact(Sentence("{Labels}"), f"{released:,}", "labels", released, _EXACT, note, on=EVERYWHERE)
     ]
     if isinstance(value, RunningCounts):
         time, readings = int(value.times[-1]), len(value)
         facts = [
-            Fact("Time", f"{time:,} events", "time", time, _PUBLIC, on=_TOLD),
-            Fact("Readings", f"{readings:,}", "readings", readings, _EXACT, _LAST, on=_TOLD),
+            Fact("Time", f"{time:,} events", "time", time, _PUBLIC, on=EVERYWHERE),
+            Fact("Readings", f"{readings:,}", "readings", readings, _EXACT, _LAST, on=EVERYWHERE),
             *facts,
         ]
     return facts
@@ -200,7 +199,7 @@ def _appearing(expected: ExpectedError) -> Sentence:
 
 def _errors(expected: ExpectedError) -> list[Fact]:
     """Return which labels are released, and how far a count may be off."""
-    facts = [Fact("Appearing", _appearing(expected), on=frozenset({TERMINAL, CARD}))]
+    facts = [Fact("Appearing", _appearing(expected), on=BRIEF)]
     if expected.half_width is not None:
         chance = f"{100 * expected.level:g} %"
         note = Sentence("with probability {chance}, for each {label} by itself", chance=chance)
@@ -210,7 +209,7 @@ def _errors(expected: ExpectedError) -> list[Fact]:
 
 def _noise(expected: ExpectedError) -> Fact:
     scale = plain(up(expected.noise_scale))
-    return Fact("Noise", f"scale {scale}", note="as the mechanism states it", on=_HEADED)
+    return Fact("Noise", f"scale {scale}", note="as the mechanism states it", on=HEADED)
 
 
 def _results(release: Release) -> Sequence[Block]:
@@ -220,13 +219,12 @@ def _results(release: Release) -> Sequence[Block]:
     columns = [Column(Sentence("{Label}"), texts, released=True)]
     counts: list[Block] = []
     if table.counts is not None and bounds is not None:
-        bars = frozenset({PAGE, CARD})
-        columns.append(Column("Count", table.counts, *bounds, bars=bars))
+        columns.append(Column("Count", table.counts, *bounds, bars=DRAWN))
     elif table.counts is not None:
         columns.append(Column("Count", table.counts))
         counts = [Note("The mechanism states no intervals of single counts.", "aside")]
     if table.counts is not None:
-        counts.append(Figures(charts_of(release), on=_PAGE))
+        counts.append(Figures(charts_of(release), on=ON_PAGE))
     first = Sentence("The first {labels}")
     caption = Sentence("All released {labels}"), first, Sentence("{Labels}")
     empty = Sentence("No {label} was released: the table is empty.")
@@ -234,5 +232,5 @@ def _results(release: Release) -> Sequence[Block]:
     return [
         Table(columns, caption, empty, number="Rank"),
         *counts,
-        Note(joined((appearing, CODES)), "aside", on=_PAGE),
+        Note(joined((appearing, CODES)), "aside", on=ON_PAGE),
     ]

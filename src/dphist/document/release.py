@@ -6,11 +6,13 @@ from typing import Any
 
 from dphist.document.about import About, about_of, paid_in_words, paid_json
 from dphist.document.blocks import (
-    CARD,
-    JSON,
-    PAGE,
+    BRIEF,
+    HEADED,
+    ON_CARD,
+    ON_JSON,
+    ON_PAGE,
+    ON_TERMINAL,
     READ,
-    TERMINAL,
     Block,
     Document,
     Fact,
@@ -49,9 +51,6 @@ from dphist.release.maker import Maker
 from dphist.release.presentation import Presentation, forms_of
 from dphist.release.release import FOR_TESTS, VERSION, Release
 from dphist.sentence import Sentence, joined, slots_of
-
-_JSON, _PAGE, _TERMINAL = frozenset({JSON}), frozenset({PAGE}), frozenset({TERMINAL})
-_HEADED = frozenset({PAGE, TERMINAL})
 
 RELEASED = "released with differential privacy"
 IF_RELEASED = f"if {RELEASED}"
@@ -127,10 +126,9 @@ class Promised:
         kind = guarantee_kind(self.headline or total.guarantee, total.releases)
         protects = Sentence("{kind}, for {unit}", kind=kind, unit=self.unit)
         cost = Sentence("{cost}, for {unit}", cost=self.cost, unit=self.unit)
-        told = frozenset({TERMINAL, CARD, JSON})
         facts = [
-            Fact("Guarantee", self.short, note=protects, on=_PAGE),
-            Fact("Guarantee", cost, "guarantee", self.json, on=told),
+            Fact("Guarantee", self.short, note=protects, on=ON_PAGE),
+            Fact("Guarantee", cost, "guarantee", self.json, on=BRIEF | ON_JSON),
         ]
         return Section("promised", "", facts)
 
@@ -157,22 +155,22 @@ class Promised:
         meaning = total_in_words(total, self.protected, self.number, self.guarantee)
         blocks: list[Block] = [
             Note(joined((follows, meaning))),
-            Note(guarantee_in_symbols(total.guarantee), "formula", on=_PAGE),
-            Note(under, "aside", on=_PAGE),
-            Fact("Protected unit", protected_in_words(self.protected, "One"), on=_PAGE),
-            Fact("Neighboring data", self.neighbors, "neighbors", on=_PAGE),
+            Note(guarantee_in_symbols(total.guarantee), "formula", on=ON_PAGE),
+            Note(under, "aside", on=ON_PAGE),
+            Fact("Protected unit", protected_in_words(self.protected, "One"), on=ON_PAGE),
+            Fact("Neighboring data", self.neighbors, "neighbors", on=ON_PAGE),
             Fact("", self.cost, "cost", on=frozenset()),
         ]
         paid = None if release is None else paid_in_words(release.provenance)
         if release is not None and paid is not None:
-            blocks.append(Fact("Ledger", paid, on=_HEADED))
+            blocks.append(Fact("Ledger", paid, on=HEADED))
             told = paid_json(release.provenance)
-            blocks += [Fact("", value, name, value, on=_JSON) for name, value in told.items()]
+            blocks += [Fact("", value, name, value, on=ON_JSON) for name, value in told.items()]
         return Section("guarantee", "What is guaranteed", [*blocks, *more])
 
     def warnings(self) -> Fact:
         """Return what a program is warned of."""
-        return Fact("", "", "warnings", warnings_of(self.mechanism, self.number), on=_JSON)
+        return Fact("", "", "warnings", warnings_of(self.mechanism, self.number), on=ON_JSON)
 
 
 def promise_of_records(
@@ -266,7 +264,7 @@ def make_document(
             Section("name", "", [name]),
         ]
     marks = {} if release is None else for_tests_json(release)
-    for_programs = [Fact("", mark, name, mark, on=_JSON) for name, mark in marks.items()]
+    for_programs = [Fact("", mark, name, mark, on=ON_JSON) for name, mark in marks.items()]
     return Document(
         kind=kind,
         title=data.presentation.title or title,
@@ -286,7 +284,7 @@ def make_document(
             limits_section(promised.protected, mechanism, limits),
             mechanism_section(mechanism, made_by, planned, noise_of_each),
             *after,
-            Section("program", "", [*for_programs, promised.warnings()], _JSON),
+            Section("program", "", [*for_programs, promised.warnings()], ON_JSON),
         ],
     )
 
@@ -300,17 +298,17 @@ def counts_section(counted: Counted, cost: str = "", always: bool = False) -> Se
     always : whether terminals and cards say it of counts of all records too.
     """
     gathered = "They do not say how the data were gathered, sampled or cleaned."
-    blocks: list[Block] = [Note(joined((counted.sentence, cost, gathered)), on=_PAGE)]
+    blocks: list[Block] = [Note(joined((counted.sentence, cost, gathered)), on=ON_PAGE)]
     if counted.cut or always:
-        blocks.append(Fact("Counts", counted.sentence, on=frozenset({TERMINAL, CARD})))
+        blocks.append(Fact("Counts", counted.sentence, on=BRIEF))
     if cost:
-        blocks.append(Fact(Sentence("{Users} cut"), cost, on=_TERMINAL))
+        blocks.append(Fact(Sentence("{Users} cut"), cost, on=ON_TERMINAL))
     return Section("counts", "", [*blocks, counts_of(counted)])
 
 
 def counts_of(counted: Counted) -> Fact:
     """Return what programs are told that counts are of."""
-    return Fact("", counted.whole, "counts_of", str(counted.whole), on=_JSON)
+    return Fact("", counted.whole, "counts_of", str(counted.whole), on=ON_JSON)
 
 
 def limits_section(
@@ -326,7 +324,7 @@ def limits_section(
     general = limits_in_words(protected, public_parameters(mechanism))
     limits = [*own, *(each for each in general if each[0] not in dict(own))]
     return Section(
-        "limits", "What is not covered", [Fact(name, how, on=_PAGE) for name, how in limits]
+        "limits", "What is not covered", [Fact(name, how, on=ON_PAGE) for name, how in limits]
     )
 
 
@@ -341,26 +339,26 @@ def mechanism_section(
     planned : whether it is not made yet: then lines of a terminal describe the mechanism too.
     noise_of_each : whether all numbers that are measured have the same noise, which is stated.
     """
-    made = READ if planned else _PAGE
+    made = READ if planned else ON_PAGE
     blocks: list[Block] = [
-        Fact("Mechanism", call(mechanism), on=_TERMINAL),
-        Fact("Mechanism", type(mechanism).__name__, on=frozenset({CARD})),
+        Fact("Mechanism", call(mechanism), on=ON_TERMINAL),
+        Fact("Mechanism", type(mechanism).__name__, on=ON_CARD),
         Note(mechanism.description, on=made),
     ]
     if planned:
-        blocks.append(Fact("", "", "mechanism", type(mechanism).__name__, on=_JSON))
+        blocks.append(Fact("", "", "mechanism", type(mechanism).__name__, on=ON_JSON))
     for each in parameters(mechanism):
-        blocks.append(Fact(each.name, each.value, note=each.meaning, code=True, on=_PAGE))
+        blocks.append(Fact(each.name, each.value, note=each.meaning, code=True, on=ON_PAGE))
     law = noise(mechanism) if noise_of_each else None
     if law is not None:
-        blocks.append(Fact(law.name, law.value, note=law.meaning, on=_PAGE))
+        blocks.append(Fact(law.name, law.value, note=law.meaning, on=ON_PAGE))
     return Section("mechanism", "How it was made", [*blocks, *more])
 
 
 def about_section(release: Release) -> Section:
     """Return what people say of a release, and its day."""
     rows = about_of(release).rows
-    return Section("about", "About this release", [Fact(n, text, on=_HEADED) for n, text in rows])
+    return Section("about", "About this release", [Fact(n, text, on=HEADED) for n, text in rows])
 
 
 def citing_section(release: Release, reading: str) -> Section:
@@ -384,7 +382,7 @@ def citing_section(release: Release, reading: str) -> Section:
         Note(joined((cited, library)), "quote"),
         Note(paper(mechanism), "quote"),
     ]
-    return Section("again", "Using and citing it", blocks, on=_PAGE)
+    return Section("again", "Using and citing it", blocks, on=ON_PAGE)
 
 
 def _warn_of(release: Release) -> list[str]:

@@ -7,11 +7,13 @@ from typing import Any
 from dphist.data.label_counts import LabelCounts
 from dphist.document import others
 from dphist.document.blocks import (
-    CARD,
-    JSON,
-    PAGE,
+    DRAWN,
+    EVERYWHERE,
+    HEADED,
+    ON_JSON,
+    ON_PAGE,
+    ON_TERMINAL,
     READ,
-    TERMINAL,
     Block,
     Column,
     Document,
@@ -45,9 +47,6 @@ from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.sentence import Sentence, joined
 
-_PAGE, _TERMINAL, _JSON = frozenset({PAGE}), frozenset({TERMINAL}), frozenset({JSON})
-_HEADED = frozenset({PAGE, TERMINAL})
-
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of released labels, or of those that are not released yet.
@@ -73,7 +72,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         ]
         numbers = [Section("numbers", "", _numbers(release, counted))]
         result = words.result_of(release)
-    per_label = Fact(Sentence("Per {label}"), words.per_label(mechanism), on=_HEADED)
+    per_label = Fact(Sentence("Per {label}"), words.per_label(mechanism), on=HEADED)
     return make_document(
         KIND.name,
         words.title_of(mechanism),
@@ -101,10 +100,10 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
 def _terms(mechanism: LabelsMechanism, data: DataFacts) -> list[Block]:
     """Return the guarantee that adds up over releases, and how contributions are bounded."""
     own, adds_up = str(mechanism.guarantee), "for adding up several releases"
-    on = frozenset({PAGE, TERMINAL, JSON})
+    on = HEADED | ON_JSON
     return [
         Fact("In zCDP", own, "zcdp", own, note=adds_up, on=on),
-        Fact("Bounds", bounding.bounding_in_words(mechanism, data), on=_HEADED),
+        Fact("Bounds", bounding.bounding_in_words(mechanism, data), on=HEADED),
     ]
 
 
@@ -128,7 +127,7 @@ def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> 
         *_threshold(mechanism),
         *([Fact("Likely", joined(said))] if said else []),
         *_error(mechanism, counted),
-        *(Fact("", "", key, value, exact, on=_JSON) for key, value in for_programs.items()),
+        *(Fact("", "", key, value, exact, on=ON_JSON) for key, value in for_programs.items()),
     ]
     return Section("results", "Results", blocks)
 
@@ -144,7 +143,7 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
         released,
         error=NoError("in the release, known exactly"),
         note="fewer than wanted were found" if released < len(release.value) else "",
-        on=frozenset({PAGE, TERMINAL, CARD, JSON}),
+        on=EVERYWHERE,
     )
     facts = [labels, *_error(mechanism, counted), *_threshold(mechanism)]
     if cut is not None:
@@ -155,8 +154,8 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
             **{"share": cut.share, "share_low": cut.low, "share_high": cut.high},
         }
         facts += [
-            Fact(Sentence("{Users} cut"), share, note=more, on=_PAGE),
-            Fact("", "", "cut_users", as_json, on=_JSON),
+            Fact(Sentence("{Users} cut"), share, note=more, on=ON_PAGE),
+            Fact("", "", "cut_users", as_json, on=ON_JSON),
         ]
     return facts
 
@@ -189,8 +188,8 @@ def _threshold(mechanism: LabelsMechanism) -> list[Fact]:
             number = f"{words.least_shown(mechanism):,}"
             note = Sentence("{records}, with noise; {labels} below it are missing")
     return [
-        Fact(name, number, note=note, on=_PAGE),
-        Fact("Threshold", words.threshold_in_words(mechanism), on=_TERMINAL),
+        Fact(name, number, note=note, on=ON_PAGE),
+        Fact("Threshold", words.threshold_in_words(mechanism), on=ON_TERMINAL),
     ]
 
 
@@ -200,7 +199,7 @@ def _sums(mechanism: LabelsMechanism) -> list[Block]:
     if noise is None:
         return []
     variances = {"variance": float(noise.scale) ** 2, "covariance": noise.covariance}
-    said, on = words.sums_in_words(mechanism), frozenset({TERMINAL, JSON})
+    said, on = words.sums_in_words(mechanism), ON_TERMINAL | ON_JSON
     return [Fact("Sums", said, "noise_of_counts", variances, on=on)]
 
 
@@ -233,8 +232,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     if value.counts is not None:
         bounds: Any = mechanism.intervals(release)
         counts = Sentence(f"Count{' ({who})' if counted.who else ''}", who=counted.who)
-        bars = frozenset({PAGE, CARD})
-        columns.append(Column(counts, value.counts, bounds.lower, bounds.upper, bars=bars))
+        columns.append(Column(counts, value.counts, bounds.lower, bounds.upper, bars=DRAWN))
         first = Sentence("The largest counts")
         figures = [chart_of_all(release)] if len(value) > LARGEST else []
         of = Sentence("Counts are of {whole}.", whole=counted.whole)
@@ -246,8 +244,8 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     number = "Number" if isinstance(mechanism, DiscoverLabels) else "Rank"
     return [
         Table(columns, caption, empty, number=number),
-        *([Figures(figures, on=_PAGE)] if figures else []),
-        *(Note(note, "aside", on=_PAGE) for note in notes),
+        *([Figures(figures, on=ON_PAGE)] if figures else []),
+        *(Note(note, "aside", on=ON_PAGE) for note in notes),
     ]
 
 

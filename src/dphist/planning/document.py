@@ -6,9 +6,10 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.document.blocks import (
-    CARD,
-    PAGE,
-    TERMINAL,
+    BRIEF,
+    HEADED,
+    ON_CARD,
+    ON_PAGE,
     Block,
     Column,
     Document,
@@ -41,14 +42,12 @@ from dphist.sentence import Quoted, Sentence
 from dphist.visible import harmless
 
 _MOST_ROWS = 200
-_PAGE, _CARD = frozenset({PAGE}), frozenset({CARD})
-_HEADED = frozenset({PAGE, TERMINAL})
 _LEAD = (
     "What each ε would give, before any data are read. Every number is computed from public ones "
     "alone."
 )
 _COMMAND = Note(
-    "One setting of the table as a command; put in your own file and columns:", on=_HEADED
+    "One setting of the table as a command; put in your own file and columns:", on=HEADED
 )
 _CRITERIA = (
     "The acceptance criteria are written down before data are read. The command dphist check "
@@ -116,24 +115,24 @@ def _at_a_glance(plan: Plan) -> list[Fact]:
 def _against_error(plan: Plan) -> list[Block]:
     error = error_chart(plan)
     return [
-        Figures([odds_chart(plan), error], on=_PAGE),
-        Figures([error], on=_CARD),
-        Note(odds(plan), on=_PAGE),
+        Figures([odds_chart(plan), error], on=ON_PAGE),
+        Figures([error], on=ON_CARD),
+        Note(odds(plan), on=ON_PAGE),
         Note(CONDITION, "aside"),
-        Note("No data were read.", on=_CARD),
+        Note("No data were read.", on=ON_CARD),
     ]
 
 
 def _settings(plan: Plan) -> list[Block]:
     """Return the table, and what its columns mean."""
     blocks: list[Block] = [
-        _table(plan, len(plan), frozenset({TERMINAL, CARD})),
-        _table(plan, _MOST_ROWS, _PAGE),
+        _table(plan, len(plan), BRIEF),
+        _table(plan, _MOST_ROWS, ON_PAGE),
     ]
     left_out = len(plan) - _MOST_ROWS
     if left_out > 0:
         more = f"{left_out:,} more settings are in the table that --table writes."
-        blocks.append(Note(more, "aside", on=_PAGE))
+        blocks.append(Note(more, "aside", on=ON_PAGE))
     return [*blocks, *(Fact(title(plan, each), meaning(plan, each)) for each in shown(plan))]
 
 
@@ -150,7 +149,7 @@ def _criteria(plan: Plan) -> list[Block]:
     if not plan.criteria:
         return []
     return [
-        Note(_CRITERIA, on=_HEADED),
+        Note(_CRITERIA, on=HEADED),
         *(Fact("Criterion", Sentence("{text}", text=Quoted(each.text))) for each in plan.criteria),
     ]
 
@@ -163,15 +162,15 @@ def _limits(plan: Plan) -> list[Block]:
         Fact(
             "Other releases",
             "Releases of the same data add up: each further one costs ε again.",
-            on=_PAGE,
+            on=ON_PAGE,
         ),
         Fact(
             "Guesses",
             "Numbers that were taken from the data make the plan, and whatever is chosen by it, "
             "reveal something about them. Take them from public sources.",
-            on=_PAGE,
+            on=ON_PAGE,
         ),
-        *([] if command is None else [_COMMAND, Note(command, "code", on=_HEADED)]),
+        *([] if command is None else [_COMMAND, Note(command, "code", on=HEADED)]),
     ]
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from dphist.arrays import IntArray
 from dphist.data.binned_counts import BinnedCounts
 from dphist.document.blocks import (
-    CARD,
-    JSON,
-    PAGE,
+    BRIEF,
+    ON_JSON,
+    ON_PAGE,
+    ON_TERMINAL,
     READ,
-    TERMINAL,
     Block,
     Column,
     Document,
@@ -60,7 +60,6 @@ from dphist.sentence import Sentence
 _LISTED = 10  # bins of an axis that are all shown
 _PARTS, _FEW_PARTS = 8, 4  # of an axis with more bins; of each axis where all bins are very many
 _FEW = 2**22  # bins; of more, a range in several axes takes seconds
-_PAGE, _JSON = frozenset({PAGE}), frozenset({JSON})
 
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
@@ -126,8 +125,8 @@ def _expected(mechanism: Any, data: DataFacts) -> Section:
         [
             Fact("Bins", words.bins_in_words(mechanism.bins)),
             *(Fact("Expected error", words.error_if(*each)) for each in errors.items()),
-            Fact("", "", "bins", list(mechanism.bins), on=_JSON),
-            Fact("", "", "expected_error", as_json, on=_JSON),
+            Fact("", "", "bins", list(mechanism.bins), on=ON_JSON),
+            Fact("", "", "expected_error", as_json, on=ON_JSON),
         ],
     )
 
@@ -156,10 +155,10 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
     of_records = Sentence("in the bins, private estimate{after}", after=counted.after)
     return [
         Fact(Sentence("{Records}"), number_text(count), error=error, note=of_records),
-        Fact("", "", "total", release.total, error=error, on=_JSON),
-        Fact("", "", "intervals", {"total": error.around(round(count))}, on=_JSON),
+        Fact("", "", "total", release.total, error=error, on=ON_JSON),
+        Fact("", "", "intervals", {"total": error.around(round(count))}, on=ON_JSON),
         Fact("Bins", f"{value.bins.size:,}", note=words.axes_in_words(value)),
-        Fact("", "", "bins", list(value.bins.shape), on=_JSON),
+        Fact("", "", "bins", list(value.bins.shape), on=ON_JSON),
     ]
 
 
@@ -185,9 +184,9 @@ def _results(
         blocks.append(_table_of_quantiles(value, quantiles))
     if value.outside:
         blocks += _in_no_bin(release, counted)
-    blocks.append(Note(words.errors_in_words(release.mechanism), "aside", on=_PAGE))
+    blocks.append(Note(words.errors_in_words(release.mechanism), "aside", on=ON_PAGE))
     if quantiles:
-        blocks.append(Note(words.OF_QUANTILES, "aside", on=_PAGE))
+        blocks.append(Note(words.OF_QUANTILES, "aside", on=ON_PAGE))
     elif value.bins.ndim == 1:
         blocks.append(Note(words.NO_QUANTILES))
     if value.bins.size > _LISTED:
@@ -196,7 +195,7 @@ def _results(
             "command below writes.",
             bins=value.bins.size,
         )
-        blocks.append(Note(whole, "aside", on=_PAGE))
+        blocks.append(Note(whole, "aside", on=ON_PAGE))
     return blocks
 
 
@@ -208,10 +207,9 @@ def _in_no_bin(release: Release, counted: Counted) -> list[Block]:
     counts = np.array([count for _, count in outside], object)
     ends = np.array([error.around(count) for _, count in outside], object).T
     columns = [Column("What", where), Column(_heading(counted), counts, *ends)]
-    on = frozenset({TERMINAL, CARD})
     return [
-        Table(columns, ("In no bin", "", ""), on=_PAGE),
-        *(Fact("In no bin", f"{n:,}", error=error, note=text, on=on) for text, n in outside),
+        Table(columns, ("In no bin", "", ""), on=ON_PAGE),
+        *(Fact("In no bin", f"{n:,}", error=error, note=text, on=BRIEF) for text, n in outside),
     ]
 
 
@@ -228,7 +226,7 @@ def _table(value: RangeHistogram, axis: int, parts: Parts, counted: Counted) -> 
         caption = "All bins" if value.bins.size == len(ranges) else "Parts of the bins"
     columns = [
         Column(Sentence("{name}: from, to below", name=name), ranges),
-        Column(_heading(counted), parts.counts, parts.low, parts.high, bars=frozenset({TERMINAL})),
+        Column(_heading(counted), parts.counts, parts.low, parts.high, bars=ON_TERMINAL),
     ]
     return Table(columns, (caption, caption, ""))
 

@@ -8,11 +8,13 @@ import numpy as np
 
 from dphist.document import others
 from dphist.document.blocks import (
-    CARD,
-    JSON,
-    PAGE,
+    DRAWN,
+    EVERYWHERE,
+    HEADED,
+    ON_JSON,
+    ON_PAGE,
+    ON_TERMINAL,
     READ,
-    TERMINAL,
     Block,
     Column,
     Document,
@@ -51,8 +53,6 @@ from dphist.streams.comparing import COMPARING
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.planning import PLANNING
 
-_PAGE, _TERMINAL, _JSON = frozenset({PAGE}), frozenset({TERMINAL}), frozenset({JSON})
-_HEADED = frozenset({PAGE, TERMINAL})
 _EXACT, _PARAMETER = NoError("known exactly"), NoError("a parameter, known exactly")
 _USUAL_EVENTS = 10**6
 
@@ -103,7 +103,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         result=result,
         terms=_terms(mechanism, data),
         limits=words.limits_of(mechanism, unit),
-        made_by=[Fact("Method", words.method_in_words(mechanism), on=_HEADED)],
+        made_by=[Fact("Method", words.method_in_words(mechanism), on=HEADED)],
         noise_of_each=False,
         reading="counts = release.value\ncounts.latest.to_pandas(), counts.times, "
         "counts.to_pandas()  # of all readings",
@@ -138,9 +138,9 @@ def _terms(mechanism: ContinualMechanism, data: DataFacts) -> list[Block]:
     unit = words.unit_of(mechanism, data)
     return [
         Fact("Covered", words.coverage_in_words(mechanism)),
-        *([] if pure else [Fact("In zCDP", own, note=adds_up, on=_HEADED)]),
-        Fact("", "", "zcdp", None if pure else own, on=_JSON),
-        Fact("Bounds", words.bounding_in_words(mechanism, unit), on=_HEADED),
+        *([] if pure else [Fact("In zCDP", own, note=adds_up, on=HEADED)]),
+        Fact("", "", "zcdp", None if pure else own, on=ON_JSON),
+        Fact("Bounds", words.bounding_in_words(mechanism, unit), on=HEADED),
     ]
 
 
@@ -176,7 +176,7 @@ def _expected(mechanism: ContinualMechanism, data: DataFacts, counted: Counted) 
         *shares,
         *_error(mechanism, counted, last),
         Fact("Noise kept", kept),
-        *(Fact("", "", key, value, _PARAMETER, on=_JSON) for key, value in values.items()),
+        *(Fact("", "", key, value, _PARAMETER, on=ON_JSON) for key, value in values.items()),
     ]
     return Section("results", "Results", blocks)
 
@@ -186,7 +186,6 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
     value, mechanism, last = release.value, words.mechanism_of(release), words.until(release)
     time, readings, labels = int(value.times[-1]), len(value), len(value.latest)
     read = "" if readings == 1 else Sentence("read {readings:,} times", readings=readings)
-    everywhere = frozenset({PAGE, TERMINAL, CARD, JSON})
     return [
         Fact(
             Sentence("{Events}", **EVENTS),
@@ -195,16 +194,16 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
             time,
             error=NoError("public and known exactly"),
             note=joined((read, words.reached_in_words(mechanism)), "; "),
-            on=everywhere,
+            on=EVERYWHERE,
         ),
-        Fact("", "", "readings", readings, error=_EXACT, on=_JSON),
+        Fact("", "", "readings", readings, error=_EXACT, on=ON_JSON),
         Fact(
             Sentence("{Labels}"),
             f"{labels:,}",
             "labels",
             labels,
             error=NoError("in the last reading, known exactly"),
-            on=everywhere,
+            on=EVERYWHERE,
         ),
         *_error(mechanism, counted, last),
         *_threshold(mechanism, last),
@@ -235,8 +234,8 @@ def _threshold(mechanism: ContinualMechanism, last: int | None) -> list[Fact]:
         said = f"{{events}}, with noise; {{labels}} below it are missing{before}"
         note = Sentence(said, **EVENTS)
     return [
-        Fact("Smallest count shown", number, note=note, on=_PAGE),
-        Fact("Threshold", words.threshold_in_words(mechanism, last), on=_TERMINAL),
+        Fact("Smallest count shown", number, note=note, on=ON_PAGE),
+        Fact("Threshold", words.threshold_in_words(mechanism, last), on=ON_TERMINAL),
     ]
 
 
@@ -252,7 +251,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
             latest.counts,
             np.asarray(bounds.lower),
             np.asarray(bounds.upper),
-            bars=frozenset({PAGE, CARD}),
+            bars=DRAWN,
         ),
     ]
     after = many_events(int(value.times[-1]))
@@ -273,7 +272,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     return [
         Figures([chart_of(release)]),
         Table(columns, caption, empty, number="Rank"),
-        *(Note(note, "aside", on=_PAGE) for note in notes),
+        *(Note(note, "aside", on=ON_PAGE) for note in notes),
     ]
 
 
