@@ -15,6 +15,7 @@ import dphist as dh
 from dphist import ApproxDP, Profile, PureDP
 from dphist.document import guarantee_words as words
 from dphist.document import mechanism_facts
+from dphist.document.counted import threshold_text
 from dphist.document.totals import guarantee_json
 from dphist.labels import words as labels_words
 from dphist.noise.magnitude import geometric_standard_deviation
@@ -115,7 +116,7 @@ def test_up_and_down_enclose(number: Fraction, digits: int) -> None:
 
 def test_thresholds_are_stated_so_that_what_is_above_is_released() -> None:
     mechanism = dh.ThresholdHistogram(epsilon="0.37", delta="1e-6", max_labels=7, noise="gaussian")
-    shown = labels_words.threshold_number(mechanism)
+    shown = threshold_text(mechanism.threshold)
     assert mechanism.threshold <= read(shown) <= mechanism.threshold + Fraction(1, 1000)
     assert f"above {shown} records" in labels_words.threshold_in_words(mechanism)
     assert Fraction(float_up(mechanism.threshold)) >= mechanism.threshold

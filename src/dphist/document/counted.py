@@ -4,11 +4,14 @@ The noise intervals are for these counts. Noise does not say how far they are fr
 bounding, so every headline, table, legend and program output says what was counted.
 """
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import Contribution, nouns_of_unit
 from dphist.privacy import PrivacyUnit
+from dphist.privacy.as_text import plain, up
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD
 from dphist.release.release import Release
 from dphist.sentence import EVENTS, Sentence, many
@@ -57,6 +60,38 @@ def counted_after_cut(unit: PrivacyUnit, long: str, short: str, noun: str = "{re
         Sentence(f"{noun}, after each {{who}} was cut to {{long}}", who=who, long=long, **EVENTS),
         Sentence("each {who} cut to {short}", who=who, short=short),
         Sentence("{several} cut", several=several),
+    )
+
+
+def threshold_text(threshold: Fraction | float | None) -> str:
+    """Write a threshold: a whole number, or three decimals, rounded up.
+
+    >>> threshold_text(Fraction(12345678, 10000)), threshold_text(Fraction(70))
+    ('1,234.568', '70')
+    """
+    return f"{math.ceil(1000 * Fraction(threshold or 0)) / 1000:,.3f}".rstrip("0").rstrip(".")
+
+
+def share_in_words(count: int, guess: int, several: str, provided: str = "") -> Sentence:
+    """Say what share of a guessed number of units a count is.
+
+    Parameters
+    ----------
+    several : what the units are called, in the plural.
+    provided : what holds then, to follow a comma.
+
+    >>> share_in_words(80, 10_000, "users"), share_in_words(80, 10, "events", ", if each adds 1")
+    ('80 of 10,000 users are 0.8 % of them.', '10 events are too few for that, if each adds 1.')
+    """
+    if count > guess:
+        said = f"{{guess:,}} {{several}} are too few for that{provided}."
+        return Sentence(said, guess=guess, several=several)
+    return Sentence(
+        f"{{count:,}} of {{guess:,}} {{several}} are {{share}} % of them{provided}.",
+        count=count,
+        guess=guess,
+        several=several,
+        share=plain(up(Fraction(100 * count, guess), 2)),
     )
 
 

@@ -14,6 +14,7 @@ from dphist.parameters import positive_delta, privacy_parameter, whole_number
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.delta_worth import advised_delta
 from dphist.privacy.unit import ONE_RECORD, ONE_USER
+from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
 
 # Columns.
@@ -153,9 +154,21 @@ LEVEL = "with a probability of 95 % or more"
 LOOK = "only the data show it: asking them costs budget"
 
 
-def released_labels(number: int) -> Found:
-    """Return how many labels there are."""
-    return Found(number, f"{number:,} labels were released")
+def quantities_of_labels(table: Callable[[Release], LabelTable]) -> dict[str, Quantity]:
+    """Return what criteria for labels may be about; `table` returns the labels of a release."""
+
+    def labels(release: Release, _percent: bool) -> Found:
+        number = sum(label is not None for label in table(release).labels)
+        return Found(number, f"{number:,} labels were released")
+
+    return {
+        "labels": Quantity(labels),
+        "appears from": Quantity(_appears_from),
+        "count error": Quantity(
+            lambda release, percent: _count_error(release, table(release).counts, percent), "may"
+        ),
+        "missing labels": Quantity(only_data_show),
+    }
 
 
 def _appears_from(release: Release, _percent: bool) -> Found:
@@ -165,10 +178,10 @@ def _appears_from(release: Release, _percent: bool) -> Found:
     return Found(count, f"a label with a count of {count:,} is released {LEVEL}")
 
 
-def count_error(release: Release, counts: IntArray, percent: bool) -> Found | str:
+def _count_error(release: Release, counts: IntArray | None, percent: bool) -> Found | str:
     """Return within what the noise of a count is, or its share of the smallest released count."""
     width = release.mechanism.expected_error().half_width
-    if width is None:
+    if width is None or counts is None:
         return "the release has no counts"
     if not percent:
         return Found(width, f"the noise of a count is within {width:,} records {LEVEL}")
@@ -210,10 +223,6 @@ def as_percent(share: Fraction) -> str:
 def only_data_show(_release: Release, _percent: bool) -> str:
     """Say that neither noise nor released values decide it."""
     return LOOK
-
-
-FROM_WHERE = Quantity(_appears_from)
-MISSING = Quantity(only_data_show)
 
 
 # Options of `dphist plan`, and of the command that a plan shows.

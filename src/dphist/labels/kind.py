@@ -26,7 +26,7 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.document.chart import Chart
-from dphist.document.counted import Counted
+from dphist.document.counted import Counted, share_in_words, threshold_text
 from dphist.document.csv_field import Field
 from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import nouns_of_unit
@@ -113,7 +113,9 @@ def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> 
     several, said = nouns_of_unit(bounding.unit_of(data))[1], list[str]()
     for chance, count in likely.items():
         said.append(words.appearance_in_words(mechanism, chance, count))
-        said += [words.share_of_users(count, guess, several) for guess in data.guesses]
+        said += [
+            share_in_words(count, guess, several, ", if each adds 1") for guess in data.guesses
+        ]
     for_programs: dict[str, Any] = {
         "noise": mechanism.noise,
         "threshold": None if threshold is None else float_up(threshold),
@@ -172,7 +174,10 @@ def _error(mechanism: LabelsMechanism, counted: Counted) -> list[Fact]:
 
 def _threshold(mechanism: LabelsMechanism) -> list[Fact]:
     """Return from where on labels are released: a number on pages, a sentence on terminals."""
-    base, number = words.threshold_base(mechanism), words.threshold_number(mechanism)
+    base, number = (
+        words.threshold_base(mechanism),
+        threshold_text(mechanism.threshold),
+    )
     name = "Threshold"
     if isinstance(mechanism, DiscoverLabels):
         note = Sentence(

@@ -180,14 +180,6 @@ def _options() -> Table:
     ]
 
 
-def _labels(release: Release, _percent: bool) -> Found:
-    return plan_parts.released_labels(sum(label is not None for label in release.value.labels))
-
-
-def _count_error(release: Release, percent: bool) -> Found | str:
-    return plan_parts.count_error(release, release.value.counts, percent)
-
-
 def _cut_users(release: Release, _percent: bool) -> Found | str:
     cut = getattr(release.mechanism, "cut_users", None)
     found = None if cut is None else cut(release.noisy)
@@ -209,11 +201,8 @@ PLANNING = Planning(
     guesses={"labels": "labels in a public list", "users": "{many}"},
     limit=lambda asked: _LISTED if _is_listed(asked) else _CUT,
     quantities={
-        "labels": Quantity(_labels),
-        "appears from": plan_parts.FROM_WHERE,
-        "count error": Quantity(_count_error, "may"),
+        **plan_parts.quantities_of_labels(lambda release: release.value),
         "cut users": Quantity(_cut_users, "must"),
-        "missing labels": plan_parts.MISSING,
     },
     command=_command,
     options=_options,

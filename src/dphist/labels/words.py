@@ -8,6 +8,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from dphist.document.counted import threshold_text
 from dphist.document.guarantee_words import nouns_of_unit
 from dphist.document.kind import DataFacts
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
@@ -61,21 +62,6 @@ def threshold_base(mechanism: LabelsMechanism) -> str | None:
     return None if mechanism.threshold is None else "zero"
 
 
-def threshold_number(mechanism: LabelsMechanism) -> str:
-    """Write the threshold: a whole number, or three decimals, rounded up.
-
-    >>> threshold_number(ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=1))
-    '132'
-    >>> gaussian = ThresholdHistogram(
-    ...     epsilon="0.1", delta="1e-6", max_labels=1, noise="gaussian"
-    ... )
-    >>> threshold_number(gaussian)
-    '48.539'
-    """
-    number = math.ceil(1000 * Fraction(mechanism.threshold or 0)) / 1000
-    return f"{number:,.3f}".rstrip("0").rstrip(".")
-
-
 def least_shown(mechanism: LabelsMechanism) -> int:
     """Return the smallest noisy count, rounded, above a threshold that is a count.
 
@@ -91,7 +77,10 @@ def threshold_in_words(mechanism: LabelsMechanism) -> Sentence:
     base = threshold_base(mechanism)
     if base is None:
         return Sentence("There is no threshold: all listed {labels} are released.")
-    given: dict[str, Any] = {"threshold": threshold_number(mechanism), "base": base}
+    given: dict[str, Any] = {
+        "threshold": threshold_text(mechanism.threshold),
+        "base": base,
+    }
     if isinstance(mechanism, DiscoverLabels):
         return Sentence(
             "{A_label} is released if its total weight, with noise, is above that of {threshold} "
@@ -145,20 +134,6 @@ def appearance_in_words(mechanism: LabelsMechanism, chance: float, count: int) -
         f"{also}.",
         **given,
     )
-
-
-def share_of_users(count: int, guess: int, users: str) -> Sentence:
-    """Say what share of a guessed number of users a count is.
-
-    >>> share_of_users(80, 10_000, "users")
-    '80 of 10,000 users are 0.8 % of them, if each adds 1.'
-    """
-    given = {"count": count, "guess": guess, "several": users}
-    if count > guess:
-        return Sentence("{guess:,} {several} are too few for that, if each adds 1.", **given)
-    share = plain(up(Fraction(100 * count, guess), 2))
-    said = "{count:,} of {guess:,} {several} are {share} % of them, if each adds 1."
-    return Sentence(said, share=share, **given)
 
 
 def intervals_in_words(mechanism: LabelsMechanism) -> Sentence:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dphist.errors import ParameterError
-from dphist.parameters import decimal_text, number_of_text
+from dphist.parameters import number_of_text
 from dphist.planning.declared import planned_kinds, quantities_of
 
 _RELATIONS = {
@@ -64,13 +64,6 @@ class Criterion:
             "above": found > self.bound,
             "at least": found >= self.bound,
         }[self.relation]
-
-    @property
-    def bound_text(self) -> str:
-        """The bound as it is shown."""
-        if not self.percent:
-            return decimal_text(self.bound, 18)
-        return f"{decimal_text(100 * self.bound, 18)} %"
 
 
 def criterion(text: str, kind: str) -> Criterion:

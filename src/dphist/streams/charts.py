@@ -5,6 +5,7 @@ import numpy as np
 from dphist.arrays import FloatArray
 from dphist.document import others
 from dphist.document.chart import NARROW, Axis, Chart, Line, Series
+from dphist.document.counted import threshold_text
 from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts
 from dphist.release.release import Release
@@ -14,7 +15,6 @@ from dphist.streams.words import (
     counted_by,
     mechanism_of,
     threshold_of,
-    threshold_text,
     unit_of,
     until,
 )

@@ -26,7 +26,7 @@ from dphist.document.blocks import (
     Section,
     Table,
 )
-from dphist.document.counted import Counted, most_shown, number_shown
+from dphist.document.counted import Counted, most_shown, number_shown, share_in_words
 from dphist.document.csv_field import Field
 from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import LEVEL, nouns_of_unit
@@ -169,7 +169,7 @@ def _expected(mechanism: ContinualMechanism, data: DataFacts, counted: Counted) 
         likely = mechanism.likely_count(LEVEL, last)
         values["released_with_chance"] = {"0.95": likely}
         if guess is not None:
-            shares = [Fact("Share", words.share_in_words(likely, guess))]
+            shares = [Fact("Share", share_in_words(likely, guess, Sentence("{events}", **EVENTS)))]
             values["shares"] = {"0.95": likely / guess}
     blocks = [
         *_threshold(mechanism, last),

@@ -5,12 +5,11 @@ from typing import Any
 
 from dphist.document import plan_parts
 from dphist.document.options import Table, option_of
-from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
+from dphist.document.planning import Asked, Column, Planning, Row
 from dphist.parameters import optional_whole, privacy_parameter, whole_number
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.unit import ONE_EVENT, ONE_USER
-from dphist.release.release import Release
 from dphist.streams.mechanism import ContinualMechanism
 
 _MAX_EVENTS = Column(
@@ -81,14 +80,6 @@ def _options() -> Table:
     ]
 
 
-def _labels(release: Release, _percent: bool) -> Found:
-    return plan_parts.released_labels(len(release.value.latest))
-
-
-def _count_error(release: Release, percent: bool) -> Found | str:
-    return plan_parts.count_error(release, release.value.latest.counts, percent)
-
-
 PLANNING = Planning(
     title="Running counts of a stream",
     question="running counts of a stream of events",
@@ -101,12 +92,7 @@ PLANNING = Planning(
         "readings": "readings at most",
     },
     limit=lambda _asked: _LIMIT,
-    quantities={
-        "labels": Quantity(_labels),
-        "appears from": plan_parts.FROM_WHERE,
-        "count error": Quantity(_count_error, "may"),
-        "missing labels": plan_parts.MISSING,
-    },
+    quantities=plan_parts.quantities_of_labels(lambda release: release.value.latest),
     command=_command,
     options=_options,
 )

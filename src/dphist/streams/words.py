@@ -3,11 +3,10 @@
 Functions of parameters, of what was stated before data were seen, and of released values.
 """
 
-import math
 from fractions import Fraction
 from typing import cast
 
-from dphist.document.counted import Counted, counted_after_cut
+from dphist.document.counted import Counted, counted_after_cut, threshold_text
 from dphist.document.guarantee_words import LEVEL, nouns_of_unit, unit_in_words
 from dphist.document.kind import DataFacts
 from dphist.privacy import PrivacyUnit
@@ -116,15 +115,6 @@ def threshold_of(mechanism: ContinualMechanism, last: int | None) -> Fraction | 
     return mechanism.threshold if last is None else mechanism.threshold_at(last)
 
 
-def threshold_text(threshold: Fraction) -> str:
-    """Write a threshold with up to three decimal places, rounded up.
-
-    >>> threshold_text(Fraction(12345678, 10000)), threshold_text(Fraction(70))
-    ('1,234.568', '70')
-    """
-    return f"{math.ceil(1000 * threshold) / 1000:,.3f}".rstrip("0").rstrip(".")
-
-
 def threshold_in_words(mechanism: ContinualMechanism, last: int | None = None) -> Sentence:
     """Say what is compared with the threshold, and which counts are likely to be above it.
 
@@ -146,19 +136,6 @@ def threshold_in_words(mechanism: ContinualMechanism, last: int | None = None) -
         least=mechanism.least_shown(last),
         likely=likely,
     )
-
-
-def share_in_words(likely: int, guess: int) -> Sentence:
-    """Say what share of a guessed number of events a count is.
-
-    >>> share_in_words(80, 10_000)
-    '80 of 10,000 events are 0.8 % of them.'
-    """
-    if likely > guess:
-        return Sentence("{all} are too few for that.", all=many_events(guess))
-    share = plain(up(Fraction(100 * likely, guess), 2))
-    said = "{likely:,} of {all} are {share} % of them."
-    return Sentence(said, likely=likely, all=many_events(guess), share=share)
 
 
 def error_text(mechanism: ContinualMechanism, last: int | None = None) -> str:

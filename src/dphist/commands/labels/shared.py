@@ -20,12 +20,12 @@ from dphist.commands.resources import RESOURCES
 from dphist.commands.user_unit import user_unit
 from dphist.data.label_counts import LabelCounts
 from dphist.document.blocks import JSON, Block, Fact, Note, Section
+from dphist.document.counted import threshold_text
 from dphist.document.kind import DataFacts
 from dphist.document.options import Excludes, Needs, Option, Table, option_of
 from dphist.errors import Argument, join_arguments
 from dphist.labels.kind import KIND
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
-from dphist.labels.words import threshold_number
 from dphist.privacy.unit import unit_of_users
 from dphist.sentence import Sentence
 from dphist.tables.engine.progress import Progress
@@ -215,7 +215,7 @@ def _caps_in_words(
     for cap, other in others.items():
         count, width = _likely(other), other.half_width()
         if width is None:
-            said = f"threshold {threshold_number(other)}"
+            said = f"threshold {threshold_text(other.threshold)}"
         else:
             released = "" if count is None else f", and released from {count:,} on"
             said = f"counts are within ± {width:,}{released}"
