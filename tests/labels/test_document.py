@@ -8,27 +8,20 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.document.blocks import CARD, PAGE, TERMINAL, Column, Document, Figures, Table
+from dphist.document.blocks import CARD, PAGE, TERMINAL, Column, Document, Figures
 from dphist.document.kind import DataFacts
 from dphist.labels.kind import KIND
 from dphist.labels.words import least_shown, threshold_in_words
 from dphist.render.html import page
 from dphist.render.text import text
-from dphist.report.kinds import shown_as
 from tests.labels.told import DISCOVER, GAUSSIAN, LAPLACE, LISTED, MADE, NEAR, TOP, WARDS
+from tests.report.told import document_of, table_of
 
 each = pytest.mark.parametrize("name", MADE)
 
 
 def told(name: str) -> Document:
-    shown = shown_as(MADE[name]())
-    assert isinstance(shown, Document)
-    return shown
-
-
-def table_of(document: Document, surface: Any = PAGE) -> Table:
-    (table,) = (block for block in document.blocks(surface) if isinstance(block, Table))
-    return table
+    return document_of(MADE[name]())
 
 
 @pytest.mark.quick(every=3)
@@ -74,7 +67,7 @@ def test_the_smallest_count_shown_is_the_first_that_rounds_from_above_the_thresh
 def test_a_label_that_quotes_is_shown_as_it_is() -> None:
     """Neither is its apostrophe curled, nor does its direction turn the sentence around."""
     release = MADE["odd labels"]()
-    shown = page(shown_as(release))
+    shown = page(document_of(release))
     first = "&lt;b&gt;&#39;x&#39;&lt;/b&gt; &amp; &#34;"
     assert f"<bdi>{first}</bdi> has 1,000,001" in shown
     assert f'<th scope="row"><bdi>{first}</bdi></th>' in shown
@@ -123,7 +116,7 @@ def test_a_page_folds_rows_and_leaves_out_those_beyond_20_000() -> None:
     labels = list(range(20_050))
     mechanism = dh.ThresholdHistogram(epsilon=1, max_labels=1, labels=labels)
     release = mechanism.release(pa.table({"label": labels, "count": labels}))
-    shown = page(shown_as(release))
+    shown = page(document_of(release))
     assert "<summary>Labels 101 to 20,000</summary>" in shown
     assert "release file have 50 more rows" in shown
     assert shown.count('<svg viewBox="0 0 100 10"') == 20  # bars

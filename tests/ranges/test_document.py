@@ -61,13 +61,7 @@ def tables_of(release: Release) -> list[Table]:
 
 @pytest.mark.quick(every=8)
 def test_the_page_stands_alone(source: str) -> None:
-    page = Page(source)
-    assert "://" not in source
-    assert {"script", "link", "img", "image", "iframe", "object"}.isdisjoint(page.tags)
-    assert len(page.ids) == len(set(page.ids))
-    wanted = [target.removeprefix("#") for target in page.references]
-    wanted += re.findall(r"url\(#([^)]*)\)", source)
-    assert set(wanted) <= set(page.ids)
+    Page(source).check_alone(source)
     assert (
         re.findall(r"#[0-9a-fA-F]{6}\b", re.sub(r"<style>.*?</style>", "", source, flags=re.S))
         == []

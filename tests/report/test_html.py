@@ -53,6 +53,15 @@ class Page(HTMLParser):
         if not {"style", "script"} & set(self.open):
             self.words.append(data)
 
+    def check_alone(self, source: str) -> None:
+        """Fail if the page asks for anything that is not in it."""
+        assert "://" not in source
+        assert {"script", "link", "img", "image", "iframe", "object"}.isdisjoint(self.tags)
+        assert len(self.ids) == len(set(self.ids))
+        wanted = [target.removeprefix("#") for target in self.references]
+        wanted += re.findall(r"url\(#([^)]*)\)", source)
+        assert set(wanted) <= set(self.ids)
+
     @property
     def text(self) -> str:
         plain = " ".join(" ".join(self.words).split())

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.document.blocks import CARD, PAGE, TERMINAL, Document, Figures, Table
+from dphist.document.blocks import CARD, PAGE, TERMINAL, Document, Figures
 from dphist.document.kind import DataFacts
 from dphist.render.html import page
 from dphist.render.text import text
-from dphist.report.kinds import shown_as
 from dphist.streams import ContinualMechanism
 from dphist.streams.counters.noise_table import are_above, rounded
 from dphist.streams.kind import KIND
 from dphist.streams.words import threshold_in_words
+from tests.report.told import document_of, table_of
 from tests.streams.told import BINARY, ENDLESS, LISTED, MADE, PURE, UNKNOWN, users
 
 OURS = [name for name in MADE if name != "of somebody else"]
@@ -23,14 +23,7 @@ each = pytest.mark.parametrize("name", OURS)
 
 
 def told(name: str) -> Document:
-    shown = shown_as(MADE[name]())
-    assert isinstance(shown, Document)
-    return shown
-
-
-def table_of(document: Document, surface: Any = PAGE) -> Table:
-    (table,) = (block for block in document.blocks(surface) if isinstance(block, Table))
-    return table
+    return document_of(MADE[name]())
 
 
 @each

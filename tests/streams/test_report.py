@@ -83,13 +83,7 @@ def source(release: Release) -> str:
 
 @pytest.mark.quick(every=9)
 def test_the_page_stands_alone(source: str) -> None:
-    page = Page(source)
-    assert "://" not in source
-    assert {"script", "link", "img", "image", "iframe", "object"}.isdisjoint(page.tags)
-    assert len(page.ids) == len(set(page.ids))
-    wanted = [target.removeprefix("#") for target in page.references]
-    wanted += re.findall(r"url\(#([^)]*)\)", source)
-    assert set(wanted) <= set(page.ids)
+    Page(source).check_alone(source)
     assert len(source) < 300_000
 
 

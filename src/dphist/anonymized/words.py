@@ -22,18 +22,6 @@ NO_LABEL = Sentence("No {label} was released: the table is empty.")
 _TOO_LARGE = "the total is too large to try the mechanism on"
 
 
-def predict_error(release: Release) -> float | None:
-    """Predict the error from parameters and the private or released total, never from data.
-
-    None if the total is too large for the mechanism to be tried on a public list of that size.
-    """
-    try:
-        mechanism: Any = release.mechanism
-        return _try_out(mechanism, records_of(release))
-    except ParameterError:
-        return None
-
-
 @lru_cache(maxsize=16)  # a mechanism is tried up to 32 times
 def _try_out(mechanism: Any, total: int) -> float:
     return float(mechanism.expected_error(total))
@@ -82,7 +70,7 @@ def result_of(release: Release, band: Band) -> Sentence:
         between=Between(band.lower.labels, band.upper.labels),
         number=records,
     )
-    top = _between(band, lambda diagram: int(diagram.counts[-1]) if diagram.labels else 0)
+    top = Between(*(int(each.counts.max(initial=0)) for each in (band.lower, band.upper)))
     if largest == smallest:
         return Sentence(
             "{start}, {largest:,} for each ({top} for the most common). {brackets}",
@@ -112,10 +100,6 @@ def covered(band: Band) -> Sentence:
     """Say what the intervals of a band cover, after the word "intervals"; empty if all labels."""
     covers = "" if band.covers == ALL_LABELS else ", which cover {covers}"
     return Sentence(covers, covers=band.covers)
-
-
-def _between(band: Band, number: Any) -> Between:
-    return Between(number(band.lower), number(band.upper))
 
 
 def prevalences_between(band: Band, value: Diagram) -> tuple[Any, Any]:
@@ -174,9 +158,15 @@ def error_if(guess: int, error: float) -> Sentence:
 
 
 def error_of(release: Release) -> tuple[str, str, str]:
-    """Return the error to expect: in short, with what it is, and for a line of a terminal."""
-    error, records = predict_error(release), records_of(release)
-    if error is None:
+    """Return the error to expect: in short, with what it is, and for a line of a terminal.
+
+    It is predicted from parameters and the private or released total, never from data.
+    """
+    mechanism: Any = release.mechanism
+    records = records_of(release)
+    try:
+        error = _try_out(mechanism, records)
+    except ParameterError:  # no public list of that size is made
         return "not predicted", _TOO_LARGE, f"not predicted: {_TOO_LARGE}"
     share = f"; {share_in_words(error, records)} of the {{records}}" if error and records else ""
     added = Sentence(f"added over all {{labels}}{share}")

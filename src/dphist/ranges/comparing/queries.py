@@ -40,7 +40,9 @@ def squared_errors(counts: IntArray, estimate: Estimate) -> dict[str, float]:
     if counts.ndim > 1:
         lo, hi = rectangles(counts.shape)
         return {"rectangles": float(np.square(box_sums(errors, list(lo.T), list(hi.T))).mean())}
-    return {"prefixes": float(np.square(errors[1:]).mean()), "ranges": over_all_ranges(errors)}
+    # The differences of all pairs of sums: twice the variance, with n in its denominator.
+    over_all_ranges = 2 * float(errors.var(ddof=1))
+    return {"prefixes": float(np.square(errors[1:]).mean()), "ranges": over_all_ranges}
 
 
 def _of_answers(counts: IntArray, estimate: Answers) -> dict[str, float]:
@@ -59,15 +61,6 @@ def _of_answers(counts: IntArray, estimate: Answers) -> dict[str, float]:
 
 def _squares(estimates: NumberArray, true: NumberArray) -> float:
     return float(np.square(np.asarray(estimates, np.float64) - true).mean())
-
-
-def over_all_ranges(errors: NumberArray) -> float:
-    """Return the mean of (e_j - e_i)² over 0 <= i < j <= n, given e_0, ..., e_n.
-
-    These differences are those of all pairs, and so twice the variance with n in its
-    denominator.
-    """
-    return 2 * float(errors.var(ddof=1))
 
 
 @cache

@@ -25,23 +25,21 @@ def hb(counts: IntArray, epsilon: float, generator: np.random.Generator) -> Floa
 
 def branching_of(bins: tuple[int, ...]) -> int:
     """Return the number of children along each axis with the smallest mean variance."""
-    variance = _line_variance if len(bins) == 1 else _grid_variance
-    return min(range(2, max(bins) + 1), key=lambda b: variance(max(bins), b))
+    side = max(bins)
 
+    def variance(branching: int) -> float:
+        height = levels_of(side, branching)
+        if len(bins) == 1:
+            return mean_variance(branching, height)
+        return branching * (side - 1) * height**2  # of a rectangle, up to a factor (Sec. 5.1)
 
-def _line_variance(bins: int, branching: int) -> float:
-    return mean_variance(branching, levels_of(bins, branching))
+    return min(range(2, side + 1), key=variance)
 
 
 def mean_variance(branching: int, height: int) -> float:
     """Return the mean variance of a range before least squares, times epsilon²/2 (Eq. 3)."""
     b, h = branching, height
     return (b - 1) * h**3 - 2 * (b + 1) * h**2 / 3
-
-
-def _grid_variance(side: int, branching: int) -> float:
-    """Return what the mean variance of a rectangle is proportional to (Sec. 5.1)."""
-    return branching * (side - 1) * levels_of(side, branching) ** 2
 
 
 def levels_of(bins: int, branching: int) -> int:
