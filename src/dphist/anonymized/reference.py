@@ -88,7 +88,9 @@ def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = 
         raise ParameterError(
             "shape", f"must be a release or an exponent from {_LEAST_EXPONENT} to {_MOST_EXPONENT}"
         )
-    guess = checked_guess(total)
+    if total is None:
+        raise ParameterError("total", "must be given: a public guess of the number of records")
+    guess = whole_number(total, "total", 0, _MOST_RECORDS)
     return sampled(
         zipf_profile_of(guess) if exponent == 1 else power_profile_of(guess, float(exponent))
     )
@@ -140,13 +142,6 @@ def power_profile_of(total: int, exponent: float) -> Profile:
         else:
             high = middle
     return power_profile(math.exp(high), exponent)
-
-
-def checked_guess(total: int | None) -> int:
-    """Return a public guess of the number of records."""
-    if total is None:
-        raise ParameterError("total", "must be given: a public guess of the number of records")
-    return whole_number(total, "total", 0, _MOST_RECORDS)
 
 
 def error_on(public: Profile, publish: Callable[[Source], Diagram], draws: int) -> float:

@@ -1,9 +1,11 @@
 """How far released labels and counts are from the truth; for labels and for streams."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from dphist.document.compared import Measure
+from dphist.document.compared import Case, Measure
+from dphist.errors import ParameterError
+from dphist.privacy.calibration import calibrate
 
 TOTAL_ERROR = Measure(
     "total error",
@@ -43,3 +45,18 @@ def errors_of(
     away = sum(abs(count - true[label]) for label, count in counted.items())
     missed = total - sum(true.values())
     return float(away + missed), found, away / len(counted) if counted else None
+
+
+class CaseOfTotal(Case):
+    """Data with labels, whose mechanisms are calibrated to a total (epsilon, delta)."""
+
+    measures: tuple[Measure, ...] = MEASURES
+
+    def __init__(self, data: Any, opened: Any, delta: Any) -> None:
+        if delta is None:
+            raise ParameterError("delta", "must be given: mechanisms for labels have a total delta")
+        super().__init__(data, opened, delta)
+
+    def make(self, mechanism: Callable[..., Any], epsilon: Any, **parameters: Any) -> Any:
+        """Return the mechanism that costs (epsilon, delta) in all."""
+        return calibrate(mechanism, epsilon=epsilon, **parameters | {"delta": self.delta})

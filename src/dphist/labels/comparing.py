@@ -1,6 +1,6 @@
 """Labels compared: labels found, and errors of their counts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -8,27 +8,19 @@ import pyarrow as pa
 
 from dphist.data.label_counts import LabelCounts
 from dphist.document import compared
-from dphist.document.label_errors import MEASURES, errors_of
+from dphist.document.label_errors import CaseOfTotal, errors_of
 from dphist.document.options import Option, whole
 from dphist.errors import ParameterError
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopThreshold
-from dphist.privacy.calibration import calibrate
 from dphist.release.label_table import LabelTable
 
 _TOP = 100  # largest counts that a mechanism for these releases
 
 
-class LabelsCase(compared.Case):
-    """Labels with counts, and the mechanisms for labels that nobody listed.
-
-    All mechanisms are calibrated to a total (epsilon, delta).
-    """
-
-    measures = MEASURES
+class LabelsCase(CaseOfTotal):
+    """Labels with counts, and the mechanisms for labels that nobody listed."""
 
     def __init__(self, counts: LabelCounts, opened: pa.Table, delta: Any) -> None:
-        if delta is None:
-            raise ParameterError("delta", "must be given: mechanisms for labels have a total delta")
         super().__init__(counts, opened, delta)
         labels = LabelTable(opened).labels
         self._truth: dict[Any, int] = dict(zip(labels, opened["count"].to_pylist(), strict=True))
@@ -62,10 +54,6 @@ class LabelsCase(compared.Case):
             "max_count": compared.Given(self.data.max_count, always=True),
             "delta": compared.Given(self.delta),
         }
-
-    def make(self, mechanism: Callable[..., Any], epsilon: Any, **parameters: Any) -> Any:
-        """Return the mechanism that costs (epsilon, delta) in all."""
-        return calibrate(mechanism, epsilon=epsilon, **parameters | {"delta": self.delta})
 
     def published(self) -> list[compared.Contender]:
         """Return Rogers' mechanisms; those that need the labels of each user if these were kept."""

@@ -75,8 +75,11 @@ def _list_value(value: RangeHistogram) -> Any:
     return {"bins": bins, "outside": dict(value.outside)} if value.outside else bins
 
 
-def _read_noisy(mechanism: Any, release: Release, data: Any) -> Numbers:
-    """Return all noisy counts: of a tree, or of its levels one after the other."""
+def _read_tree(mechanism: AdaptiveTree, release: Release, data: Any) -> Numbers:
+    return _add_outside(release, release.noisy["counts"].tolist())
+
+
+def _read_levels(mechanism: HierarchicalTree, release: Release, data: Any) -> Numbers:
     return _add_outside(release, [n for level in release.noisy.values() for n in level.tolist()])
 
 
@@ -100,8 +103,8 @@ AUDITING = Auditing(
     neighbors=BinNeighbors,
     compared=_list_value,
     mechanisms={
-        AdaptiveTree: AuditedClass(**_TREE, statement=Statement(_read_noisy)),
-        HierarchicalTree: AuditedClass(**_TREE, statement=Statement(_read_noisy)),
+        AdaptiveTree: AuditedClass(**_TREE, statement=Statement(_read_tree)),
+        HierarchicalTree: AuditedClass(**_TREE, statement=Statement(_read_levels)),
         LeafCounts: AuditedClass(
             small={"bins": 4},
             tiny={"of 1 bin": {"bins": 1}, "of 2 bins": {"bins": 2}},

@@ -25,16 +25,14 @@ def uneven(bins: tuple[int, ...], total: int, number: int = 0) -> IntArray:
             if density.shape[axis] < wanted:
                 share = rng.beta(2, 2, density.shape)
                 halves = np.stack([density * share, density * (1 - share)], axis + 1)
-                density = halves.reshape(*_doubled(density.shape, axis))
+                doubled = list(density.shape)
+                doubled[axis] *= 2
+                density = halves.reshape(doubled)
     density = density[tuple(slice(wanted) for wanted in bins)]
     # Round cumulative sums, so that the total is exact however few records a bin has.
     sums = np.rint(np.cumsum(density.ravel()) / density.sum() * total).astype(np.int64)
     counts: IntArray = np.diff(sums, prepend=0).reshape(bins)
     return counts
-
-
-def _doubled(shape: tuple[int, ...], axis: int) -> list[int]:
-    return [2 * held if place == axis else held for place, held in enumerate(shape)]
 
 
 def random_boxes(bins: tuple[int, ...]) -> tuple[list[IntArray], list[IntArray]]:

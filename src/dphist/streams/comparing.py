@@ -3,7 +3,7 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -15,11 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dphist.document import compared
-from dphist.document.label_errors import MEASURES, errors_of
+from dphist.document.label_errors import MEASURES, CaseOfTotal, errors_of
 from dphist.document.options import Option
 from dphist.errors import ColumnError, InputFileError, ParameterError
 from dphist.foreign import read_columns
-from dphist.privacy.calibration import calibrate
 from dphist.release.maker import parameters_of
 from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.methods import Method
@@ -32,7 +31,7 @@ _COLORS: dict[Method, str] = {
 }
 
 
-class StreamsCase(compared.Case):
+class StreamsCase(CaseOfTotal):
     """Events in time order, and the mechanisms for running counts.
 
     All are calibrated to a total (epsilon, delta) of all readings. The number of events and the
@@ -45,10 +44,8 @@ class StreamsCase(compared.Case):
     )
 
     def __init__(self, events: Sequence[Iterable[str]], _: object, delta: Any) -> None:
-        if delta is None:
-            raise ParameterError("delta", "must be given: running counts have a total delta")
-        self.data: list[list[str]] = [sorted(set(event)) for event in events]
-        super().__init__(self.data, self.data, delta)
+        data = [sorted(set(event)) for event in events]
+        super().__init__(data, data, delta)
         length = len(self.data)
         self._times = sorted({-(-length * turn // READINGS) for turn in range(1, READINGS + 1)})
         self._truths: list[dict[str, int]] = []
@@ -85,10 +82,6 @@ class StreamsCase(compared.Case):
             "readings": compared.Given(len(self._times), always=True),
             "delta": compared.Given(self.delta),
         }
-
-    def make(self, mechanism: Callable[..., Any], epsilon: Any, **parameters: Any) -> Any:
-        """Return the mechanism whose readings cost (epsilon, delta) in all."""
-        return calibrate(mechanism, epsilon=epsilon, **parameters | {"delta": self.delta})
 
     def published(self) -> list[compared.Contender]:
         """Return the counters of dphist, of which "binary" is the published one."""
