@@ -8,8 +8,12 @@ import pytest
 import dphist as dh
 from dphist.document.kind import DataFacts
 from dphist.labels.kind import KIND
-from dphist.labels.order import chance_in_order, deviation_of_difference, sure_difference
-from dphist.labels.words import sums_in_words
+from dphist.labels.words import (
+    chance_in_order,
+    deviation_of_difference,
+    sums_in_words,
+    sure_difference,
+)
 from dphist.report.disclosure.noise import describe_noise
 from dphist.report.summary import summary_text
 from tests.mechanisms.cases import page

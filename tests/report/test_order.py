@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.labels.order import chance_in_order, sure_difference
-from dphist.labels.words import order_in_words
+from dphist.labels.words import chance_in_order, order_in_words, sure_difference
 
 MECHANISMS = {
     "laplace": dh.ThresholdHistogram(epsilon="0.5", delta="1e-6", max_labels=1),

@@ -12,8 +12,13 @@ from dphist.errors import ParameterError
 from dphist.labels.bounding import counted_of, mechanism_of
 from dphist.labels.discover.mechanism import DiscoverLabels
 from dphist.labels.mechanism import LabelsMechanism
-from dphist.labels.order import chance_in_order, sure_difference
-from dphist.labels.words import least_shown, order_in_words, threshold_base
+from dphist.labels.words import (
+    chance_in_order,
+    least_shown,
+    order_in_words,
+    sure_difference,
+    threshold_base,
+)
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 

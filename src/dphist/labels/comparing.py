@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from dphist.data.label_counts import LabelCounts
 from dphist.document import compared
-from dphist.document.label_errors import CaseOfTotal, errors_of
 from dphist.document.options import Option, whole
 from dphist.errors import ParameterError
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopThreshold
@@ -17,7 +16,7 @@ from dphist.release.label_table import LabelTable
 _TOP = 100  # largest counts that a mechanism for these releases
 
 
-class LabelsCase(CaseOfTotal):
+class LabelsCase(compared.CaseOfTotal):
     """Labels with counts, and the mechanisms for labels that nobody listed."""
 
     def __init__(self, counts: LabelCounts, opened: pa.Table, delta: Any) -> None:
@@ -77,7 +76,7 @@ class LabelsCase(CaseOfTotal):
         """Return what releases the labels once."""
         return compared.run_of(
             partial(mechanism.release, self.data),
-            lambda value: errors_of(_by_label(value), self._truth, self._total),
+            lambda value: compared.errors_of(_by_label(value), self._truth, self._total),
         )
 
 

@@ -38,9 +38,8 @@ from dphist.labels.auditing import AUDITING
 from dphist.labels.charts import LARGEST, chart_of_all, chart_of_order, charts_of
 from dphist.labels.comparing import COMPARING
 from dphist.labels.mechanism import LabelsMechanism
-from dphist.labels.order import noise_in_common
 from dphist.labels.planning import PLANNING
-from dphist.labels.words import threshold_base
+from dphist.labels.words import noise_in_common, threshold_base
 from dphist.privacy.as_text import float_up, plain, up
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dphist.document import compared
-from dphist.document.label_errors import MEASURES, CaseOfTotal, errors_of
 from dphist.document.options import Option
 from dphist.errors import ColumnError, InputFileError, ParameterError
 from dphist.foreign import read_columns
@@ -31,7 +30,7 @@ _COLORS: dict[Method, str] = {
 }
 
 
-class StreamsCase(CaseOfTotal):
+class StreamsCase(compared.CaseOfTotal):
     """Events in time order, and the mechanisms for running counts.
 
     All are calibrated to a total (epsilon, delta) of all readings. The number of events and the
@@ -40,7 +39,7 @@ class StreamsCase(CaseOfTotal):
 
     measures = tuple(
         replace(one, meaning=f"{one.meaning} The mean over {READINGS} readings.")
-        for one in MEASURES
+        for one in compared.MEASURES
     )
 
     def __init__(self, events: Sequence[Iterable[str]], _: object, delta: Any) -> None:
@@ -109,7 +108,7 @@ class StreamsCase(CaseOfTotal):
                 counts = stream.counts()
                 seconds += time.perf_counter() - begun
                 truth = self._truths[place]
-                found.append(errors_of(counts, truth, sum(truth.values())))
+                found.append(compared.errors_of(counts, truth, sum(truth.values())))
             return [_mean(column) for column in zip(*found, strict=True)], seconds
 
         return once

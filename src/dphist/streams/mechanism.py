@@ -32,9 +32,8 @@ from dphist.streams.counters.autoregressive import LARGEST_DISTANCE
 from dphist.streams.counters.binary import levels
 from dphist.streams.counters.design import UNBOUNDED
 from dphist.streams.counters.laplace import LaplaceCounter, laplace_half_width
-from dphist.streams.listed import checked_type, listed_labels
 from dphist.streams.measuring import StreamMeasuring
-from dphist.streams.methods import COMPOSITION, Method, checked_method
+from dphist.streams.methods import COMPOSITION, Method, checked_method, checked_type, listed_labels
 
 LEVEL = 0.95
 """Probability of the counts and intervals that are stated."""

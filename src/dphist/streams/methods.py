@@ -1,9 +1,11 @@
-"""The methods of a stream: which there are, and which one its parameters ask for."""
+"""The methods of a stream and its listed labels: which its parameters ask for."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact
+from dphist.release.label_types import IN_WORDS, LABEL_TYPES, LabelType, text_of, type_of
 from dphist.sentence import EVENTS, Sentence
 from dphist.streams.counters.design import UNBOUNDED
 
@@ -57,3 +59,25 @@ def checked_method(
         )
     found: Method = method
     return found
+
+
+def checked_type(wanted: LabelType | None, labels: Sequence[Any] | None) -> LabelType:
+    """Return the type that was asked for, or that of the first listed label, or text."""
+    if wanted is None:
+        first = next(iter(labels), None) if isinstance(labels, Sequence) else None
+        return type_of(first) or "text"
+    if wanted not in LABEL_TYPES:
+        raise ParameterError("label_type", f"must be one of {', '.join(LABEL_TYPES)}")
+    return wanted
+
+
+def listed_labels(labels: Sequence[Any], kind: LabelType) -> tuple[str, ...]:
+    """Return the listed labels as text."""
+    listed = isinstance(labels, Iterable) and not isinstance(labels, str | bytes | Mapping)
+    held = [text_of(label, kind) for label in labels] if listed else []
+    texts = tuple(text for text in held if text is not None)
+    if not held or len(texts) < len(held) or len(set(texts)) < len(texts):
+        raise ParameterError(
+            "labels", f"must list at least one label, as {IN_WORDS[kind]}, and each once"
+        )
+    return texts
