@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 import dphist as dh
+from tests.report.told import CLINIC, shown
 
 COUNTS = dh.Profile.from_counts([3, 3, *range(1, 31), 90])
 VISITS = pd.DataFrame(
@@ -18,18 +19,13 @@ WORDS: dict[str, Any] = {
     "title": "Drugs by number of visits",
     "label_name": "drug",
     "record_name": "visit",
-    "dataset": "Visits of 2025",
-    "period": "2025",
-    "owner": "The clinic",
-    "note": "For the board",
+    **CLINIC,
 }
 
 
 def release(mechanism: Any, data: dh.Profile = COUNTS, seed: int = 1, **words: Any) -> dh.Release:
     """Release with fixed noise and a fixed day, as if the noise were secret."""
-    made = mechanism.release(data, random.Random(seed).randbytes)
-    shown = replace(made.presentation, date="2026-11-24").with_words(**words)
-    return replace(made, for_tests=False, presentation=shown)
+    return shown(mechanism.release(data, random.Random(seed).randbytes), **words)
 
 
 def visits(unit: str | None = None, **columns: Any) -> dh.Profile:

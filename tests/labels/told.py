@@ -11,21 +11,11 @@ import pandas as pd
 import pyarrow as pa
 
 import dphist as dh
+from tests.report.told import ODD, shown
 
 VISITS = pd.DataFrame(
     {"patient": [n % 120 for n in range(240)], "drug": [f"drug {n * n % 7}" for n in range(240)]}
 )
-ODD = [
-    "<b>'x'</b> & \"",
-    "\x1b[2J",
-    "a\nb",
-    "$x_{1}$",
-    "\u202eleft",
-    "界" * 60,
-    "x" * 500,
-    "",
-    "=1",
-]
 WORDS: dict[str, Any] = {
     "title": "Common drugs",
     "label_name": "drug",
@@ -40,12 +30,6 @@ WORDS: dict[str, Any] = {
 def release(mechanism: Any, data: Any, seed: int = 1, **words: Any) -> dh.Release:
     """Release with fixed noise and a fixed day, as if the noise were secret."""
     return shown(mechanism.release(data, random.Random(seed).randbytes), **words)
-
-
-def shown(made: dh.Release, **words: Any) -> dh.Release:
-    """Give a release a fixed day and the owner's words, as if its noise were secret."""
-    dated = replace(made.presentation, date="2026-11-24").with_words(**words)
-    return replace(made, for_tests=False, presentation=dated)
 
 
 def counted(labels: Sequence[Any], most: int = 2, largest: int = 10**6, **more: Any) -> Any:

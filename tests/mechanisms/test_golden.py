@@ -9,8 +9,9 @@ import pytest
 
 import dphist as dh
 from dphist.report.table import table_csv
-from tests.labels.told import LETTERS, ODD, WORDS, counted, shown
+from tests.labels.told import LETTERS, WORDS, counted
 from tests.mechanisms.others import OtherLabels, OtherListed, OtherRanking, OtherStream
+from tests.report.told import ODD, shown
 from tests.support.golden import SURFACES, check_golden, each_of, each_surface, golden_path
 
 

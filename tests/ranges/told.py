@@ -10,6 +10,7 @@ import pandas as pd
 
 import dphist as dh
 from tests.report.ranges_releases import AGES, ENDLESS, HOSTILE, HOURS, bell, binned
+from tests.report.told import CLINIC, shown
 
 VISITS = pd.DataFrame(
     {"patient": [n // 2 for n in range(200)], "age": [n * n % 71 - 2 for n in range(200)]}
@@ -20,10 +21,7 @@ SHARES = dh.Axis.from_edges([0, 0.25, 0.5, 0.75, 1], "share")
 WORDS: dict[str, Any] = {
     "title": "Visits by age",
     "record_name": "visit",
-    "dataset": "Visits of 2025",
-    "period": "2025",
-    "owner": "The clinic",
-    "note": "For the board",
+    **CLINIC,
 }
 
 
@@ -32,12 +30,7 @@ def release(mechanism: type, data: Any, seed: int = 1, **given: Any) -> dh.Relea
     words = {name: given.pop(name) for name in (*WORDS, "unit") if name in given}
     bins = data.bins if isinstance(data, dh.BinnedCounts) else np.shape(data)
     made = mechanism(bins=bins, **({"epsilon": 1} | given))
-    return presented(made.release(data, random.Random(seed).randbytes), **words)
-
-
-def presented(made: dh.Release, **words: Any) -> dh.Release:
-    shown = replace(made.presentation, date="2026-11-24").with_words(**words)
-    return replace(made, for_tests=False, presentation=shown)
+    return shown(made.release(data, random.Random(seed).randbytes), **words)
 
 
 def visits(unit: str | None = None) -> dh.BinnedCounts:
@@ -55,7 +48,7 @@ def of_rows() -> dh.BinnedCounts:
 
 def four_releases() -> dh.Release:
     made = dh.calibrate(dh.LeafCounts, epsilon=2, delta=0, releases=4, bins=3)
-    return presented(made.release(binned([10, 50, 8], AGES), random.Random(1).randbytes))
+    return shown(made.release(binned([10, 50, 8], AGES), random.Random(1).randbytes))
 
 
 def by_two(mechanism: type, *axes: dh.Axis, **given: Any) -> dh.Release:

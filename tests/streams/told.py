@@ -10,26 +10,14 @@ from dphist.privacy import ApproxDP, PureDP, Target
 from dphist.release.running_counts import RunningCounts
 from dphist.streams import ContinualMechanism
 from tests.mechanisms.others import OtherStream
+from tests.report.told import CLINIC, ODD, shown
 
-ODD = {
-    "<b>'x'</b> & \"": 9000,
-    "\x1b[2J": 8000,
-    "a\nb": 7000,
-    "$x_{1}$": 6000,
-    "\u202eleft": 5000,
-    "界" * 60: 4000,
-    "x" * 500: 3000,
-    "": 2000,
-    "=1": 1000,
-}
+COUNTS_OF_ODD = dict(zip(ODD, range(9000, 0, -1000), strict=True))
 WORDS: dict[str, Any] = {
     "title": "Visits by ward",
     "label_name": "ward",
     "record_name": "visit",
-    "dataset": "Visits of 2025",
-    "period": "2025",
-    "owner": "The clinic",
-    "note": "For the board",
+    **CLINIC,
 }
 PAID = {"ledger": "clinic (5e1f)", "account": "main", "entry": "3"}
 
@@ -44,11 +32,8 @@ def release(
     """Return a release of readings by their times, on a fixed day."""
     value = RunningCounts(list(readings), list(readings.values()), label_type=mechanism.label_type)
     unit = mechanism.unit_of(dh.PrivacyUnit(who))
-    made = dh.Release(
-        value, mechanism.guarantee, mechanism, provenance={"unit": unit, **(paid or {})}
-    )
-    dated = replace(made.presentation, date="2026-11-24").with_words(**words)
-    return replace(made, presentation=dated)
+    stated = {"unit": unit, **(paid or {})}
+    return shown(dh.Release(value, mechanism.guarantee, mechanism, provenance=stated), **words)
 
 
 def growing(labels: Sequence[Any], times: Sequence[int], least: int = 0) -> Any:
@@ -118,7 +103,7 @@ MADE: dict[str, Callable[[], dh.Release]] = {
     "one": lambda: release(UNKNOWN, {1000: {"a": 400}}),
     "nothing": lambda: release(UNKNOWN, {1: {}}),
     "none left": lambda: release(UNKNOWN, {500: {"a": 400}, 900: {"a": 390, "b": 420}, 1000: {}}),
-    "odd labels": lambda: release(UNKNOWN, {9000: ODD, 10_000: ODD}),
+    "odd labels": lambda: release(UNKNOWN, {9000: COUNTS_OF_ODD, 10_000: COUNTS_OF_ODD}),
     "integers": lambda: release(INTEGERS, growing([7, -1, 2**40], TIMES, 40)),
     "dates": lambda: release(DATES, growing([date(2026, 1, 1), date(2026, 2, 1)], TIMES, 40)),
     "bytes": lambda: release(BYTES, growing([b"\x00\xff", b"a"], TIMES, 40)),
