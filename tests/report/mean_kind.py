@@ -36,7 +36,7 @@ def document(mechanism: Any, data: DataFacts, release: Release | None = None) ->
         sections = [
             Section("histogram", "Results", [shown, counts_of(Counted("records"))]),
         ]
-    return make_document("mean", "Mean of a column", promised, data, release, sections)
+    return make_document("mean", "Mean of a column", promised, sections)
 
 
 def table(release: Release, field: Field) -> str:

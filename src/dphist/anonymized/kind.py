@@ -62,7 +62,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     promised = promise_of_records(mechanism, data, release, neighbors, number)
     if release is None:
         results = [_expected(mechanism, data)]
-        return make_document(KIND.name, words.TITLE, promised, data, release, results)
+        return make_document(KIND.name, words.TITLE, promised, results)
     bands, counted = bands_of(release), counted_of(release)
     results = [
         counts_section(counted),
@@ -77,8 +77,6 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         KIND.name,
         words.TITLE,
         promised,
-        data,
-        release,
         results,
         numbers=numbers,
         result=words.result_of(release, bands[0]),

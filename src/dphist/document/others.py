@@ -83,8 +83,6 @@ def document_of(
         kind.name,
         kind.title,
         promise_of_total(mechanism, data, release, _neighbors(unit), number),
-        data,
-        release,
         results,
         numbers=numbers,
         limits=own if expected.appears_from else [],

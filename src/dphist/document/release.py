@@ -82,6 +82,8 @@ class Promised:
     Attributes
     ----------
     mechanism : that makes it.
+    data : what is known of the data.
+    release : what the mechanism returned; None if it is not made yet.
     guarantee : of one release, with the unit of the data.
     protected : what is protected.
     neighbors : which data are neighbors, as a sentence.
@@ -92,6 +94,8 @@ class Promised:
     """
 
     mechanism: Maker
+    data: DataFacts
+    release: Release | None
     guarantee: Guarantee
     protected: Protected
     neighbors: str
@@ -132,7 +136,7 @@ class Promised:
         ]
         return Section("promised", "", facts)
 
-    def section(self, release: Release | None, more: Sequence[Block] = ()) -> Section:
+    def section(self, more: Sequence[Block] = ()) -> Section:
         """Return what is guaranteed, in sentences, as a formula and by its terms.
 
         Parameters
@@ -161,6 +165,7 @@ class Promised:
             Fact("Neighboring data", self.neighbors, "neighbors", on=ON_PAGE),
             Fact("", self.cost, "cost", on=frozenset()),
         ]
+        release = self.release
         paid = None if release is None else paid_in_words(release.provenance)
         if release is not None and paid is not None:
             blocks.append(Fact("Ledger", paid, on=HEADED))
@@ -182,6 +187,8 @@ def promise_of_records(
         guarantee = release.guarantee
     return Promised(
         mechanism=mechanism,
+        data=data,
+        release=release,
         guarantee=guarantee,
         protected=Contribution(mechanism.guarantee.unit.at_most, data.unit),
         neighbors=neighbors,
@@ -212,6 +219,8 @@ def promise_of_total(
     total, unit = total_of(mechanism), guarantee.unit if protected is None else protected
     return Promised(
         mechanism=mechanism,
+        data=data,
+        release=release,
         guarantee=guarantee,
         protected=unit,
         neighbors=neighbors,
@@ -225,8 +234,6 @@ def make_document(
     kind: str,
     title: str,
     promised: Promised,
-    data: DataFacts,
-    release: Release | None,
     results: Sequence[Section],
     *,
     numbers: Sequence[Section] = (),
@@ -243,7 +250,7 @@ def make_document(
     Parameters
     ----------
     title : what it is of, if the owner gave no title.
-    release : what the mechanism returned; without it, this is the dry run.
+    promised : by a release; without one, this is the dry run.
     results : what stands before the guarantee: results, or the errors to expect.
     numbers : what a reader wants to know first.
     result : the result in a sentence.
@@ -253,7 +260,8 @@ def make_document(
     reading : see `citing_section`.
     unit : see `slots_of_owner`.
     """
-    planned, mechanism = release is None, promised.mechanism
+    mechanism, data, release = promised.mechanism, promised.data, promised.release
+    planned = release is None
     said, after = About([], [], "", None), list[Section]()
     if release is not None:
         said = about_of(release)
@@ -280,7 +288,7 @@ def make_document(
         glance=[*numbers, promised.glance()],
         sections=[
             *results,
-            promised.section(release, terms),
+            promised.section(terms),
             limits_section(promised.protected, mechanism, limits),
             mechanism_section(mechanism, made_by, planned, noise_of_each),
             *after,

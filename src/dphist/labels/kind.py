@@ -83,8 +83,6 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             guess if release is None else bounding.number_of(release),
             unit.single,
         ),
-        data,
-        release,
         results,
         numbers=numbers,
         result=result,

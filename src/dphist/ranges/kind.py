@@ -79,8 +79,6 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             KIND.name,
             words.TITLE,
             promised,
-            data,
-            release,
             [_expected(mechanism, data)],
             limits=words.limits_in_words(True),
             noise_of_each=False,
@@ -93,8 +91,6 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         KIND.name,
         words.title_of(value),
         promised,
-        data,
-        release,
         [counts_section(counted), Section("histogram", "Results", results, READ, wide=True)],
         numbers=[
             Section("numbers", "", _numbers(release, counted)),

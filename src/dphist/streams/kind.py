@@ -96,8 +96,6 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             _guess(mechanism, data) if release is None else number_of(release),
             unit,
         ),
-        data,
-        release,
         results,
         numbers=numbers,
         result=result,

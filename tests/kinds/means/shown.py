@@ -48,14 +48,7 @@ def document(mechanism: NoisyMean, data: DataFacts, release: Release | None = No
             Section("drawn", "", [Figures(charts(release))], on=frozenset({PAGE, CARD})),
         ]
     return make_document(
-        "means",
-        TITLE,
-        promised,
-        data,
-        release,
-        sections,
-        reading="release.value.mean",
-        unit=data.unit,
+        "means", TITLE, promised, sections, reading="release.value.mean", unit=data.unit
     )
 
 
