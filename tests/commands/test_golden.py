@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dphist.cli import main
-from dphist.commands.ledger.paying import about_of
+from dphist.commands.ledger.payment import about_of
 from dphist.commands.registry import find_commands, parsed, parser_of
 from tests.support.golden import check_golden
 

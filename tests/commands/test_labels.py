@@ -11,7 +11,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.commands.labels.known_labels import known_labels
+from dphist.commands.records import known_labels
 
 SENTINEL = "SENTINEL-7f3a"
 BUDGET = ("--epsilon", 1, "--delta", "1e-6")

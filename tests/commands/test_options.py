@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
-from dphist.commands.configuration.section import configured
+from dphist.commands.configuration import configured
 from dphist.commands.options import UsageError
 from dphist.commands.parsing import check_options
 from dphist.commands.registry import parsed

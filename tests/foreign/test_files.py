@@ -17,7 +17,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.commands.labels.known_labels import known_labels
+from dphist.commands.records import known_labels
 from dphist.errors import DphistError
 from dphist.lab.comparing.comparison import ComparedRow, read_earlier, text_of
 from dphist.lab.disclosure.about import read_about

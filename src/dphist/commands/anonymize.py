@@ -6,7 +6,7 @@ from functools import partial
 from dphist.anonymized import AdaptiveScan
 from dphist.anonymized.kind import KIND
 from dphist.commands.options import DELIMITER, FILE, guess, outputs
-from dphist.commands.presenting import presentation_of, unit_name
+from dphist.commands.presentation import presentation_of, unit_name
 from dphist.commands.publishing import release_file
 from dphist.commands.records import (
     check_unit,

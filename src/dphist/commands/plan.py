@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dphist.atomic_files import staged_outputs
-from dphist.commands.labels.known_labels import known_labels
 from dphist.commands.options import UsageError, outputs
+from dphist.commands.presentation import unit_of
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_paths, outputs_of, say_written
-from dphist.commands.user_unit import unit_of
+from dphist.commands.records import known_labels
 from dphist.document.options import Command, Option, Table
 from dphist.document.plan_parts import several
 from dphist.document.planning import Planning

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
-from dphist.commands import ending
+from dphist.commands import signals
 from dphist.commands.ledger.options import is_file, place_to_pay
 from dphist.commands.options import UsageError
-from dphist.commands.presenting import presented
+from dphist.commands.presentation import presented
 from dphist.commands.printing import say
 from dphist.errors import DphistError, OutputFileError
 from dphist.privacy import PrivacyUnit
@@ -122,7 +122,7 @@ def release_file(
     if place is None:
         publish(mechanism.release(opened()), options)
         return
-    from dphist.commands.ledger.paying import release_paid  # slow to import, and seldom needed
+    from dphist.commands.ledger.payment import release_paid  # slow to import, and seldom needed
     from dphist.ledger import Deferred
 
     data = Deferred(opened, protected.unit, protected.records)
@@ -159,11 +159,11 @@ def publish(
                 staged.commit()
                 published = True
                 if paths:
-                    ending.note("")
-                ending.say(written)
+                    signals.note("")
+                signals.say(written)
         _announce(release, paths, options, said, shown or {})
-        ending.note("")
-        ending.settle()
+        signals.note("")
+        signals.settle()
         return
     except BrokenPipeError:
         raise
@@ -172,7 +172,7 @@ def publish(
             raise
         problem: BaseException = DphistError(written)
         if isinstance(error, KeyboardInterrupt):
-            problem = ending.Interrupted(written, getattr(error, "number", signal.SIGINT))
+            problem = signals.Interrupted(written, getattr(error, "number", signal.SIGINT))
     raise problem
 
 
@@ -249,9 +249,9 @@ def progress_bar(shown: bool) -> Iterator[Report | None]:
     if display is None:
         yield None
         return
-    ending.on_screen(ERASED.encode())
+    signals.on_screen(ERASED.encode())
     try:
         yield display
     finally:
         display.close()
-        ending.on_screen(b"")
+        signals.on_screen(b"")

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.commands.options import DELIMITER, FILE, UsageError, outputs
-from dphist.commands.presenting import presentation_of, unit_name
+from dphist.commands.presentation import presentation_of, unit_name
 from dphist.commands.publishing import release_file
 from dphist.commands.records import (
     check_unit,

@@ -1,24 +1,36 @@
-"""What the commands over records share: whom a release protects, and what a dry run says."""
+"""What the commands that release share: whom a release protects, public lists, and the dry run."""
 
 import argparse
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from dphist.commands.ledger.options import PAYMENT
-from dphist.commands.ledger.quoting import quote
-from dphist.commands.options import UsageError, dry_run, guess
-from dphist.commands.presenting import PRESENTATION, check_presentation, unit_option
+import pyarrow.parquet as pq
+
+from dphist.commands.ledger.options import PAYMENT, place_to_pay
+from dphist.commands.options import FILE, UsageError, dry_run, guess, outputs
+from dphist.commands.presentation import (
+    PRESENTATION,
+    check_presentation,
+    presentation_of,
+    unit_option,
+    user_unit,
+)
 from dphist.commands.printing import say
-from dphist.commands.publishing import Protected, in_the_way, refusal
+from dphist.commands.publishing import Protected, in_the_way, refusal, release_file
 from dphist.commands.resources import RESOURCES, space_of
-from dphist.commands.user_unit import user_unit
 from dphist.document.blocks import JSON, Document, Fact, Note, Section
-from dphist.document.options import Excludes, Needs, Option, Table, option_of, whole
-from dphist.errors import Argument, join_arguments
+from dphist.document.kind import Kind, Releasing
+from dphist.document.options import Command, Excludes, Needs, Option, Table, option_of, whole
+from dphist.errors import Argument, InputFileError, join_arguments
 from dphist.privacy.unit import ONE_ROW
 from dphist.release.maker import Maker
 from dphist.render.as_json import content
 from dphist.render.text import text
+from dphist.tables import redact_errors
 
 NAMES_USERS = Needs(["user"], "it says what the users of that column are")
 """What --unit needs."""
@@ -146,3 +158,88 @@ def _way_of(options: argparse.Namespace) -> str:
     if "file" not in given or given.get("label") is None:
         return ""
     return "label, user" if user else "label"
+
+
+def command_of_kind(kind: Kind, said: Releasing) -> Command:
+    """Return a command that a kind declares."""
+    records = guess("expect_total", "the number of records, for the expected error of a dry run")
+    return Command(
+        text=said.text,
+        epilog=said.epilog,
+        table=[
+            FILE,
+            *said.options,
+            *dry_run("guarantee and error", records),
+            RESOURCES,
+            PRESENTATION,
+            PAYMENT,
+            *outputs(said.columns),
+        ],
+        run=partial(_release, kind, said),
+    )
+
+
+def _release(kind: Kind, said: Releasing, options: argparse.Namespace) -> None:
+    check_presentation(options)
+    mechanism, data = said.mechanism(options), said.data(options)
+    protected = Protected(data.unit, said.records(options))
+    if not options.dry_run:
+        release_file(mechanism, options, lambda _progress: said.read(options), protected)
+        return
+    guesses = () if options.expect_total is None else (options.expect_total,)
+    known = replace(data, presentation=presentation_of(options), guesses=guesses)
+    say_dry_run(kind.document(mechanism, known, None), mechanism, options, protected)
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Lines of a dry run about a ledger, and the same for JSON; empty without a ledger."""
+
+    said: Sequence[str] = ()
+    shown: dict[str, Any] = field(default_factory=dict)
+
+
+def quote(mechanism: Any, options: argparse.Namespace, protected: Protected) -> Quote:
+    """Return what a release would cost the ledger that the options name; nothing is charged."""
+    place = place_to_pay(options)
+    if place is None:
+        return Quote()
+    priced = getattr(options, "priced", None)
+    if priced is not None:  # several releases are added up before the first is made
+        priced.append((place, mechanism, protected))
+        return Quote()
+    from dphist.commands.ledger.payment import opened_at, price_of
+
+    with opened_at(place, options) as ledger:
+        found = price_of(ledger, mechanism, options, protected)
+    return Quote(found.said(ledger.name), {"ledger": found.shown(ledger)})
+
+
+def known_labels(path: str) -> list[Any]:
+    """Read public labels: lines of text, or the one column of a Parquet file.
+
+    Raises
+    ------
+    InputFileError
+        If the file is not that.
+    """
+    if not Path(path).exists():
+        raise UsageError(f"{path} does not exist")
+    problem = InputFileError(
+        f"{path} must hold known labels: a text file (UTF-8), one label a line, or a Parquet file "
+        "of one column"
+    )
+
+    def listed() -> list[Any]:
+        if Path(path).suffix.lower() == ".parquet":
+            table = pq.read_table(path)
+            if table.num_columns != 1:
+                raise problem
+            return list(table.column(0).to_pylist())
+        text = Path(path).read_text(encoding="utf-8-sig")
+        return [line for line in (each.removesuffix("\r") for each in text.split("\n")) if line]
+
+    labels: list[Any] = redact_errors(listed, problem)
+    if not labels or len({repr(label) for label in labels}) < len(labels):
+        raise InputFileError(f"{path} must list at least one label, and each once")
+    return labels

@@ -26,16 +26,16 @@ ENTRY_POINTS = "dphist.commands"
 _OWN = {
     "anonymize": ("release how many labels have each count", "anonymize", "COMMAND"),
     "ranges": ("release how many records lie in any range", "ranges", "COMMAND"),
-    "labels": ("release common labels with their counts", "labels.command", "LABELS"),
-    "top": ("release the most common labels, ranked", "labels.command", "TOP"),
+    "labels": ("release common labels with their counts", "labels", "LABELS"),
+    "top": ("release the most common labels, ranked", "labels", "TOP"),
     "stream": ("release running counts of a stream of events", "stream.command", "COMMAND"),
-    "run": ("make all releases of a configuration file", "configuration.command", "COMMAND"),
+    "run": ("make all releases of a configuration file", "run", "COMMAND"),
     "plan": ("what a release would cost and be worth", "plan", "command"),
-    "check": ("compare a release with a plan's criteria", "check", "COMMAND"),
+    "check": ("compare a release with a plan's criteria", "saved", "CHECK"),
     "ledger": ("keep one budget for all releases of a data set", "ledger.command", "COMMAND"),
     "properties": ("estimate entropy, the number of labels and more", "properties", "COMMAND"),
-    "show": ("summarize a saved release", "show", "COMMAND"),
-    "cite": ("what to cite for a release, as BibTeX", "cite", "COMMAND"),
+    "show": ("summarize a saved release", "saved", "SHOW"),
+    "cite": ("what to cite for a release, as BibTeX", "saved", "CITE"),
 }
 
 RELEASING = ("anonymize", "ranges", "labels", "top", "stream")
@@ -103,7 +103,7 @@ def command_of(name: str) -> Command:
 
 def _find_command(name: str) -> Command:
     if name not in find_commands():
-        from dphist.commands.kinds import command_of_kind  # imports what makes releases
+        from dphist.commands.records import command_of_kind  # imports what makes releases
 
         return command_of_kind(*_find_commands_of_kinds()[name])
     _, module, held = find_commands()[name]

@@ -8,7 +8,6 @@ from typing import Any
 
 from dphist.atomic_files import check_output_path, staged_outputs
 from dphist.commands.ledger.entries import entries_csv, entries_json, entries_parquet, entries_text
-from dphist.commands.ledger.opening import keep_records_silent, opened
 from dphist.commands.ledger.options import (
     LEDGER,
     PLACE,
@@ -17,11 +16,12 @@ from dphist.commands.ledger.options import (
     place_of,
     signing_key_of,
 )
+from dphist.commands.ledger.payment import keep_records_silent, opened
 from dphist.commands.ledger.plan import PLAN
 from dphist.commands.options import JSON, UsageError, overwrite, spreadsheet_safe
+from dphist.commands.presentation import unit_of
 from dphist.commands.printing import say
 from dphist.commands.publishing import refusal
-from dphist.commands.user_unit import unit_of
 from dphist.document.csv_field import MARK
 from dphist.document.options import Command, Needs, OneOf, Option, Table, whole
 from dphist.errors import OutputFileError

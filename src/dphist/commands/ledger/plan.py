@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.commands.ledger.opening import opened
-from dphist.commands.ledger.price import ONLY_RHO, left_json
+from dphist.commands.ledger.payment import ONLY_RHO, left_json, opened
 from dphist.commands.options import JSON, UsageError
 from dphist.commands.printing import say
 from dphist.document.options import Option, whole

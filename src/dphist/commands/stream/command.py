@@ -6,25 +6,27 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from dphist.commands.labels.known_labels import known_labels
 from dphist.commands.ledger.options import PAYMENT, place_to_pay
+from dphist.commands.ledger.payment import open_paid_stream, reserve_stream
 from dphist.commands.options import UsageError, dry_run, guess, outputs
-from dphist.commands.presenting import (
+from dphist.commands.presentation import (
     PRESENTATION,
     check_presentation,
     presentation_of,
     unit_option,
+    user_unit,
 )
 from dphist.commands.printing import say
 from dphist.commands.publishing import Protected, check_purpose
-from dphist.commands.records import NAMES_USERS, say_dry_run
-from dphist.commands.stream.outputs import check_new_outputs, check_stream_paths, replaceable
-from dphist.commands.stream.paying import open_paid_stream, reserve_stream
-from dphist.commands.stream.run import Run
-from dphist.commands.stream.state import removed_if_unused
-from dphist.commands.stream.stop import Stopping
-from dphist.commands.stream.unit import unit_of_stream
-from dphist.commands.user_unit import user_unit
+from dphist.commands.records import NAMES_USERS, known_labels, say_dry_run
+from dphist.commands.signals import Stopping
+from dphist.commands.stream.outputs import (
+    check_new_outputs,
+    check_stream_paths,
+    replaceable,
+    unit_of_stream,
+)
+from dphist.commands.stream.run import Run, removed_if_unused
 from dphist.document.counted import how_many
 from dphist.document.kind import DataFacts
 from dphist.document.options import (

@@ -9,21 +9,23 @@ import argparse
 import os
 import sys
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands.ledger.options import is_file
 from dphist.commands.options import UsageError
-from dphist.commands.presenting import presented
+from dphist.commands.presentation import presented, user_unit
 from dphist.commands.publishing import (
     in_the_way,
     outputs_of,
     refusal,
     text_of,
 )
-from dphist.commands.stream.unit import named
 from dphist.document.csv_field import Field, csv_field, safe_field
 from dphist.errors import DphistError, OutputFileError, UnsupportedError
+from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams import ContinualHistogram
@@ -182,3 +184,19 @@ def _is_input(path: str) -> bool:
         return os.path.samestat(Path(path).stat(), os.fstat(sys.stdin.fileno()))
     except (OSError, ValueError, AttributeError):
         return False
+
+
+def unit_of_stream(stream: Any, options: argparse.Namespace) -> PrivacyUnit:
+    """Return what a stream, or its mechanism, protects, with the name that --unit gives a user."""
+    unit: PrivacyUnit = stream.unit
+    if options.unit is None or unit.who != "user":
+        return unit
+    return replace(user_unit(options), events=unit.events)
+
+
+def named(release: Release, options: argparse.Namespace) -> Release:
+    """Return a release of a stream with the name that --unit gives to a user."""
+    if options.unit is None:
+        return release
+    unit = unit_of_stream(release.mechanism, options)
+    return replace(release, provenance={**release.provenance, "unit": unit})

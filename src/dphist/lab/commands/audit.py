@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from dphist.atomic_files import check_distinct, check_output_path, write_text
-from dphist.commands.ending import settle
 from dphist.commands.options import QUIET_OR_JSON, UsageError, named_value, overwrite
 from dphist.commands.printing import complain, say
+from dphist.commands.signals import settle
 from dphist.document.options import Command, Group, Option, decimal, parts_of
 from dphist.errors import DphistError, OutputFileError, ParameterError
 from dphist.foreign import read_json, read_text

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import inspect
 import io
 import json
 import signal
@@ -9,21 +10,25 @@ import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
-from dphist.commands import ending
-from dphist.commands.options import QUIET_OR_JSON, UsageError, overwrite
+from dphist.commands import signals
+from dphist.commands.options import QUIET_OR_JSON, UsageError, named_value, overwrite
 from dphist.commands.printing import complain, say
 from dphist.commands.resources import MEASURED
-from dphist.document.compared import MissingParameterError
+from dphist.document.compared import LABEL, DataFile, MissingParameterError
+from dphist.document.kinds import kinds
 from dphist.document.options import Command, Group, Option, Table, decimal
-from dphist.errors import OutputFileError
-from dphist.lab.commands.compare_inputs import columns, data_of, file_of, files, mechanisms_of
+from dphist.errors import OutputFileError, ParameterError
+from dphist.lab.auditing.named import imported, mechanisms
 from dphist.lab.comparing.compare import compare
 from dphist.lab.comparing.comparison import Comparison
 from dphist.lab.comparing.document import document_of
 from dphist.parameters import positive_number
+from dphist.release.mechanisms import ENTRY_POINTS
 from dphist.render.as_json import content
 
 _PICTURES = (".png", ".svg", ".pdf")
@@ -54,7 +59,7 @@ def _compare(options: argparse.Namespace) -> None:
             f"--set {error.needed}=VALUE"
         ) from None
     _write(found, options)
-    ending.settle()
+    signals.settle()
     if options.json:
         say(json.dumps(content(document_of(found))))
     elif not options.quiet:
@@ -64,7 +69,7 @@ def _compare(options: argparse.Namespace) -> None:
                 say(f"wrote {getattr(options, kind)}")
     if found.stopped == "interrupted":
         kept = f"in {options.output}" if options.output else "shown"
-        raise ending.Interrupted(f"interrupted; what was measured is {kept}")
+        raise signals.Interrupted(f"interrupted; what was measured is {kept}")
 
 
 @contextlib.contextmanager
@@ -104,7 +109,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _tell(options: argparse.Namespace, text: str) -> None:
     if options.output is not None:
-        ending.say(f"interrupted; what was measured is in {options.output}")
+        signals.say(f"interrupted; what was measured is in {options.output}")
     shown = not (options.quiet or options.json)
     if shown and sys.stderr is not None and sys.stderr.isatty():
         complain(text, flush=True)
@@ -204,3 +209,82 @@ def command() -> Command:
         ],
         run=_compare,
     )
+
+
+def files() -> list[DataFile]:
+    """Return the files that can be read, of all kinds."""
+    declared = (kind.comparing for kind in kinds() if kind.comparing is not None)
+    return [each.file for each in declared if each.file is not None]
+
+
+def columns() -> list[Option]:
+    """Return the options for columns and bounds of these files, each name once."""
+    return [*{column.name: column for file in files() for column in file.columns}.values()]
+
+
+def mechanisms_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what is named, with the parameters that are set."""
+    chosen = dict(map(named_value, options.set))
+    found: dict[str, Any] = {}
+    used: set[str] = set()
+    for name in options.mechanism:
+        mechanism: Any = imported(name) if ":" in name else _registered(name)
+        own = {}
+        if inspect.isclass(mechanism):
+            accepted = inspect.signature(mechanism).parameters
+            own = {key: value for key, value in chosen.items() if key in accepted}
+            used |= set(own)
+        short = name.rpartition(":")[2]
+        found[short if short not in found else name] = (
+            partial(mechanism, **own) if own else mechanism
+        )
+    unused = [key for key in chosen if key not in used]
+    if unused:
+        raise UsageError(f"--set {unused[0]}: no --mechanism has that parameter")
+    return found
+
+
+def _registered(name: str) -> Any:
+    """Return a mechanism of dphist, or of an installed package that has an entry point for it."""
+    known = mechanisms()
+    if name in known:
+        return known[name]
+    points = list(entry_points(group=ENTRY_POINTS, name=name))
+    if len(points) != 1:
+        raise ParameterError(
+            "mechanism",
+            f"must be one of {', '.join(known)}, one that an installed package registers, "
+            "or package.module:name",
+        )
+    return points[0].load()
+
+
+def file_of(options: argparse.Namespace) -> DataFile:
+    """Return what the data are read as.
+
+    Raises
+    ------
+    UsageError
+        If no file is named, or several; or a column that this one has not.
+    """
+    known = files()
+    given = [file for file in known if file.option.is_present(options)]
+    if len(given) != 1:
+        *some, last = (file.option.written for file in known)
+        raise UsageError(f"give one of {', '.join(some)} and {last}")
+    (file,) = given
+    for column in columns():
+        if column.is_given(options):
+            said = f"{column.written} does not go with {file.option.written}"
+            if column.name not in [each.name for each in file.columns]:
+                raise UsageError(said)
+            if LABEL in file.columns and not LABEL.is_given(options):
+                raise UsageError(f"{said} without {LABEL.written}")
+    return file
+
+
+def data_of(options: argparse.Namespace) -> Any:
+    """Read the data, of whatever kind."""
+    file = file_of(options)
+    given = {column.name: getattr(options, column.name) for column in file.columns}
+    return file.read(getattr(options, file.option.name), **given)

@@ -42,7 +42,7 @@ def _entry(options: argparse.Namespace, place: str | None) -> str:
     if place is None:
         releases = [Release.load(path) for path in options.releases]
         return disclose(releases, about=options.about).to_yaml()
-    from dphist.commands.ledger.opening import keep_records_silent
+    from dphist.commands.ledger.payment import keep_records_silent
 
     keep_records_silent()
     with Ledger.open(place) as ledger:

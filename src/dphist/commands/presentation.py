@@ -1,9 +1,12 @@
-"""Options that give the words in which a release is shown."""
+"""Options that give the words in which a release is shown, and what a user is called."""
 
 import argparse
 from typing import Any
 
+from dphist.commands.options import UsageError
 from dphist.document.options import Group, Needs, Option
+from dphist.errors import Argument, ParameterError
+from dphist.privacy.unit import ONE_USER, PrivacyUnit
 from dphist.release.presentation import WORDS, Presentation, forms_of
 from dphist.release.release import Release
 
@@ -71,3 +74,18 @@ def _words_of(options: argparse.Namespace) -> Any:
     if word is not None and (forms_of(word)[0] != word or getattr(options, "only_shown", False)):
         given["unit"] = word
     return {name: value for name, value in given.items() if value is not None}
+
+
+def user_unit(options: argparse.Namespace) -> PrivacyUnit:
+    """Return what a user is; UsageError if its name is not a line of text."""
+    return ONE_USER if options.unit is None else unit_of(unit_name(options) or "")
+
+
+def unit_of(text: str) -> PrivacyUnit:
+    """Return a unit that was named by an option; UsageError if it is not a line of text."""
+    try:
+        return PrivacyUnit(text)
+    except ParameterError:
+        raise UsageError(
+            Argument("unit") + " must be one line of at most 200 characters, such as 'one patient'"
+        ) from None

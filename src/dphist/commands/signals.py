@@ -12,8 +12,10 @@ import contextlib
 import os
 import signal
 import sys
+import threading
+from collections.abc import Iterator
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dphist import leftovers
 from dphist.visible import visible
@@ -134,3 +136,52 @@ def _silenced() -> int:
         return nowhere
     os.close(nowhere)
     return errors
+
+
+class Stopping:
+    """Handles Ctrl-C, SIGTERM and SIGHUP while a stream is open.
+
+    Where an exception in the middle would leave something half done, being asked to stop is only
+    noted; `anywhere` marks where nothing is.
+    """
+
+    def __init__(self) -> None:
+        self._asked: int | None = None
+        self._anywhere = False
+
+    @contextlib.contextmanager
+    def handled(self) -> Iterator[None]:
+        """Handle the signals until the block ends; those that are ignored, as by nohup, stay so.
+
+        In a process of the command line nothing is left to be stopped then.
+        """
+        before: dict[int, Any] = {}
+        if threading.current_thread() is threading.main_thread():
+            before = {each: signal.signal(each, self._stop) for each in not_ignored()}
+        try:
+            yield
+        finally:
+            if not settle():
+                for each, handler in before.items():
+                    signal.signal(each, handler)
+
+    @contextlib.contextmanager
+    def anywhere(self) -> Iterator[None]:
+        """Mark a block that may end anywhere, by Interrupted: also if asked to before it."""
+        self._anywhere = True
+        try:
+            if self._asked is not None:
+                raise Interrupted("stopped", self._asked)
+            yield
+        finally:
+            self._anywhere = False
+
+    def forget(self) -> None:
+        """Begin to stop: being asked again then ends what is printed last."""
+        self._asked = None
+
+    def _stop(self, number: int, _: object) -> None:
+        self._asked = number
+        if self._anywhere:
+            self._anywhere = False
+            raise Interrupted("stopped", number)

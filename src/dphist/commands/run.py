@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dphist.atomic_files import check_distinct
-from dphist.commands import ending
-from dphist.commands.configuration.reading import Configuration, Section, read_configuration
-from dphist.commands.configuration.section import check_defaults, read_section
+from dphist.commands import signals
+from dphist.commands.configuration import (
+    Configuration,
+    Section,
+    check_defaults,
+    read_configuration,
+    read_section,
+)
 from dphist.commands.options import QUIET, UsageError, overwrite
 from dphist.commands.printing import complain, say
 from dphist.commands.publishing import (
@@ -64,7 +69,7 @@ def _run(options: argparse.Namespace) -> None:
     for each in made:
         if not (options.quiet or options.json):
             say(f"{'' if not done else chr(10)}[{each.section.name}]", flush=True)
-        ending.go_on()
+        signals.go_on()
         with _named(found, each, options, done):
             run_command(each.options)
         done.append(each.section.name)
@@ -136,7 +141,7 @@ def _check_sums(found: Configuration, prepared: list[_Prepared]) -> None:
             paid = (_whole(place), each.options.by, tuple(each.options.account or ()))
             together.setdefault(paid, []).append((each, mechanism, protected))
     for (place, by, accounts), asked in together.items():
-        from dphist.commands.ledger.opening import opened_at  # slow to import, and seldom needed
+        from dphist.commands.ledger.payment import opened_at  # slow to import, and seldom needed
         from dphist.ledger import Deferred
 
         with opened_at(place, asked[0][0].options) as ledger:
