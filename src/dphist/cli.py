@@ -18,10 +18,10 @@ from typing import NoReturn
 
 from dphist import leftovers
 from dphist.commands import signals
-from dphist.commands.configuration import configured
+from dphist.commands.configuration import read_configured
 from dphist.commands.options import UsageError
 from dphist.commands.printing import as_options, complain
-from dphist.commands.registry import parsed
+from dphist.commands.registry import parse_command_line
 from dphist.commands.resources import run_command
 from dphist.errors import (
     BudgetError,
@@ -42,10 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _stopping_cleanly():
             given = sys.argv[1:] if arguments is None else arguments
-            found = configured(given)
+            found = read_configured(given)
             if found is None:
-                found = parsed(given)
-                found.write = as_options(found.command.names)
+                found = parse_command_line(given)
+                found.write = as_options(found.command.name_options(found))
             options = found
             leftovers.remove_abandoned()
             run_command(options)
@@ -85,7 +85,7 @@ def _stopping_cleanly() -> Iterator[None]:
     def stop(number: int, _: object) -> NoReturn:
         raise signals.Interrupted(signals.NOTHING_WRITTEN, number)
 
-    known = [each for each in signals.known_signals() if each != signal.SIGINT]
+    known = [each for each in signals.list_signals() if each != signal.SIGINT]
     unhandled = [each for each in known if signal.getsignal(each) == signal.SIG_DFL]
     try:
         for each in unhandled:
@@ -105,5 +105,5 @@ def _code(error: DphistError) -> int:
 
 def _fail(message: str, code: int) -> int:
     signals.settle()  # a signal now would add a second line
-    complain(f"dphist: {signals.with_note(message)}")
+    complain(f"dphist: {signals.add_note(message)}")
     return code

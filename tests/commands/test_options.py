@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import pytest
 
-from dphist.commands.configuration import configured
+from dphist.commands.configuration import read_configured
 from dphist.commands.options import UsageError
 from dphist.commands.parsing import check_options
-from dphist.commands.registry import parsed
+from dphist.commands.registry import parse_command_line
 from dphist.document.options import (
     Command,
     Excludes,
@@ -146,9 +146,9 @@ def test_a_configuration_says_what_could_be_typed(
     monkeypatch.chdir(tmp_path)
     Path("c.toml").write_text(f"[one]{SAME[line]}\n")
     words = shlex.split(line)
-    found = configured([words[0], "--config", "c.toml"])
+    found = read_configured([words[0], "--config", "c.toml"])
     assert found is not None
-    read, typed = vars(found), vars(parsed(words))
+    read, typed = vars(found), vars(parse_command_line(words))
     assert typed["command"].options == read["command"].options
     for name in ("config", "configuration", "write", "command"):
         read.pop(name)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from dphist.ledger.document import chart_of, document_of
+from dphist.ledger.document import chart_of, document_of, document_of_entries
 from dphist.ledger.history import histories
 from dphist.render.as_json import content
 from dphist.render.charts import draw_below, drawing_of
@@ -52,6 +52,12 @@ def test_a_summary(name: str, ledger: dh.Ledger) -> None:
         r"(?<=  Place {11}).*?(?=\n  Identity)", ledger.place, text(document_of(ledger)), flags=re.S
     )
     check(name, "summary", ledger, said)  # a long path goes on in the next line
+
+
+def test_a_log(name: str, ledger: dh.Ledger) -> None:
+    said = text(document_of_entries(ledger, list(ledger.entries())))
+    head, _, log = said.split("\n\n", 2)  # a long path goes on in the next line
+    check(name, "log", ledger, f"{head}\n\n{log}")
 
 
 def test_a_card(name: str, ledger: dh.Ledger) -> None:

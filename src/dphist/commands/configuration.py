@@ -12,7 +12,7 @@ from typing import Any
 from dphist.commands.options import UsageError
 from dphist.commands.parsing import Parser, add_table
 from dphist.commands.printing import as_keys
-from dphist.commands.registry import CONFIGURATION, command_of, releasing
+from dphist.commands.registry import CONFIGURATION, find_command, list_releasing
 from dphist.document.options import Command, OneOf, Option, alternatives
 from dphist.foreign import WrittenNumber, read_toml
 
@@ -80,7 +80,12 @@ def read_configuration(path: str) -> Configuration:
     UsageError
         If it is missing, no TOML, or a section names no command.
     """
-    content = _bytes_of(path)
+    try:
+        content = Path(path).read_bytes()
+    except OSError:
+        raise UsageError(f"{path} cannot be read; name a TOML file") from None
+    if len(content) > _LARGEST:
+        raise UsageError(f"{path} must be a TOML file of at most 1 MB")
     try:
         read = read_toml(content)
     except ValueError as error:
@@ -88,7 +93,7 @@ def read_configuration(path: str) -> Configuration:
     defaults = read.pop(DEFAULTS, {})
     if not isinstance(defaults, dict):
         raise UsageError(f"{path}: {DEFAULTS} must be a table: write [{DEFAULTS}]")
-    sections = tuple(_section(path, name, held, defaults) for name, held in read.items())
+    sections = tuple(_make_section(path, name, held, defaults) for name, held in read.items())
     if not sections:
         raise UsageError(
             f'{path} has no section; give each release one, such as [genes] with command = "labels"'
@@ -96,7 +101,7 @@ def read_configuration(path: str) -> Configuration:
     return Configuration(path, f"sha256:{hashlib.sha256(content).hexdigest()}", sections)
 
 
-def _section(path: str, name: str, held: Any, defaults: Mapping[str, Any]) -> Section:
+def _make_section(path: str, name: str, held: Any, defaults: Mapping[str, Any]) -> Section:
     if not name.isprintable():
         raise UsageError(f"{path}: [{name}] must have a name without control characters")
     if not isinstance(held, dict):
@@ -105,29 +110,17 @@ def _section(path: str, name: str, held: Any, defaults: Mapping[str, Any]) -> Se
         )
     values = dict(held)
     command = values.pop("command", None)
-    if command not in releasing():
-        raise UsageError(
-            f"{path}: [{name}] must have a command, one of {', '.join(releasing())}: command = "
-            '"labels"'
-        )
+    if command not in list_releasing():
+        one = f"must have a command, one of {', '.join(list_releasing())}"
+        raise UsageError(f'{path}: [{name}] {one}: command = "labels"')
     return Section(name, str(command), values, defaults)
-
-
-def _bytes_of(path: str) -> bytes:
-    try:
-        content = Path(path).read_bytes()
-    except OSError:
-        raise UsageError(f"{path} cannot be read; name a TOML file") from None
-    if len(content) > _LARGEST:
-        raise UsageError(f"{path} must be a TOML file of at most 1 MB")
-    return content
 
 
 _FLAGS = [Option(name, "") for name in ("dry_run", "overwrite", "quiet", "json")]
 _OF_THE_RUN = (*(each.key for each in _FLAGS), "config", "section", "help")
 
 
-def configured(given: Sequence[str]) -> argparse.Namespace | None:
+def read_configured(given: Sequence[str]) -> argparse.Namespace | None:
     """Return the options that ``--config`` names; None without it.
 
     Raises
@@ -136,7 +129,7 @@ def configured(given: Sequence[str]) -> argparse.Namespace | None:
         If the file cannot be read, or options stand beside ``--config``.
     """
     named = any(word == "--config" or word.startswith("--config=") for word in given)
-    if not named or given[0] not in releasing():
+    if not named or given[0] not in list_releasing():
         return None
     name, *words = given
     parser = Parser(prog=f"dphist {name}", allow_abbrev=False, add_help=False)
@@ -172,8 +165,7 @@ def read_section(
         If a key is none of the command's options, its value is none that the option takes, or one
         is missing.
     """
-    where = f"{found.path}: [{section.name}]"
-    command = command_of(section.command)
+    command = find_command(section.command)
     known = _keys_of(command)
     options = argparse.Namespace(command=command, configuration=found.digest, config=found.path)
     for each in command.options:
@@ -181,17 +173,20 @@ def read_section(
             setattr(options, each.name, False if each.is_flag else each.default)
     for each in _FLAGS:
         setattr(options, each.name, getattr(asked, each.name))
-    for name, (key, value) in _given(where, section, known).items():
-        if asked.dry_run or not known[name].dry_run:
-            setattr(options, known[name].name, _read(where, key, value, known[name]))
-    _check_complete(where, command, options)
-    options.write = as_keys(command.names)
+    try:
+        for name, (key, value) in _merge(section, known).items():
+            if asked.dry_run or not known[name].dry_run:
+                setattr(options, known[name].name, _read(key, value, known[name]))
+        _check_complete(command, options)
+    except UsageError as error:
+        raise error.within(f"{found.path}: [{section.name}] ") from None
+    options.write = as_keys(command.name_options(options))
     return options
 
 
 def check_defaults(found: Configuration) -> None:
     """Refuse a default that no section's command has."""
-    names = {name for each in found.sections for name in _keys_of(command_of(each.command))}
+    names = {name for each in found.sections for name in _keys_of(find_command(each.command))}
     for key in found.sections[0].defaults:
         if _plain(key) not in names:
             raise UsageError(
@@ -204,46 +199,47 @@ def _keys_of(command: Command) -> dict[str, Option]:
     return {each.key: each for each in command.options if each.key not in _OF_THE_RUN}
 
 
-def _given(where: str, section: Section, known: Mapping[str, Option]) -> dict[str, tuple[str, Any]]:
+def _merge(section: Section, known: Mapping[str, Option]) -> dict[str, tuple[str, Any]]:
     """Return the values of a section and its defaults, each with its key as it was written."""
-    given: dict[str, tuple[str, Any]] = {}
-    for key, value in section.defaults.items():
-        if _plain(key) in given:
-            raise UsageError(f"{where}: [defaults] has {_plain(key)} twice: leave one of them out")
-        if _plain(key) in known:
-            given[_plain(key)] = key, value
-    own: set[str] = set()
-    for key, value in section.values.items():
-        name = _plain(key)
+    defaults = _by_name(section.defaults, "has in [defaults]")
+    own = _by_name(section.values, "has")
+    for name, (key, _) in own.items():
         if name in _OF_THE_RUN:
-            raise UsageError(f"{where} must not have {key}: give --{name} when you run it")
+            raise UsageError(f"must not have {key}: give --{name} when you run it")
         if name not in known:
-            raise UsageError(f"{where} has the unknown key {key!r}; {_remedy(name, known)}")
-        if name in own:
-            raise UsageError(f"{where} has {name} twice: leave one of them out")
-        own.add(name)
-        given[name] = key, value
-    return given
+            raise UsageError(f"has the unknown key {key!r}; {_remedy(name, known)}")
+    return {name: held for name, held in defaults.items() if name in known} | own
 
 
-def _read(where: str, key: str, value: Any, option: Option) -> Any:
+def _by_name(values: Mapping[str, Any], has: str) -> dict[str, tuple[str, Any]]:
+    """Return keys with their values by the names of options."""
+    named: dict[str, tuple[str, Any]] = {}
+    for key, value in values.items():
+        if _plain(key) in named:
+            raise UsageError(f"{has} {_plain(key)} twice: leave one of them out")
+        named[_plain(key)] = key, value
+    return named
+
+
+def _read(key: str, value: Any, option: Option) -> Any:
     """Return the value of an option."""
     if option.is_flag:
         if not isinstance(value, bool):
-            raise UsageError(f"{where} must have {key} = true or false: it takes no value")
+            raise UsageError(f"must have {key} = true or false: it takes no value")
         return value
     if isinstance(value, bool):
-        raise UsageError(f"{where} must have a value for {key}, in quotes or as a number")
+        raise UsageError(f"must have a value for {key}, in quotes or as a number")
     several = isinstance(value, list) and not all(map(_is_number, value))
     if several and not option.repeats:
-        raise UsageError(f"{where} must have one value for {key}")
-    texts = [_text(where, key, each) for each in (value if several else [value])]
+        raise UsageError(f"must have one value for {key}")
+    texts = [_write(key, each) for each in (value if several else [value])]
     try:
         values = [option.read(text) for text in texts]
     except ValueError as error:
-        raise UsageError(f"{where}: {option.key} {error}") from None
+        raise UsageError(f"has a wrong {option.key}: it {error}") from None
     if option.choices and values[0] not in option.choices:
-        raise UsageError(f"{where}: {option.key} must be one of {', '.join(option.choices)}")
+        one = f"must be one of {', '.join(option.choices)}"
+        raise UsageError(f"has a wrong {option.key}: it {one}")
     return values if option.repeats else values[0]
 
 
@@ -253,35 +249,29 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | WrittenNumber | moments) and not isinstance(value, bool)
 
 
-def _text(where: str, key: str, value: Any) -> str:
+def _write(key: str, value: Any) -> str:
     """Return a value as it would be typed; of a list of numbers, these with commas between."""
     if isinstance(value, list) and value and all(map(_is_number, value)):
-        return ",".join(_text(where, key, each) for each in value)
+        return ",".join(_write(key, each) for each in value)
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise UsageError(f"{where} must have a text, a number or a list of these for {key}")
+        raise UsageError(f"must have a text, a number or a list of these for {key}")
     return str(value)
 
 
-def _check_complete(where: str, command: Command, options: argparse.Namespace) -> None:
+def _check_complete(command: Command, options: argparse.Namespace) -> None:
     """Refuse a section without a required option, or with two of which one may be given."""
-    missing = [
-        each.key for each in command.options if each.required and not each.is_present(options)
-    ]
+    missing = [o.key for o in command.options if o.required and not o.is_present(options)]
     if missing:
-        raise UsageError(f"{where} must have {' and '.join(missing)}")
+        raise UsageError(f"must have {' and '.join(missing)}")
     for one_of in alternatives(command.table):
-        given = [
-            each.key
-            for each in one_of.options
-            if each.key not in _OF_THE_RUN and each.is_present(options)
-        ]
+        held = [each for each in one_of.options if each.key not in _OF_THE_RUN]
+        given = [each.key for each in held if each.is_present(options)]
         if len(given) > 1:
-            raise UsageError(f"{where} must not have both {' and '.join(given)}")
+            raise UsageError(f"must not have both {' and '.join(given)}")
         if one_of.required and not given:
-            keys = [each.key for each in one_of.options]
-            raise UsageError(f"{where} must have {' or '.join(keys)}")
+            raise UsageError(f"must have {' or '.join(each.key for each in held)}")
 
 
 def _plain(key: str) -> str:

@@ -6,21 +6,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from dphist.commands.ledger.options import PAYMENT
-from dphist.commands.options import DELIMITER, FILE, UsageError, dry_run, guess, outputs
-from dphist.commands.presentation import (
-    PRESENTATION,
-    check_presentation,
-    presentation_of,
-    unit_name,
-    unit_option,
-    user_unit,
+from dphist.commands.options import DELIMITER, FILE, UsageError, guess, outputs
+from dphist.commands.presentation import get_named_unit, get_unit_name, unit_option
+from dphist.commands.records import (
+    NAMES_USERS,
+    dry_run_options,
+    read_known_labels,
+    release_or_quote,
 )
-from dphist.commands.publishing import Protected, release_file
-from dphist.commands.records import NAMES_USERS, known_labels, say_dry_run
-from dphist.commands.resources import RESOURCES
 from dphist.data.label_counts import LabelCounts
-from dphist.document.blocks import JSON, Block, Fact, Note, Section
+from dphist.document.blocks import JSON, Block, Fact, Note
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
     HOLDS_LABELS,
@@ -34,7 +29,7 @@ from dphist.document.options import (
     option_of,
     options_of,
 )
-from dphist.errors import Argument, ParameterError, join_arguments
+from dphist.errors import ParameterError, phrase
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels
 from dphist.labels.kind import KIND
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
@@ -45,17 +40,15 @@ from dphist.privacy.unit import unit_of_users
 from dphist.sentence import Sentence
 from dphist.tables.engine.progress import Progress
 
-EPILOG = (
+_EPILOG = (
     "FILE has one row per record, with a column of labels and, if a user may have several rows, a "
     "column of users. --epsilon and --delta are totals for the whole release. Without --user, each "
     "row counts as a separate user. CSV, TSV (also gzip) and Parquet are read. In CSV, both read "
     'and written, an empty field is a missing value, and "" is the empty text.'
 )
-_WHO = Needs(["user"], "without it each row is a user, with one label")
-_WHAT = Needs(["user", "count"], "without them each row counts 1")
 
 
-def data_options(
+def _data_options(
     mechanism: type, of_user: Sequence[Needs] = (), of_count: Sequence[Excludes] = ()
 ) -> Table:
     """Return the options of which rows count, how each user is bounded, and what a release costs.
@@ -66,15 +59,26 @@ def data_options(
     of_user, of_count : further rules of ``--user`` and ``--max-count``.
     """
     kept = "; of a user with more, that many are kept, chosen at random (1 without --user)"
+    who = Needs(["user"], "without it each row is a user, with one label")
+    what = Needs(["user", "count"], "without them each row counts 1")
+    each_row = Needs(
+        ["user", "max_count"], "without users each row is one, which adds at most that to its label"
+    )
+    users = guess("expect_users", "the number of users, for the probabilities of a dry run")
     return [
         FILE,
         DELIMITER,
         Option("label", "column of labels", "COLUMN", required=True),
         Option("user", "column of users: who is protected", "COLUMN", rules=(*of_user,)),
         unit_option(' (default: "user")', NAMES_USERS),
-        Option("count", "column of counts, if a row stands for several records", "COLUMN"),
-        option_of(mechanism, "max_labels", kept, least=1, neutral=1, rules=[_WHO]),
-        option_of(mechanism, "max_count", neutral=1, rules=[_WHAT, *of_count]),
+        Option(
+            "count",
+            "column of counts, if a row stands for several records",
+            "COLUMN",
+            rules=(each_row,),
+        ),
+        option_of(mechanism, "max_labels", kept, least=1, neutral=1, rules=[who]),
+        option_of(mechanism, "max_count", neutral=1, rules=[what, *of_count]),
         Option("epsilon", "total epsilon of the release, such as 1 or 0.1", "E", required=True),
         Option("delta", "total delta of the release, such as 1e-6", "D"),
         Option(
@@ -90,35 +94,11 @@ def data_options(
             choices=("refuse", "drop"),
             default="refuse",
         ),
-        *dry_run(
-            "guarantee, threshold and probabilities",
-            guess("expect_users", "the number of users, for the probabilities of a dry run"),
-        ),
-        RESOURCES,
-        PRESENTATION,
-        PAYMENT,
+        *dry_run_options(states="guarantee, threshold and probabilities", total=users),
     ]
 
 
-def check_data_options(options: argparse.Namespace) -> None:
-    """Refuse options that do not go together, before anything is calibrated."""
-    user_unit(options)
-    check_presentation(options)
-    if options.user is None and options.count is not None and options.max_count is None:
-        needed = Argument("count") + " without " + Argument("user") + " needs "
-        needed = needed + Argument("max_count") + ": each row is then a user, who adds at "
-        raise UsageError(needed + "most that to the row's label")
-    if options.user is not None and options.user == options.label:
-        raise UsageError(join_arguments(["user", "label"]) + " must be different columns")
-    if options.count is not None and options.count in (options.user, options.label):
-        raise UsageError(Argument("count") + " must be a column of its own")
-    if _counts_cut_users(options) and (options.user is None or options.null_users == "separate"):
-        needed = Argument("count_cut_users") + " needs " + Argument("user") + ", and "
-        other = Argument("null_users") + " other than separate: it is users that are counted"
-        raise UsageError(needed + other)
-
-
-def bounds_of(options: argparse.Namespace) -> dict[str, Any]:
+def _bounds_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return max_labels and max_count as a mechanism takes them."""
     return {
         "max_labels": 1 if options.user is None else options.max_labels,
@@ -126,7 +106,7 @@ def bounds_of(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def run_labelled(
+def _release_or_quote(
     mechanism: LabelsMechanism,
     options: argparse.Namespace,
     others: Mapping[int, LabelsMechanism] | None = None,
@@ -137,13 +117,31 @@ def run_labelled(
     ----------
     others : mechanisms of the same cost with other `max_labels`, for the dry run to compare.
     """
-    if options.dry_run:
-        _say_dry_run(mechanism, options, others or {})
-        return
-    release_file(mechanism, options, partial(_counted, options), _protected(options))
+    bounds = _bounds_of(options)
+    named, rows = get_named_unit(options), options.null_users == "separate"
+    data = DataFacts(
+        unit=unit_of_users(options.user, named, or_rows=rows),
+        bounds=_stated_bounds(options, bounds),
+        guesses=() if options.expect_users is None else (options.expect_users,),
+    )
+    likely = {str(cap): _likely(other) for cap, other in (others or {}).items()}
+    caps: list[Block] = [Note(line) for line in _caps_in_words(mechanism, others or {})]
+    caps.append(Fact("", "", "other_max_labels", likely, on=frozenset({JSON})))
+    labels, count = bounds.values()
+    release_or_quote(
+        KIND,
+        mechanism,
+        options,
+        data,
+        partial(_read, options, bounds),
+        records=None if labels is None else labels * count,
+        more=caps,
+    )
 
 
-def _counted(options: argparse.Namespace, progress: Progress | None) -> LabelCounts:
+def _read(
+    options: argparse.Namespace, bounds: dict[str, Any], progress: Progress | None
+) -> LabelCounts:
     return LabelCounts.from_table(
         options.file,
         label=options.label,
@@ -153,58 +151,22 @@ def _counted(options: argparse.Namespace, progress: Progress | None) -> LabelCou
         null_labels=options.null_labels,
         progress=progress,
         delimiter=options.delimiter,
-        count_users=_counts_cut_users(options),
+        count_users=bool(getattr(options, "count_cut_users", False)),  # of `labels` alone
         keep_sets=bool(getattr(options, "only_labels", False)),
-        unit=unit_name(options),
-        **bounds_of(options),
+        unit=get_unit_name(options),
+        **bounds,
     )
 
 
-def _counts_cut_users(options: argparse.Namespace) -> bool:
-    """Whether users who are cut are counted; `dphist top` has no such option."""
-    return bool(getattr(options, "count_cut_users", False))
-
-
-def _protected(options: argparse.Namespace) -> Protected:
-    """Return whom the data will protect, as they will say themselves."""
-    labels, count = bounds_of(options)["max_labels"], bounds_of(options)["max_count"]
-    return Protected(_stated(options)["unit"], None if labels is None else labels * count)
-
-
-def _stated(options: argparse.Namespace) -> dict[str, Any]:
+def _stated_bounds(options: argparse.Namespace, bounds: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the release would state, as `LabelCounts.from_table` words it."""
-    bounds = bounds_of(options)
+    missing = {"null_labels": options.null_labels}
+    if options.user is not None:
+        missing["null_users"] = options.null_users or "refuse"
+    elif options.count is None:
+        return missing
     cut = {name: "none" if bound is None else str(bound) for name, bound in bounds.items()}
-    named = None if options.user is None else user_unit(options)
-    unit = unit_of_users(options.user, named, or_rows=options.null_users == "separate")
-    if options.user is None:
-        counted = {} if options.count is None else cut
-        return {"unit": unit, "null_labels": options.null_labels, **counted}
-    return {
-        "unit": unit,
-        "null_users": options.null_users or "refuse",
-        "null_labels": options.null_labels,
-        **cut,
-    }
-
-
-def _say_dry_run(
-    mechanism: LabelsMechanism, options: argparse.Namespace, others: Mapping[int, LabelsMechanism]
-) -> None:
-    """Print what a release costs and which labels it is likely to hold; FILE is not opened."""
-    stated = _stated(options)
-    guesses = () if options.expect_users is None else (options.expect_users,)
-    data = DataFacts(
-        unit=stated["unit"],
-        bounds=stated,
-        presentation=presentation_of(options),
-        guesses=guesses,
-    )
-    likely = {str(cap): _likely(other) for cap, other in others.items()}
-    caps: list[Block] = [Note(line) for line in _caps_in_words(mechanism, others)]
-    caps.append(Fact("", "", "other_max_labels", likely, on=frozenset({JSON})))
-    document = KIND.document(mechanism, data, None).with_section(Section("caps", "", caps))
-    say_dry_run(document, mechanism, options, _protected(options))
+    return missing | cut
 
 
 def _likely(mechanism: LabelsMechanism) -> int | None:
@@ -235,14 +197,12 @@ def _caps_in_words(
             released = "" if count is None else f", and released from {count:,} on"
             said = f"counts are within ± {width:,}{released}"
         lines.append(Sentence("--max-labels {cap:,}: {said}.", cap=cap, said=said))
-    compare = "'dphist plan labels --max-labels 10,20,50' compares more values, for several ε."
-    lines.append(Sentence("{compare}", compare=compare))
+    lines.append(
+        Sentence("'dphist plan labels --max-labels 10,20,50' compares more values, for several ε.")
+    )
     if getattr(mechanism, "count_cut_users", None) is False:
-        lines.append(
-            Sentence(
-                "With --count-cut-users, the release also states the share of {users} who were cut."
-            )
-        )
+        cut = "With --count-cut-users, the release also states the share of {users} who were cut."
+        lines.append(Sentence(cut))
     return lines
 
 
@@ -250,7 +210,7 @@ _NO_COUNTS = Excludes(["only_labels"], "no counts are released")
 _SHARED = ("epsilon", "delta", "max_labels", "max_count")
 
 _LABELS = [
-    *data_options(
+    *_data_options(
         ThresholdHistogram,
         [Needs(["max_labels"], "how many labels a user keeps at most")],
         [_NO_COUNTS],
@@ -263,7 +223,10 @@ _LABELS = [
             "default": "auto",
             "more": "; auto takes the one with the lower threshold, from the other options, never "
             "from the data",
-            "rules": [Excludes(["only_labels"], "no counts are released", "laplace")],
+            "rules": [
+                Excludes(["only_labels"], "no counts are released", "laplace"),
+                Excludes(["correlated"], "shared noise is Gaussian", "laplace"),
+            ],
         },
         labels={
             "name": "known_labels",
@@ -279,7 +242,7 @@ _LABELS = [
         correlated={
             "meaning": "share a part of the noise between all --known-labels where that makes "
             "counts more accurate, which depends on the other options alone; most sums of counts "
-            "become less accurate",
+            "become less accurate"
         },
         sums_of={"more": "; with --correlated"},
     ),
@@ -291,7 +254,7 @@ _LABELS = [
     *outputs("label,count, or label with --only-labels"),
 ]
 _TOP = [
-    *data_options(TopLabels),
+    *_data_options(TopLabels),
     *options_of(
         TopLabels,
         but=_SHARED,
@@ -303,26 +266,28 @@ _TOP = [
 
 
 def _top(options: argparse.Namespace) -> None:
-    check_data_options(options)
-    _check_delta(options)
+    _check_data(options)
     own = given_parameters(options, options.command.options, TopLabels)
     cost = {"epsilon": options.epsilon, "delta": options.delta}
-    run_labelled(calibrate(TopLabels, **own | cost | bounds_of(options)), options)
+    _release_or_quote(calibrate(TopLabels, **own | cost | _bounds_of(options)), options)
 
 
 def _labels(options: argparse.Namespace) -> None:
-    check_data_options(options)
-    if options.known_labels is None:
-        _check_delta(options)
-    if options.correlated and options.noise == "laplace":
-        shared = Argument("correlated") + " does not go with " + Argument("noise", "laplace")
-        raise UsageError(shared + ": shared noise is Gaussian")
-    run_labelled(_mechanism(options), options, _other_caps(options))
+    _check_data(options)
+    if options.count_cut_users and (options.user is None or options.null_users == "separate"):
+        users = "{count_cut_users} needs {user}, and {null_users} other than separate"
+        raise UsageError(phrase(users) + ": it is users that are counted")
+    _release_or_quote(_mechanism(options), options, _other_caps(options))
 
 
-def _check_delta(options: argparse.Namespace) -> None:
-    if options.delta is None:
-        raise UsageError(Argument("delta") + " is needed, such as 1e-6: labels come from the data")
+def _check_data(options: argparse.Namespace) -> None:
+    """Refuse one column for two purposes, and labels of the data without a delta."""
+    if options.user is not None and options.user == options.label:
+        raise UsageError(phrase("{user} and {label} must be different columns"))
+    if options.count is not None and options.count in (options.user, options.label):
+        raise UsageError(phrase("{count} must be a column of its own"))
+    if options.delta is None and getattr(options, "known_labels", None) is None:
+        raise UsageError(phrase("{delta} is needed, such as 1e-6: labels come from the data"))
 
 
 def _other_caps(options: argparse.Namespace) -> dict[int, LabelsMechanism]:
@@ -339,39 +304,32 @@ def _other_caps(options: argparse.Namespace) -> dict[int, LabelsMechanism]:
 
 def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
     """Return the mechanism; the choice of noise looks at the options alone."""
+    cost = {"epsilon": options.epsilon, "delta": options.delta or "0"}
     if options.only_labels:
         labels: DiscoverLabels = calibrate(
-            DiscoverLabels,
-            epsilon=options.epsilon,
-            delta=options.delta,
-            max_labels=bounds_of(options)["max_labels"],
+            DiscoverLabels, max_labels=_bounds_of(options)["max_labels"], **cost
         )
         return labels
-    given = given_parameters(options, options.command.options, ThresholdHistogram)
-    parameters: dict[str, Any] = {
-        **given,
-        **bounds_of(options),
-        "epsilon": options.epsilon,
-        "delta": options.delta or "0",
-    }
+    parameters = given_parameters(options, options.command.options, ThresholdHistogram)
+    parameters |= cost | _bounds_of(options)
     if options.correlated:
         parameters["correlated"] = "auto"
     if options.known_labels is not None:
-        parameters["labels"] = known_labels(options.known_labels)
+        parameters["labels"] = read_known_labels(options.known_labels)
     return threshold_histogram(**parameters)
 
 
 LABELS = Command(
     text="Release the common labels with their counts; no list of labels is needed. Or release the "
     "counts of a public list of labels.",
-    epilog=EPILOG,
+    epilog=_EPILOG,
     table=_LABELS,
     run=_labels,
 )
 TOP = Command(
     text="Release the k most common labels in noisy order, without counts. If fewer are found, the "
     "last row is empty.",
-    epilog=EPILOG,
+    epilog=_EPILOG,
     table=_TOP,
     run=_top,
 )

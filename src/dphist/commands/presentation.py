@@ -5,8 +5,8 @@ from typing import Any
 
 from dphist.commands.options import UsageError
 from dphist.document.options import Group, Needs, Option
-from dphist.errors import Argument, ParameterError
-from dphist.privacy.unit import ONE_USER, PrivacyUnit
+from dphist.errors import ParameterError, phrase
+from dphist.privacy.unit import PrivacyUnit
 from dphist.release.presentation import WORDS, Presentation, forms_of
 from dphist.release.release import Release
 
@@ -35,28 +35,18 @@ def unit_option(more: str = ' (default: "user")', *rules: Needs) -> Option:
     return Option("unit", meaning, "TEXT", rules=rules)
 
 
-def unit_name(options: argparse.Namespace) -> str | None:
+def get_unit_name(options: argparse.Namespace) -> str | None:
     """Return what --unit calls one user, without the plural; None without --unit."""
     text: str | None = getattr(options, "unit", None)
     return text.partition("/")[0].strip() if text and text.count("/") == 1 else text
 
 
-def check_presentation(options: argparse.Namespace) -> None:
-    """Refuse words that cannot be shown, before data are read.
-
-    Raises
-    ------
-    ParameterError
-    """
-    Presentation(**_words_of(options))
-
-
-def presentation_of(options: argparse.Namespace) -> Presentation:
-    """Return the words that were given, and today's date."""
+def read_presentation(options: argparse.Namespace) -> Presentation:
+    """Return the words that were given; ParameterError if they cannot be shown."""
     return Presentation(**_words_of(options))
 
 
-def presented(release: Release, options: argparse.Namespace) -> Release:
+def present_release(release: Release, options: argparse.Namespace) -> Release:
     """Return a release with the words that the options give, and what asked for it."""
     words = _words_of(options)
     release = release.present(**words) if words else release
@@ -76,16 +66,15 @@ def _words_of(options: argparse.Namespace) -> Any:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def user_unit(options: argparse.Namespace) -> PrivacyUnit:
-    """Return what a user is; UsageError if its name is not a line of text."""
-    return ONE_USER if options.unit is None else unit_of(unit_name(options) or "")
+def get_named_unit(options: argparse.Namespace) -> PrivacyUnit | None:
+    """Return what --unit says a user is; None without it."""
+    return None if options.unit is None else read_unit(get_unit_name(options) or "")
 
 
-def unit_of(text: str) -> PrivacyUnit:
-    """Return a unit that was named by an option; UsageError if it is not a line of text."""
+def read_unit(text: str) -> PrivacyUnit:
+    """Return the unit that an option names; UsageError if it is not a line of text."""
     try:
         return PrivacyUnit(text)
     except ParameterError:
-        raise UsageError(
-            Argument("unit") + " must be one line of at most 200 characters, such as 'one patient'"
-        ) from None
+        line = "{unit} must be one line of at most 200 characters, such as 'one patient'"
+        raise UsageError(phrase(line)) from None

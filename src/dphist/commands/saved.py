@@ -4,79 +4,19 @@ import argparse
 import json
 from dataclasses import replace
 
-from dphist.commands.ledger.options import LEDGER, existing, is_file, place_of
+from dphist.commands.ledger.options import LEDGER, existing, find_place, is_file
 from dphist.commands.options import QUIET_OR_JSON, RELEASE, UsageError, outputs
-from dphist.commands.presentation import PRESENTATION, check_presentation, unit_option
+from dphist.commands.presentation import PRESENTATION, read_presentation, unit_option
 from dphist.commands.printing import complain, say
 from dphist.commands.publishing import check_paths, publish
 from dphist.commands.signals import settle
 from dphist.document.errata import errata_in_words
-from dphist.document.options import Command, Option
+from dphist.document.options import Command, Excludes, Option
 from dphist.errors import DphistError
-from dphist.planning.check import Verdict, check
+from dphist.planning.check import check
 from dphist.planning.plan import Plan
 from dphist.release.release import Release
 from dphist.report.citation import citation
-
-
-def _show(options: argparse.Namespace) -> None:
-    check_presentation(options)
-    if options.key is None:
-        if options.file is None or options.ledger is not None:
-            raise UsageError("name a release: RELEASE alone, or --ledger and --key")
-        check_paths(options)
-        _publish(Release.load(options.file), options)
-        return
-    if options.file is not None:
-        raise UsageError("RELEASE and --key do not go together: leave one of them out")
-    place = existing(place_of(argparse.Namespace(**{**vars(options), "place": None})))
-    check_paths(options, [place] if is_file(place) else [])
-    from dphist.commands.ledger.payment import opened_at  # slow to import, and seldom needed
-
-    with opened_at(place, options) as ledger:
-        release = ledger.stored(options.key)
-    _publish(release, options)
-
-
-def _publish(release: Release, options: argparse.Namespace) -> None:
-    """Write and print the release; say on standard error what a summary would say of its faults."""
-    publish(release, options)
-    if options.json or options.quiet:
-        for text in errata_in_words(release):
-            complain(f"dphist: {text}")
-
-
-SHOW = Command(
-    text="Summarize a saved release, or write its table or report again.",
-    table=[
-        replace(RELEASE, required=False),
-        Option(
-            "ledger",
-            f"or a ledger that keeps the release (default, with --key: ${LEDGER})",
-            "FILE|URL",
-            parameter="place",
-        ),
-        Option("key", "the key of the release in the ledger", "KEY"),
-        unit_option("; only where the release calls it a user"),
-        PRESENTATION,
-        *outputs("count,prevalence or label,count or start,stop,count,error or time,label,count"),
-    ],
-    run=_show,
-    defaults={"output": None, "only_shown": True},
-)
-
-
-def _cite(options: argparse.Namespace) -> None:
-    say(citation(Release.load(options.file)), end="")
-    settle()
-
-
-CITE = Command(
-    text="Print BibTeX entries for a release: this library, and its mechanism's paper.",
-    table=[RELEASE],
-    run=_cite,
-)
-
 
 MISSED, OPEN = 4, 5
 """Exit codes: a criterion does not hold; all that are decided hold, but not all are decided."""
@@ -92,6 +32,35 @@ class PlanMissedError(DphistError):
         self.code = code
 
 
+def _show(options: argparse.Namespace) -> None:
+    read_presentation(options)
+    release = _load_release(options)
+    publish(release, options)
+    if options.json or options.quiet:  # a summary says it itself
+        for text in errata_in_words(release):
+            complain(f"dphist: {text}")
+
+
+def _load_release(options: argparse.Namespace) -> Release:
+    """Return the release of a file, or that of a key in a ledger."""
+    if options.key is None:
+        if options.file is None or options.ledger is not None:
+            raise UsageError("name a release: RELEASE alone, or --ledger and --key")
+        check_paths(options)
+        return Release.load(options.file)
+    place = existing(find_place(options))
+    check_paths(options, [place] if is_file(place) else [])
+    from dphist.commands.ledger.payment import open_ledger  # slow to import, and seldom needed
+
+    with open_ledger(options, place) as ledger:
+        return ledger.stored(options.key)
+
+
+def _cite(options: argparse.Namespace) -> None:
+    say(citation(Release.load(options.file)), end="")
+    settle()
+
+
 def _check(options: argparse.Namespace) -> None:
     plan = Plan.load(options.plan)
     if not plan.criteria:
@@ -100,7 +69,11 @@ def _check(options: argparse.Namespace) -> None:
         )
     found = check(Release.load(options.file), plan)
     if options.json:
-        say(json.dumps({"plan": plan.digest, "criteria": [_shown(each) for each in found]}))
+        criteria = [
+            {"criterion": each.criterion.text, "holds": each.holds, "said": each.said}
+            for each in found
+        ]
+        say(json.dumps({"plan": plan.digest, "criteria": criteria}))
     elif not options.quiet:
         say(f"{options.file} against the plan {plan.digest}")
         for each in found:
@@ -117,10 +90,34 @@ def _check(options: argparse.Namespace) -> None:
     settle()
 
 
-def _shown(verdict: Verdict) -> dict[str, object]:
-    return {"criterion": verdict.criterion.text, "holds": verdict.holds, "said": verdict.said}
-
-
+SHOW = Command(
+    text="Summarize a saved release, or write its table or report again.",
+    table=[
+        replace(RELEASE, required=False),
+        Option(
+            "ledger",
+            f"or a ledger that keeps the release (default, with --key: ${LEDGER})",
+            "FILE|URL",
+            parameter="place",
+        ),
+        Option(
+            "key",
+            "the key of the release in the ledger",
+            "KEY",
+            rules=(Excludes(["file"], "name one release"),),
+        ),
+        unit_option("; only where the release calls it a user"),
+        PRESENTATION,
+        *outputs("count,prevalence or label,count or start,stop,count,error or time,label,count"),
+    ],
+    run=_show,
+    defaults={"output": None, "only_shown": True, "place": None},
+)
+CITE = Command(
+    text="Print BibTeX entries for a release: this library, and its mechanism's paper.",
+    table=[RELEASE],
+    run=_cite,
+)
 CHECK = Command(
     text="Compare a release with the acceptance criteria that a plan holds. Only known noise and "
     "released values are used, so that checking costs nothing.",

@@ -42,14 +42,14 @@ def exit_code(number: int) -> int:
     return 128 + number
 
 
-def known_signals() -> list[int]:
+def list_signals() -> list[int]:
     """Return the signals that ask for an end, of those that this system has."""
     return [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
 
-def not_ignored() -> list[int]:
+def list_heard() -> list[int]:
     """Return the signals that ask for an end, but for those ignored, as by nohup."""
-    return [each for each in known_signals() if signal.getsignal(each) != signal.SIG_IGN]
+    return [each for each in list_signals() if signal.getsignal(each) != signal.SIG_IGN]
 
 
 def handle_signals() -> None:
@@ -57,7 +57,7 @@ def handle_signals() -> None:
 
     Called once, by the command line alone. `main` called from a program leaves signals to it.
     """
-    _handled[:] = not_ignored()
+    _handled[:] = list_heard()
     for each in _handled:
         signal.signal(each, _end)
 
@@ -74,7 +74,7 @@ def note(text: str) -> None:
     _note = text
 
 
-def with_note(line: str) -> str:
+def add_note(line: str) -> str:
     """Return a line that ends the run, with what was noted."""
     return f"{line}; {_note}" if _note else line
 
@@ -117,7 +117,7 @@ def _end(number: int, _: FrameType | None) -> None:
         errors = _silenced()
         leftovers.remove_all()
         with contextlib.suppress(OSError):
-            line = visible(f"dphist: {with_note(_line)}")
+            line = visible(f"dphist: {add_note(_line)}")
             os.write(errors, _screen + line.encode(errors="backslashreplace") + b"\n")
     finally:
         os._exit(exit_code(number))
@@ -157,7 +157,7 @@ class Stopping:
         """
         before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            before = {each: signal.signal(each, self._stop) for each in not_ignored()}
+            before = {each: signal.signal(each, self._stop) for each in list_heard()}
         try:
             yield
         finally:

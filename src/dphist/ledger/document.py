@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,24 +20,28 @@ from dphist.document.blocks import (
     NoError,
     Note,
     Section,
+    Surfaces,
     Table,
 )
 from dphist.document.chart import Axis, Chart, Line, LineStyle
 from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import guarantee_in_words, plural_of
-from dphist.ledger.amounts import Totals
+from dphist.ledger.amounts import Cost, Totals
+from dphist.ledger.budget import Budget
 from dphist.ledger.entries import Entry
-from dphist.ledger.history import AccountHistory, Payment, Step, histories
+from dphist.ledger.history import AccountHistory, Step, histories
 from dphist.ledger.ledger import Ledger
+from dphist.ledger.table import rows_of
 from dphist.ledger.words import (
     budget_text,
     cost_text,
     date_of,
+    how_many_entries,
     largest_text,
-    left_shares,
     left_text,
     spent_text,
     state_text,
+    sums_of,
     words,
 )
 from dphist.parameters import decimal_text
@@ -63,7 +68,10 @@ def document_of(ledger: Ledger) -> Document:
     """Return what is to be said of a ledger; all of it is computed from the entries."""
     entries = list(ledger.entries())
     found = histories(entries)
-    many = f"{len(entries):,} entr{'y' if len(entries) == 1 else 'ies'}"
+    many, days, last = how_many_entries(len(entries)), "", ""
+    if entries:
+        days = f" from {date_of(entries[0].time)} to {date_of(entries[-1].time)}"
+        last = f", the last of which has the hash {entries[-1].hash}"
     return Document(
         kind="ledger",
         title=Sentence("{name}", name=Quoted(words(ledger.name))),
@@ -71,7 +79,7 @@ def document_of(ledger: Ledger) -> Document:
         version=VERSION,
         slots={},
         headline="privacy ledger",
-        lead=f"What was spent, on what and by whom, and what is left: {many}{_days(entries)}.",
+        lead=f"What was spent, on what and by whom, and what is left: {many}{days}.",
         glance=[Section("left", "", [_at_a_glance(each) for each in found])],
         sections=[
             Section("place", "", _place(ledger, entries)),
@@ -85,20 +93,9 @@ def document_of(ledger: Ledger) -> Document:
         ],
         about="Privacy ledger",
         kicker="Privacy ledger",
-        closing=_closing(ledger, entries, many),
+        closing=f"Computed from the {many} of the ledger {words(ledger.id)}{last}. The page holds "
+        "no data value. Costs are rounded up, and what is left is rounded down.",
     )
-
-
-def _closing(ledger: Ledger, entries: Sequence[Entry], many: str) -> str:
-    last = f", the last of which has the hash {entries[-1].hash}" if entries else ""
-    return (
-        f"Computed from the {many} of the ledger {words(ledger.id)}{last}. The page holds no data "
-        "value. Costs are rounded up, and what is left is rounded down."
-    )
-
-
-def _days(entries: Sequence[Entry]) -> str:
-    return f" from {date_of(entries[0].time)} to {date_of(entries[-1].time)}" if entries else ""
 
 
 def _place(ledger: Ledger, entries: Sequence[Entry]) -> list[Block]:
@@ -171,28 +168,20 @@ def _promise(history: AccountHistory) -> list[str]:
 
 def _people(found: list[AccountHistory]) -> Section:
     """Return a row for everybody who spent something from an account or has a cap in it."""
-    rows = [
-        (history, name) for history in found for name in sorted({*history.people, *history.caps})
-    ]
-    columns = {
-        "By": [words(name) for _, name in rows],
-        "Account": [words(history.account.name) for history, _ in rows],
-        "Releases": [f"{history.totals_of(name).entries:,}" for history, name in rows],
-        "Spent": [
-            spent_text(history.totals_of(name), history.account.budget) for history, name in rows
-        ],
-        "Cap": [
-            budget_text(history.caps[name]) if name in history.caps else "none"
-            for history, name in rows
-        ],
-        "Largest ε left of it": [
-            largest_text(history.caps[name], history.totals_of(name))
-            if name in history.caps
-            else "–"
-            for history, name in rows
-        ],
-    }
-    table = _table(columns, "By whom", len(found) > 1, frozenset({PAGE, TERMINAL}))
+    rows = []
+    for history in found:
+        for name in sorted({*history.people, *history.caps}):
+            totals, cap = history.totals_of(name), history.caps.get(name)
+            row = {
+                "By": words(name),
+                "Account": words(history.account.name) if len(found) > 1 else "",
+                "Releases": f"{totals.entries:,}",
+                "Spent": spent_text(totals, history.account.budget),
+                "Cap": "none" if cap is None else budget_text(cap),
+                "Largest ε left of it": "–" if cap is None else largest_text(cap, totals),
+            }
+            rows.append(row)
+    table = _table(rows, _NOTHING, frozenset({PAGE, TERMINAL}), "By whom")
     return Section("people", "By whom", [table], wide=True)
 
 
@@ -200,40 +189,42 @@ def _payments(found: list[AccountHistory]) -> Section:
     """Return the last payments, the newest first."""
     every = [(payment, history) for history in found for payment in history.payments]
     every.sort(key=lambda each: each[0].entry, reverse=True)
-    rows = every[:_MOST_ROWS]
-    payments: list[Payment] = [payment for payment, _ in rows]
-    columns = {
-        "Release": [words(each.key) for each in payments],
-        "Purpose": [words(each.note) for each in payments],
-        "By": [words(each.by) for each in payments],
-        "Account": [words(history.account.name) for _, history in rows],
-        "Mechanism": [words(each.mechanism) for each in payments],
-        "Cost": [cost_text(each.cost) for each in payments],
-        "State": [state_text(each) for each in payments],
-        "Entry": [f"{each.entry:,}" for each in payments],
-        "Date": [date_of(each.time) for each in payments],
-    }
-    left_out = len(every) - len(rows)
-    blocks: list[Block] = [_table(columns, "On what", len(found) > 1, frozenset({PAGE, CARD}))]
-    if left_out:
+    rows = [
+        {
+            "Release": words(payment.key),
+            "Purpose": words(payment.note),
+            "By": words(payment.by),
+            "Account": words(history.account.name) if len(found) > 1 else "",
+            "Mechanism": words(payment.mechanism),
+            "Cost": cost_text(payment.cost),
+            "State": state_text(payment),
+            "Entry": f"{payment.entry:,}",
+            "Date": date_of(payment.time),
+        }
+        for payment, history in every[:_MOST_ROWS]
+    ]
+    blocks: list[Block] = [_table(rows, _NOTHING, frozenset({PAGE, CARD}), "On what")]
+    if len(every) > len(rows):
+        left_out = len(every) - len(rows)
         more = f"The ledger has {left_out:,} older payments: see dphist ledger log."
         blocks.append(Note(more, "aside", on=_PAGE))
     return Section("payments", "On what", blocks, wide=True)
 
 
-_WORDS = ("Release", "Purpose", "By", "Account", "Mechanism")
+_NOTHING = "Nothing was charged."
+_WORDS = ("Release", "Purpose", "By", "Account", "Mechanism", "Key", "Note")
 _DIGITS = ("Releases", "Largest ε left of it", "Entry")
 
 
-def _table(columns: dict[str, list[str]], caption: str, accounts: bool, on: Any) -> Table:
-    """Return a table; of one account it does not name that, nor does it have columns of nothing."""
+def _table(rows: list[dict[str, str]], empty: str, on: Surfaces, caption: str = "") -> Table:
+    """Return a table of rows; columns of nothing are left out."""
+    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
     shown = [
-        Column(name, cells, released=name in _WORDS, digits=name in _DIGITS)
+        Column(name, cells, released=name in _WORDS and all(cells), digits=name in _DIGITS)
         for name, cells in columns.items()
-        if (name != "Account" or accounts) and (name not in ("State", "Purpose") or any(cells))
+        if any(cells)
     ]
-    empty = "Nothing was charged."
-    return Table(shown, (caption, caption, ""), empty, on=on, whole=True)
+    return Table(shown or [Column("", [])], (caption, caption, ""), empty, on=on, whole=True)
 
 
 def _for_programs(
@@ -272,6 +263,45 @@ def _account_json(history: AccountHistory) -> dict[str, Any]:
             for name in sorted({*history.people, *history.caps})
         },
     }
+
+
+def document_of_entries(ledger: Ledger, entries: Sequence[Entry]) -> Document:
+    """Return some entries of a ledger, a row for each account that one charges."""
+    rows = [row for entry in entries for row in _log_rows(entry)]
+    table = _table(rows, "There are no such entries.", frozenset({TERMINAL}))
+    place = Fact("Place", Quoted(visible(str(ledger.place))), on=_BRIEF)
+    return Document(
+        kind="ledger",
+        title=Sentence("{name}", name=Quoted(words(ledger.name))),
+        made=f"{how_many_entries(len(entries))} of a privacy ledger",
+        version=VERSION,
+        slots={},
+        headline="privacy ledger",
+        sections=[Section("entries", "Entries", [place, table])],
+    )
+
+
+def _log_rows(entry: Entry) -> list[dict[str, str]]:
+    allowed = entry.content.get("budget", entry.content.get("cap"))
+    limit = "none" if "cap" in entry.content else ""
+    if allowed is not None:
+        limit = budget_text(Budget.from_content(allowed))
+    parts = entry.content.get("costs") or [None]
+    return [
+        {
+            "Entry": f"{entry.number:,}",
+            "Time (UTC)": words(entry.time[:16].replace("T", " ")),
+            "Action": words(entry.action),
+            "Account": words(row["account"] or ""),
+            "By": words(row["by"] or ""),
+            "Key": words(row["key"] or ""),
+            "Cost": "" if part is None else cost_text(Cost.from_content(part["cost"])),
+            "Budget or cap": limit,
+            "Mechanism": words(row["mechanism"] or ""),
+            "Note": words(row["note"] or ""),
+        }
+        for row, part in zip(rows_of(entry), parts, strict=True)
+    ]
 
 
 _MOST = 300  # points of a line; of more, each stands for several
@@ -317,8 +347,9 @@ def lines_of(history: AccountHistory) -> dict[str, Points]:
     """Return for each sum what is left after each entry, in percent; it ends where it is void."""
     lines: dict[str, Points] = {}
     for step in [Step(history.opened, history.opened_at, Totals()), *_thinned(history.steps)]:
-        for name, share in left_shares(history.account.budget, step.totals).items():
-            lines.setdefault(name, []).append((step.entry, 100 * share))
+        for name, (most, spent) in sums_of(history.account.budget, step.totals).items():
+            left = float(max(1 - spent / most, Fraction(0)))
+            lines.setdefault(name, []).append((step.entry, 100 * left))
     return lines
 
 

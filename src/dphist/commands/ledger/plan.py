@@ -3,18 +3,23 @@
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dphist.commands.ledger.payment import ONLY_RHO, left_json, opened
+from dphist.commands.ledger.payment import ONLY_RHO, left_json, left_text, open_ledger
 from dphist.commands.options import JSON, UsageError
 from dphist.commands.printing import say
+from dphist.document.blocks import JSON as FOR_PROGRAMS
+from dphist.document.blocks import Block, Column, Document, Fact, NoError, Note, Section, Table
 from dphist.document.options import Option, whole
-from dphist.errors import BudgetError
-from dphist.ledger import Ledger
-from dphist.ledger.charging import left_in_words
+from dphist.errors import BudgetError, phrase
+from dphist.ledger.balance import Balance, Plan
+from dphist.ledger.words import words
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
-from dphist.render.text_table import beside, left, right
+from dphist.release.release import VERSION
+from dphist.render.as_json import content
+from dphist.render.text import text
+from dphist.sentence import Quoted, Sentence
 
 _MOST = 10_000
 _GAUSSIAN = (
@@ -35,18 +40,13 @@ class _Asked(argparse._AppendAction):
         option: str | None = None,
     ) -> None:
         asked = list(getattr(namespace, "asked", ()))
-        name = self.metavar_name
-        if name in ("epsilon", "rho"):
-            asked.append({name: value})
-        elif not asked or name in asked[-1]:
-            raise UsageError(f"--{name} must follow --epsilon or --rho of its release, once each")
+        if self.dest in ("epsilon", "rho"):
+            asked.append({self.dest: value})
+        elif not asked or self.dest in asked[-1]:
+            raise UsageError(f"{option} must follow --epsilon or --rho of its release, once each")
         else:
-            asked[-1] = {**asked[-1], name: value}
+            asked[-1] = {**asked[-1], self.dest: value}
         namespace.asked = asked
-
-    @property
-    def metavar_name(self) -> str:
-        return self.option_strings[0].removeprefix("--")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +59,14 @@ class _Release:
 def _plan(options: argparse.Namespace) -> None:
     asked = getattr(options, "asked", ())
     if not asked:
-        raise UsageError("--epsilon or --rho must be given: what a release would cost")
-    with opened(options) as ledger:
-        name = ledger.balance(options.account).account
-        (unit,) = [account.unit for account in ledger.accounts if account.name == name]
-        releases = _releases(asked, unit)
-        found = ledger.plan(releases, by=options.by, account=name)
-        rows = _rows(ledger, name, releases, found.prices)
-    if options.json:
-        shown = [{"fits": at < found.paid, **row} for at, row in enumerate(rows)]
-        said = {"affordable": found.affordable, "ends_epsilons": found.ends_epsilons}
-        say(json.dumps({"account": name, **said, "releases": shown}))
-    else:
-        _print(rows, found.paid)
-        if found.ends_epsilons is not None:
-            say(f"Release {found.ends_epsilons + 1:,}: {ONLY_RHO}")
-        elif any(isinstance(release.guarantee, ApproxDP) for release in releases):
-            say(_GAUSSIAN)
+        raise UsageError(phrase("{epsilon} or {rho} must be given: what a release would cost"))
+    with open_ledger(options) as ledger:
+        balance = ledger.balance(options.account)
+        (unit,) = [each.unit for each in ledger.accounts if each.name == balance.account]
+        releases = _make_releases(asked, unit)
+        found = ledger.plan(releases, by=options.by, account=balance.account)
+        document = _document_of(ledger.name, balance, releases, found)
+    say(json.dumps(content(document)) if options.json else text(document).rstrip())
     if not found.affordable:
         raise BudgetError(
             f"{len(releases) - found.paid:,} of {len(releases):,} releases would be refused, from "
@@ -83,17 +74,17 @@ def _plan(options: argparse.Namespace) -> None:
         )
 
 
-def _releases(asked: Sequence[dict[str, Any]], unit: PrivacyUnit) -> list[_Release]:
+def _make_releases(asked: Sequence[dict[str, Any]], unit: PrivacyUnit) -> list[_Release]:
     releases: list[_Release] = []
     for each in asked:
         times = each.get("times", 1)
         if not 1 <= times <= _MOST - len(releases):
             raise UsageError(f"--times must be at least 1, and {_MOST:,} releases are the most")
-        releases += [_Release(_guarantee(each, unit))] * times
+        releases += [_Release(_read_guarantee(each, unit))] * times
     return releases
 
 
-def _guarantee(asked: dict[str, Any], unit: PrivacyUnit) -> Guarantee:
+def _read_guarantee(asked: dict[str, Any], unit: PrivacyUnit) -> Guarantee:
     delta = asked.get("delta")
     if "rho" in asked:
         rho = asked["rho"]
@@ -102,34 +93,48 @@ def _guarantee(asked: dict[str, Any], unit: PrivacyUnit) -> Guarantee:
     return PureDP(epsilon, unit) if delta is None else ApproxDP(epsilon, delta, unit)
 
 
-def _rows(
-    ledger: Ledger, name: str, releases: Sequence[_Release], prices: Sequence[Any]
-) -> list[dict[str, Any]]:
+def _document_of(
+    ledger: str, balance: Balance, releases: Sequence[_Release], found: Plan
+) -> Document:
     """Return cost and rest of each release in turn, as if all before it were paid."""
-    balance = ledger.balance(name)
-    totals, rows = balance.totals, []
-    for release, (price,) in zip(releases, prices, strict=True):
-        totals = totals.plus(price.cost)
-        rows.append(
-            {
-                "cost": str(release.guarantee),
-                "left_after": left_json(balance.budget, totals),
-                "words": left_in_words(balance.budget, totals),
-            }
-        )
-    return rows
-
-
-def _print(rows: Sequence[dict[str, Any]], paid: int) -> None:
-    fits = [at < paid for at in range(len(rows))]
-    lines = beside(
-        right(["release", *(f"{at:,}" for at in range(1, len(rows) + 1))]),
-        left(["cost", *(row["cost"] for row in rows)]),
-        left(["fits", *("yes" if fit else "no" for fit in fits)]),
-        left(["left", *(row["words"] if fit else "" for row, fit in zip(rows, fits, strict=True))]),
-        width=None,
+    rows: list[dict[str, Any]] = []
+    after = balance
+    for at, (release, (price,)) in enumerate(zip(releases, found.prices, strict=True)):
+        after = replace(after, totals=after.totals.plus(price.cost))
+        cost, fits = str(release.guarantee), at < found.paid
+        left = {"left_after": left_json(after), "words": left_text(after)}
+        rows.append({"fits": fits, "cost": cost, **left})
+    columns = {
+        "Release": [f"{at:,}" for at in range(1, len(rows) + 1)],
+        "Cost": [row["cost"] for row in rows],
+        "Fits": ["yes" if row["fits"] else "no" for row in rows],
+        "Left": [row["words"] if row["fits"] else "" for row in rows],
+    }
+    shown = [Column(name, cells, digits=name == "Release") for name, cells in columns.items()]
+    account = Sentence("{name}", name=Quoted(words(balance.account)))
+    blocks: list[Block] = [
+        Fact("Account", account),
+        Fact("Left", left_text(balance)),
+        Table(shown, whole=True),
+    ]
+    if found.ends_epsilons is not None:
+        blocks.append(Note(f"Release {found.ends_epsilons + 1:,}: {ONLY_RHO}"))
+    elif any(isinstance(release.guarantee, ApproxDP) for release in releases):
+        blocks.append(Note(_GAUSSIAN))
+    values = {"account": balance.account, "affordable": found.affordable}
+    values |= {"ends_epsilons": found.ends_epsilons, "releases": rows}
+    for key, value in values.items():
+        exact = NoError("known exactly")
+        blocks.append(Fact("", "", key, value, exact, on=frozenset({FOR_PROGRAMS})))
+    return Document(
+        kind="ledger plan",
+        title=Sentence("{name}", name=Quoted(words(ledger))),
+        made="a privacy ledger, and what would be charged to it",
+        version=VERSION,
+        slots={},
+        headline="privacy ledger",
+        sections=[Section("plan", "", blocks)],
     )
-    say("\n".join(lines))
 
 
 PLAN = (

@@ -16,7 +16,7 @@ from typing import Any
 
 from dphist.commands import signals
 from dphist.commands.printing import say
-from dphist.commands.publishing import outputs_of, say_written
+from dphist.commands.publishing import list_outputs, say_written
 from dphist.commands.signals import Interrupted, Stopping
 from dphist.commands.stream.outputs import write_outputs
 from dphist.document.counted import how_many
@@ -219,7 +219,7 @@ class Run:
 
     def _finish(self) -> None:
         """Make the last reading and write the outputs."""
-        paths = outputs_of(self.options)
+        paths = list_outputs(self.options)
         if not (self._printing or paths):
             return
         with self._noted():
@@ -253,7 +253,7 @@ class Run:
                 self._problem = first.within("", "; " + error.args[0])
 
     def _unused(self) -> bool:
-        """Whether the state would be none if the run failed now: see `removed_if_unused`."""
+        """Whether the state would be none if the run failed now: see `remove_if_unused`."""
         return self.new and self.stream.time == 0
 
     def _held(self) -> str:
@@ -305,9 +305,7 @@ class StreamProgress:
         fraction = min(self._bytes / self._size, 1.0) if self._size else 0.0
         signals.on_screen(ERASED.encode())
         try:
-            self._display(
-                Done(fraction, done=events, unit="events", seconds=now - self._begun),
-            )
+            self._display(Done(fraction, done=events, unit="events", seconds=now - self._begun))
         except (OSError, ValueError):  # progress must never cost a result
             self._display = None
 
@@ -330,7 +328,7 @@ def _size_of(descriptor: int) -> int:
 
 
 @contextlib.contextmanager
-def removed_if_unused(stream: ContinualHistogram, path: str, new: bool) -> Iterator[None]:
+def remove_if_unused(stream: ContinualHistogram, path: str, new: bool) -> Iterator[None]:
     """Remove a new state if the block fails before an event was counted.
 
     Its parameters bind nobody then: the command can be mended and given others. Where there were

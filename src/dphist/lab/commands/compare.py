@@ -14,15 +14,16 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
+from dphist.atomic_files import staged_outputs
 from dphist.commands import signals
-from dphist.commands.options import QUIET_OR_JSON, UsageError, named_value, overwrite
+from dphist.commands.options import OVERWRITE, QUIET_OR_JSON, UsageError, named_value
 from dphist.commands.printing import complain, say
+from dphist.commands.publishing import check_outputs
 from dphist.commands.resources import MEASURED
 from dphist.document.compared import LABEL, DataFile, MissingParameterError
 from dphist.document.kinds import kinds
-from dphist.document.options import Command, Group, Option, Table, decimal
-from dphist.errors import OutputFileError, ParameterError
+from dphist.document.options import Command, Group, Needs, OneOf, Option, Table, decimal
+from dphist.errors import ParameterError
 from dphist.lab.auditing.named import imported, mechanisms
 from dphist.lab.comparing.compare import compare
 from dphist.lab.comparing.comparison import Comparison
@@ -35,16 +36,19 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def _compare(options: argparse.Namespace) -> None:
-    _check(options)
+    file = _file_of(options)
+    data = getattr(options, file.option.name)
+    _check(options, data)
     for text in options.epsilon:
         positive_number(text, "epsilon")
-    mechanisms = mechanisms_of(options)
-    data = data_of(options)
+    mechanisms = _read_mechanisms(options)
+    given = {column.name: getattr(options, column.name) for column in file.columns}
+    read = file.read(data, **given)
     try:
         with _interruptible():
             found = compare(
                 mechanisms,
-                data,
+                read,
                 options.epsilon,
                 delta=options.delta,
                 published=not options.only,
@@ -87,24 +91,14 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _check(options: argparse.Namespace) -> None:
-    data = getattr(options, file_of(options).option.name)
-    if options.only and not options.mechanism:
-        raise UsageError("--only needs --mechanism")
+def _check(options: argparse.Namespace, data: str) -> None:
+    """Find what is wrong with the paths before anything is measured."""
     if not Path(data).is_file():
         raise UsageError(f"{data} does not exist, or is not a file")
     if options.plot is not None and Path(options.plot).suffix.lower() not in _PICTURES:
         raise UsageError(f"--plot must end in {', '.join(_PICTURES[:2])} or {_PICTURES[2]}")
-    outputs = [path for path in (options.output, options.plot, options.report) if path is not None]
-    try:
-        check_distinct([data, *outputs])
-        for path in outputs:
-            check_output_path(path)
-    except OutputFileError as error:
-        raise UsageError(*error.args) from None
-    there = [path for path in (options.plot, options.report) if path and Path(path).exists()]
-    if there and not options.overwrite:
-        raise UsageError(f"{there[0]} exists; name another output, or replace it with --overwrite")
+    check_outputs([options.output, options.plot, options.report], [data], overwrite=True)
+    check_outputs([options.plot, options.report], overwrite=options.overwrite)
 
 
 def _tell(options: argparse.Namespace, text: str) -> None:
@@ -118,8 +112,10 @@ def _tell(options: argparse.Namespace, text: str) -> None:
 def _write(found: Comparison, options: argparse.Namespace) -> None:
     with staged_outputs() as staged:
         if options.plot is not None:
-            content = _picture(found, Path(options.plot).suffix.lower()[1:])
-            staged.write_bytes(options.plot, content, replace=options.overwrite)
+            picture = io.BytesIO()
+            ending = Path(options.plot).suffix.lower()[1:]
+            found.plot()[0].figure.savefig(picture, format=ending, dpi=130)
+            staged.write_bytes(options.plot, picture.getvalue(), replace=options.overwrite)
         if options.report is not None:
             from dphist.render.html import page
 
@@ -127,108 +123,13 @@ def _write(found: Comparison, options: argparse.Namespace) -> None:
         staged.commit()
 
 
-def _picture(found: Comparison, kind: str) -> bytes:
-    picture = io.BytesIO()
-    found.plot()[0].figure.savefig(picture, format=kind, dpi=130)
-    return picture.getvalue()
-
-
-def _measured() -> Table:
-    with_delta = ", ".join(
-        file.option.written
-        for file in files()
-        if any("delta" in rule.others for rule in file.option.rules)
-    )
-    return [
-        Option(
-            "epsilon",
-            "total epsilons of a release (default: 1 0.1)",
-            "E",
-            many=True,
-            default=["1", "0.1"],
-        ),
-        Option("delta", f"total delta, such as 1e-6; needed with {with_delta}", "D"),
-        Option(
-            "seconds",
-            "time for everything; what does not end in time is left out (default: 60)",
-            "S",
-            decimal,
-            default=60,
-        ),
-        Option(
-            "target",
-            "standard error over error at which a cell is finished (default: 0.05)",
-            "P",
-            decimal,
-            default=0.05,
-        ),
-    ]
-
-
-_WRITTEN: Table = [
-    Option("output", "write results here after each cell, and go on from them", "CSV"),
-    Option("plot", "draw error against epsilon and time: .png, .svg or .pdf", "PICTURE"),
-    Option("report", "write a page with pictures and tables", "HTML"),
-    overwrite("replace a picture or page that exists already"),
-    QUIET_OR_JSON,
-]
-
-
-def command() -> Command:
-    """Return the command, with an option for each kind of data that can be read."""
-    return Command(
-        text="Measure error and time of mechanisms, yours beside all others of the kind, on the "
-        "same data. The result is NOT private: it is made by looking at the data. Use public data, "
-        "or your own where looking is allowed.",
-        epilog="With --output, results are kept after each cell: run the same command again, with "
-        "more --seconds or other mechanisms, and it goes on where it stopped. The guide is "
-        "docs/compare.md.",
-        table=[
-            Option(
-                "mechanism",
-                "a mechanism of dphist, such as AdaptiveScan, or one that an installed package "
-                "registers; package.module:name of a class of mechanisms or of a function of "
-                "epsilon; may be repeated",
-                "NAME",
-                repeats=True,
-                default=[],
-            ),
-            Option(
-                "set",
-                "a parameter of those mechanisms that have it, such as k=10; may be repeated",
-                "NAME=VALUE",
-                repeats=True,
-                default=[],
-            ),
-            Option("only", "compare the mechanisms named with each other alone"),
-            Group("data, one of", "", [file.option for file in files()]),
-            Group("columns and bounds", "", columns()),
-            Group("what is measured", "", _measured()),
-            MEASURED,
-            Group("what is written", "", _WRITTEN),
-        ],
-        run=_compare,
-    )
-
-
-def files() -> list[DataFile]:
-    """Return the files that can be read, of all kinds."""
-    declared = (kind.comparing for kind in kinds() if kind.comparing is not None)
-    return [each.file for each in declared if each.file is not None]
-
-
-def columns() -> list[Option]:
-    """Return the options for columns and bounds of these files, each name once."""
-    return [*{column.name: column for file in files() for column in file.columns}.values()]
-
-
-def mechanisms_of(options: argparse.Namespace) -> dict[str, Any]:
+def _read_mechanisms(options: argparse.Namespace) -> dict[str, Any]:
     """Return what is named, with the parameters that are set."""
     chosen = dict(map(named_value, options.set))
     found: dict[str, Any] = {}
     used: set[str] = set()
     for name in options.mechanism:
-        mechanism: Any = imported(name) if ":" in name else _registered(name)
+        mechanism: Any = imported(name) if ":" in name else _find_registered(name)
         own = {}
         if inspect.isclass(mechanism):
             accepted = inspect.signature(mechanism).parameters
@@ -244,7 +145,7 @@ def mechanisms_of(options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def _registered(name: str) -> Any:
+def _find_registered(name: str) -> Any:
     """Return a mechanism of dphist, or of an installed package that has an entry point for it."""
     known = mechanisms()
     if name in known:
@@ -259,21 +160,10 @@ def _registered(name: str) -> Any:
     return points[0].load()
 
 
-def file_of(options: argparse.Namespace) -> DataFile:
-    """Return what the data are read as.
-
-    Raises
-    ------
-    UsageError
-        If no file is named, or several; or a column that this one has not.
-    """
-    known = files()
-    given = [file for file in known if file.option.is_present(options)]
-    if len(given) != 1:
-        *some, last = (file.option.written for file in known)
-        raise UsageError(f"give one of {', '.join(some)} and {last}")
-    (file,) = given
-    for column in columns():
+def _file_of(options: argparse.Namespace) -> DataFile:
+    """Return what the data are read as; UsageError if a column is given that this one has not."""
+    (file,) = [each for each in _files() if each.option.is_present(options)]
+    for column in _columns():
         if column.is_given(options):
             said = f"{column.written} does not go with {file.option.written}"
             if column.name not in [each.name for each in file.columns]:
@@ -283,8 +173,88 @@ def file_of(options: argparse.Namespace) -> DataFile:
     return file
 
 
-def data_of(options: argparse.Namespace) -> Any:
-    """Read the data, of whatever kind."""
-    file = file_of(options)
-    given = {column.name: getattr(options, column.name) for column in file.columns}
-    return file.read(getattr(options, file.option.name), **given)
+def _files() -> list[DataFile]:
+    """Return the files that can be read, of all kinds."""
+    declared = (kind.comparing for kind in kinds() if kind.comparing is not None)
+    return [each.file for each in declared if each.file is not None]
+
+
+def _columns() -> list[Option]:
+    """Return the options for columns and bounds of these files, each name once."""
+    return [*{column.name: column for file in _files() for column in file.columns}.values()]
+
+
+_MECHANISMS = [
+    Option(
+        "mechanism",
+        "a mechanism of dphist, such as AdaptiveScan, or one that an installed package registers; "
+        "package.module:name of a class of mechanisms or of a function of epsilon; may be repeated",
+        "NAME",
+        repeats=True,
+        default=[],
+    ),
+    Option(
+        "set",
+        "a parameter of those mechanisms that have it, such as k=10; may be repeated",
+        "NAME=VALUE",
+        repeats=True,
+        default=[],
+    ),
+    Option(
+        "only",
+        "compare the mechanisms named with each other alone",
+        rules=(Needs(["mechanism"], "what is compared"),),
+    ),
+]
+_EFFORT: Table = [
+    Option(
+        "seconds",
+        "time for everything; what does not end in time is left out (default: 60)",
+        "S",
+        decimal,
+        default=60,
+    ),
+    Option(
+        "target",
+        "standard error over error at which a cell is finished (default: 0.05)",
+        "P",
+        decimal,
+        default=0.05,
+    ),
+]
+_WRITTEN: Table = [
+    Option("output", "write results here after each cell, and go on from them", "CSV"),
+    Option("plot", "draw error against epsilon and time: .png, .svg or .pdf", "PICTURE"),
+    Option("report", "write a page with pictures and tables", "HTML"),
+    OVERWRITE,
+    QUIET_OR_JSON,
+]
+
+
+def command() -> Command:
+    """Return the command, with an option for each kind of data that can be read."""
+    files = [file.option for file in _files()]
+    needs_delta = [each for each in files if any("delta" in rule.others for rule in each.rules)]
+    with_delta = ", ".join(each.written for each in needs_delta)
+    epsilons = "total epsilons of a release (default: 1 0.1)"
+    cost: Table = [
+        Option("epsilon", epsilons, "E", many=True, default=["1", "0.1"]),
+        Option("delta", f"total delta, such as 1e-6; needed with {with_delta}", "D"),
+    ]
+    return Command(
+        text="Measure error and time of mechanisms, yours beside all others of the kind, on the "
+        "same data. The result is NOT private: it is made by looking at the data. Use public data, "
+        "or your own where looking is allowed.",
+        epilog="With --output, results are kept after each cell: run the same command again, with "
+        "more --seconds or other mechanisms, and it goes on where it stopped. The guide is "
+        "docs/compare.md.",
+        table=[
+            *_MECHANISMS,
+            Group("data, one of", "", [OneOf(files, required=True)]),
+            Group("columns and bounds", "", _columns()),
+            Group("what is measured", "", [*cost, *_EFFORT]),
+            MEASURED,
+            Group("what is written", "", _WRITTEN),
+        ],
+        run=_compare,
+    )
