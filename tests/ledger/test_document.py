@@ -7,7 +7,8 @@ import pytest
 
 import dphist as dh
 from dphist.document.blocks import PAGE, Table
-from dphist.ledger.document import document_of, lines_of
+from dphist.ledger.charts import lines_of
+from dphist.ledger.document import document_of
 from dphist.ledger.entries import Entry
 from dphist.ledger.history import histories
 from dphist.ledger.words import state_text

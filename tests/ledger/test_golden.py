@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from dphist.ledger.document import chart_of, document_of, document_of_entries
+from dphist.ledger.charts import chart_of
+from dphist.ledger.document import document_of, document_of_entries
 from dphist.ledger.history import histories
 from dphist.render.as_json import content
 from dphist.render.charts import draw_below, drawing_of

@@ -201,8 +201,8 @@ def _keys_of(command: Command) -> dict[str, Option]:
 
 def _merge(section: Section, known: Mapping[str, Option]) -> dict[str, tuple[str, Any]]:
     """Return the values of a section and its defaults, each with its key as it was written."""
-    defaults = _by_name(section.defaults, "has in [defaults]")
-    own = _by_name(section.values, "has")
+    defaults = _by_name(section.defaults, " in [defaults]")
+    own = _by_name(section.values)
     for name, (key, _) in own.items():
         if name in _OF_THE_RUN:
             raise UsageError(f"must not have {key}: give --{name} when you run it")
@@ -211,12 +211,12 @@ def _merge(section: Section, known: Mapping[str, Option]) -> dict[str, tuple[str
     return {name: held for name, held in defaults.items() if name in known} | own
 
 
-def _by_name(values: Mapping[str, Any], has: str) -> dict[str, tuple[str, Any]]:
+def _by_name(values: Mapping[str, Any], where: str = "") -> dict[str, tuple[str, Any]]:
     """Return keys with their values by the names of options."""
     named: dict[str, tuple[str, Any]] = {}
     for key, value in values.items():
         if _plain(key) in named:
-            raise UsageError(f"{has} {_plain(key)} twice: leave one of them out")
+            raise UsageError(f"has {_plain(key)} twice{where}: leave one of them out")
         named[_plain(key)] = key, value
     return named
 

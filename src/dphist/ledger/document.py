@@ -1,11 +1,8 @@
 """A ledger as a document: what was spent on what, by whom, and what is left."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 from dphist.document.blocks import (
     CARD,
@@ -23,29 +20,32 @@ from dphist.document.blocks import (
     Surfaces,
     Table,
 )
-from dphist.document.chart import Axis, Chart, Line, LineStyle
 from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import guarantee_in_words, plural_of
-from dphist.ledger.amounts import Cost, Totals
+from dphist.ledger.amounts import Cost
+from dphist.ledger.balance import Balance, Plan
 from dphist.ledger.budget import Budget
+from dphist.ledger.charging import left_in_words
+from dphist.ledger.charts import chart_of
 from dphist.ledger.entries import Entry
-from dphist.ledger.history import AccountHistory, Step, histories
+from dphist.ledger.history import AccountHistory, histories
 from dphist.ledger.ledger import Ledger
 from dphist.ledger.table import rows_of
 from dphist.ledger.words import (
+    ONLY_RHO,
     budget_text,
     cost_text,
     date_of,
     how_many_entries,
     largest_text,
+    left_json,
     left_text,
     spent_text,
     state_text,
-    sums_of,
     words,
 )
 from dphist.parameters import decimal_text
-from dphist.privacy import ApproxDP, PureDP
+from dphist.privacy import ApproxDP, Guarantee, PureDP
 from dphist.release.release import VERSION
 from dphist.sentence import Quoted, Sentence
 from dphist.visible import visible
@@ -72,25 +72,22 @@ def document_of(ledger: Ledger) -> Document:
     if entries:
         days = f" from {date_of(entries[0].time)} to {date_of(entries[-1].time)}"
         last = f", the last of which has the hash {entries[-1].hash}"
-    return Document(
-        kind="ledger",
-        title=Sentence("{name}", name=Quoted(words(ledger.name))),
-        made=f"a privacy ledger of {many}",
-        version=VERSION,
-        slots={},
-        headline="privacy ledger",
+    sections = [
+        Section("place", "", _place(ledger, entries)),
+        *(_account(history, number, len(entries)) for number, history in enumerate(found, 1)),
+        _people(found),
+        _payments(found),
+        Section(
+            "limits", "What is not covered", [Fact(*each, on=_PAGE) for each in _LIMITS.items()]
+        ),
+        Section("programs", "", _for_programs(ledger, entries, found), _JSON),
+    ]
+    return _document(
+        ledger.name,
+        f"a privacy ledger of {many}",
+        sections,
         lead=f"What was spent, on what and by whom, and what is left: {many}{days}.",
         glance=[Section("left", "", [_at_a_glance(each) for each in found])],
-        sections=[
-            Section("place", "", _place(ledger, entries)),
-            *(_account(history, number, len(entries)) for number, history in enumerate(found, 1)),
-            _people(found),
-            _payments(found),
-            Section(
-                "limits", "What is not covered", [Fact(*each, on=_PAGE) for each in _LIMITS.items()]
-            ),
-            Section("programs", "", _for_programs(ledger, entries, found), _JSON),
-        ],
         about="Privacy ledger",
         kicker="Privacy ledger",
         closing=f"Computed from the {many} of the ledger {words(ledger.id)}{last}. The page holds "
@@ -213,7 +210,7 @@ def _payments(found: list[AccountHistory]) -> Section:
 
 _NOTHING = "Nothing was charged."
 _WORDS = ("Release", "Purpose", "By", "Account", "Mechanism", "Key", "Note")
-_DIGITS = ("Releases", "Largest ε left of it", "Entry")
+_DIGITS = ("Releases", "Largest ε left of it", "Entry", "Number")
 
 
 def _table(rows: list[dict[str, str]], empty: str, on: Surfaces, caption: str = "") -> Table:
@@ -239,8 +236,7 @@ def _for_programs(
         "hash": entries[-1].hash if entries else None,
         "accounts": [_account_json(history) for history in found],
     }
-    exact = NoError("known exactly")
-    return [Fact("", "", key, value, exact, on=_JSON) for key, value in values.items()]
+    return [*_facts_for_programs(values)]
 
 
 def _account_json(history: AccountHistory) -> dict[str, Any]:
@@ -270,15 +266,8 @@ def document_of_entries(ledger: Ledger, entries: Sequence[Entry]) -> Document:
     rows = [row for entry in entries for row in _log_rows(entry)]
     table = _table(rows, "There are no such entries.", frozenset({TERMINAL}))
     place = Fact("Place", Quoted(visible(str(ledger.place))), on=_BRIEF)
-    return Document(
-        kind="ledger",
-        title=Sentence("{name}", name=Quoted(words(ledger.name))),
-        made=f"{how_many_entries(len(entries))} of a privacy ledger",
-        version=VERSION,
-        slots={},
-        headline="privacy ledger",
-        sections=[Section("entries", "Entries", [place, table])],
-    )
+    made = f"{how_many_entries(len(entries))} of a privacy ledger"
+    return _document(ledger.name, made, [Section("entries", "Entries", [place, table])])
 
 
 def _log_rows(entry: Entry) -> list[dict[str, str]]:
@@ -304,68 +293,66 @@ def _log_rows(entry: Entry) -> list[dict[str, str]]:
     ]
 
 
-_MOST = 300  # points of a line; of more, each stands for several
-_SUMS: dict[str, tuple[str, LineStyle]] = {
-    "ε": ("Sum of ε", "solid"),
-    "ρ": ("Sum of ρ", "dashed"),
-    "δ": ("Own δ", "dotted"),
-}
-_SHOWS = "How much of the account is left after each entry, in percent."
-_EITHER = "A new release must fit by the sum of ε, or by the sum of ρ; either is enough."
-
-Points = list[tuple[int, float]]
+_GAUSSIAN = (
+    "A release of an epsilon with a delta is taken to state that epsilon. One with Gaussian noise, "
+    "which labels, top and stream may choose, states a rho instead, and from then on epsilons are "
+    "not added up any more. The command itself says with --dry-run what it costs."
+)
 
 
-def chart_of(history: AccountHistory, last: int, name: str) -> Chart:
-    """Declare the chart of an account: each sum of its budget falls from 100 % to 0.
+def document_of_plan(
+    ledger: str, balance: Balance, guarantees: Sequence[Guarantee], found: Plan
+) -> Document:
+    """Return cost and rest of each release of a plan, as if all before it were paid.
 
     Parameters
     ----------
-    last : number of the last entry of the ledger.
-    name : one word, different for each account.
+    ledger : its name.
+    balance : of the account that pays.
+    guarantees : of the releases.
     """
-    found, start = lines_of(history), history.opened
-    end = max(points[-1][0] for points in found.values())
-    lines = []
-    for symbol, points in found.items():
-        # A line that goes on reaches the end of the chart; a void one stops at its last entry.
-        points = [*points, (last, points[-1][1])] if points[-1][0] == end else points
-        corners = np.repeat(np.array(points, np.float64), 2, axis=0)
-        x, y = corners[1:, 0], corners[:-1, 1]  # a step at each entry
-        lines.append(Line(_SUMS[symbol][0], x, y, _SUMS[symbol][1]))
-    return Chart(
-        name,
-        "What is left",
-        " ".join([_SHOWS, *_rules(history)]),
-        Axis("Entry", start, max(last, start + 1) + 0.02 * (last - start), whole=True),
-        Axis("Left (%)", 0, 104),
-        lines=lines,
+    budget, totals, shown = balance.budget, balance.totals, []
+    for at, (guarantee, (price,)) in enumerate(zip(guarantees, found.prices, strict=True)):
+        totals = totals.plus(price.cost)
+        left = {"left_after": left_json(budget, totals), "words": left_in_words(budget, totals)}
+        shown.append({"fits": at < found.paid, "cost": str(guarantee), **left})
+    rows = [
+        {
+            "Number": f"{at:,}",
+            "Cost": str(each["cost"]),
+            "Fits": "yes" if each["fits"] else "no",
+            "Left": str(each["words"]) if each["fits"] else "",
+        }
+        for at, each in enumerate(shown, 1)
+    ]
+    blocks: list[Block] = [
+        Fact("Account", Sentence("{name}", name=Quoted(words(balance.account)))),
+        Fact("Left", left_in_words(budget, balance.totals)),
+        _table(rows, _NOTHING, frozenset({TERMINAL})),
+    ]
+    if found.ends_epsilons is not None:
+        blocks.append(Note(f"Release {found.ends_epsilons + 1:,}: {ONLY_RHO}"))
+    elif any(isinstance(each, ApproxDP) for each in guarantees):
+        blocks.append(Note(_GAUSSIAN))
+    values = {"account": balance.account, "affordable": found.affordable}
+    values |= {"ends_epsilons": found.ends_epsilons, "releases": shown}
+    made = "a privacy ledger, and what would be charged to it"
+    return _document(ledger, made, [Section("plan", "", [*blocks, *_facts_for_programs(values)])])
+
+
+def _document(name: str, made: str, sections: Sequence[Section], **more: Any) -> Document:
+    return Document(
+        kind="ledger",
+        title=Sentence("{name}", name=Quoted(words(name))),
+        made=made,
+        version=VERSION,
+        slots={},
+        headline="privacy ledger",
+        sections=sections,
+        **more,
     )
 
 
-def lines_of(history: AccountHistory) -> dict[str, Points]:
-    """Return for each sum what is left after each entry, in percent; it ends where it is void."""
-    lines: dict[str, Points] = {}
-    for step in [Step(history.opened, history.opened_at, Totals()), *_thinned(history.steps)]:
-        for name, (most, spent) in sums_of(history.account.budget, step.totals).items():
-            left = float(max(1 - spent / most, Fraction(0)))
-            lines.setdefault(name, []).append((step.entry, 100 * left))
-    return lines
-
-
-def _thinned(steps: list[Step]) -> list[Step]:
-    """Return some steps, the last among them."""
-    every = -(-len(steps) // _MOST) or 1
-    return steps[(len(steps) - 1) % every :: every]
-
-
-def _rules(history: AccountHistory) -> list[str]:
-    """Say by which sums a release must fit."""
-    budget, said = history.account.budget, []
-    if budget.epsilon is not None and budget.most_rho:
-        said.append(_EITHER)
-        if history.totals.mixed:
-            said.append("The line of ε ends where a release states no ε.")
-    if budget.delta_of_entries:
-        said.append("The releases' own δ must fit as well.")
-    return said
+def _facts_for_programs(values: Mapping[str, Any]) -> list[Fact]:
+    exact = NoError("known exactly")
+    return [Fact("", "", key, value, exact, on=_JSON) for key, value in values.items()]

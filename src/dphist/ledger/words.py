@@ -6,10 +6,18 @@ from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import readable_down
 from dphist.ledger.history import Payment
+from dphist.parameters import decimal_text
 from dphist.privacy.as_text import plain, up
 from dphist.privacy.rounding import readable
 from dphist.visible import harmless
 
+ONLY_RHO = (
+    "It states no epsilon, as with Gaussian noise. Once it is charged, epsilons are not added up "
+    "any more: only rho and delta count, also for pure releases."
+)
+"""Said of a release after which an account adds up no epsilons."""
+
+_NAMES = {"ε": "epsilon", "ρ": "rho", "δ": "delta"}
 _LONGEST_NUMBER = 10
 _LONGEST = 300  # letters of a user's words
 _STATES = {
@@ -81,6 +89,14 @@ def left_text(budget: Budget, totals: Totals) -> str:
     }
     own = left.pop("δ", None)
     return " or ".join(left.values()) + (f", and {own} for the releases' own δ" if own else "")
+
+
+def left_json(budget: Budget, totals: Totals) -> dict[str, str]:
+    """Return what is left, each number by itself, as exact text."""
+    return {
+        _NAMES[symbol]: decimal_text(max(most - spent, Fraction(0)), digits=150)
+        for symbol, (most, spent) in sums_of(budget, totals).items()
+    }
 
 
 def largest_text(budget: Budget, totals: Totals) -> str:

@@ -28,7 +28,7 @@ from dphist.ledger.charging import (
     readable_down,
 )
 from dphist.ledger.entries import canonical
-from dphist.parameters import decimal_text
+from dphist.ledger.words import ONLY_RHO, left_json
 from dphist.release.presentation import WORDS
 from dphist.release.release import Release
 from dphist.streams import ContinualHistogram, ContinualMechanism
@@ -49,12 +49,6 @@ def keep_records_silent() -> None:
     log = logging.getLogger("dphist.ledger")
     if not any(isinstance(handler, logging.NullHandler) for handler in log.handlers):
         log.addHandler(logging.NullHandler())
-
-
-ONLY_RHO = (
-    "It states no epsilon, as with Gaussian noise. Once it is charged, epsilons are not added up "
-    "any more: only rho and delta count, also for pure releases."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +117,8 @@ class Part:
             "cost": guarantee_json(self.price.guarantee),
             "fits": self.fits,
             "ends_epsilons": self.ends_epsilons,
-            "left": left_json(self.balance),
-            "left_after": left_json(self.after) if self.fits else None,
+            "left": left_json(budget, totals),
+            "left_after": left_json(budget, self.after.totals) if self.fits else None,
             "largest_epsilon": None if largest is None else readable_down(largest),
         }
 
@@ -161,17 +155,6 @@ def quote_price(
 def left_text(balance: Balance) -> str:
     """Return what is left in words."""
     return left_in_words(balance.budget, balance.totals)
-
-
-def left_json(balance: Balance) -> dict[str, str]:
-    """Return what is left, each number by itself, as exact text."""
-    budget, left = balance.budget, balance.remaining
-    named = {
-        "epsilon": left.epsilon,
-        "rho": left.rho if budget.most_rho else None,
-        "delta": left.delta if budget.delta_of_entries else None,
-    }
-    return {k: decimal_text(n, digits=150) for k, n in named.items() if n is not None}
 
 
 def _describe_key(ledger: Ledger, key: str | None) -> str:

@@ -3,30 +3,20 @@
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from dphist.commands.ledger.payment import ONLY_RHO, left_json, left_text, open_ledger
+from dphist.commands.ledger.payment import open_ledger
 from dphist.commands.options import JSON, UsageError
 from dphist.commands.printing import say
-from dphist.document.blocks import JSON as FOR_PROGRAMS
-from dphist.document.blocks import Block, Column, Document, Fact, NoError, Note, Section, Table
 from dphist.document.options import Option, whole
 from dphist.errors import BudgetError, phrase
-from dphist.ledger.balance import Balance, Plan
-from dphist.ledger.words import words
+from dphist.ledger.document import document_of_plan
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
-from dphist.release.release import VERSION
 from dphist.render.as_json import content
 from dphist.render.text import text
-from dphist.sentence import Quoted, Sentence
 
 _MOST = 10_000
-_GAUSSIAN = (
-    "A release of an epsilon with a delta is taken to state that epsilon. One with Gaussian noise, "
-    "which labels, top and stream may choose, states a rho instead, and from then on epsilons are "
-    "not added up any more. The command itself says with --dry-run what it costs."
-)
 
 
 class _Asked(argparse._AppendAction):
@@ -65,7 +55,8 @@ def _plan(options: argparse.Namespace) -> None:
         (unit,) = [each.unit for each in ledger.accounts if each.name == balance.account]
         releases = _make_releases(asked, unit)
         found = ledger.plan(releases, by=options.by, account=balance.account)
-        document = _document_of(ledger.name, balance, releases, found)
+        guarantees = [release.guarantee for release in releases]
+        document = document_of_plan(ledger.name, balance, guarantees, found)
     say(json.dumps(content(document)) if options.json else text(document).rstrip())
     if not found.affordable:
         raise BudgetError(
@@ -91,50 +82,6 @@ def _read_guarantee(asked: dict[str, Any], unit: PrivacyUnit) -> Guarantee:
         return ZCDP(rho, unit) if delta is None else ApproxZCDP(rho, delta, unit)
     epsilon = asked["epsilon"]
     return PureDP(epsilon, unit) if delta is None else ApproxDP(epsilon, delta, unit)
-
-
-def _document_of(
-    ledger: str, balance: Balance, releases: Sequence[_Release], found: Plan
-) -> Document:
-    """Return cost and rest of each release in turn, as if all before it were paid."""
-    rows: list[dict[str, Any]] = []
-    after = balance
-    for at, (release, (price,)) in enumerate(zip(releases, found.prices, strict=True)):
-        after = replace(after, totals=after.totals.plus(price.cost))
-        cost, fits = str(release.guarantee), at < found.paid
-        left = {"left_after": left_json(after), "words": left_text(after)}
-        rows.append({"fits": fits, "cost": cost, **left})
-    columns = {
-        "Release": [f"{at:,}" for at in range(1, len(rows) + 1)],
-        "Cost": [row["cost"] for row in rows],
-        "Fits": ["yes" if row["fits"] else "no" for row in rows],
-        "Left": [row["words"] if row["fits"] else "" for row in rows],
-    }
-    shown = [Column(name, cells, digits=name == "Release") for name, cells in columns.items()]
-    account = Sentence("{name}", name=Quoted(words(balance.account)))
-    blocks: list[Block] = [
-        Fact("Account", account),
-        Fact("Left", left_text(balance)),
-        Table(shown, whole=True),
-    ]
-    if found.ends_epsilons is not None:
-        blocks.append(Note(f"Release {found.ends_epsilons + 1:,}: {ONLY_RHO}"))
-    elif any(isinstance(release.guarantee, ApproxDP) for release in releases):
-        blocks.append(Note(_GAUSSIAN))
-    values = {"account": balance.account, "affordable": found.affordable}
-    values |= {"ends_epsilons": found.ends_epsilons, "releases": rows}
-    for key, value in values.items():
-        exact = NoError("known exactly")
-        blocks.append(Fact("", "", key, value, exact, on=frozenset({FOR_PROGRAMS})))
-    return Document(
-        kind="ledger plan",
-        title=Sentence("{name}", name=Quoted(words(ledger))),
-        made="a privacy ledger, and what would be charged to it",
-        version=VERSION,
-        slots={},
-        headline="privacy ledger",
-        sections=[Section("plan", "", blocks)],
-    )
 
 
 PLAN = (

@@ -1,0 +1,76 @@
+"""What was left of an account after each entry, as a chart."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from dphist.document.chart import Axis, Chart, Line, LineStyle
+from dphist.ledger.amounts import Totals
+from dphist.ledger.history import AccountHistory, Step
+from dphist.ledger.words import sums_of
+
+_MOST = 300  # points of a line; of more, each stands for several
+_SUMS: dict[str, tuple[str, LineStyle]] = {
+    "ε": ("Sum of ε", "solid"),
+    "ρ": ("Sum of ρ", "dashed"),
+    "δ": ("Own δ", "dotted"),
+}
+_SHOWS = "How much of the account is left after each entry, in percent."
+_EITHER = "A new release must fit by the sum of ε, or by the sum of ρ; either is enough."
+
+Points = list[tuple[int, float]]
+
+
+def chart_of(history: AccountHistory, last: int, name: str) -> Chart:
+    """Declare the chart of an account: each sum of its budget falls from 100 % to 0.
+
+    Parameters
+    ----------
+    last : number of the last entry of the ledger.
+    name : one word, different for each account.
+    """
+    found, start = lines_of(history), history.opened
+    end = max(points[-1][0] for points in found.values())
+    lines = []
+    for symbol, points in found.items():
+        # A line that goes on reaches the end of the chart; a void one stops at its last entry.
+        points = [*points, (last, points[-1][1])] if points[-1][0] == end else points
+        corners = np.repeat(np.array(points, np.float64), 2, axis=0)
+        x, y = corners[1:, 0], corners[:-1, 1]  # a step at each entry
+        lines.append(Line(_SUMS[symbol][0], x, y, _SUMS[symbol][1]))
+    return Chart(
+        name,
+        "What is left",
+        " ".join([_SHOWS, *_rules(history)]),
+        Axis("Entry", start, max(last, start + 1) + 0.02 * (last - start), whole=True),
+        Axis("Left (%)", 0, 104),
+        lines=lines,
+    )
+
+
+def lines_of(history: AccountHistory) -> dict[str, Points]:
+    """Return for each sum what is left after each entry, in percent; it ends where it is void."""
+    lines: dict[str, Points] = {}
+    for step in [Step(history.opened, history.opened_at, Totals()), *_thinned(history.steps)]:
+        for name, (most, spent) in sums_of(history.account.budget, step.totals).items():
+            left = float(max(1 - spent / most, Fraction(0)))
+            lines.setdefault(name, []).append((step.entry, 100 * left))
+    return lines
+
+
+def _thinned(steps: list[Step]) -> list[Step]:
+    """Return some steps, the last among them."""
+    every = -(-len(steps) // _MOST) or 1
+    return steps[(len(steps) - 1) % every :: every]
+
+
+def _rules(history: AccountHistory) -> list[str]:
+    """Say by which sums a release must fit."""
+    budget, said = history.account.budget, []
+    if budget.epsilon is not None and budget.most_rho:
+        said.append(_EITHER)
+        if history.totals.mixed:
+            said.append("The line of ε ends where a release states no ε.")
+    if budget.delta_of_entries:
+        said.append("The releases' own δ must fit as well.")
+    return said
