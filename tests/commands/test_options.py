@@ -58,6 +58,20 @@ def test_a_field_is_an_option() -> None:
     assert given_parameters(given, options_of(Mine), Mine) == {"epsilon": "1", "law": "round"}
 
 
+def test_errors_name_the_option_that_was_given() -> None:
+    """Two options may set one parameter."""
+    listed = Option("known_labels", "", "FILE", parameter="labels")
+    counted = Option("known_labels_count", "", "N", whole, parameter="labels")
+    command = Command(text="", table=[listed, counted])
+    for file, number, name in (
+        ("l", None, "labels"),
+        (None, 3, "labels-count"),
+        (None, None, "labels"),
+    ):
+        given = Namespace(known_labels=file, known_labels_count=number)
+        assert command.name_options(given)["labels"] == f"--known-{name}"
+
+
 TABLE = [
     Option("user", ""),
     Option("size", "", "N", whole, least=1, most=9, neutral=1, rules=(Needs(["user"], "why"),)),

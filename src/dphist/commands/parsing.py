@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dphist.commands.options import UsageError
-from dphist.document.options import Command, Excludes, Group, Needs, Option, Table
+from dphist.document.options import Command, Excludes, Group, Option, Table
 from dphist.errors import Argument, Message, ParameterError
 
 if TYPE_CHECKING:
@@ -182,13 +182,12 @@ def _check_rules(
     for rule in option.rules:
         others = [each for other in rule.others for each in known[other]]
         present = [each for each in others if each.is_present(options)]
-        if isinstance(rule, Needs) and not present:
+        if isinstance(rule, Excludes):
+            if present and rule.value in (..., getattr(options, option.name)):
+                said = Argument(option.name, rule.value) + " does not go with "
+                raise UsageError(said + Argument(present[0].name) + f": {rule.why}")
+        elif not present:
             needed: Message = name + " needs " + Argument(others[0].name)
             for each in others[1:]:
                 needed = needed + " or " + Argument(each.name)
             raise UsageError(needed + f": {rule.why}")
-        if isinstance(rule, Excludes) and present:
-            if rule.value not in (..., getattr(options, option.name)):
-                continue
-            said = Argument(option.name, rule.value) + " does not go with "
-            raise UsageError(said + Argument(present[0].name) + f": {rule.why}")
