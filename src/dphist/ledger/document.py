@@ -96,12 +96,16 @@ def document_of(ledger: Ledger) -> Document:
 
 
 def _place(ledger: Ledger, entries: Sequence[Entry]) -> list[Block]:
-    last = f", the last of {date_of(entries[-1].time)}" if entries else ""
     return [
         Fact("Place", Quoted(visible(str(ledger.place))), on=_BRIEF),
         Fact("Identity", words(ledger.id), on=_BRIEF),
-        Fact("Entries", f"{len(entries):,}{last}", on=_BRIEF),
+        _count(entries),
     ]
+
+
+def _count(entries: Sequence[Entry]) -> Fact:
+    last = f", the last of {date_of(entries[-1].time)}" if entries else ""
+    return Fact("Entries", f"{len(entries):,}{last}", on=_BRIEF)
 
 
 def _name(history: AccountHistory) -> Quoted:
@@ -265,9 +269,9 @@ def document_of_entries(ledger: Ledger, entries: Sequence[Entry]) -> Document:
     """Return some entries of a ledger, a row for each account that one charges."""
     rows = [row for entry in entries for row in _log_rows(entry)]
     table = _table(rows, "There are no such entries.", frozenset({TERMINAL}))
-    place = Fact("Place", Quoted(visible(str(ledger.place))), on=_BRIEF)
     made = f"{how_many_entries(len(entries))} of a privacy ledger"
-    return _document(ledger.name, made, [Section("entries", "Entries", [place, table])])
+    count = _count(list(ledger.entries()))
+    return _document(ledger.name, made, [Section("entries", "Entries", [count, table])])
 
 
 def _log_rows(entry: Entry) -> list[dict[str, str]]:
