@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from dphist import errors
-from dphist.commands.check import PlanMissedError
+from dphist.commands.saved import PlanMissedError
 from dphist.document.compared import MissingParameterError
 from dphist.errors import Argument, BudgetError, DphistError, ParameterError, join_arguments
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dphist.commands.registry import find_commands, parser_of
+from dphist.commands.registry import find_commands, make_parser
 
 PLACE = re.compile(r"^<!-- command ([\w-]+) -->$", re.MULTILINE)
 
@@ -18,7 +18,7 @@ OPTION = re.compile(r"(?<![\w-])(--[a-z][\w-]*)")
 
 def section(name: str) -> str:
     """Return the section of a command as Markdown."""
-    parser = _choices(parser_of([name]))[name]
+    parser = _choices(make_parser([name]))[name]
     return "\n".join(_described(parser, find_commands()[name][0], 2))
 
 

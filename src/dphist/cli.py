@@ -17,13 +17,12 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from dphist import leftovers
-from dphist.commands import ending
-from dphist.commands.configuration.section import configured
+from dphist.commands import signals
+from dphist.commands.configuration import read_configured
 from dphist.commands.options import UsageError
-from dphist.commands.printing import complain
-from dphist.commands.registry import parsed
+from dphist.commands.printing import as_options, complain
+from dphist.commands.registry import parse_command_line
 from dphist.commands.resources import run_command
-from dphist.commands.wording import as_options
 from dphist.errors import (
     BudgetError,
     ColumnError,
@@ -38,15 +37,15 @@ REFUSED = 3
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    ending.note("")
+    signals.note("")
     options = argparse.Namespace(write=str)
     try:
         with _stopping_cleanly():
             given = sys.argv[1:] if arguments is None else arguments
-            found = configured(given)
+            found = read_configured(given)
             if found is None:
-                found = parsed(given)
-                found.write = as_options(found.command.names)
+                found = parse_command_line(given)
+                found.write = as_options(found.command.name_options(found))
             options = found
             leftovers.remove_abandoned()
             run_command(options)
@@ -54,10 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
     except DphistError as error:
         return _fail(error.format(options.write), _code(error))
-    except ending.Interrupted as error:
-        return _fail(str(error), ending.exit_code(error.number))
+    except signals.Interrupted as error:
+        return _fail(str(error), signals.exit_code(error.number))
     except KeyboardInterrupt:
-        return _fail(ending.NOTHING_WRITTEN, ending.exit_code(signal.SIGINT))
+        return _fail(signals.NOTHING_WRITTEN, signals.exit_code(signal.SIGINT))
     except BrokenPipeError:  # the reader of our output, such as `head`, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -84,9 +83,9 @@ def _stopping_cleanly() -> Iterator[None]:
         return
 
     def stop(number: int, _: object) -> NoReturn:
-        raise ending.Interrupted(ending.NOTHING_WRITTEN, number)
+        raise signals.Interrupted(signals.NOTHING_WRITTEN, number)
 
-    known = [each for each in ending.known_signals() if each != signal.SIGINT]
+    known = [each for each in signals.list_signals() if each != signal.SIGINT]
     unhandled = [each for each in known if signal.getsignal(each) == signal.SIG_DFL]
     try:
         for each in unhandled:
@@ -105,6 +104,6 @@ def _code(error: DphistError) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    ending.settle()  # a signal now would add a second line
-    complain(f"dphist: {ending.with_note(message)}")
+    signals.settle()  # a signal now would add a second line
+    complain(f"dphist: {signals.add_note(message)}")
     return code

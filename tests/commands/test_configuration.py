@@ -120,7 +120,7 @@ BROKEN = [
     ('column = "age"', "column = {}", "text, a number or a list"),
     ('label = "gene"', 'label = ["gene", "age"]', "[genes] must have one value for label"),
     ("max_records = 3", "max_records = 3\nmax-records = 4", "max-records twice"),
-    ("max_records = 3", "", "user and max-records go together"),
+    ("max_records = 3", "", "user needs max-records"),
     ('file = "rows.csv"\ncolumn', 'file = "none.csv"\ncolumn', "[ages]: none.csv does not exist"),
     ('output = "ages.json"', 'output = "genes.json"', "genes.json"),
     ('command = "ranges"', 'command = "rangs"', "[ages] must have a command, one of anonymize"),
@@ -277,6 +277,14 @@ def test_a_key_that_was_charged_and_never_finished_is_refused_before_the_first(
     assert main(["run", path]) == 1
     assert "[ages]: the key 'ages-1' was charged" in capsys.readouterr().err
     assert not Path("genes.json").exists()
+
+
+def test_sections_may_only_set_their_cost_aside(write, capsys) -> None:
+    path = write(paid().replace("[ages]\n", "[ages]\nreserve = true\n"))
+    ledger("4")
+    assert main(["run", path, "--section", "ages"]) == 0
+    assert "Reserved for the key 'ages-1'" in capsys.readouterr().out
+    assert not Path("ages.json").exists()
 
 
 def test_a_key_that_was_canceled_counts_as_a_new_one(write, capsys) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dphist.cli import main
-from dphist.commands.ledger.paying import about_of
-from dphist.commands.registry import find_commands, parsed, parser_of
+from dphist.commands.ledger.payment import describe_data
+from dphist.commands.registry import find_commands, make_parser, parse_command_line
 from tests.support.golden import check_golden
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -34,7 +34,7 @@ def described(parser: argparse.ArgumentParser) -> Iterator[str]:
             text = argparse.HelpFormatter(parser.prog)._expand_help(action)
             yield f"  {name} ({', '.join(filter(None, facts))}): {text}"
     for exclusive in parser._mutually_exclusive_groups:
-        names = [action.option_strings[0] for action in exclusive._group_actions]
+        names = [[*a.option_strings, a.dest][0] for a in exclusive._group_actions]
         yield f"{'one' if exclusive.required else 'at most one'} of {', '.join(names)}"
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -47,7 +47,7 @@ def described(parser: argparse.ArgumentParser) -> Iterator[str]:
 @pytest.mark.quick("[ranges]", "[labels]", "[plan]", "[ledger]")
 @pytest.mark.parametrize("command", find_commands())
 def test_help(command: str) -> None:
-    parsers = parser_of([command])._actions
+    parsers = make_parser([command])._actions
     of = next(each for each in parsers if isinstance(each, argparse._SubParsersAction))
     check_golden(GOLDEN / f"{command}.txt", "\n".join(described(of.choices[command])))
 
@@ -239,6 +239,37 @@ def test_wrong_configurations(folder: Path, capsys: pytest.CaptureFixture[str]) 
     check_golden(GOLDEN / "wrong_configurations.txt", "\n".join(lines))
 
 
+PLANS = [
+    "--epsilon 0.5",
+    "--epsilon 0.5 --delta 1e-7 --times 2 --rho 0.01 --delta 1e-8",
+    "--rho 0.01 --epsilon 2 --by ana",
+]
+
+
+def test_plans_of_a_ledger(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = [
+        "ledger",
+        "create",
+        "b.ledger",
+        "--epsilon",
+        "2",
+        "--delta",
+        "1e-6",
+        "--unit",
+        "patient",
+    ]
+    assert main(made) == 0
+    capsys.readouterr()
+    lines = []
+    for plan in PLANS:
+        for json in ("", " --json"):
+            command = f"ledger plan b.ledger {plan}{json}"
+            code = main(command.split())
+            captured = capsys.readouterr()
+            lines.append(f"$ dphist {command}\n{code} {captured.out}{captured.err}")
+    check_golden(GOLDEN / "plans_of_a_ledger.txt", "\n".join(lines))
+
+
 PAID = [
     "anonymize /d/t.csv --epsilon 1 --ledger l --by a --key k",
     "anonymize /d/t.csv --epsilon 1 --label drug --count n --sensitivity 3 --delimiter tab",
@@ -260,5 +291,7 @@ PAID = [
 
 def test_what_a_key_stands_for() -> None:
     """A key of a ledger is known again by this text, in ledgers of earlier versions too."""
-    lines = [f"$ dphist {line}\n{about_of(parsed(shlex.split(line)))}" for line in PAID]
+    lines = [
+        f"$ dphist {line}\n{describe_data(parse_command_line(shlex.split(line)))}" for line in PAID
+    ]
     check_golden(GOLDEN / "what_a_key_stands_for.txt", "\n".join(lines))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.commands.registry import command_of
+from dphist.commands.registry import find_command
 from dphist.mechanism import meanings_of
 from dphist.streams import ContinualMechanism
 
@@ -30,7 +30,7 @@ COMMANDS: dict[str, tuple[list[type[Any]], set[str]]] = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_options_say_what_their_parameters_mean(command: str) -> None:
     mechanisms, otherwise = COMMANDS[command]
-    said = {each.parameter or each.name: each.meaning for each in command_of(command).options}
+    said = {each.parameter or each.name: each.meaning for each in find_command(command).options}
     for mechanism in mechanisms:
         for name, known in meanings_of(mechanism).items():
             if name in UNSET:

@@ -11,7 +11,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.commands.labels.known_labels import known_labels
+from dphist.commands.records import read_known_labels
 
 SENTINEL = "SENTINEL-7f3a"
 BUDGET = ("--epsilon", 1, "--delta", "1e-6")
@@ -254,10 +254,10 @@ def test_known_labels_need_no_delta(records, tmp_path, capsys) -> None:
 def test_known_labels_of_a_parquet_file_have_its_type(tmp_path) -> None:
     path = tmp_path / "known.parquet"
     pq.write_table(pa.table({"any": [3, 4]}), path)
-    assert known_labels(str(path)) == [3, 4]
+    assert read_known_labels(str(path)) == [3, 4]
     pq.write_table(pa.table({"any": [3], "other": [4]}), path)
     with pytest.raises(dh.InputFileError, match="of one column"):
-        known_labels(str(path))
+        read_known_labels(str(path))
 
 
 def test_missing_users_and_labels_are_a_choice(tmp_path, capsys) -> None:
@@ -311,7 +311,7 @@ def test_empty_and_missing_labels_differ_in_the_table(tmp_path) -> None:
         ([*USERS, "--max-count", 1.5, *BUDGET], "whole number"),
         (["--label", "word", "--max-labels", 2, *BUDGET], "needs --user"),
         (["--label", "word", "--max-count", 2, *BUDGET], "needs --user or --count"),
-        (["--label", "word", "--count", "who", *BUDGET], "needs --max-count"),
+        (["--label", "word", "--count", "who", *BUDGET], "needs --user or --max-count"),
         (["--label", "word", "--null-users", "drop", *BUDGET], "needs --user"),
         ([*USERS, "--null-users", "keep", *BUDGET], "--null-users"),
         (["--label", "word", "--user", "word", "--max-labels", 2, *BUDGET], "different columns"),

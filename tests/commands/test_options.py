@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import pytest
 
-from dphist.commands.configuration.section import configured
+from dphist.commands.configuration import read_configured
 from dphist.commands.options import UsageError
 from dphist.commands.parsing import check_options
-from dphist.commands.registry import parsed
+from dphist.commands.registry import parse_command_line
 from dphist.document.options import (
     Command,
     Excludes,
@@ -56,6 +56,20 @@ def test_a_field_is_an_option() -> None:
     assert options_of(Mine, but=["epsilon", "rounded", "law"]) == [size]
     given = Namespace(epsilon="1", size=None, rounded=False, law="round")
     assert given_parameters(given, options_of(Mine), Mine) == {"epsilon": "1", "law": "round"}
+
+
+def test_errors_name_the_option_that_was_given() -> None:
+    """Two options may set one parameter."""
+    listed = Option("known_labels", "", "FILE", parameter="labels")
+    counted = Option("known_labels_count", "", "N", whole, parameter="labels")
+    command = Command(text="", table=[listed, counted])
+    for file, number, name in (
+        ("l", None, "labels"),
+        (None, 3, "labels-count"),
+        (None, None, "labels"),
+    ):
+        given = Namespace(known_labels=file, known_labels_count=number)
+        assert command.name_options(given)["labels"] == f"--known-{name}"
 
 
 TABLE = [
@@ -146,9 +160,9 @@ def test_a_configuration_says_what_could_be_typed(
     monkeypatch.chdir(tmp_path)
     Path("c.toml").write_text(f"[one]{SAME[line]}\n")
     words = shlex.split(line)
-    found = configured([words[0], "--config", "c.toml"])
+    found = read_configured([words[0], "--config", "c.toml"])
     assert found is not None
-    read, typed = vars(found), vars(parsed(words))
+    read, typed = vars(found), vars(parse_command_line(words))
     assert typed["command"].options == read["command"].options
     for name in ("config", "configuration", "write", "command"):
         read.pop(name)

@@ -35,7 +35,7 @@ NAMED = {"show": ("mine", "nowhere", "add"), "shout": ("say it aloud", "nowhere"
 
 def test_a_package_adds_commands_and_replaces_none(name_commands, capsys) -> None:
     name_commands(f"{__name__}:NAMED")
-    assert registry.find_commands()["show"][1] == "dphist.commands.show"
+    assert registry.find_commands()["show"][1] == "dphist.commands.saved"
     with pytest.raises(SystemExit):
         main(["--help"])
     assert "say it aloud" in capsys.readouterr().out

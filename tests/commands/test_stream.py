@@ -461,7 +461,7 @@ def test_a_new_state_needs_all_and_an_old_one_nothing_else(monkeypatch, capsys) 
         ([*BUDGET, "--known-labels", "no.txt"], "no.txt does not exist"),
         ([*BUDGET, "--expect-events", 5], "--dry-run"),
         ([*BUDGET, "--output", "no/r.json"], "folder"),
-        ([*BUDGET, "--output", "s.db"], "is the state"),
+        ([*BUDGET, "--output", "s.db"], "would destroy it"),
         ([*BUDGET, "--output", "x", "--table", "x"], "twice"),
         ([*BUDGET, "--output", "input.tmp"], "is the input"),
         ([*BUDGET, "--state", "input.tmp"], "is the input"),

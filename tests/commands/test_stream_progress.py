@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dphist.commands.stream import progress
-from dphist.commands.stream.progress import StreamProgress
+from dphist.commands.stream import run
+from dphist.commands.stream.run import StreamProgress
 from dphist.tables.engine import progress_display
 from dphist.tables.engine.progress_display import ERASED
 
@@ -23,7 +23,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, path: Path, stream: io.StringIO, aske
     """Feed half of a file; return what is shown before the line is erased."""
     standard = SimpleNamespace(stderr=stream, modules=sys.modules)
     monkeypatch.setattr(progress_display, "sys", standard)
-    monkeypatch.setattr(progress, "_SECONDS_BETWEEN", 0)
+    monkeypatch.setattr(run, "_SECONDS_BETWEEN", 0)
     monkeypatch.setenv("TERM", "xterm")
     with path.open("rb") as file:
         line = StreamProgress(file.fileno(), shown=asked)

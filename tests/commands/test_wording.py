@@ -7,7 +7,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.commands.wording import as_keys, as_options
+from dphist.commands.printing import as_keys, as_options
 from dphist.errors import Argument, DphistError, Message, ParameterError
 
 KNOWN = {

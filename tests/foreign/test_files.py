@@ -17,7 +17,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.commands.labels.known_labels import known_labels
+from dphist.commands.records import read_known_labels
 from dphist.errors import DphistError
 from dphist.lab.comparing.comparison import ComparedRow, read_earlier, text_of
 from dphist.lab.disclosure.about import read_about
@@ -168,10 +168,10 @@ def test_lists_of_labels(content, said, folder) -> None:
     path = folder / NAME
     path.write_bytes(content)
     if not said:
-        assert known_labels(str(path)) == ["a", "b"]
+        assert read_known_labels(str(path)) == ["a", "b"]
         return
     with pytest.raises(dh.InputFileError, match=said) as refused:
-        known_labels(str(path))
+        read_known_labels(str(path))
     assert str(refused.value).isprintable()
 
 

@@ -131,7 +131,7 @@ def test_it_has_a_command(file: Path, capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         main(["--help"])
     assert KIND.commands["mean"].summary in capsys.readouterr().out
-    assert registry.command_of("show").text != registry.command_of("mean").text
+    assert registry.find_command("show").text != registry.find_command("mean").text
 
 
 def test_a_configuration_holds_its_command(

@@ -8,7 +8,7 @@ import pytest
 
 import dphist as dh
 from dphist.ledger.charts import chart_of
-from dphist.ledger.document import document_of
+from dphist.ledger.document import document_of, document_of_entries
 from dphist.ledger.history import histories
 from dphist.render.as_json import content
 from dphist.render.charts import draw_below, drawing_of
@@ -53,6 +53,10 @@ def test_a_summary(name: str, ledger: dh.Ledger) -> None:
         r"(?<=  Place {11}).*?(?=\n  Identity)", ledger.place, text(document_of(ledger)), flags=re.S
     )
     check(name, "summary", ledger, said)  # a long path goes on in the next line
+
+
+def test_a_log(name: str, ledger: dh.Ledger) -> None:
+    check(name, "log", ledger, text(document_of_entries(ledger, list(ledger.entries()))))
 
 
 def test_a_card(name: str, ledger: dh.Ledger) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.commands.registry import RELEASING, find_commands, parser_of
+from dphist.commands.registry import RELEASING, find_commands, make_parser
 from tests.parameters.texts import SOME
 
 # A command line for each command, apart from which only the option that is tried is wrong.
@@ -73,7 +73,7 @@ def _options(parser: argparse.ArgumentParser, words: str) -> Iterator[tuple[str,
 
 def _every_option() -> Iterator[tuple[str, str]]:
     for name in find_commands():
-        parsers = parser_of([name])._actions
+        parsers = make_parser([name])._actions
         of = next(each for each in parsers if isinstance(each, argparse._SubParsersAction))
         yield from _options(of.choices[name], name)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.commands.registry import parsed
+from dphist.commands.registry import parse_command_line
 from dphist.planning.declared import EPSILON, columns_of
 from dphist.planning.document import document_of, table_csv
 from dphist.planning.words import cell, example_of, shown
@@ -179,7 +179,7 @@ def test_a_setting_is_shown_as_a_command_that_is_valid(kind, asked, options) -> 
     assert options in shown
     assert shown in unescape(plan_html(plan))
     command = shlex.split(shown)[1:]
-    read = parsed([each if each != "EDGES" else "0,1" for each in command])
+    read = parse_command_line([each if each != "EDGES" else "0,1" for each in command])
     example = example_of(plan)
     assert Fraction(read.epsilon) == example["epsilon"] == 1
     assert Fraction(getattr(read, "delta", None) or 0) == example.get("delta", 0)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from dphist.document.options import Excludes, Needs, OneOf, Option, Table, whole
@@ -19,9 +20,12 @@ def _separator(text: str) -> str:
     return "\t" if text in ("tab", "\\t") else text
 
 
-FILE = Option(
-    "file", "the data; a dry run does not open it", typed="FILE", positional=True, required=True
-)
+def argument(name: str, meaning: str, typed: str, *, required: bool = True, **more: Any) -> Option:
+    """Return what is typed without dashes, which help calls by `typed`."""
+    return Option(name, meaning, typed=typed, positional=True, required=required, **more)
+
+
+FILE = argument("file", "the data; a dry run does not open it", "FILE")
 DELIMITER = Option(
     "delimiter",
     "separator of the fields of a text FILE: one character, or the word tab (default: a comma, or "
@@ -29,9 +33,8 @@ DELIMITER = Option(
     "C",
     _separator,
 )
-RELEASE = Option(
-    "file", "a release that dphist wrote (JSON)", typed="RELEASE", positional=True, required=True
-)
+RELEASE = argument("file", "a release that dphist wrote (JSON)", "RELEASE")
+OVERWRITE = Option("overwrite", "replace outputs that exist already (default: refuse)")
 QUIET = Option("quiet", "print nothing but errors")
 JSON = Option("json", "print JSON")
 QUIET_OR_JSON = OneOf([QUIET, JSON])
@@ -57,11 +60,6 @@ def dry_run(states: str, guess: Option, output: str = "") -> list[Option]:
     ]
 
 
-def overwrite(meaning: str = "replace outputs that exist already (default: refuse)") -> Option:
-    """Return the option that has outputs replaced."""
-    return Option("overwrite", meaning)
-
-
 def outputs(
     columns: str,
     *,
@@ -82,7 +80,7 @@ def outputs(
         Option("table", f"write columns {columns} here", "CSV"),
         *([spreadsheet_safe("in --table", about_table)] if safe else []),
         Option("report", "write a page that explains the release here", "HTML"),
-        overwrite(f"replace outputs that exist already (default: refuse){more}"),
+        replace(OVERWRITE, meaning=f"{OVERWRITE.meaning}{more}"),
         OneOf([QUIET, Option("json", json)]),
     ]
 

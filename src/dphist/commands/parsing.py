@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dphist.commands.options import UsageError
 from dphist.document.options import Command, Excludes, Group, Option, Table
-from dphist.errors import Argument, ParameterError
+from dphist.errors import Argument, Message, ParameterError
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -181,13 +181,13 @@ def _check_rules(
         raise UsageError(name + " is for --dry-run" + other)
     for rule in option.rules:
         others = [each for other in rule.others for each in known[other]]
-        present = any(each.is_present(options) for each in others)
+        present = [each for each in others if each.is_present(options)]
         if isinstance(rule, Excludes):
             if present and rule.value in (..., getattr(options, option.name)):
                 said = Argument(option.name, rule.value) + " does not go with "
-                raise UsageError(said + Argument(others[0].name) + f": {rule.why}")
+                raise UsageError(said + Argument(present[0].name) + f": {rule.why}")
         elif not present:
-            needed = name + " needs " + Argument(others[0].name)
+            needed: Message = name + " needs " + Argument(others[0].name)
             for each in others[1:]:
                 needed = needed + " or " + Argument(each.name)
             raise UsageError(needed + f": {rule.why}")

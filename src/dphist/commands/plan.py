@@ -6,27 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 from dphist.atomic_files import staged_outputs
-from dphist.commands.labels.known_labels import known_labels
 from dphist.commands.options import UsageError, outputs
+from dphist.commands.presentation import read_unit
 from dphist.commands.printing import say
-from dphist.commands.publishing import check_paths, outputs_of, say_written
-from dphist.commands.user_unit import unit_of
+from dphist.commands.publishing import check_paths, list_outputs, say_written
+from dphist.commands.records import read_known_labels
 from dphist.document.options import Command, Option, Table
 from dphist.document.plan_parts import several
 from dphist.document.planning import Planning
+from dphist.errors import phrase
 from dphist.planning.declared import planned_kinds
 from dphist.planning.document import document_of, table_csv
 from dphist.planning.make import plan
 from dphist.planning.plan import Plan
 from dphist.release.kind_names import OLD_NAMES
-from dphist.render import text
+from dphist.render.text import text
 
 _SHARED = [
     Option(
-        "epsilon",
-        "total epsilons to compare (default: 0.1,0.2,0.5,1,2,4)",
-        "E,E,...",
-        several(str),
+        "epsilon", "total epsilons to compare (default: 0.1,0.2,0.5,1,2,4)", "E,E,...", several(str)
     ),
     Option("unit", 'what is protected, such as "one patient"', "TEXT"),
     Option(
@@ -53,48 +51,43 @@ _APART = ("output", "table", "report", "overwrite", "quiet", "json", "unit")
 
 def _plan(options: argparse.Namespace) -> None:
     check_paths(options, [])
-    if options.quiet and not outputs_of(options):
-        raise UsageError("--quiet without --output, --table or --report would plan for nobody")
+    paths = list_outputs(options)
+    if options.quiet and not paths:
+        nobody = "{quiet} without {output}, {table} or {report} would plan for nobody"
+        raise UsageError(phrase(nobody))
     asked = {
         each.parameter or each.name: _value_of(each, options)
         for each in options.command.options
         if each.is_present(options) and each.name not in _APART
     }
-    unit = None if options.unit is None else unit_of(options.unit)
+    unit = None if options.unit is None else read_unit(options.unit)
     made = plan(options.kind, unit=unit, **asked)
-    paths = outputs_of(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
-            staged.write_text(path, _text(kind, made), replace=options.overwrite)
+            staged.write_text(path, _text_of(kind, made), replace=options.overwrite)
         staged.commit()
-    _announce(made, paths, options)
+    named = {"plan" if kind == "release" else kind: path for kind, path in paths.items()}
+    if options.json:
+        told = {"plan": made.digest, "settings": len(made), "wrote": named}
+        say(json.dumps(told) if options.output else made.to_json().rstrip())
+    elif not options.quiet:
+        say(text(document_of(made)), end="")
+        say_written(named)
+        if options.output:
+            say(f"The plan's checksum: {made.digest}")
 
 
 def _value_of(option: Option, options: argparse.Namespace) -> Any:
     value = getattr(options, option.name)
-    return known_labels(value) if option.lists else value
+    return read_known_labels(value) if option.lists else value
 
 
-def _text(kind: str, made: Plan) -> str:
+def _text_of(kind: str, made: Plan) -> str:
     if kind == "report":
         from dphist.render.html import page  # draws, which is slow to import
 
         return page(document_of(made))
     return made.to_json() if kind == "release" else table_csv(made)
-
-
-def _announce(made: Plan, paths: dict[str, str], options: argparse.Namespace) -> None:
-    if options.quiet:
-        return
-    named = {"plan" if kind == "release" else kind: path for kind, path in paths.items()}
-    if options.json:
-        told = {"plan": made.digest, "settings": len(made), "wrote": named}
-        say(json.dumps(told) if options.output else made.to_json().rstrip())
-        return
-    say(text.text(document_of(made)), end="")
-    say_written(named)
-    if options.output:
-        say(f"The plan's checksum: {made.digest}")
 
 
 def _action(kind: str, planning: Planning, options: Callable[[], Table]) -> Command:
@@ -106,15 +99,6 @@ def _action(kind: str, planning: Planning, options: Callable[[], Table]) -> Comm
     )
 
 
-def _actions() -> dict[str, tuple[str, Command]]:
-    """Return a command for each kind that declares one."""
-    return {
-        kind: (planning.question, _action(kind, planning, planning.options))
-        for kind, planning in planned_kinds().items()
-        if planning.options is not None
-    }
-
-
 def command() -> Command:
     """Return the command, with an action for each kind that can be planned."""
     return Command(
@@ -122,6 +106,10 @@ def command() -> Command:
         "of guessing right who is in it, the smallest count that appears, the error.",
         epilog="See 'dphist plan KIND --help'. The guide is docs/planning.md.",
         action="KIND",
-        actions=_actions(),
+        actions={
+            kind: (planning.question, _action(kind, planning, planning.options))
+            for kind, planning in planned_kinds().items()
+            if planning.options is not None
+        },
         old_names=OLD_NAMES,
     )

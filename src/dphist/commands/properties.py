@@ -15,7 +15,7 @@ from dphist.document.counted import unit_of
 from dphist.document.kinds import kind_of
 from dphist.document.options import Command, Option, parts_of, whole
 from dphist.document.totals import cost_of, for_tests_json
-from dphist.errors import Argument
+from dphist.errors import phrase
 from dphist.parameters import Exact
 from dphist.properties.overview import Property, properties_of
 from dphist.properties.resampling import RESAMPLES
@@ -23,11 +23,8 @@ from dphist.properties.source import Source, get_histogram
 from dphist.properties.words import interval_of, name_of, notes_of, value_of
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
-from dphist.render.text_table import WIDTH
+from dphist.render.text_table import WIDTH, beside, left, right
 from dphist.report.kinds import json_of
-
-_NOT_PRIVATE = "computed from the data themselves, so what is printed is not private"
-_SAMPLING = "Intervals are for the records as a sample of the population"
 
 
 def _properties(options: argparse.Namespace) -> None:
@@ -36,7 +33,7 @@ def _properties(options: argparse.Namespace) -> None:
         source,
         labels=options.labels,
         p_min=options.p_min,
-        extra=_extra(options.extra),
+        extra=_read_extra(options.extra),
         base=math.e if options.base == "e" else options.base,
         resamples=options.resamples,
     )
@@ -58,14 +55,11 @@ def _read(name: str, delimiter: str | None) -> Source:
     return release
 
 
-def _extra(text: str | None) -> list[Exact] | None:
-    if text is None:
-        return None
-    parts: list[Exact] = [*parts_of(text)]
-    if "" in parts:
-        raise UsageError(
-            Argument("extra") + " needs numbers with commas between them, such as 1/2,1,2"
-        )
+def _read_extra(text: str | None) -> list[Exact] | None:
+    parts: list[Exact] | None = None if text is None else [*parts_of(text)]
+    if parts is not None and "" in parts:
+        needed = "{extra} needs numbers with commas between them, such as 1/2,1,2"
+        raise UsageError(phrase(needed))
     return parts
 
 
@@ -106,58 +100,43 @@ def _finite(number: float | None) -> float | None:
 
 
 def _text(source: Source, found: Sequence[Property], options: argparse.Namespace) -> str:
-    histogram = get_histogram(source)
-    lines = ["Properties of the population behind a histogram", ""]
-    lines += _wrapped(f"{options.file}: {_made(source)}", "  Source          ")
-    lines += [
+    histogram, (made, noise) = get_histogram(source), _describe(source, options.resamples)
+    rows = [("property", "estimate", "95 % interval, or ±")]
+    rows += [(name_of(item), value_of(item.estimate), interval_of(item.estimate)) for item in found]
+    names, values, intervals = zip(*rows, strict=True)
+    covered = f"Intervals are for the records as a sample of the population{noise}."
+    lines = [
+        "Properties of the population behind a histogram",
+        "",
+        *_wrap(f"{options.file}: {made}", "  Source          "),
         f"  Records (n)     {histogram.total:,}",
         f"  Labels          {histogram.labels:,}",
         "",
+        *beside(left(names), right(values), right(intervals), gap="  ", width=None),
+        "",
+        *_wrap(f"{covered} ± stands for half of a 95 % interval.", "  "),
+        "",
+        "What the estimates rest on",
     ]
-    lines += _table(found)
-    lines.append("")
-    lines += _wrapped(_errors(source, options.resamples), "  ")
-    lines += ["", "What the estimates rest on"]
     for name, text in notes_of(found):
-        lines += textwrap.wrap(
-            f"{name}: {text}", WIDTH, initial_indent="  ", subsequent_indent="    "
-        )
+        lines += _wrap(f"{name}: {text}", "  ", "    ")
     return "\n".join(lines)
 
 
-def _made(source: Source) -> str:
+def _describe(source: Source, resamples: int) -> tuple[str, str]:
+    """Return how a histogram came to be, and what intervals say of the noise of a release."""
     if not isinstance(source, Release):
-        return _NOT_PRIVATE
-    said = f"; {FOR_TESTS}" if source.for_tests else ""
-    return (
-        f"released under {cost_of(source.mechanism, source.guarantee)}, for {unit_of(source)}{said}"
-    )
+        return "computed from the data themselves, so what is printed is not private", ""
+    cost = cost_of(source.mechanism, source.guarantee)
+    tests = f"; {FOR_TESTS}" if source.for_tests else ""
+    on_top = "; the noise of the release comes on top"
+    noise = ", and for the noise of the release" if resamples else on_top
+    return f"released under {cost}, for {unit_of(source)}{tests}", noise
 
 
-def _errors(source: Source, resamples: int) -> str:
-    """Say what intervals and standard errors cover."""
-    if not isinstance(source, Release):
-        covered = "."
-    elif resamples == 0:
-        covered = "; the noise of the release comes on top."
-    else:
-        covered = ", and for the noise of the release."
-    return f"{_SAMPLING}{covered} ± stands for half of a 95 % interval."
-
-
-def _table(found: Sequence[Property]) -> list[str]:
-    """Return names to the left, numbers to the right."""
-    rows = [("property", "estimate", "95 % interval, or ±")]
-    rows += [(name_of(item), value_of(item.estimate), interval_of(item.estimate)) for item in found]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        f"  {name:<{widths[0]}}  {value:>{widths[1]}}  {interval:>{widths[2]}}"
-        for name, value, interval in rows
-    ]
-
-
-def _wrapped(text: str, first: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
+def _wrap(text: str, first: str, other: str = "") -> list[str]:
+    others = other or " " * len(first)
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=others)
 
 
 COMMAND = Command(
@@ -176,9 +155,7 @@ COMMAND = Command(
             whole,
         ),
         Option(
-            "p_min",
-            "minimum probability of a label, if it is known, such as 1e-6 or 1/5000",
-            "P",
+            "p_min", "minimum probability of a label, if it is known, such as 1e-6 or 1/5000", "P"
         ),
         Option(
             "extra",
@@ -186,10 +163,7 @@ COMMAND = Command(
             "T,...",
         ),
         Option(
-            "base",
-            "base of the logarithms, a number or e (default: 2, for bits)",
-            "B",
-            default="2",
+            "base", "base of the logarithms, a number or e (default: 2, for bits)", "B", default="2"
         ),
         Option(
             "resamples",

@@ -6,18 +6,17 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeAlias
 
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
-from dphist.commands import ending
-from dphist.commands.ledger.options import is_file, place_to_pay
+from dphist.commands import signals
+from dphist.commands.ledger.options import find_place_to_pay, is_file
 from dphist.commands.options import UsageError
-from dphist.commands.presenting import presented
+from dphist.commands.presentation import present_release
 from dphist.commands.printing import say
-from dphist.errors import DphistError, OutputFileError
+from dphist.errors import DphistError, OutputFileError, phrase
 from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.report import report_html
@@ -28,28 +27,9 @@ from dphist.stopping import handlers_wait
 from dphist.tables.engine.progress import Report
 from dphist.tables.engine.progress_display import ERASED, open_display
 
-T = TypeVar("T")
-T_contra = TypeVar("T_contra", contravariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Protected:
-    """Whom data will protect that are not read yet: what they will say of themselves.
-
-    Attributes
-    ----------
-    unit : such as "one user"; None where they name no unit.
-    records : maximum number of records of one such unit, if bounded.
-    """
-
-    unit: PrivacyUnit | None
-    records: int | None
-
-
-class _Releasing(Protocol[T_contra]):
-    """A mechanism for data of one kind."""
-
-    def release(self, data: T_contra, /) -> Release: ...
+Protected: TypeAlias = tuple[PrivacyUnit | None, int | None]
+"""Whom data will protect that are not read yet, None where they name no unit, and the maximum
+number of records of one such unit, if bounded: what they will say of themselves."""
 
 
 def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None) -> None:
@@ -59,48 +39,78 @@ def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None)
     ----------
     files : that are read (default: FILE).
     """
-    inputs = inputs_of(options, files)
+    inputs = list_inputs(options, files)
     for name in inputs:
         if not Path(name).exists():
             raise UsageError(f"{name} does not exist")
         if Path(name).is_dir() or not os.access(name, os.R_OK):
             raise UsageError(f"{name} must be a file that can be read")
-    paths = list(outputs_of(options).values())
-    for path in paths:
-        check_not_read(path, inputs)
-    try:
-        check_distinct(paths)
-        for path in paths:
-            check_output_path(path)
-    except OutputFileError as error:
-        raise UsageError(*error.args) from None
-    found = in_the_way(options)
-    if found:
-        raise UsageError(refusal(found))
+    check_outputs(list_outputs(options).values(), inputs, overwrite=options.overwrite)
 
 
-def inputs_of(options: argparse.Namespace, files: Sequence[str] | None = None) -> list[str]:
+def list_inputs(options: argparse.Namespace, files: Sequence[str] | None = None) -> list[str]:
     """Return the paths of what is read: `files` (default: FILE), public labels, configuration."""
     named = [getattr(options, name, None) for name in ("known_labels", "config")]
     return [*([options.file] if files is None else files), *filter(None, named)]
 
 
-def check_not_read(path: str, inputs: Sequence[str]) -> None:
+def check_outputs(
+    paths: Iterable[str | None], inputs: Sequence[str | None] = (), *, overwrite: bool
+) -> None:
+    """Find what is wrong with outputs before anything is read or made; None stands for no file.
+
+    Raises
+    ------
+    UsageError
+        If one is an input, is there and may not be replaced, or cannot be written.
+    """
+    written = [path for path in paths if path is not None]
+    for path in written:
+        check_not_read(path, inputs)
+    try:
+        check_distinct(written)
+        for path in written:
+            check_output_path(path)
+    except OutputFileError as error:
+        raise UsageError(*error.args) from None
+    found = [] if overwrite else find_existing(written)
+    if found:
+        raise UsageError(describe_existing(found))
+
+
+def check_not_read(path: str, inputs: Sequence[str | None]) -> None:
     """Refuse an output that is one of the inputs."""
-    if any(os.path.realpath(path) == os.path.realpath(name) for name in inputs):
+    if os.path.realpath(path) in [os.path.realpath(name) for name in inputs if name is not None]:
         raise UsageError(f"{path} is read; writing there would destroy it")
+
+
+def find_existing(paths: Iterable[str]) -> list[str]:
+    """Return those of some outputs that are there already."""
+    return [path for path in paths if os.path.lexists(os.path.realpath(path))]
+
+
+def find_in_the_way(options: argparse.Namespace) -> list[str]:
+    """Return the outputs that are there already and may not be replaced."""
+    return [] if options.overwrite else find_existing(list_outputs(options).values())
+
+
+def describe_existing(paths: Sequence[str]) -> str:
+    """Return why outputs that are there are not replaced, and what to do."""
+    there = f"{', '.join(paths)} {'exists' if len(paths) == 1 else 'exist'}"
+    return f"{there}; name another output, or replace it with --overwrite"
 
 
 def check_purpose(options: argparse.Namespace) -> None:
     """Refuse to make a release that nobody would see."""
-    if options.quiet and not outputs_of(options):
-        raise UsageError("--quiet without --output, --table or --report would release nothing")
+    if options.quiet and not list_outputs(options):
+        nothing = "{quiet} without {output}, {table} or {report} would release nothing"
+        raise UsageError(phrase(nothing))
 
 
 def release_file(
-    mechanism: "_Releasing[T]",
+    mechanism: Any,
     options: argparse.Namespace,
-    read: Callable[[Report | None], T],
+    read: Callable[[Report | None], Any],
     protected: Protected,
 ) -> None:
     """Read a file, release what it says, and publish that; the paths are checked first.
@@ -110,25 +120,31 @@ def release_file(
     read : returns the data; called with what is to be told of the progress.
     protected : whom the data will protect, for a ledger.
     """
-    place = place_to_pay(options)
+    place = find_place_to_pay(options)
     check_paths(options, [options.file, *([place] if place and is_file(place) else [])])
     if not options.reserve:
         check_purpose(options)
 
-    def opened() -> T:
-        with progress_bar(shown=not (options.quiet or options.json)) as progress:
+    def opened() -> Any:
+        with show_progress(shown=not (options.quiet or options.json)) as progress:
             return read(progress)
 
     if place is None:
         publish(mechanism.release(opened()), options)
         return
-    from dphist.commands.ledger.paying import release_paid  # slow to import, and seldom needed
+    from dphist.commands.ledger.payment import (  # slow to import
+        describe_data,
+        release_paid,
+        reserve,
+    )
     from dphist.ledger import Deferred
 
-    data = Deferred(opened, protected.unit, protected.records)
-    paid = release_paid(mechanism, options, place, data)
-    if paid is not None:
-        publish(paid.release, options, paid.said, {"charged": paid.charged})
+    data = Deferred(opened, *protected, describe_data(options))
+    if options.reserve:
+        reserve(mechanism, options, place, data)
+        return
+    release, charged, said = release_paid(mechanism, options, place, data)
+    publish(release, options, said, {"charged": charged})
 
 
 def publish(
@@ -143,8 +159,8 @@ def publish(
     ----------
     said, shown : lines about the payment, and the same for JSON about what was written.
     """
-    release = presented(release, options)
-    paths = outputs_of(options)
+    release = present_release(release, options)
+    paths = list_outputs(options)
     # Whoever thinks that nothing was written may release again, and pay twice.
     written = f"{', '.join(paths.values())} written, but not all was printed"
     if not paths:
@@ -159,11 +175,11 @@ def publish(
                 staged.commit()
                 published = True
                 if paths:
-                    ending.note("")
-                ending.say(written)
+                    signals.note("")
+                signals.say(written)
         _announce(release, paths, options, said, shown or {})
-        ending.note("")
-        ending.settle()
+        signals.note("")
+        signals.settle()
         return
     except BrokenPipeError:
         raise
@@ -172,11 +188,11 @@ def publish(
             raise
         problem: BaseException = DphistError(written)
         if isinstance(error, KeyboardInterrupt):
-            problem = ending.Interrupted(written, getattr(error, "number", signal.SIGINT))
+            problem = signals.Interrupted(written, getattr(error, "number", signal.SIGINT))
     raise problem
 
 
-def outputs_of(options: argparse.Namespace) -> dict[str, str]:
+def list_outputs(options: argparse.Namespace) -> dict[str, str]:
     """Return the paths of what is written, by its kind."""
     named = {"release": options.output, "table": options.table, "report": options.report}
     return {kind: path for kind, path in named.items() if path is not None}
@@ -187,18 +203,6 @@ def text_of(release: Release, kind: str, options: argparse.Namespace) -> str:
     if kind == "table":
         return table_csv(release, spreadsheet_safe=options.spreadsheet_safe)
     return report_html(release) if kind == "report" else release.to_json()
-
-
-def in_the_way(options: argparse.Namespace) -> list[str]:
-    """Return the outputs that are there already and may not be replaced."""
-    paths = [] if options.overwrite else outputs_of(options).values()
-    return [path for path in paths if os.path.lexists(os.path.realpath(path))]
-
-
-def refusal(paths: list[str]) -> str:
-    """Return why outputs that are there are not replaced, and what to do."""
-    there = f"{', '.join(paths)} {'exists' if len(paths) == 1 else 'exist'}"
-    return f"{there}; name another output, or replace it with --overwrite"
 
 
 def _announce(
@@ -235,23 +239,16 @@ def say_written(paths: dict[str, str]) -> None:
         say(f"wrote {path} ({kind})")
 
 
-def say_in_the_way(options: argparse.Namespace) -> None:
-    """Print, in a dry run, that the run itself would be refused for its outputs."""
-    found = in_the_way(options)
-    if found:
-        say(f"It would be refused: {refusal(found)}.")
-
-
 @contextlib.contextmanager
-def progress_bar(shown: bool) -> Iterator[Report | None]:
+def show_progress(shown: bool) -> Iterator[Report | None]:
     """Show progress on a terminal that a person watches, nothing in a pipe."""
     display = open_display() if shown else None
     if display is None:
         yield None
         return
-    ending.on_screen(ERASED.encode())
+    signals.on_screen(ERASED.encode())
     try:
         yield display
     finally:
         display.close()
-        ending.on_screen(b"")
+        signals.on_screen(b"")

@@ -5,15 +5,13 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.commands.options import DELIMITER, FILE, UsageError, outputs
-from dphist.commands.presenting import presentation_of, unit_name
-from dphist.commands.publishing import release_file
+from dphist.commands.presentation import get_unit_name
 from dphist.commands.records import (
-    check_unit,
     dry_run_options,
-    guesses_of,
-    protected_of,
-    say_dry_run,
-    sensitivity_of,
+    get_guesses,
+    get_protected,
+    get_sensitivity,
+    release_or_quote,
     unit_options,
 )
 from dphist.data.axis.axis import Axis
@@ -21,6 +19,7 @@ from dphist.data.binned_counts import bin_counts
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
     Command,
+    Needs,
     OneOf,
     Option,
     given_parameters,
@@ -28,30 +27,21 @@ from dphist.document.options import (
     options_of,
     parts_of,
 )
-from dphist.errors import Argument, join_arguments
+from dphist.errors import Argument, join_arguments, phrase
 from dphist.mechanism import meanings_of
 from dphist.parameters import number_of_text, whole_of_text
-from dphist.ranges import (
-    AdaptiveTree,
-    HierarchicalTree,
-    LeafCounts,
-    RangesMechanism,
-)
+from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts, RangesMechanism
 from dphist.ranges.kind import KIND
 
 _INFINITE = ("inf", "+inf", "-inf")
-_PUBLIC = (
+_PUBLIC = phrase(
     "edges are published with the release, so they must be fixed without looking at the data: give "
-    + Argument("edges", "0,18,65,120")
-    + ", or "
-    + Argument("start", "2024-01-01")
-    + ", "
-    + Argument("stop", "2025-01-01")
-    + " and "
-    + Argument("width", "1d")
+    "{edges}, or {start}, {stop} and {width}",
+    edges="0,18,65,120",
+    start="2024-01-01",
+    stop="2025-01-01",
+    width="1d",
 )
-
-
 _CHOSEN = {"adaptive": AdaptiveTree, "tree": HierarchicalTree, "leaves": LeafCounts}
 
 _TABLE = [
@@ -87,7 +77,11 @@ _TABLE = [
         ],
         required=True,
     ),
-    *unit_options(AdaptiveTree, "column of users: who is protected"),
+    *unit_options(
+        AdaptiveTree,
+        "column of users: who is protected",
+        Needs(["user", "count"], "whose records are kept"),
+    ),
     Option(
         "mechanism",
         "the mechanism; auto chooses from the other options, never from the data (default: auto)",
@@ -99,29 +93,29 @@ _TABLE = [
         but=("epsilon", "rho", "bins", "sensitivity"),
         expected_total={"more": ". Never take it from the data"},
     ),
-    *dry_run_options("; --expected-total divides the budget by a guess"),
+    *dry_run_options(other="; --expected-total divides the budget by a guess"),
     *outputs("start,stop,count,error"),
 ]
 
 
 def _ranges(options: argparse.Namespace) -> None:
-    check_unit(options, of_rows=options.count is not None)
     bins = _bins_of(options)
     mechanism = _mechanism(options, tuple(axis.bins for axis in _axes(bins)))
-    if options.dry_run:
-        document = KIND.document(mechanism, _data_of(options), None)
-        say_dry_run(document, mechanism, options, protected_of(options))
-        return
     asked: dict[str, Any] = {"column": options.column, **bins}
     if len(options.column) == 1:
         asked = {name: each[0] for name, each in asked.items()}
     asked |= {"count": options.count, "user": options.user, "max_records": options.max_records}
-    asked |= {"delimiter": options.delimiter, "unit": unit_name(options)}
-    release_file(
+    asked |= {"delimiter": options.delimiter, "unit": get_unit_name(options)}
+    unit, records = get_protected(options)
+    total = options.expected_total if options.expect_total is None else options.expect_total
+    guesses = get_guesses(options) if total is None else (total,)
+    release_or_quote(
+        KIND,
         mechanism,
         options,
+        DataFacts(unit=unit, guesses=guesses),
         lambda progress: bin_counts(options.file, progress=progress, **asked),
-        protected_of(options),
+        records=records,
     )
 
 
@@ -132,16 +126,14 @@ def _bins_of(options: argparse.Namespace) -> dict[str, list[Any]]:
     if not given:
         raise UsageError(_PUBLIC)
     if "edges" in given and len(given) > 1:
-        others = join_arguments(["start", "stop", "width"])
-        raise UsageError(Argument("edges") + " must be given alone, without " + others)
-    if "edges" not in given:
-        missing = [name for name in ("start", "stop", "width") if name not in given]
-        if missing:
-            raise UsageError(join_arguments(missing) + " needed too: " + _PUBLIC)
+        raise UsageError(phrase("{edges} must be given alone, without {start}, {stop} and {width}"))
+    missing = [name for name in ("start", "stop", "width") if name not in given]
+    if "edges" not in given and missing:
+        raise UsageError(join_arguments(missing) + " needed too: " + _PUBLIC)
     for name, texts in given.items():
         if len(texts) != len(options.column):
-            once = Argument(name) + " must be given once for each " + Argument("column")
-            raise UsageError(once + f", in the same order: {len(options.column)} in all")
+            once = phrase(" must be given once for each {column}, in the same order: ")
+            raise UsageError(Argument(name) + once + f"{len(options.column)} in all")
     read = {"edges": _edges_of, "start": _value_of, "stop": _value_of, "width": _value_of}
     return {name: [read[name](text) for text in texts] for name, texts in given.items()}
 
@@ -174,25 +166,13 @@ def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangesMech
     """Return the mechanism; the choice looks at the options alone."""
     # By docs/ranges.md the adaptive tree has the lowest error.
     chosen = _CHOSEN.get(options.mechanism, AdaptiveTree)
-    table = options.command.options
-    given = given_parameters(options, table, AdaptiveTree) | {
-        "sensitivity": sensitivity_of(options)
-    }
+    given = given_parameters(options, options.command.options, AdaptiveTree)
     for name in given:
         if name not in meanings_of(chosen):
-            raise UsageError(Argument(name) + " is for --mechanism auto or adaptive")
-    made: RangesMechanism = chosen(bins=bins, **given)
+            auto, adaptive = (Argument("mechanism", each) for each in ("auto", "adaptive"))
+            raise UsageError(Argument(name) + " is for " + auto + " or " + adaptive)
+    made: RangesMechanism = chosen(bins=bins, **{**given, "sensitivity": get_sensitivity(options)})
     return made
-
-
-def _data_of(options: argparse.Namespace) -> DataFacts:
-    """Return what the options say of data that are not read."""
-    guess = options.expected_total if options.expect_total is None else options.expect_total
-    return DataFacts(
-        unit=protected_of(options).unit,
-        presentation=presentation_of(options),
-        guesses=guesses_of(options) if guess is None else (guess,),
-    )
 
 
 COMMAND = Command(

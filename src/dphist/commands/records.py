@@ -1,24 +1,34 @@
-"""What the commands over records share: whom a release protects, and what a dry run says."""
+"""What the commands that release share: whom a release protects, public lists, and the dry run."""
 
 import argparse
 import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from dphist.commands.ledger.options import PAYMENT
-from dphist.commands.ledger.quoting import quote
-from dphist.commands.options import UsageError, dry_run, guess
-from dphist.commands.presenting import PRESENTATION, check_presentation, unit_option
+import pyarrow.parquet as pq
+
+from dphist.commands.ledger.options import PAYMENT, find_place_to_pay
+from dphist.commands.options import FILE, UsageError, dry_run, guess, outputs
+from dphist.commands.presentation import (
+    PRESENTATION,
+    get_named_unit,
+    read_presentation,
+    unit_option,
+)
 from dphist.commands.printing import say
-from dphist.commands.publishing import Protected, in_the_way, refusal
-from dphist.commands.resources import RESOURCES, space_of
-from dphist.commands.user_unit import user_unit
-from dphist.document.blocks import JSON, Document, Fact, Note, Section
-from dphist.document.options import Excludes, Needs, Option, Table, option_of, whole
-from dphist.errors import Argument, join_arguments
-from dphist.privacy.unit import ONE_ROW
-from dphist.release.maker import Maker
+from dphist.commands.publishing import Protected, describe_existing, find_in_the_way, release_file
+from dphist.commands.resources import RESOURCES, estimate_space
+from dphist.document.blocks import JSON, Block, Document, Fact, Note, Section
+from dphist.document.kind import DataFacts, Kind, Releasing
+from dphist.document.options import Command, Excludes, Needs, Option, Table, option_of, whole
+from dphist.errors import InputFileError
+from dphist.privacy.unit import ONE_ROW, ONE_USER, PrivacyUnit
 from dphist.render.as_json import content
 from dphist.render.text import text
+from dphist.tables import redact_errors
+from dphist.tables.engine.progress import Report
 
 NAMES_USERS = Needs(["user"], "it says what the users of that column are")
 """What --unit needs."""
@@ -26,94 +36,100 @@ NAMES_USERS = Needs(["user"], "it says what the users of that column are")
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
 
 
-def unit_options(mechanism: type, user: str, *rules: Needs | Excludes) -> list[Option]:
+def unit_options(
+    mechanism: type, user: str, bounded: Needs, *rules: Needs | Excludes
+) -> list[Option]:
     """Return the options that say whom a release protects.
 
     Parameters
     ----------
     mechanism : class of the mechanism.
     user : meaning of ``--user``.
-    rules : what it needs, and does not go with.
+    bounded : what ``--max-records`` needs.
+    rules : what ``--user`` needs, and does not go with.
     """
+    most = "maximum number of records of a user that are kept, chosen at random; needed with --user"
+    needs_most = Needs(["max_records"], "how many records of each user are kept at most")
+    rules_of_most = (bounded, Excludes(["sensitivity"], "it sets that"))
     return [
-        Option("user", user, "COLUMN", rules=rules),
+        Option("user", user, "COLUMN", rules=(*rules, needs_most)),
         unit_option(' (default: "user")', NAMES_USERS),
-        Option(
-            "max_records",
-            "maximum number of records of a user that are kept, chosen at random; needed with "
-            "--user",
-            "M",
-            whole,
-            least=1,
-        ),
+        Option("max_records", most, "M", whole, least=1, rules=rules_of_most),
         option_of(mechanism, "sensitivity"),
     ]
 
 
-def dry_run_options(other: str = "") -> Table:
+def dry_run_options(
+    *, other: str | None = "", states: str = "guarantee and error", total: Option | None = None
+) -> Table:
     """Return the options of a dry run, of what a release needs and says, and of who pays.
 
     Parameters
     ----------
-    other : what else there is, for a release itself.
+    other : what a release itself may use in place of a guess of the total; None if it has no total.
+    states : what a dry run prints.
+    total : the option of a public guess (default: of the number of records).
     """
-    total = guess(
-        "expect_total",
-        "the number of records, for the expected error of a dry run",
-        parameter="total",
-        least=0,
-        dry_run=f"a release knows its private total{other}",
-    )
-    return [*dry_run("guarantee and error", total), RESOURCES, PRESENTATION, PAYMENT]
+    records = guess("expect_total", "the number of records, for the expected error of a dry run")
+    if other is not None:
+        known = f"a release knows its private total{other}"
+        records = replace(records, parameter="total", least=0, dry_run=known)
+    return [*dry_run(states, total or records), RESOURCES, PRESENTATION, PAYMENT]
 
 
-def check_unit(options: argparse.Namespace, *, of_rows: bool = False) -> None:
-    """Refuse options of the unit that do not go together.
-
-    Parameters
-    ----------
-    of_rows : whether the records of a row may be bounded, where there are no users.
-    """
-    both = "user", "max_records"
-    given = [name for name in both if getattr(options, name) is not None]
-    if given == ["user"] or (given == ["max_records"] and not of_rows):
-        raise UsageError(join_arguments(both) + " go together: name both or neither")
-    if options.max_records is not None and options.sensitivity is not None:
-        raise UsageError(
-            Argument("sensitivity")
-            + " is set by "
-            + Argument("max_records")
-            + ": leave one of them out"
-        )
-    user_unit(options)
-    check_presentation(options)
-
-
-def sensitivity_of(options: argparse.Namespace) -> int:
+def get_sensitivity(options: argparse.Namespace) -> int:
     """Return how many records one unit changes at most."""
     bound = options.max_records if options.sensitivity is None else options.sensitivity
     return 1 if bound is None else int(bound)
 
 
-def protected_of(options: argparse.Namespace) -> Protected:
-    """Return whom the data will protect, as they will say themselves."""
-    if options.user is not None:
-        return Protected(user_unit(options), options.max_records)
-    if options.max_records is not None:
-        return Protected(ONE_ROW, options.max_records)
-    return Protected(None, 1)
+def get_protected(options: argparse.Namespace) -> tuple[PrivacyUnit | None, int]:
+    """Return whom the data will protect, as they will say themselves, and with how many records."""
+    if options.max_records is None:
+        return None, 1
+    unit = ONE_ROW if options.user is None else get_named_unit(options) or ONE_USER
+    return unit, options.max_records
 
 
-def guesses_of(options: argparse.Namespace) -> tuple[int, ...]:
+def get_guesses(options: argparse.Namespace) -> tuple[int, ...]:
     """Return the numbers of records that a dry run states the error for."""
     return _GUESSES if options.expect_total is None else (options.expect_total,)
 
 
+def release_or_quote(
+    kind: Kind,
+    mechanism: Any,
+    options: argparse.Namespace,
+    data: DataFacts,
+    read: Callable[[Report | None], Any],
+    *,
+    records: int | None,
+    more: Sequence[Block] = (),
+) -> None:
+    """Release what a file says, or print what that would cost: a dry run reads nothing.
+
+    Parameters
+    ----------
+    data : what is known of the data before they are read.
+    read : returns the data; called with what is to be told of the progress.
+    records : maximum number of records of one unit of the data, if bounded.
+    more : what a dry run says beyond the document of the kind.
+    """
+    known = replace(data, presentation=read_presentation(options))
+    protected = data.unit, records
+    if options.dry_run:
+        say_dry_run(kind.document(mechanism, known, None), mechanism, options, protected, more)
+    else:
+        release_file(mechanism, options, read, protected)
+
+
 def say_dry_run(
     document: Document,
-    mechanism: Maker,
+    mechanism: Any,
     options: argparse.Namespace,
     protected: Protected,
+    more: Sequence[Block] = (),
+    *,
     unread: str = "FILE was not opened.",
 ) -> None:
     """Print what is to be said of a release that is not made, its price and what it needs.
@@ -121,20 +137,38 @@ def say_dry_run(
     Parameters
     ----------
     protected : whom the data will protect.
+    more : what is to be said beyond the document.
     unread : says that no data were read.
     """
-    quoted = quote(mechanism, options, protected)
+    price, quoted = _quote(mechanism, options, protected)
     if options.quiet:
         return
-    lines, space = space_of(options, _way_of(options))
+    lines, space = estimate_space(options, _way_of(options))
     # A stream that goes on may replace its outputs.
-    there = [] if Path(getattr(options, "state", "")).is_file() else in_the_way(options)
-    refused = [f"It would be refused: {refusal(there)}."] if there else []
-    shown = {**quoted.shown, **space, "refused_outputs": there}
-    said = [Note(line) for line in (*lines, *quoted.said, *refused, unread)]
+    there = [] if Path(getattr(options, "state", "")).is_file() else find_in_the_way(options)
+    refused = [f"It would be refused: {describe_existing(there)}."] if there else []
+    said = [Note(line) for line in (*lines, *price, *refused, unread)]
+    shown = {**quoted, **space, "refused_outputs": there}
     facts = [Fact("", "", key, value, on=frozenset({JSON})) for key, value in shown.items()]
-    whole = document.with_section(Section("run", "", [*said, *facts]))
+    whole = document.with_section(Section("run", "", [*more, *said, *facts]))
     say(json.dumps(content(whole)) if options.json else text(whole).rstrip())
+
+
+def _quote(
+    mechanism: Any, options: argparse.Namespace, protected: Protected
+) -> tuple[list[str], dict[str, Any]]:
+    """Return what a release would cost the ledger that the options name, in lines and for JSON."""
+    place = find_place_to_pay(options)
+    if place is None:
+        return [], {}
+    priced = getattr(options, "priced", None)
+    if priced is not None:  # several releases are added up before the first is made
+        priced.append((place, mechanism, protected))
+        return [], {}
+    from dphist.commands.ledger.payment import open_ledger, quote_price  # slow to import
+
+    with open_ledger(options, place) as ledger:
+        return quote_price(ledger, mechanism, options, protected)
 
 
 def _way_of(options: argparse.Namespace) -> str:
@@ -146,3 +180,50 @@ def _way_of(options: argparse.Namespace) -> str:
     if "file" not in given or given.get("label") is None:
         return ""
     return "label, user" if user else "label"
+
+
+def make_kind_command(kind: Kind, said: Releasing) -> Command:
+    """Return a command that a kind declares."""
+
+    def run(options: argparse.Namespace) -> None:
+        mechanism, data = said.mechanism(options), said.data(options)
+        guesses = () if options.expect_total is None else (options.expect_total,)
+        known, records = replace(data, guesses=guesses), said.records(options)
+
+        def read(_progress: Report | None) -> Any:
+            return said.read(options)
+
+        release_or_quote(kind, mechanism, options, known, read, records=records)
+
+    table = [FILE, *said.options, *dry_run_options(other=None), *outputs(said.columns)]
+    return Command(text=said.text, epilog=said.epilog, table=table, run=run)
+
+
+def read_known_labels(path: str) -> list[Any]:
+    """Read public labels: lines of text, or the one column of a Parquet file.
+
+    Raises
+    ------
+    InputFileError
+        If the file is not that.
+    """
+    if not Path(path).exists():
+        raise UsageError(f"{path} does not exist")
+    problem = InputFileError(
+        f"{path} must hold known labels: a text file (UTF-8), one label a line, or a Parquet file "
+        "of one column"
+    )
+
+    def read() -> list[Any]:
+        if Path(path).suffix.lower() == ".parquet":
+            table = pq.read_table(path)
+            if table.num_columns != 1:
+                raise problem
+            return list(table.column(0).to_pylist())
+        text = Path(path).read_text(encoding="utf-8-sig")
+        return [line for line in (each.removesuffix("\r") for each in text.split("\n")) if line]
+
+    labels: list[Any] = redact_errors(read, problem)
+    if not labels or len({repr(label) for label in labels}) < len(labels):
+        raise InputFileError(f"{path} must list at least one label, and each once")
+    return labels

@@ -26,16 +26,16 @@ ENTRY_POINTS = "dphist.commands"
 _OWN = {
     "anonymize": ("release how many labels have each count", "anonymize", "COMMAND"),
     "ranges": ("release how many records lie in any range", "ranges", "COMMAND"),
-    "labels": ("release common labels with their counts", "labels.command", "LABELS"),
-    "top": ("release the most common labels, ranked", "labels.command", "TOP"),
+    "labels": ("release common labels with their counts", "labels", "LABELS"),
+    "top": ("release the most common labels, ranked", "labels", "TOP"),
     "stream": ("release running counts of a stream of events", "stream.command", "COMMAND"),
-    "run": ("make all releases of a configuration file", "configuration.command", "COMMAND"),
+    "run": ("make all releases of a configuration file", "run", "COMMAND"),
     "plan": ("what a release would cost and be worth", "plan", "command"),
-    "check": ("compare a release with a plan's criteria", "check", "COMMAND"),
+    "check": ("compare a release with a plan's criteria", "saved", "CHECK"),
     "ledger": ("keep one budget for all releases of a data set", "ledger.command", "COMMAND"),
     "properties": ("estimate entropy, the number of labels and more", "properties", "COMMAND"),
-    "show": ("summarize a saved release", "show", "COMMAND"),
-    "cite": ("what to cite for a release, as BibTeX", "cite", "COMMAND"),
+    "show": ("summarize a saved release", "saved", "SHOW"),
+    "cite": ("what to cite for a release, as BibTeX", "saved", "CITE"),
 }
 
 RELEASING = ("anonymize", "ranges", "labels", "top", "stream")
@@ -88,30 +88,27 @@ def _find_commands_of_kinds() -> dict[str, tuple["Kind", "Releasing"]]:
     return {name: held for name, held in declared.items() if name not in find_commands()}
 
 
-def releasing() -> tuple[str, ...]:
+def list_releasing() -> tuple[str, ...]:
     """Return the commands that make a release, of all kinds: a configuration may hold these."""
     return (*RELEASING, *_find_commands_of_kinds())
 
 
-def command_of(name: str) -> Command:
-    """Return a command by its name."""
-    command = _find_command(name)
-    if name in releasing():
-        command = replace(command, table=[*command.table, _CONFIGURATION])
-    return command
+def find_command(name: str) -> Command:
+    """Return a command by its name; one that releases also takes a configuration."""
+    if name in find_commands():
+        _, module, held = find_commands()[name]
+        found: Command | Callable[[], Command] = getattr(import_module(module), held)
+        command = found if isinstance(found, Command) else found()
+    else:
+        from dphist.commands.records import make_kind_command  # imports what makes releases
+
+        command = make_kind_command(*_find_commands_of_kinds()[name])
+    if name not in list_releasing():
+        return command
+    return replace(command, table=[*command.table, _CONFIGURATION])
 
 
-def _find_command(name: str) -> Command:
-    if name not in find_commands():
-        from dphist.commands.kinds import command_of_kind  # imports what makes releases
-
-        return command_of_kind(*_find_commands_of_kinds()[name])
-    _, module, held = find_commands()[name]
-    found: Command | Callable[[], Command] = getattr(import_module(module), held)
-    return found if isinstance(found, Command) else found()
-
-
-def parsed(given: Sequence[str]) -> argparse.Namespace:
+def parse_command_line(given: Sequence[str]) -> argparse.Namespace:
     """Parse a command line.
 
     Raises
@@ -119,10 +116,10 @@ def parsed(given: Sequence[str]) -> argparse.Namespace:
     UsageError
         If it is wrong.
     """
-    return parser_of(given).parse_args(with_negative_values(given, EDGE_OPTIONS))
+    return make_parser(given).parse_args(with_negative_values(given, EDGE_OPTIONS))
 
 
-def parser_of(given: Sequence[str]) -> argparse.ArgumentParser:
+def make_parser(given: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser of these arguments: of the other commands it knows the names alone."""
     parser = Parser(
         prog="dphist",
@@ -138,7 +135,7 @@ def parser_of(given: Sequence[str]) -> argparse.ArgumentParser:
     chosen = next((word for word in given if word in known), None)
     for name, summary in known.items():
         if name == chosen:
-            add_command(commands, name, summary, command_of(name))
+            add_command(commands, name, summary, find_command(name))
         else:
             commands.add_parser(name, help=summary)
     return parser

@@ -63,7 +63,7 @@ def _resources_of(options: argparse.Namespace) -> AbstractContextManager[Any]:
     return Resources(**given)
 
 
-def space_of(options: argparse.Namespace, way: str) -> tuple[list[str], dict[str, Any]]:
+def estimate_space(options: argparse.Namespace, way: str) -> tuple[list[str], dict[str, Any]]:
     """Return what a dry run says about memory and temporary files, in lines and for JSON.
 
     FILE is not opened: the number of rows is the public guess of --expect-rows.

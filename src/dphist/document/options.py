@@ -165,10 +165,13 @@ class Command:
         """All options, in the order of the table."""
         return [*_options(self.table)]
 
-    @property
-    def names(self) -> dict[str, str]:
-        """What is typed for each value, also by the parameters that errors name."""
-        options = self.options
+    def name_options(self, given: Any) -> dict[str, str]:
+        """Return what is typed for each value, also by the parameters that errors name.
+
+        Of several options of one parameter, it is the one that was given, or else the first.
+        """
+        options = self.options[::-1]
+        options.sort(key=lambda each: each.is_present(given))
         named = {each.parameter: each.written for each in options if each.parameter}
         return {each.name: each.written for each in options} | named | {**self.called}
 

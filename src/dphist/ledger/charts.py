@@ -1,11 +1,13 @@
 """What was left of an account after each entry, as a chart."""
 
+from fractions import Fraction
+
 import numpy as np
 
 from dphist.document.chart import Axis, Chart, Line, LineStyle
 from dphist.ledger.amounts import Totals
 from dphist.ledger.history import AccountHistory, Step
-from dphist.ledger.words import left_shares
+from dphist.ledger.words import sums_of
 
 _MOST = 300  # points of a line; of more, each stands for several
 _SUMS: dict[str, tuple[str, LineStyle]] = {
@@ -50,8 +52,9 @@ def lines_of(history: AccountHistory) -> dict[str, Points]:
     """Return for each sum what is left after each entry, in percent; it ends where it is void."""
     lines: dict[str, Points] = {}
     for step in [Step(history.opened, history.opened_at, Totals()), *_thinned(history.steps)]:
-        for name, share in left_shares(history.account.budget, step.totals).items():
-            lines.setdefault(name, []).append((step.entry, 100 * share))
+        for name, (most, spent) in sums_of(history.account.budget, step.totals).items():
+            left = float(max(1 - spent / most, Fraction(0)))
+            lines.setdefault(name, []).append((step.entry, 100 * left))
     return lines
 
 

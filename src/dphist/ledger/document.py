@@ -1,6 +1,6 @@
 """A ledger as a document: what was spent on what, by whom, and what is left."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,26 +17,35 @@ from dphist.document.blocks import (
     NoError,
     Note,
     Section,
+    Surfaces,
     Table,
 )
 from dphist.document.delta_words import Number
 from dphist.document.guarantee_words import guarantee_in_words, plural_of
+from dphist.ledger.amounts import Cost
+from dphist.ledger.balance import Balance, Plan
+from dphist.ledger.budget import Budget
+from dphist.ledger.charging import left_in_words
 from dphist.ledger.charts import chart_of
 from dphist.ledger.entries import Entry
-from dphist.ledger.history import AccountHistory, Payment, histories
+from dphist.ledger.history import AccountHistory, histories
 from dphist.ledger.ledger import Ledger
+from dphist.ledger.table import rows_of
 from dphist.ledger.words import (
+    ONLY_RHO,
     budget_text,
     cost_text,
     date_of,
+    how_many_entries,
     largest_text,
+    left_json,
     left_text,
     spent_text,
     state_text,
     words,
 )
 from dphist.parameters import decimal_text
-from dphist.privacy import ApproxDP, PureDP
+from dphist.privacy import ApproxDP, Guarantee, PureDP
 from dphist.release.release import VERSION
 from dphist.sentence import Quoted, Sentence
 from dphist.visible import visible
@@ -59,51 +68,44 @@ def document_of(ledger: Ledger) -> Document:
     """Return what is to be said of a ledger; all of it is computed from the entries."""
     entries = list(ledger.entries())
     found = histories(entries)
-    many = f"{len(entries):,} entr{'y' if len(entries) == 1 else 'ies'}"
-    return Document(
-        kind="ledger",
-        title=Sentence("{name}", name=Quoted(words(ledger.name))),
-        made=f"a privacy ledger of {many}",
-        version=VERSION,
-        slots={},
-        headline="privacy ledger",
-        lead=f"What was spent, on what and by whom, and what is left: {many}{_days(entries)}.",
+    many, days, last = how_many_entries(len(entries)), "", ""
+    if entries:
+        days = f" from {date_of(entries[0].time)} to {date_of(entries[-1].time)}"
+        last = f", the last of which has the hash {entries[-1].hash}"
+    sections = [
+        Section("place", "", _place(ledger, entries)),
+        *(_account(history, number, len(entries)) for number, history in enumerate(found, 1)),
+        _people(found),
+        _payments(found),
+        Section(
+            "limits", "What is not covered", [Fact(*each, on=_PAGE) for each in _LIMITS.items()]
+        ),
+        Section("programs", "", _for_programs(ledger, entries, found), _JSON),
+    ]
+    return _document(
+        ledger.name,
+        f"a privacy ledger of {many}",
+        sections,
+        lead=f"What was spent, on what and by whom, and what is left: {many}{days}.",
         glance=[Section("left", "", [_at_a_glance(each) for each in found])],
-        sections=[
-            Section("place", "", _place(ledger, entries)),
-            *(_account(history, number, len(entries)) for number, history in enumerate(found, 1)),
-            _people(found),
-            _payments(found),
-            Section(
-                "limits", "What is not covered", [Fact(*each, on=_PAGE) for each in _LIMITS.items()]
-            ),
-            Section("programs", "", _for_programs(ledger, entries, found), _JSON),
-        ],
         about="Privacy ledger",
         kicker="Privacy ledger",
-        closing=_closing(ledger, entries, many),
+        closing=f"Computed from the {many} of the ledger {words(ledger.id)}{last}. The page holds "
+        "no data value. Costs are rounded up, and what is left is rounded down.",
     )
-
-
-def _closing(ledger: Ledger, entries: Sequence[Entry], many: str) -> str:
-    last = f", the last of which has the hash {entries[-1].hash}" if entries else ""
-    return (
-        f"Computed from the {many} of the ledger {words(ledger.id)}{last}. The page holds no data "
-        "value. Costs are rounded up, and what is left is rounded down."
-    )
-
-
-def _days(entries: Sequence[Entry]) -> str:
-    return f" from {date_of(entries[0].time)} to {date_of(entries[-1].time)}" if entries else ""
 
 
 def _place(ledger: Ledger, entries: Sequence[Entry]) -> list[Block]:
-    last = f", the last of {date_of(entries[-1].time)}" if entries else ""
     return [
         Fact("Place", Quoted(visible(str(ledger.place))), on=_BRIEF),
         Fact("Identity", words(ledger.id), on=_BRIEF),
-        Fact("Entries", f"{len(entries):,}{last}", on=_BRIEF),
+        _count(entries),
     ]
+
+
+def _count(entries: Sequence[Entry]) -> Fact:
+    last = f", the last of {date_of(entries[-1].time)}" if entries else ""
+    return Fact("Entries", f"{len(entries):,}{last}", on=_BRIEF)
 
 
 def _name(history: AccountHistory) -> Quoted:
@@ -167,28 +169,20 @@ def _promise(history: AccountHistory) -> list[str]:
 
 def _people(found: list[AccountHistory]) -> Section:
     """Return a row for everybody who spent something from an account or has a cap in it."""
-    rows = [
-        (history, name) for history in found for name in sorted({*history.people, *history.caps})
-    ]
-    columns = {
-        "By": [words(name) for _, name in rows],
-        "Account": [words(history.account.name) for history, _ in rows],
-        "Releases": [f"{history.totals_of(name).entries:,}" for history, name in rows],
-        "Spent": [
-            spent_text(history.totals_of(name), history.account.budget) for history, name in rows
-        ],
-        "Cap": [
-            budget_text(history.caps[name]) if name in history.caps else "none"
-            for history, name in rows
-        ],
-        "Largest ε left of it": [
-            largest_text(history.caps[name], history.totals_of(name))
-            if name in history.caps
-            else "–"
-            for history, name in rows
-        ],
-    }
-    table = _table(columns, "By whom", len(found) > 1, frozenset({PAGE, TERMINAL}))
+    rows = []
+    for history in found:
+        for name in sorted({*history.people, *history.caps}):
+            totals, cap = history.totals_of(name), history.caps.get(name)
+            row = {
+                "By": words(name),
+                "Account": words(history.account.name) if len(found) > 1 else "",
+                "Releases": f"{totals.entries:,}",
+                "Spent": spent_text(totals, history.account.budget),
+                "Cap": "none" if cap is None else budget_text(cap),
+                "Largest ε left of it": "–" if cap is None else largest_text(cap, totals),
+            }
+            rows.append(row)
+    table = _table(rows, _NOTHING, frozenset({PAGE, TERMINAL}), "By whom")
     return Section("people", "By whom", [table], wide=True)
 
 
@@ -196,40 +190,42 @@ def _payments(found: list[AccountHistory]) -> Section:
     """Return the last payments, the newest first."""
     every = [(payment, history) for history in found for payment in history.payments]
     every.sort(key=lambda each: each[0].entry, reverse=True)
-    rows = every[:_MOST_ROWS]
-    payments: list[Payment] = [payment for payment, _ in rows]
-    columns = {
-        "Release": [words(each.key) for each in payments],
-        "Purpose": [words(each.note) for each in payments],
-        "By": [words(each.by) for each in payments],
-        "Account": [words(history.account.name) for _, history in rows],
-        "Mechanism": [words(each.mechanism) for each in payments],
-        "Cost": [cost_text(each.cost) for each in payments],
-        "State": [state_text(each) for each in payments],
-        "Entry": [f"{each.entry:,}" for each in payments],
-        "Date": [date_of(each.time) for each in payments],
-    }
-    left_out = len(every) - len(rows)
-    blocks: list[Block] = [_table(columns, "On what", len(found) > 1, frozenset({PAGE, CARD}))]
-    if left_out:
+    rows = [
+        {
+            "Release": words(payment.key),
+            "Purpose": words(payment.note),
+            "By": words(payment.by),
+            "Account": words(history.account.name) if len(found) > 1 else "",
+            "Mechanism": words(payment.mechanism),
+            "Cost": cost_text(payment.cost),
+            "State": state_text(payment),
+            "Entry": f"{payment.entry:,}",
+            "Date": date_of(payment.time),
+        }
+        for payment, history in every[:_MOST_ROWS]
+    ]
+    blocks: list[Block] = [_table(rows, _NOTHING, frozenset({PAGE, CARD}), "On what")]
+    if len(every) > len(rows):
+        left_out = len(every) - len(rows)
         more = f"The ledger has {left_out:,} older payments: see dphist ledger log."
         blocks.append(Note(more, "aside", on=_PAGE))
     return Section("payments", "On what", blocks, wide=True)
 
 
-_WORDS = ("Release", "Purpose", "By", "Account", "Mechanism")
-_DIGITS = ("Releases", "Largest ε left of it", "Entry")
+_NOTHING = "Nothing was charged."
+_WORDS = ("Release", "Purpose", "By", "Account", "Mechanism", "Key", "Note")
+_DIGITS = ("Releases", "Largest ε left of it", "Entry", "Number")
 
 
-def _table(columns: dict[str, list[str]], caption: str, accounts: bool, on: Any) -> Table:
-    """Return a table; of one account it does not name that, nor does it have columns of nothing."""
+def _table(rows: list[dict[str, str]], empty: str, on: Surfaces, caption: str = "") -> Table:
+    """Return a table of rows; columns of nothing are left out."""
+    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
     shown = [
-        Column(name, cells, released=name in _WORDS, digits=name in _DIGITS)
+        Column(name, cells, released=name in _WORDS and all(cells), digits=name in _DIGITS)
         for name, cells in columns.items()
-        if (name != "Account" or accounts) and (name not in ("State", "Purpose") or any(cells))
+        if any(cells)
     ]
-    empty = "Nothing was charged."
-    return Table(shown, (caption, caption, ""), empty, on=on, whole=True)
+    return Table(shown or [Column("", [])], (caption, caption, ""), empty, on=on, whole=True)
 
 
 def _for_programs(
@@ -244,8 +240,7 @@ def _for_programs(
         "hash": entries[-1].hash if entries else None,
         "accounts": [_account_json(history) for history in found],
     }
-    exact = NoError("known exactly")
-    return [Fact("", "", key, value, exact, on=_JSON) for key, value in values.items()]
+    return [*_facts_for_programs(values)]
 
 
 def _account_json(history: AccountHistory) -> dict[str, Any]:
@@ -268,3 +263,100 @@ def _account_json(history: AccountHistory) -> dict[str, Any]:
             for name in sorted({*history.people, *history.caps})
         },
     }
+
+
+def document_of_entries(ledger: Ledger, entries: Sequence[Entry]) -> Document:
+    """Return some entries of a ledger, a row for each account that one charges."""
+    rows = [row for entry in entries for row in _log_rows(entry)]
+    table = _table(rows, "There are no such entries.", frozenset({TERMINAL}))
+    made = f"{how_many_entries(len(entries))} of a privacy ledger"
+    count = _count(list(ledger.entries()))
+    return _document(ledger.name, made, [Section("entries", "Entries", [count, table])])
+
+
+def _log_rows(entry: Entry) -> list[dict[str, str]]:
+    allowed = entry.content.get("budget", entry.content.get("cap"))
+    limit = "none" if "cap" in entry.content else ""
+    if allowed is not None:
+        limit = budget_text(Budget.from_content(allowed))
+    parts = entry.content.get("costs") or [None]
+    return [
+        {
+            "Entry": f"{entry.number:,}",
+            "Time (UTC)": words(entry.time[:16].replace("T", " ")),
+            "Action": words(entry.action),
+            "Account": words(row["account"] or ""),
+            "By": words(row["by"] or ""),
+            "Key": words(row["key"] or ""),
+            "Cost": "" if part is None else cost_text(Cost.from_content(part["cost"])),
+            "Budget or cap": limit,
+            "Mechanism": words(row["mechanism"] or ""),
+            "Note": words(row["note"] or ""),
+        }
+        for row, part in zip(rows_of(entry), parts, strict=True)
+    ]
+
+
+_GAUSSIAN = (
+    "A release of an epsilon with a delta is taken to state that epsilon. One with Gaussian noise, "
+    "which labels, top and stream may choose, states a rho instead, and from then on epsilons are "
+    "not added up any more. The command itself says with --dry-run what it costs."
+)
+
+
+def document_of_plan(
+    ledger: str, balance: Balance, guarantees: Sequence[Guarantee], found: Plan
+) -> Document:
+    """Return cost and rest of each release of a plan, as if all before it were paid.
+
+    Parameters
+    ----------
+    ledger : its name.
+    balance : of the account that pays.
+    guarantees : of the releases.
+    """
+    budget, totals, shown = balance.budget, balance.totals, []
+    for at, (guarantee, (price,)) in enumerate(zip(guarantees, found.prices, strict=True)):
+        totals = totals.plus(price.cost)
+        left = {"left_after": left_json(budget, totals), "words": left_in_words(budget, totals)}
+        shown.append({"fits": at < found.paid, "cost": str(guarantee), **left})
+    rows = [
+        {
+            "Number": f"{at:,}",
+            "Cost": str(each["cost"]),
+            "Fits": "yes" if each["fits"] else "no",
+            "Left": str(each["words"]) if each["fits"] else "",
+        }
+        for at, each in enumerate(shown, 1)
+    ]
+    blocks: list[Block] = [
+        Fact("Account", Sentence("{name}", name=Quoted(words(balance.account)))),
+        Fact("Left", left_in_words(budget, balance.totals)),
+        _table(rows, _NOTHING, frozenset({TERMINAL})),
+    ]
+    if found.ends_epsilons is not None:
+        blocks.append(Note(f"Release {found.ends_epsilons + 1:,}: {ONLY_RHO}"))
+    elif any(isinstance(each, ApproxDP) for each in guarantees):
+        blocks.append(Note(_GAUSSIAN))
+    values = {"account": balance.account, "affordable": found.affordable}
+    values |= {"ends_epsilons": found.ends_epsilons, "releases": shown}
+    made = "a privacy ledger, and what would be charged to it"
+    return _document(ledger, made, [Section("plan", "", [*blocks, *_facts_for_programs(values)])])
+
+
+def _document(name: str, made: str, sections: Sequence[Section], **more: Any) -> Document:
+    return Document(
+        kind="ledger",
+        title=Sentence("{name}", name=Quoted(words(name))),
+        made=made,
+        version=VERSION,
+        slots={},
+        headline="privacy ledger",
+        sections=sections,
+        **more,
+    )
+
+
+def _facts_for_programs(values: Mapping[str, Any]) -> list[Fact]:
+    exact = NoError("known exactly")
+    return [Fact("", "", key, value, exact, on=_JSON) for key, value in values.items()]

@@ -1,7 +1,8 @@
 """What was spent on what and by whom, and what was left after each entry."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from dphist.errors import DphistError, LedgerError
 from dphist.ledger import entries as actions
@@ -11,7 +12,7 @@ from dphist.ledger.budget import Budget
 from dphist.ledger.entries import Entry
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Payment:
     """What one release costs one account.
 
@@ -23,7 +24,7 @@ class Payment:
     guarantee : of the release, for one unit of the account.
     cost : as the account counts it.
     state : `reserved`, `charged`, `finished` or `canceled`.
-    noted : number of the last entry that notes the state of a stream.
+    is_stream : whether an entry notes the state of a stream that it paid for.
     """
 
     entry: int
@@ -35,12 +36,7 @@ class Payment:
     guarantee: str
     cost: Cost
     state: str
-    noted: int | None = None
-
-    @property
-    def is_stream(self) -> bool:
-        """Whether it paid for a stream."""
-        return self.noted is not None
+    is_stream: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +88,12 @@ def histories(entries: Iterable[Entry]) -> list[AccountHistory]:
     """
     tables = MemoryTables()
     found: dict[str, AccountHistory] = {}
-    places: dict[str, list[tuple[AccountHistory, int]]] = {}
+    paid: Paid = {}
     for entry in entries:
         try:
             apply(entry, tables)
             tables.entries.append(entry)
-            _add(entry, found, places, tables)
+            _add(entry, found, paid, tables)
         except (DphistError, KeyError, TypeError, ValueError):
             raise LedgerError(
                 f"entry {entry.number} cannot follow those before it; run `dphist ledger verify`"
@@ -111,65 +107,49 @@ def histories(entries: Iterable[Entry]) -> list[AccountHistory]:
     return list(found.values())
 
 
-Places = dict[str, list[tuple[AccountHistory, int]]]
-"""For each key its payments: the history of an account, and the place in its list."""
+Paid = dict[str, list[tuple[AccountHistory, Payment]]]
+"""The payments of each key, each with the account that paid."""
 
 
-def _add(
-    entry: Entry, found: dict[str, AccountHistory], places: Places, tables: MemoryTables
-) -> None:
+def _add(entry: Entry, found: dict[str, AccountHistory], paid: Paid, tables: MemoryTables) -> None:
     content = entry.content
     if entry.action == actions.ACCOUNT:
         name = content["name"]
         found[name] = AccountHistory(tables.accounts[name], entry.number, entry.time)
     if "key" not in content:
         return
-    key = content["key"]
+    held = paid.setdefault(content["key"], [])
     if entry.action == actions.NOTED:
-        _change(places[key], noted=entry.number)
-    elif entry.action == actions.FINISHED or (
-        entry.action == actions.CHARGED and _is_reserved(places.get(key, []))
-    ):
-        _change(places[key], state=entry.action)
-    elif entry.action == actions.CANCELED:
-        _change(places[key], state=entry.action)
-        _step(entry, places[key], tables)
+        for _, payment in held:
+            payment.is_stream = True
+        return
+    # A charge may use a reservation, which is counted already.
+    used = any(payment.state == actions.RESERVED for _, payment in held)
+    if entry.action in (actions.FINISHED, actions.CANCELED) or used:
+        for _, payment in held:
+            payment.state = entry.action
     else:
-        places[key] = [_paid(entry, part, found[part["account"]]) for part in content["costs"]]
-        _step(entry, places[key], tables)
-
-
-def _is_reserved(held: list[tuple[AccountHistory, int]]) -> bool:
-    """Whether a charge uses a reservation, which is counted already."""
-    return any(history.payments[at].state == actions.RESERVED for history, at in held)
-
-
-def _paid(
-    entry: Entry, part: dict[str, object], history: AccountHistory
-) -> tuple[AccountHistory, int]:
-    content = entry.content
-    history.payments.append(
-        Payment(
-            entry=entry.number,
-            time=entry.time,
-            by=content["by"],
-            key=content["key"],
-            note=content["note"],
-            mechanism=content["mechanism"]["name"],
-            guarantee=str(part["guarantee"]),
-            cost=Cost.from_content(part["cost"]),  # type: ignore[arg-type]
-            state=entry.action,
-        )
-    )
-    return history, len(history.payments) - 1
-
-
-def _step(entry: Entry, changed: list[tuple[AccountHistory, int]], tables: MemoryTables) -> None:
-    for history, _ in changed:
+        costs = content["costs"]
+        held[:] = [(found[each["account"]], _read_payment(entry, each)) for each in costs]
+        for history, payment in held:
+            history.payments.append(payment)
+    if entry.action == actions.FINISHED or (used and entry.action == actions.CHARGED):
+        return
+    for history, _ in held:
         totals = tables.totals(history.account.name, EVERYBODY)
         history.steps.append(Step(entry.number, entry.time, totals))
 
 
-def _change(changed: list[tuple[AccountHistory, int]], **values: object) -> None:
-    for history, at in changed:
-        history.payments[at] = replace(history.payments[at], **values)  # type: ignore[arg-type]
+def _read_payment(entry: Entry, part: Mapping[str, Any]) -> Payment:
+    content = entry.content
+    return Payment(
+        entry=entry.number,
+        time=entry.time,
+        by=content["by"],
+        key=content["key"],
+        note=content["note"],
+        mechanism=content["mechanism"]["name"],
+        guarantee=str(part["guarantee"]),
+        cost=Cost.from_content(part["cost"]),
+        state=entry.action,
+    )

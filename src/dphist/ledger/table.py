@@ -1,11 +1,14 @@
-"""The entries of a ledger as a table."""
+"""The entries of a ledger as a table, and as files."""
 
-from collections.abc import Iterator, Mapping
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from dphist.document.csv_field import csv_field, safe_field
 from dphist.ledger.entries import Entry
 from dphist.release.tabular import pandas_frame, polars_frame
 
@@ -52,7 +55,7 @@ class EntryTable:
 
         `budget` is that of an account, or a cap; "none" where a cap was removed.
         """
-        rows = [row for entry in self.held for row in _rows(entry)]
+        rows = [row for entry in self.held for row in rows_of(entry)]
         return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
     def to_pandas(self) -> Any:
@@ -64,7 +67,8 @@ class EntryTable:
         return polars_frame(self.to_arrow())
 
 
-def _rows(entry: Entry) -> Iterator[dict[str, Any]]:
+def rows_of(entry: Entry) -> Iterator[dict[str, Any]]:
+    """Yield a row for each account that an entry charges, or one row."""
     content = entry.content
     row = {
         "entry": entry.number,
@@ -100,3 +104,53 @@ def _number(text: str | None) -> float | None:
         return None
     above, _, below = text.partition("/")
     return float(above) / float(below or 1)
+
+
+def to_json(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return entries with all that is hashed, the hash and the signature."""
+    return [
+        {
+            "number": entry.number,
+            "time": entry.time,
+            "action": entry.action,
+            "content": dict(entry.content),
+            "previous": entry.previous,
+            "hash": entry.hash,
+            "signature": entry.signature,
+        }
+        for entry in entries
+    ]
+
+
+def to_csv(entries: Sequence[Entry], *, spreadsheet_safe: bool = False) -> str:
+    """Return entries as CSV, a row for each account that an entry charges.
+
+    Parameters
+    ----------
+    spreadsheet_safe : write text as `dphist.document.csv_field.safe_field` does.
+    """
+    table = EntryTable(list(entries)).to_arrow()
+    write = safe_field if spreadsheet_safe else csv_field
+    lines = [",".join(table.column_names)]
+    for row in table.to_pylist():
+        fields = (str(v) if isinstance(v, int | float) else write(v) for v in row.values())
+        lines.append(",".join(fields))
+    return "\n".join(lines) + "\n"
+
+
+def to_file(entries: Sequence[Entry], ending: str, *, spreadsheet_safe: bool = False) -> bytes:
+    """Return the content of a file of entries whose name has an ending of `ENDINGS`."""
+    if ending == ".json":
+        return (json.dumps(to_json(entries), indent=1) + "\n").encode()
+    if ending == ".csv":
+        text = to_csv(entries, spreadsheet_safe=spreadsheet_safe)
+        return text.encode("utf-8-sig" if spreadsheet_safe else "utf-8")
+    import pyarrow.parquet as pq  # needed only here
+
+    file = io.BytesIO()
+    pq.write_table(EntryTable(list(entries)).to_arrow(), file)
+    return file.getvalue()
+
+
+ENDINGS = (".csv", ".json", ".parquet")
+"""Endings of names of files that entries can be written to."""

@@ -6,10 +6,18 @@ from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import readable_down
 from dphist.ledger.history import Payment
+from dphist.parameters import decimal_text
 from dphist.privacy.as_text import plain, up
 from dphist.privacy.rounding import readable
 from dphist.visible import harmless
 
+ONLY_RHO = (
+    "It states no epsilon, as with Gaussian noise. Once it is charged, epsilons are not added up "
+    "any more: only rho and delta count, also for pure releases."
+)
+"""Said of a release after which an account adds up no epsilons."""
+
+_NAMES = {"ε": "epsilon", "ρ": "rho", "δ": "delta"}
 _LONGEST_NUMBER = 10
 _LONGEST = 300  # letters of a user's words
 _STATES = {
@@ -41,15 +49,25 @@ def cost_text(cost: Cost) -> str:
     return ", ".join([*(epsilon or [f"ρ = {short(cost.rho)}"]), *delta])
 
 
+def sums_of(budget: Budget, totals: Totals) -> dict[str, tuple[Fraction, Fraction]]:
+    """Return the sums of a budget by their symbols: how much each may be, and is.
+
+    That of epsilons is left out where an entry states none: it decides nothing then.
+    """
+    sums = {}
+    if budget.epsilon is not None and not totals.mixed:
+        sums["ε"] = budget.epsilon, totals.epsilon
+    if budget.most_rho:
+        sums["ρ"] = budget.most_rho, totals.rho
+    if budget.delta_of_entries:
+        sums["δ"] = budget.delta_of_entries, totals.delta
+    return sums
+
+
 def spent_text(totals: Totals, budget: Budget) -> str:
     """Return sums in the terms of a budget; "nothing" if there are no entries."""
-    parts = []
-    if budget.epsilon is not None and not totals.mixed:
-        parts.append(f"ε = {short(totals.epsilon)}")
-    if budget.most_rho:
-        parts.append(f"ρ = {short(totals.rho)}")
-    if totals.delta:
-        parts.append(f"δ = {short(totals.delta)}")
+    sums = sums_of(budget, totals).items()
+    parts = [f"{name} = {short(spent)}" for name, (_, spent) in sums if spent or name != "δ"]
     return ", ".join(parts) if totals.entries else "nothing"
 
 
@@ -65,30 +83,20 @@ def left_text(budget: Budget, totals: Totals) -> str:
     >>> left_text(Budget(epsilon=2, delta="1e-6"), Totals())
     "ε = 2 or ρ = 0.0834417, and δ = 5e-7 for the releases' own δ"
     """
-    sums = []
-    if budget.epsilon is not None and not totals.mixed:
-        sums.append(f"ε = {_rest(budget.epsilon, totals.epsilon)}")
-    if budget.most_rho:
-        sums.append(f"ρ = {_rest(budget.most_rho, totals.rho)}")
-    said = " or ".join(sums)
-    if budget.delta_of_entries:
-        said += f", and δ = {_rest(budget.delta_of_entries, totals.delta)} for the releases' own δ"
-    return said
+    left = {
+        name: f"{name} = {readable_down(max(most - spent, Fraction(0)))}"
+        for name, (most, spent) in sums_of(budget, totals).items()
+    }
+    own = left.pop("δ", None)
+    return " or ".join(left.values()) + (f", and {own} for the releases' own δ" if own else "")
 
 
-def left_shares(budget: Budget, totals: Totals) -> dict[str, float]:
-    """Return what is left of each sum of a budget, from 0 to 1; by the symbol of the sum.
-
-    The sum of epsilons is left out where an entry states none: it decides nothing then.
-    """
-    shares = {}
-    if budget.epsilon is not None and not totals.mixed:
-        shares["ε"] = _share(totals.epsilon, budget.epsilon)
-    if budget.most_rho:
-        shares["ρ"] = _share(totals.rho, budget.most_rho)
-    if budget.delta_of_entries:
-        shares["δ"] = _share(totals.delta, budget.delta_of_entries)
-    return shares
+def left_json(budget: Budget, totals: Totals) -> dict[str, str]:
+    """Return what is left, each number by itself, as exact text."""
+    return {
+        _NAMES[symbol]: decimal_text(max(most - spent, Fraction(0)), digits=150)
+        for symbol, (most, spent) in sums_of(budget, totals).items()
+    }
 
 
 def largest_text(budget: Budget, totals: Totals) -> str:
@@ -103,6 +111,11 @@ def state_text(payment: Payment) -> str:
     return _STATES.get(payment.state, payment.state)
 
 
+def how_many_entries(number: int) -> str:
+    """Return a number of entries in words."""
+    return f"{number:,} {'entry' if number == 1 else 'entries'}"
+
+
 def words(text: str) -> str:
     """Return words of a user, which nothing but a ledger's writer has checked."""
     return harmless(text, _LONGEST) if text else ""
@@ -115,11 +128,3 @@ def date_of(time: str) -> str:
     '2026-11-03'
     """
     return words(time[:10])
-
-
-def _rest(total: Fraction, spent: Fraction) -> str:
-    return readable_down(max(total - spent, Fraction(0)))
-
-
-def _share(spent: Fraction, total: Fraction) -> float:
-    return float(max(1 - spent / total, Fraction(0)))

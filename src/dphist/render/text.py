@@ -4,6 +4,8 @@ import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from rich.cells import cell_len
+
 from dphist.document.blocks import TERMINAL, Document, Fact, Note, PlusMinus, Table
 from dphist.render.text_table import GAP, WIDTH, beside, left, right
 from dphist.sentence import fill, joined
@@ -74,7 +76,7 @@ def _table(table: Table, document: Document) -> list[str]:
             headings.append(textwrap.wrap(fill(name, document.slots), _HEADING))
             own = [harmless(cell, 200) for cell in cells] if column.released else cells
             columns.append([fill(cell, document.slots) for cell in own])
-            wide = min(_LABEL, max(map(len, [name, *own]))) if table.whole else _LABEL
+            wide = max(map(cell_len, [name, *own])) if table.whole else _LABEL
             of_texts = partial(left, width=wide) if column.released else left
             sides.append(of_texts if column.is_text else right)
     for column in table.columns:

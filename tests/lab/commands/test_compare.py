@@ -145,12 +145,13 @@ def test_events_in_their_order(capsys) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["compare"], "give one of --profile, --bins, --labels and --events"),
-        (["compare", "--profile", "mine.csv", "--bins", "bins.csv"], "give one of"),
+        (["compare"], "one of the arguments --profile --bins --labels --events is required"),
+        (["compare", "--profile", "mine.csv", "--bins", "bins.csv"], "not allowed with"),
+        (["compare", "--profile", "mine.csv", "--labels", "rows.csv"], "not allowed with"),
         (["compare", "--profile", "nowhere.csv"], "nowhere.csv does not exist"),
         (["compare", "--labels", "mine.csv", "--delta", "1e-6"], "--labels needs --label"),
         (["compare", "--events", "mine.csv", "--label", "a", "--delta", "1e-6"], "column 'a'"),
-        (["compare", "--bins", "mine.csv", "--output", "mine.csv"], "named twice"),
+        (["compare", "--bins", "mine.csv", "--output", "mine.csv"], "would destroy it"),
         ([*PROFILE, "--max-labels", "1"], "--max-labels does not go with --profile"),
         (["compare", "--bins", "mine.csv", "--user", "who"], "--user does not go with --bins"),
         ([*EVENTS, "--user", "who"], "--user does not go with --events"),

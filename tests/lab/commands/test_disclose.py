@@ -93,7 +93,7 @@ def test_a_template_is_written_once(folder, capsys) -> None:
         (["--about", "about.toml", "--ledger", "x.ledger", "--output", "x.ledger"], 2, "destroy"),
         (["a.json", "--about", "about.toml", "--output", "no/e.yaml"], 2, "no"),
         (["--template", "t.toml", "--about", "about.toml"], 2, "not allowed with"),
-        (["--template", "t.toml", "--output", "e.yaml"], 2, "do not go together"),
+        (["--template", "t.toml", "--output", "e.yaml"], 2, "does not go with --output"),
         (["a.json", "b.json", "--template", "t.toml"], 2, "one RELEASE at most"),
         (["none.json", "--template", "t.toml"], 1, "cannot be read"),
     ],

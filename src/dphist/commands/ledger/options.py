@@ -7,10 +7,10 @@ import argparse
 import os
 from pathlib import Path
 
-from dphist.commands.options import UsageError
+from dphist.commands.options import UsageError, argument
 from dphist.document.options import Group, Option
 from dphist.durable.address import is_address
-from dphist.errors import Argument, join_arguments
+from dphist.errors import Argument, join_arguments, phrase
 
 LEDGER, BY, SIGNING_KEY = "DPHIST_LEDGER", "DPHIST_BY", "DPHIST_SIGNING_KEY"
 """Environment variables that stand in for --ledger, --by and --signing-key."""
@@ -18,13 +18,9 @@ LEDGER, BY, SIGNING_KEY = "DPHIST_LEDGER", "DPHIST_BY", "DPHIST_SIGNING_KEY"
 _PAYING = ("account", "by", "key", "signing_key", "reserve")
 
 
+_WHERE = f"a file, or a postgresql:// address (default: ${LEDGER})"
 PLACE = [
-    Option(
-        "place",
-        f"a file, or a postgresql:// address (default: ${LEDGER})",
-        typed="LEDGER",
-        positional=True,
-    ),
+    argument("place", _WHERE, "LEDGER", required=False),
     Option("ledger", "the same, as an option", "FILE|URL"),
 ]
 """The ledger that a command is about."""
@@ -38,12 +34,7 @@ PAYMENT = Group(
     "with exit code 3 if it does not fit. The same command with the same key returns the first "
     "release again, at no cost.",
     [
-        Option(
-            "ledger",
-            f"pay from this ledger: a file, or a postgresql:// address (default: ${LEDGER})",
-            "FILE|URL",
-            parameter="place",
-        ),
+        Option("ledger", f"pay from this ledger: {_WHERE}", "FILE|URL", parameter="place"),
         Option(
             "account",
             "account to charge; give it several times to charge several, all or none (default: the "
@@ -65,7 +56,7 @@ PAYMENT = Group(
 )
 
 
-def place_to_pay(options: argparse.Namespace) -> str | None:
+def find_place_to_pay(options: argparse.Namespace) -> str | None:
     """Return the ledger that a release is paid from, None for none, and check what goes with it.
 
     Raises
@@ -74,32 +65,28 @@ def place_to_pay(options: argparse.Namespace) -> str | None:
         If an option of the payment has no ledger, or the ledger lacks one.
     """
     if options.ledger == "":
-        raise UsageError(
-            Argument("ledger") + f" must name a ledger; to release without one, unset {LEDGER}"
-        )
+        other = phrase("{ledger} must name a ledger; to release without one, unset ")
+        raise UsageError(other + LEDGER)
     place = options.ledger or os.environ.get(LEDGER) or None
     if place is None:
         for name in _PAYING:
             if getattr(options, name):
-                needed = Argument(name) + " needs " + Argument("ledger")
-                raise UsageError(needed + ": the ledger to pay from")
+                raise UsageError(Argument(name) + phrase(" needs {ledger}: the ledger to pay from"))
         return None
     options.by = options.by if options.by is not None else os.environ.get(BY) or None
     missing = [name for name in ("by", "key") if getattr(options, name) is None]
     if missing and not options.dry_run:
         whence = "" if options.ledger else f", and {LEDGER} names one"
-        raise UsageError(
-            join_arguments(missing)
-            + f" must be given with a ledger{whence}: who pays, and a name for the release, such "
-            "as --by ana --key ages-2026-11"
-        )
+        needed = f" must be given with a ledger{whence}: who pays, and a name for the release"
+        such = phrase("{by} and {key}", by="ana", key="ages-2026-11")
+        raise UsageError(join_arguments(missing) + needed + ", such as " + such)
     if options.reserve and options.dry_run:
         raise UsageError("--reserve and --dry-run do not go together: leave one of them out")
     options.ledger = place
     return existing(place)
 
 
-def place_of(options: argparse.Namespace) -> str:
+def find_place(options: argparse.Namespace) -> str:
     """Return the ledger that a command is about.
 
     Raises
@@ -127,7 +114,7 @@ def is_file(place: str) -> bool:
     return not is_address(place)
 
 
-def signing_key_of(options: argparse.Namespace) -> str | None:
+def find_signing_key(options: argparse.Namespace) -> str | None:
     """Return the file of the key that signs new entries, None for none."""
     given: str | None = options.signing_key
     return given or os.environ.get(SIGNING_KEY) or None

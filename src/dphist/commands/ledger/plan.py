@@ -6,23 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.commands.ledger.opening import opened
-from dphist.commands.ledger.price import ONLY_RHO, left_json
+from dphist.commands.ledger.payment import open_ledger
 from dphist.commands.options import JSON, UsageError
 from dphist.commands.printing import say
 from dphist.document.options import Option, whole
-from dphist.errors import BudgetError
-from dphist.ledger import Ledger
-from dphist.ledger.charging import left_in_words
+from dphist.errors import BudgetError, phrase
+from dphist.ledger.document import document_of_plan
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
-from dphist.render.text_table import beside, left, right
+from dphist.render.as_json import content
+from dphist.render.text import text
 
 _MOST = 10_000
-_GAUSSIAN = (
-    "A release of an epsilon with a delta is taken to state that epsilon. One with Gaussian noise, "
-    "which labels, top and stream may choose, states a rho instead, and from then on epsilons are "
-    "not added up any more. The command itself says with --dry-run what it costs."
-)
 
 
 class _Asked(argparse._AppendAction):
@@ -36,18 +30,13 @@ class _Asked(argparse._AppendAction):
         option: str | None = None,
     ) -> None:
         asked = list(getattr(namespace, "asked", ()))
-        name = self.metavar_name
-        if name in ("epsilon", "rho"):
-            asked.append({name: value})
-        elif not asked or name in asked[-1]:
-            raise UsageError(f"--{name} must follow --epsilon or --rho of its release, once each")
+        if self.dest in ("epsilon", "rho"):
+            asked.append({self.dest: value})
+        elif not asked or self.dest in asked[-1]:
+            raise UsageError(f"{option} must follow --epsilon or --rho of its release, once each")
         else:
-            asked[-1] = {**asked[-1], name: value}
+            asked[-1] = {**asked[-1], self.dest: value}
         namespace.asked = asked
-
-    @property
-    def metavar_name(self) -> str:
-        return self.option_strings[0].removeprefix("--")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +49,15 @@ class _Release:
 def _plan(options: argparse.Namespace) -> None:
     asked = getattr(options, "asked", ())
     if not asked:
-        raise UsageError("--epsilon or --rho must be given: what a release would cost")
-    with opened(options) as ledger:
-        name = ledger.balance(options.account).account
-        (unit,) = [account.unit for account in ledger.accounts if account.name == name]
-        releases = _releases(asked, unit)
-        found = ledger.plan(releases, by=options.by, account=name)
-        rows = _rows(ledger, name, releases, found.prices)
-    if options.json:
-        shown = [{"fits": at < found.paid, **row} for at, row in enumerate(rows)]
-        said = {"affordable": found.affordable, "ends_epsilons": found.ends_epsilons}
-        say(json.dumps({"account": name, **said, "releases": shown}))
-    else:
-        _print(rows, found.paid)
-        if found.ends_epsilons is not None:
-            say(f"Release {found.ends_epsilons + 1:,}: {ONLY_RHO}")
-        elif any(isinstance(release.guarantee, ApproxDP) for release in releases):
-            say(_GAUSSIAN)
+        raise UsageError(phrase("{epsilon} or {rho} must be given: what a release would cost"))
+    with open_ledger(options) as ledger:
+        balance = ledger.balance(options.account)
+        (unit,) = [each.unit for each in ledger.accounts if each.name == balance.account]
+        releases = _make_releases(asked, unit)
+        found = ledger.plan(releases, by=options.by, account=balance.account)
+        guarantees = [release.guarantee for release in releases]
+        document = document_of_plan(ledger.name, balance, guarantees, found)
+    say(json.dumps(content(document)) if options.json else text(document).rstrip())
     if not found.affordable:
         raise BudgetError(
             f"{len(releases) - found.paid:,} of {len(releases):,} releases would be refused, from "
@@ -84,53 +65,23 @@ def _plan(options: argparse.Namespace) -> None:
         )
 
 
-def _releases(asked: Sequence[dict[str, Any]], unit: PrivacyUnit) -> list[_Release]:
+def _make_releases(asked: Sequence[dict[str, Any]], unit: PrivacyUnit) -> list[_Release]:
     releases: list[_Release] = []
     for each in asked:
         times = each.get("times", 1)
         if not 1 <= times <= _MOST - len(releases):
             raise UsageError(f"--times must be at least 1, and {_MOST:,} releases are the most")
-        releases += [_Release(_guarantee(each, unit))] * times
+        releases += [_Release(_read_guarantee(each, unit))] * times
     return releases
 
 
-def _guarantee(asked: dict[str, Any], unit: PrivacyUnit) -> Guarantee:
+def _read_guarantee(asked: dict[str, Any], unit: PrivacyUnit) -> Guarantee:
     delta = asked.get("delta")
     if "rho" in asked:
         rho = asked["rho"]
         return ZCDP(rho, unit) if delta is None else ApproxZCDP(rho, delta, unit)
     epsilon = asked["epsilon"]
     return PureDP(epsilon, unit) if delta is None else ApproxDP(epsilon, delta, unit)
-
-
-def _rows(
-    ledger: Ledger, name: str, releases: Sequence[_Release], prices: Sequence[Any]
-) -> list[dict[str, Any]]:
-    """Return cost and rest of each release in turn, as if all before it were paid."""
-    balance = ledger.balance(name)
-    totals, rows = balance.totals, []
-    for release, (price,) in zip(releases, prices, strict=True):
-        totals = totals.plus(price.cost)
-        rows.append(
-            {
-                "cost": str(release.guarantee),
-                "left_after": left_json(balance.budget, totals),
-                "words": left_in_words(balance.budget, totals),
-            }
-        )
-    return rows
-
-
-def _print(rows: Sequence[dict[str, Any]], paid: int) -> None:
-    fits = [at < paid for at in range(len(rows))]
-    lines = beside(
-        right(["release", *(f"{at:,}" for at in range(1, len(rows) + 1))]),
-        left(["cost", *(row["cost"] for row in rows)]),
-        left(["fits", *("yes" if fit else "no" for fit in fits)]),
-        left(["left", *(row["words"] if fit else "" for row, fit in zip(rows, fits, strict=True))]),
-        width=None,
-    )
-    say("\n".join(lines))
 
 
 PLAN = (

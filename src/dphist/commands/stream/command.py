@@ -6,25 +6,20 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from dphist.commands.labels.known_labels import known_labels
-from dphist.commands.ledger.options import PAYMENT, place_to_pay
+from dphist.commands.ledger.options import PAYMENT, find_place_to_pay
 from dphist.commands.options import UsageError, dry_run, guess, outputs
-from dphist.commands.presenting import (
+from dphist.commands.presentation import (
     PRESENTATION,
-    check_presentation,
-    presentation_of,
+    get_named_unit,
+    read_presentation,
     unit_option,
 )
 from dphist.commands.printing import say
-from dphist.commands.publishing import Protected, check_purpose
-from dphist.commands.records import NAMES_USERS, say_dry_run
-from dphist.commands.stream.outputs import check_new_outputs, check_stream_paths, replaceable
-from dphist.commands.stream.paying import open_paid_stream, reserve_stream
-from dphist.commands.stream.run import Run
-from dphist.commands.stream.state import removed_if_unused
-from dphist.commands.stream.stop import Stopping
-from dphist.commands.stream.unit import unit_of_stream
-from dphist.commands.user_unit import user_unit
+from dphist.commands.publishing import check_purpose
+from dphist.commands.records import NAMES_USERS, read_known_labels, say_dry_run
+from dphist.commands.signals import Stopping
+from dphist.commands.stream.outputs import check_stream_paths, find_replaceable, name_unit_of_stream
+from dphist.commands.stream.run import Run, remove_if_unused
 from dphist.document.counted import how_many
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
@@ -39,7 +34,7 @@ from dphist.document.options import (
     whole,
 )
 from dphist.document.totals import in_all, total_of
-from dphist.errors import Argument, ParameterError, join_arguments
+from dphist.errors import ParameterError, join_arguments, phrase
 from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate
 from dphist.release.label_types import text_of
@@ -110,85 +105,44 @@ _MECHANISM = options_of(
     },
     label_type={"more": " (default: that of the known labels, or text)"},
 )
-_TABLE = [
-    Option(
-        "state",
-        "the state of the stream; created if it does not exist",
-        "FILE",
-        required=True,
-    ),
-    Option("moved", "accept a state that was copied here; its original must never be used again"),
-    *_MECHANISM,
-    Option("user", "column or field of users", "NAME"),
-    unit_option(' (default: "user")', NAMES_USERS),
-    OneOf(
-        [
-            Option(
-                "every", "make a reading after every N events of the stream", "N", whole, least=1
-            ),
-            Option("every_seconds", "make a reading every S seconds", "S", _seconds),
-        ]
-    ),
-    Option(
-        "format",
-        "format of the input (default: lines)",
-        choices=("lines", "ndjson", "csv"),
-        default="lines",
-    ),
-    Option("label", "column or field of labels (default: label)", "NAME"),
-    Option("separator", "separator of several labels in a line or column", "S"),
-    Option(
-        "resume",
-        "the input has the stream from its first event: skip the events that the state has counted "
-        "already",
-    ),
-    Option("top", "maximum number of labels printed per reading", "K", whole, least=1),
-    *dry_run(
-        "guarantee, threshold and error",
-        guess("expect_events", "the number of events, for a dry run", parameter="time"),
-        output="of all readings ",
-    ),
-    PRESENTATION,
-    PAYMENT,
-    *outputs(
-        "time,label,count",
-        more="; outputs of the same stream are always replaced",
-        json="print each reading as a JSON object on a line",
-    ),
-]
 
 
 def _stream(options: argparse.Namespace) -> None:
     _check_options(options)
     if options.dry_run:
-        _say_dry_run(_made(options), options)
+        _say_dry_run(_make_mechanism(options), options)
         return
-    place = place_to_pay(options)
+    check_purpose(options)
+    if options.quiet and options.top is not None:
+        raise UsageError(phrase("{top} is for what is printed: leave it or {quiet} out"))
+    place = find_place_to_pay(options)
     if sys.stdin is None:
         raise UsageError("standard input is closed; events are read from it")
-    check_stream_paths(options)
     new = not Path(options.state).exists()
-    if new:
-        check_new_outputs(options)
+    check_stream_paths(options, new=new)
     if new and options.user is not None and options.max_events_per_user is None:
-        needed = Argument("user") + " needs " + Argument("max_events_per_user")
-        raise UsageError(needed + ": how many events of each are counted")
-    mechanism = None if options.epsilon is None and not new else _made(options)
+        needed = "{user} needs {max_events_per_user}: how many events of each are counted"
+        raise UsageError(phrase(needed))
+    mechanism = None if options.epsilon is None and not new else _make_mechanism(options)
     if place is not None and options.reserve:
-        reserve_stream(mechanism or _made(options), options, place)
+        from dphist.commands.ledger.payment import reserve  # slow to import
+        from dphist.ledger import Deferred
+
+        data = Deferred(lambda: None, get_named_unit(options))
+        reserve(mechanism or _make_mechanism(options), options, place, data)
         return
     # A state that was paid for is kept, also an unused one: it is the only one of its key.
     unpaid = new and place is None
     stopping = Stopping()
     with (
         stopping.handled(),
-        _opened(options, mechanism, place) as stream,
-        removed_if_unused(stream, options.state, unpaid),
+        _open_stream(options, mechanism, place) as stream,
+        remove_if_unused(stream, options.state, unpaid),
     ):
         _check_same(stream.mechanism, options)
         _check_users(stream.mechanism, options)
-        replaced = replaceable(stream, options)
-        form = _form(options, stream)
+        replaced = find_replaceable(stream, options)
+        form = _form_of(options, stream)
         _announce(stream, options)
         skip = stream.time if options.resume else 0
         Run(stream, form, options, skip, stopping, unpaid, replaced).run(sys.stdin.fileno())
@@ -196,22 +150,23 @@ def _stream(options: argparse.Namespace) -> None:
 
 def _say_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
     """Print guarantee, threshold and error; nothing is read or made."""
-    named = None if options.unit is None else user_unit(options)
     data = DataFacts(
-        unit=unit_of_stream(mechanism, options),
-        presentation=presentation_of(options),
+        unit=name_unit_of_stream(mechanism, options),
+        presentation=read_presentation(options),
         guesses=() if options.expect_events is None else (options.expect_events,),
     )
+    document, protected = KIND.document(mechanism, data, None), (get_named_unit(options), None)
     unread = "No input was read, and no state was made."
-    document = KIND.document(mechanism, data, None)
-    say_dry_run(document, mechanism, options, Protected(named, None), unread)
+    say_dry_run(document, mechanism, options, protected, unread=unread)
 
 
-def _opened(
+def _open_stream(
     options: argparse.Namespace, mechanism: ContinualMechanism | None, place: str | None
 ) -> AbstractContextManager[ContinualHistogram]:
     """Open the stream, charged to a ledger if there is one."""
     if place is not None:
+        from dphist.commands.ledger.payment import open_paid_stream  # slow to import
+
         return open_paid_stream(mechanism, options, place)
     return ContinualHistogram.open(options.state, moved=options.moved, mechanism=mechanism)
 
@@ -224,60 +179,54 @@ def _check_options(options: argparse.Namespace) -> None:
         needed = join_arguments(missing) + " needed too: "
         raise UsageError(needed + join_arguments(_NEW) + " go together")
     if options.format == "lines" and (options.label or options.user):
-        needed = join_arguments(["label", "user"]) + " need " + Argument("format", "csv")
-        raise UsageError(needed + " or ndjson, which has names")
+        needed = "{label} and {user} need {format} or ndjson, which has names"
+        raise UsageError(phrase(needed, format="csv"))
     if options.format == "ndjson" and options.separator is not None:
-        other = " is for lines and csv; in ndjson several labels are a list"
-        raise UsageError(Argument("separator") + other)
+        other = "{separator} is for lines and csv; in ndjson several labels are a list"
+        raise UsageError(phrase(other))
     if options.separator == "" or "\n" in (options.separator or ""):
-        raise UsageError(Argument("separator") + " must be text within a line")
-    if options.user is not None and options.user == _label(options):
-        raise UsageError(join_arguments(["user", "label"]) + " must be different columns")
-    user_unit(options)
-    check_presentation(options)
-    if options.dry_run:
-        return
-    check_purpose(options)
-    if options.quiet and options.top is not None:
-        raise UsageError("--top is for what is printed: leave it or --quiet out")
+        raise UsageError(phrase("{separator} must be text within a line"))
+    if options.user is not None and options.user == _label_of(options):
+        raise UsageError(phrase("{user} and {label} must be different columns"))
+    get_named_unit(options)
+    read_presentation(options)
 
 
-def _made(options: argparse.Namespace) -> ContinualMechanism:
+def _make_mechanism(options: argparse.Namespace) -> ContinualMechanism:
     """Return the parameters of a stream that costs what the options say."""
-    made: ContinualMechanism
     if options.epsilon is None:
         what = "a dry run" if options.dry_run else "a new stream"
-        raise UsageError(
-            join_arguments(_NEW)
-            + f" are needed for {what}, such as --epsilon 1 --delta 1e-6 --horizon 1000000"
-        )
+        such = phrase("{epsilon}, {delta} and {horizon}", epsilon=1, delta="1e-6", horizon=1000000)
+        raise UsageError(join_arguments(_NEW) + f" are needed for {what}, such as " + such)
     epsilon = positive_number(options.epsilon, "epsilon")
     horizon = None if options.horizon == NO_HORIZON else options.horizon
-    shared = {"horizon": horizon, **_given(options)}
     if horizon is None and options.readings is None:
-        needed = Argument("horizon", None) + " needs " + Argument("readings")
-        raise UsageError(needed + ": how often the stream is read at most")
+        needed = "{horizon} needs {readings}: how often the stream is read at most"
+        raise UsageError(phrase(needed, horizon=None))
+    given = {"horizon": horizon, **_given(options)}
+    delta: Any = 0
     if _is_pure(options):
-        made = calibrate(
-            ContinualMechanism, epsilon=epsilon, delta=0, **{**shared, "method": "laplace"}
-        )
-        return made
-    delta = positive_delta(options.delta, "the noise is Gaussian")
-    made = calibrate(ContinualMechanism, epsilon=epsilon, delta=delta, **shared)
+        given["method"] = "laplace"
+    else:
+        delta = positive_delta(options.delta, "the noise is Gaussian")
+    made: ContinualMechanism = calibrate(ContinualMechanism, epsilon=epsilon, delta=delta, **given)
     return made
 
 
 def _is_pure(options: argparse.Namespace) -> bool:
     """Whether the stream is to have no delta: a delta of 0, or the method that needs none."""
     zero = probability(options.delta, "delta") == 0
-    no_delta, laplace = Argument("delta", 0), Argument("method", "laplace")
+    fault = ""
     if zero and options.known_labels is None:
-        needed = no_delta + " and " + laplace + " need " + Argument("known_labels")
-        raise UsageError(needed + ": labels from the events need a delta above 0")
-    if zero and options.method not in (None, "laplace"):
-        raise UsageError(no_delta + " needs " + laplace + ": the noise of the others is Gaussian")
-    if options.method == "laplace" and not zero:
-        raise UsageError(laplace + " needs " + no_delta + ": its guarantee is pure")
+        fault = (
+            "{delta} and {method} need {known_labels}: labels from the events need a delta above 0"
+        )
+    elif zero and options.method not in (None, "laplace"):
+        fault = "{delta} needs {method}: the noise of the others is Gaussian"
+    elif not zero and options.method == "laplace":
+        fault = "{method} needs {delta}: its guarantee is pure"
+    if fault:
+        raise UsageError(phrase(fault, delta=0, method="laplace"))
     return zero
 
 
@@ -285,7 +234,7 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that were given beside the cost and the horizon."""
     given = given_parameters(options, _MECHANISM, ContinualMechanism)
     if options.known_labels is not None:
-        given["labels"] = known_labels(options.known_labels)
+        given["labels"] = read_known_labels(options.known_labels)
     return {name: value for name, value in given.items() if name not in _NEW}
 
 
@@ -295,21 +244,18 @@ def _check_same(mechanism: ContinualMechanism, options: argparse.Namespace) -> N
         if name == "labels":
             value = tuple(text_of(label, mechanism.label_type) for label in value)
         if getattr(mechanism, name) != value:
-            raise ParameterError(
-                name,
-                f"must be as the stream at {options.state} was made with",
-                "leave it out to go on",
-            )
+            same = f"must be as the stream at {options.state} was made with"
+            raise ParameterError(name, same, "leave it out to go on")
 
 
 def _check_users(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
     """Refuse input without users where the state bounds them, and users where it does not."""
     bounded = mechanism.max_events_per_user is not None
     if bounded and options.user is None:
-        raise UsageError(Argument("user") + " is needed: the state bounds the events of each user")
+        raise UsageError(phrase("{user} is needed: the state bounds the events of each user"))
     if not bounded and options.user is not None:
-        needed = Argument("user") + " needs " + Argument("max_events_per_user")
-        raise UsageError(needed + ", which the state was made without")
+        needed = "{user} needs {max_events_per_user}, which the state was made without"
+        raise UsageError(phrase(needed))
 
 
 def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
@@ -317,25 +263,25 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     if options.quiet or options.json:
         return
     mechanism = stream.mechanism
-    unit = unit_of_stream(stream, options)
+    unit = name_unit_of_stream(stream, options)
     say(f"Guarantee: {in_all(total_of(mechanism))}, for {unit}.")
     if stream.time:
         say(f"Continuing from a state with {how_many(stream.time, 'event')}.")
     say(flush=True)
 
 
-def _form(options: argparse.Namespace, stream: ContinualHistogram) -> Form:
+def _form_of(options: argparse.Namespace, stream: ContinualHistogram) -> Form:
     kind, users = stream.mechanism.label_type, stream.user_type
     if users is None and stream.time:  # an earlier version, which made text of all users
         users = "text"
     if options.format == "lines":
         return Lines(options.separator, kind)
     if options.format == "csv":
-        return Rows(_label(options), options.user, options.separator, kind, users)
-    return Objects(_label(options), options.user, kind, users)
+        return Rows(_label_of(options), options.user, options.separator, kind, users)
+    return Objects(_label_of(options), options.user, kind, users)
 
 
-def _label(options: argparse.Namespace) -> str:
+def _label_of(options: argparse.Namespace) -> str:
     return "label" if options.label is None else str(options.label)
 
 
@@ -343,6 +289,54 @@ COMMAND = Command(
     text="Count the labels of events as they arrive, and release the running counts of the common "
     "labels as often as needed, under one guarantee for the whole stream.",
     epilog=_EPILOG,
-    table=_TABLE,
+    table=[
+        Option(
+            "state", "the state of the stream; created if it does not exist", "FILE", required=True
+        ),
+        Option(
+            "moved", "accept a state that was copied here; its original must never be used again"
+        ),
+        *_MECHANISM,
+        Option("user", "column or field of users", "NAME"),
+        unit_option(' (default: "user")', NAMES_USERS),
+        OneOf(
+            [
+                Option(
+                    "every",
+                    "make a reading after every N events of the stream",
+                    "N",
+                    whole,
+                    least=1,
+                ),
+                Option("every_seconds", "make a reading every S seconds", "S", _seconds),
+            ]
+        ),
+        Option(
+            "format",
+            "format of the input (default: lines)",
+            choices=("lines", "ndjson", "csv"),
+            default="lines",
+        ),
+        Option("label", "column or field of labels (default: label)", "NAME"),
+        Option("separator", "separator of several labels in a line or column", "S"),
+        Option(
+            "resume",
+            "the input has the stream from its first event: skip the events that the state has "
+            "counted already",
+        ),
+        Option("top", "maximum number of labels printed per reading", "K", whole, least=1),
+        *dry_run(
+            "guarantee, threshold and error",
+            guess("expect_events", "the number of events, for a dry run", parameter="time"),
+            output="of all readings ",
+        ),
+        PRESENTATION,
+        PAYMENT,
+        *outputs(
+            "time,label,count",
+            more="; outputs of the same stream are always replaced",
+            json="print each reading as a JSON object on a line",
+        ),
+    ],
     run=_stream,
 )

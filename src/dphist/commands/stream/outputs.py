@@ -9,21 +9,23 @@ import argparse
 import os
 import sys
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
-from dphist.commands.ledger.options import is_file
+from dphist.atomic_files import staged_outputs
 from dphist.commands.options import UsageError
-from dphist.commands.presenting import presented
+from dphist.commands.presentation import get_named_unit, present_release
 from dphist.commands.publishing import (
-    in_the_way,
-    outputs_of,
-    refusal,
+    check_outputs,
+    describe_existing,
+    find_in_the_way,
+    list_outputs,
     text_of,
 )
-from dphist.commands.stream.unit import named
 from dphist.document.csv_field import Field, csv_field, safe_field
 from dphist.errors import DphistError, OutputFileError, UnsupportedError
+from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams import ContinualHistogram
@@ -40,8 +42,12 @@ def write_outputs(
     OutputFileError
         If the system refuses, or a file is there by now that is not of this stream.
     """
-    release = presented(named(stream.released(), options), options)
-    paths = outputs_of(options)
+    release = stream.released()
+    if options.unit is not None:
+        unit = name_unit_of_stream(release.mechanism, options)
+        release = replace(release, provenance={**release.provenance, "unit": unit})
+    release = present_release(release, options)
+    paths = list_outputs(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
             staged.write_text(path, text_of(release, kind, options), replace=path in replaced)
@@ -55,19 +61,7 @@ def write_outputs(
         staged.commit()
 
 
-def check_new_outputs(options: argparse.Namespace) -> None:
-    """Refuse outputs that are there already, where they cannot be those of the stream: it is new.
-
-    Raises
-    ------
-    UsageError
-    """
-    found = in_the_way(options)
-    if found:
-        raise UsageError(refusal(found))
-
-
-def replaceable(stream: ContinualHistogram, options: argparse.Namespace) -> list[str]:
+def find_replaceable(stream: ContinualHistogram, options: argparse.Namespace) -> list[str]:
     """Return the outputs that may be replaced: all if asked for, else those of this stream.
 
     A page does not tell of which stream it is, nor does a table without rows. They may be replaced
@@ -78,13 +72,13 @@ def replaceable(stream: ContinualHistogram, options: argparse.Namespace) -> list
     UsageError
         If another output is there already.
     """
-    paths = list(outputs_of(options).values())
+    paths = list(list_outputs(options).values())
     if options.overwrite:
         return paths
-    there = in_the_way(options)
+    there = find_in_the_way(options)
     strange = _strange(stream, options, there)
     if strange:
-        raise UsageError(f"{refusal(strange)}: it is not known to be of this stream")
+        raise UsageError(f"{describe_existing(strange)}: it is not known to be of this stream")
     return there
 
 
@@ -96,7 +90,7 @@ def _strange(
         current = stream.released()
     except UnsupportedError:  # nothing was recorded
         current = None
-    there = {kind: path for kind, path in outputs_of(options).items() if path in paths}
+    there = {kind: path for kind, path in list_outputs(options).items() if path in paths}
     there = {kind: path for kind, path in there.items() if os.path.lexists(os.path.realpath(path))}
     texts = {kind: _text_of(path) for kind, path in there.items()}
     known = [kind for kind, text in texts.items() if current and _is_of(current, text)]
@@ -153,27 +147,22 @@ def _is_page(text: str) -> bool:
     return text.startswith("<!doctype html>") and any(mark in text for mark in known)
 
 
-def check_stream_paths(options: argparse.Namespace) -> None:
-    """Find what is wrong with the paths before the state is opened or input is read."""
-    paths = list(outputs_of(options).values())
-    place = options.ledger if options.ledger and is_file(options.ledger) else None
-    inputs = [path for path in (options.state, options.known_labels, place) if path is not None]
-    for path in paths:
-        if any(os.path.realpath(path) == os.path.realpath(each) for each in inputs):
-            raise UsageError(
-                f"{path} is the state, the known labels or the ledger; writing would destroy it"
-            )
+def check_stream_paths(options: argparse.Namespace, *, new: bool) -> None:
+    """Find what is wrong with the paths before the state is opened or input is read.
+
+    Parameters
+    ----------
+    new : whether the stream is: outputs that are there already cannot be of it then.
+    """
+    outputs = list(list_outputs(options).values())
+    for path in outputs:
         if _is_input(path):
             raise UsageError(f"{path} is the input; writing there would destroy it")
     if _is_input(options.state):
         raise UsageError(f"{options.state} is the input; name another file as --state")
-    try:
-        check_output_path(options.state)
-        check_distinct(paths)
-        for path in paths:
-            check_output_path(path)
-    except OutputFileError as error:
-        raise UsageError(*error.args) from None
+    check_outputs([options.state], overwrite=True)
+    read = [options.state, options.known_labels, options.ledger]
+    check_outputs(outputs, read, overwrite=options.overwrite or not new)
 
 
 def _is_input(path: str) -> bool:
@@ -182,3 +171,10 @@ def _is_input(path: str) -> bool:
         return os.path.samestat(Path(path).stat(), os.fstat(sys.stdin.fileno()))
     except (OSError, ValueError, AttributeError):
         return False
+
+
+def name_unit_of_stream(stream: Any, options: argparse.Namespace) -> PrivacyUnit:
+    """Return what a stream, or its mechanism, protects, with the name that --unit gives a user."""
+    unit: PrivacyUnit = stream.unit
+    name = get_named_unit(options)
+    return unit if name is None or unit.who != "user" else replace(name, events=unit.events)

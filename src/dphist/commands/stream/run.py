@@ -5,19 +5,20 @@ import contextlib
 import json
 import os
 import select
+import stat
 import sys
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from dphist.commands.ending import Interrupted
+from dphist.commands import signals
 from dphist.commands.printing import say
-from dphist.commands.publishing import outputs_of, say_written
+from dphist.commands.publishing import list_outputs, say_written
+from dphist.commands.signals import Interrupted, Stopping
 from dphist.commands.stream.outputs import write_outputs
-from dphist.commands.stream.progress import StreamProgress
-from dphist.commands.stream.stop import Stopping
 from dphist.document.counted import how_many
 from dphist.errors import (
     ColumnError,
@@ -33,6 +34,8 @@ from dphist.render.text_table import in_columns
 from dphist.streams import ContinualHistogram
 from dphist.streams.events.forms import Event, Form
 from dphist.streams.events.written import count_events
+from dphist.tables.engine.progress import Done
+from dphist.tables.engine.progress_display import ERASED, open_display
 from dphist.visible import harmless
 
 _READ = 2**20  # bytes at once: a chunk that is counted takes a fraction of a second
@@ -65,7 +68,7 @@ class Run:
     _read_at: int | None = None
     _no_reading_left: bool = False
     _problem: BaseException | None = None
-    _progress: StreamProgress | None = None
+    _progress: "StreamProgress | None" = None
 
     def run(self, descriptor: int) -> None:
         """Count all events of the input, then read and write what is asked for.
@@ -216,7 +219,7 @@ class Run:
 
     def _finish(self) -> None:
         """Make the last reading and write the outputs."""
-        paths = outputs_of(self.options)
+        paths = list_outputs(self.options)
         if not (self._printing or paths):
             return
         with self._noted():
@@ -250,7 +253,7 @@ class Run:
                 self._problem = first.within("", "; " + error.args[0])
 
     def _unused(self) -> bool:
-        """Whether the state would be none if the run failed now: see `removed_if_unused`."""
+        """Whether the state would be none if the run failed now: see `remove_if_unused`."""
         return self.new and self.stream.time == 0
 
     def _held(self) -> str:
@@ -269,3 +272,77 @@ def _available(descriptor: int, due: float | None) -> bytes | None:
     except OSError:  # of a folder, say
         pass
     raise InputFileError("standard input cannot be read as a file or pipe")
+
+
+_SECONDS_BETWEEN = 0.25
+
+
+class StreamProgress:
+    """A line on the terminal of a person who watches; elsewhere nothing.
+
+    What is left is known where the input is a file: the rest of its bytes.
+
+    Parameters
+    ----------
+    descriptor : of the input.
+    shown : whether to show anything.
+    """
+
+    def __init__(self, descriptor: int, shown: bool) -> None:
+        self._display = open_display() if shown else None
+        self._size = _size_of(descriptor)
+        self._begun = time.monotonic()
+        self._drawn = 0.0
+        self._bytes = 0
+
+    def add(self, data: bytes, events: int) -> None:
+        """Note that more of the input was counted; `events` have been counted in all."""
+        self._bytes += len(data)
+        now = time.monotonic()
+        if self._display is None or now - self._drawn < _SECONDS_BETWEEN:
+            return
+        self._drawn = now
+        fraction = min(self._bytes / self._size, 1.0) if self._size else 0.0
+        signals.on_screen(ERASED.encode())
+        try:
+            self._display(Done(fraction, done=events, unit="events", seconds=now - self._begun))
+        except (OSError, ValueError):  # progress must never cost a result
+            self._display = None
+
+    def close(self) -> None:
+        """Erase the line, before something else is printed or at the end."""
+        if self._display is not None:
+            self._display.close()
+            signals.on_screen(b"")
+
+
+def _size_of(descriptor: int) -> int:
+    """Return the bytes of a file that are still to be read; 0 for anything else."""
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return 0
+        return max(found.st_size - os.lseek(descriptor, 0, os.SEEK_CUR), 0)
+    except OSError:
+        return 0
+
+
+@contextlib.contextmanager
+def remove_if_unused(stream: ContinualHistogram, path: str, new: bool) -> Iterator[None]:
+    """Remove a new state if the block fails before an event was counted.
+
+    Its parameters bind nobody then: the command can be mended and given others. Where there were
+    no events, no noise was drawn.
+    """
+    file = Path(os.path.realpath(path))
+    begun = file.stat() if new else None
+    try:
+        yield
+    except BaseException:
+        if begun is not None and stream.time == 0:
+            # While it is still open, and so locked, nobody else can have begun to use it. Closing
+            # it then removes its journal.
+            with contextlib.suppress(OSError):
+                if os.path.samestat(file.stat(), begun):
+                    file.unlink()
+        raise

@@ -10,12 +10,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dphist.atomic_files import check_distinct, check_output_path, write_text
-from dphist.commands.ending import settle
-from dphist.commands.options import QUIET_OR_JSON, UsageError, named_value, overwrite
+from dphist.atomic_files import write_text
+from dphist.commands.options import OVERWRITE, QUIET_OR_JSON, UsageError, argument, named_value
 from dphist.commands.printing import complain, say
-from dphist.document.options import Command, Group, Option, decimal, parts_of
-from dphist.errors import DphistError, OutputFileError, ParameterError
+from dphist.commands.publishing import check_outputs
+from dphist.commands.signals import settle
+from dphist.document.options import (
+    Command,
+    Excludes,
+    Group,
+    Needs,
+    OneOf,
+    Option,
+    decimal,
+    parts_of,
+)
+from dphist.errors import DphistError, ParameterError
 from dphist.foreign import read_json, read_text
 from dphist.lab.auditing.audit import audit
 from dphist.lab.auditing.document import document_of, in_one_line
@@ -23,6 +33,8 @@ from dphist.lab.auditing.named import everything, mechanisms, named, names_class
 from dphist.lab.auditing.result import LAYERS, AuditResult
 from dphist.lab.auditing.subject import command
 from dphist.render.html import page
+
+_OWN_CLAIM = "each claim is audited as it is made, on neighbors of its own"
 
 
 class RefutedError(DphistError):
@@ -32,21 +44,15 @@ class RefutedError(DphistError):
 
 
 def _audit(options: argparse.Namespace) -> None:
-    if options.all == (options.subject is not None):
-        raise UsageError("give a MECHANISM, or --all")
     if not 0 < options.seconds < math.inf:
         raise ParameterError("seconds", "must be a number above 0")
-    own = (options.epsilon, options.delta, options.neighbours, options.set or None)
-    if options.all and any(each is not None for each in own):
-        raise UsageError("--all audits each claim with its own --epsilon, --set and --neighbours")
-    if options.report is not None:
-        _check_report(options)
+    check_outputs([options.report], [options.neighbours], overwrite=options.overwrite)
     names = list(everything()) if options.all else [options.subject]
     found = []
     end = time.monotonic() + options.seconds
     for number, name in enumerate(names):
         share = max(end - time.monotonic(), 0.1) / (len(names) - number)
-        result = _audited(options, name, share, 1 - (1 - options.confidence) / len(names))
+        result = _run_audit(options, name, share, 1 - (1 - options.confidence) / len(names))
         found.append(result)
         if not options.json and not options.quiet:
             whole = not options.all or result.refuted or result.objects
@@ -58,47 +64,31 @@ def _audit(options: argparse.Namespace) -> None:
         say(json.dumps(content if options.all else content[0]))
     if options.report is not None:
         write_text(options.report, page(document_of(found)))
-    _end(found)
+    _raise_refuted(found)
     settle()
 
 
-def _check_report(options: argparse.Namespace) -> None:
-    try:
-        check_output_path(options.report)
-        check_distinct([each for each in (options.neighbours, options.report) if each is not None])
-    except OutputFileError as error:
-        raise UsageError(*error.args) from None  # code 1 says that a claim is refuted
-    if Path(options.report).exists() and not options.overwrite:
-        raise UsageError(f"{options.report} exists; name another page, or add --overwrite")
-
-
-def _end(found: list[AuditResult]) -> None:
+def _raise_refuted(found: list[AuditResult]) -> None:
     """Raise what the exit code says of the results."""
     refuted = [each.name for each in found if each.refuted]
     doubted = [each.name for each in found if each.objects and not each.refuted]
-    said = []
-    if refuted:
-        said.append(f"refuted: {', '.join(refuted)}")
+    said = [f"refuted: {', '.join(refuted)}"] if refuted else []
     if doubted:
         said.append(f"noise does not account for the claim: {', '.join(doubted)}")
     if said:
         raise RefutedError("; ".join(said))
 
 
-def _audited(
+def _run_audit(
     options: argparse.Namespace, name: str, seconds: float, confidence: float
 ) -> AuditResult:
     parameters = dict(map(named_value, options.set))
-    if options.lines and not options.program:
-        raise UsageError("--lines needs --program")
-    if options.program and parameters:
-        raise UsageError("--set is for mechanisms: put parameters into the command of --program")
     shared: dict[str, Any] = {
         "seconds": seconds,
         "confidence": confidence,
         "progress": None if options.quiet or options.json else _tell,
     }
-    layers = _layers(options.layers)
+    layers = _read_layers(options.layers)
     known = everything(slow=True)
     if name in known and name not in mechanisms():
         if parameters or options.epsilon is not None or options.neighbours is not None:
@@ -108,15 +98,13 @@ def _audited(
         result = audit(audited, pairs, epsilon=epsilon, delta=delta, layers=held, **shared)
         return replace(result, name=name)
     if options.program:
-        if options.epsilon is None or options.neighbours is None:
-            raise UsageError("--program needs --epsilon and --neighbours")
         audited = command(shlex.split(name), lines=options.lines)
     else:
         audited = named(name, epsilon=options.epsilon, delta=options.delta, parameters=parameters)
     calibrated = not options.program and names_class(name)  # to the epsilon and delta
     return audit(
         audited,
-        _pairs(options.neighbours),
+        _read_pairs(options.neighbours),
         epsilon=None if calibrated else options.epsilon,
         delta=0 if calibrated or options.delta is None else options.delta,
         layers=layers,
@@ -124,7 +112,7 @@ def _audited(
     )
 
 
-def _layers(text: str) -> list[str]:
+def _read_layers(text: str) -> list[str]:
     asked = parts_of(text)
     if not set(asked) <= set(LAYERS):
         raise UsageError(f"--layers must be some of {', '.join(LAYERS)}, with commas between")
@@ -136,7 +124,7 @@ def _tell(text: str) -> None:
         complain(text)
 
 
-def _pairs(path: str | None) -> Any:
+def _read_pairs(path: str | None) -> Any:
     if path is None:
         return None
     try:
@@ -156,23 +144,39 @@ COMMAND = Command(
     epilog="Exit codes: 0 if no claim is refuted; 1 if one is, or if the noise that a mechanism "
     "asks for does not account for its claim.",
     table=[
-        Option(
-            "subject",
-            "a mechanism of dphist, such as AdaptiveScan; package.module:name of a mechanism, a "
-            "class of mechanisms or a function of data; with --program, a command line",
-            typed="MECHANISM",
-            positional=True,
-            parameter="mechanism",
+        OneOf(
+            [
+                argument(
+                    "subject",
+                    "a mechanism of dphist, such as AdaptiveScan; package.module:name of a "
+                    "mechanism, a class of mechanisms or a function of data; with --program, a "
+                    "command line",
+                    "MECHANISM",
+                    required=False,
+                    parameter="mechanism",
+                ),
+                Option(
+                    "all",
+                    "audit every mechanism of dphist, tables of every engine, streams and a "
+                    "ledger; --seconds are shared",
+                    rules=(Excludes(["epsilon", "delta", "set", "neighbours"], _OWN_CLAIM),),
+                ),
+            ],
+            required=True,
         ),
         Option(
-            "all",
-            "audit every mechanism of dphist, tables of every engine, streams and a ledger; "
-            "--seconds are shared",
+            "program",
+            "MECHANISM is a command line: it gets the data as JSON, and prints JSON",
+            rules=(
+                Excludes(["set"], "put parameters into the command"),
+                Needs(["epsilon"], "what it claims"),
+                Needs(["neighbours"], "the data that it is run on"),
+            ),
         ),
-        Option("program", "MECHANISM is a command line: it gets the data as JSON, and prints JSON"),
         Option(
             "lines",
             "with --program: it is started once, and answers each line of JSON with a line",
+            rules=(Needs(["program"], "what is started"),),
         ),
         Group(
             "the claim",
@@ -216,7 +220,7 @@ COMMAND = Command(
             ],
         ),
         Option("report", "write a page with the curve and what was covered", "PAGE"),
-        overwrite("replace a page that exists"),
+        OVERWRITE,
         QUIET_OR_JSON,
     ],
     run=_audit,

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import inspect
 import io
 import json
 import signal
@@ -9,37 +10,45 @@ import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
-from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
-from dphist.commands import ending
-from dphist.commands.options import QUIET_OR_JSON, UsageError, overwrite
+from dphist.atomic_files import staged_outputs
+from dphist.commands import signals
+from dphist.commands.options import OVERWRITE, QUIET_OR_JSON, UsageError, named_value
 from dphist.commands.printing import complain, say
+from dphist.commands.publishing import check_outputs
 from dphist.commands.resources import MEASURED
-from dphist.document.compared import MissingParameterError
-from dphist.document.options import Command, Group, Option, Table, decimal
-from dphist.errors import OutputFileError
-from dphist.lab.commands.compare_inputs import columns, data_of, file_of, files, mechanisms_of
+from dphist.document.compared import LABEL, DataFile, MissingParameterError
+from dphist.document.kinds import kinds
+from dphist.document.options import Command, Group, Needs, OneOf, Option, Table, decimal
+from dphist.errors import ParameterError
+from dphist.lab.auditing.named import imported, mechanisms
 from dphist.lab.comparing.compare import compare
 from dphist.lab.comparing.comparison import Comparison
 from dphist.lab.comparing.document import document_of
 from dphist.parameters import positive_number
+from dphist.release.mechanisms import ENTRY_POINTS
 from dphist.render.as_json import content
 
 _PICTURES = (".png", ".svg", ".pdf")
 
 
 def _compare(options: argparse.Namespace) -> None:
-    _check(options)
+    file = _file_of(options)
+    data = getattr(options, file.option.name)
+    _check(options, data)
     for text in options.epsilon:
         positive_number(text, "epsilon")
-    mechanisms = mechanisms_of(options)
-    data = data_of(options)
+    mechanisms = _read_mechanisms(options)
+    given = {column.name: getattr(options, column.name) for column in file.columns}
+    read = file.read(data, **given)
     try:
         with _interruptible():
             found = compare(
                 mechanisms,
-                data,
+                read,
                 options.epsilon,
                 delta=options.delta,
                 published=not options.only,
@@ -54,7 +63,7 @@ def _compare(options: argparse.Namespace) -> None:
             f"--set {error.needed}=VALUE"
         ) from None
     _write(found, options)
-    ending.settle()
+    signals.settle()
     if options.json:
         say(json.dumps(content(document_of(found))))
     elif not options.quiet:
@@ -64,7 +73,7 @@ def _compare(options: argparse.Namespace) -> None:
                 say(f"wrote {getattr(options, kind)}")
     if found.stopped == "interrupted":
         kept = f"in {options.output}" if options.output else "shown"
-        raise ending.Interrupted(f"interrupted; what was measured is {kept}")
+        raise signals.Interrupted(f"interrupted; what was measured is {kept}")
 
 
 @contextlib.contextmanager
@@ -82,29 +91,19 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _check(options: argparse.Namespace) -> None:
-    data = getattr(options, file_of(options).option.name)
-    if options.only and not options.mechanism:
-        raise UsageError("--only needs --mechanism")
+def _check(options: argparse.Namespace, data: str) -> None:
+    """Find what is wrong with the paths before anything is measured."""
     if not Path(data).is_file():
         raise UsageError(f"{data} does not exist, or is not a file")
     if options.plot is not None and Path(options.plot).suffix.lower() not in _PICTURES:
         raise UsageError(f"--plot must end in {', '.join(_PICTURES[:2])} or {_PICTURES[2]}")
-    outputs = [path for path in (options.output, options.plot, options.report) if path is not None]
-    try:
-        check_distinct([data, *outputs])
-        for path in outputs:
-            check_output_path(path)
-    except OutputFileError as error:
-        raise UsageError(*error.args) from None
-    there = [path for path in (options.plot, options.report) if path and Path(path).exists()]
-    if there and not options.overwrite:
-        raise UsageError(f"{there[0]} exists; name another output, or replace it with --overwrite")
+    check_outputs([options.output, options.plot, options.report], [data], overwrite=True)
+    check_outputs([options.plot, options.report], overwrite=options.overwrite)
 
 
 def _tell(options: argparse.Namespace, text: str) -> None:
     if options.output is not None:
-        ending.say(f"interrupted; what was measured is in {options.output}")
+        signals.say(f"interrupted; what was measured is in {options.output}")
     shown = not (options.quiet or options.json)
     if shown and sys.stderr is not None and sys.stderr.isatty():
         complain(text, flush=True)
@@ -113,8 +112,10 @@ def _tell(options: argparse.Namespace, text: str) -> None:
 def _write(found: Comparison, options: argparse.Namespace) -> None:
     with staged_outputs() as staged:
         if options.plot is not None:
-            content = _picture(found, Path(options.plot).suffix.lower()[1:])
-            staged.write_bytes(options.plot, content, replace=options.overwrite)
+            picture = io.BytesIO()
+            ending = Path(options.plot).suffix.lower()[1:]
+            found.plot()[0].figure.savefig(picture, format=ending, dpi=130)
+            staged.write_bytes(options.plot, picture.getvalue(), replace=options.overwrite)
         if options.report is not None:
             from dphist.render.html import page
 
@@ -122,55 +123,124 @@ def _write(found: Comparison, options: argparse.Namespace) -> None:
         staged.commit()
 
 
-def _picture(found: Comparison, kind: str) -> bytes:
-    picture = io.BytesIO()
-    found.plot()[0].figure.savefig(picture, format=kind, dpi=130)
-    return picture.getvalue()
+def _read_mechanisms(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what is named, with the parameters that are set."""
+    chosen = dict(map(named_value, options.set))
+    found: dict[str, Any] = {}
+    used: set[str] = set()
+    for name in options.mechanism:
+        mechanism: Any = imported(name) if ":" in name else _find_registered(name)
+        own = {}
+        if inspect.isclass(mechanism):
+            accepted = inspect.signature(mechanism).parameters
+            own = {key: value for key, value in chosen.items() if key in accepted}
+            used |= set(own)
+        short = name.rpartition(":")[2]
+        found[short if short not in found else name] = (
+            partial(mechanism, **own) if own else mechanism
+        )
+    unused = [key for key in chosen if key not in used]
+    if unused:
+        raise UsageError(f"--set {unused[0]}: no --mechanism has that parameter")
+    return found
 
 
-def _measured() -> Table:
-    with_delta = ", ".join(
-        file.option.written
-        for file in files()
-        if any("delta" in rule.others for rule in file.option.rules)
-    )
-    return [
-        Option(
-            "epsilon",
-            "total epsilons of a release (default: 1 0.1)",
-            "E",
-            many=True,
-            default=["1", "0.1"],
-        ),
-        Option("delta", f"total delta, such as 1e-6; needed with {with_delta}", "D"),
-        Option(
-            "seconds",
-            "time for everything; what does not end in time is left out (default: 60)",
-            "S",
-            decimal,
-            default=60,
-        ),
-        Option(
-            "target",
-            "standard error over error at which a cell is finished (default: 0.05)",
-            "P",
-            decimal,
-            default=0.05,
-        ),
-    ]
+def _find_registered(name: str) -> Any:
+    """Return a mechanism of dphist, or of an installed package that has an entry point for it."""
+    known = mechanisms()
+    if name in known:
+        return known[name]
+    points = list(entry_points(group=ENTRY_POINTS, name=name))
+    if len(points) != 1:
+        raise ParameterError(
+            "mechanism",
+            f"must be one of {', '.join(known)}, one that an installed package registers, "
+            "or package.module:name",
+        )
+    return points[0].load()
 
 
+def _file_of(options: argparse.Namespace) -> DataFile:
+    """Return what the data are read as; UsageError if a column is given that this one has not."""
+    (file,) = [each for each in _files() if each.option.is_present(options)]
+    for column in _columns():
+        if column.is_given(options):
+            said = f"{column.written} does not go with {file.option.written}"
+            if column.name not in [each.name for each in file.columns]:
+                raise UsageError(said)
+            if LABEL in file.columns and not LABEL.is_given(options):
+                raise UsageError(f"{said} without {LABEL.written}")
+    return file
+
+
+def _files() -> list[DataFile]:
+    """Return the files that can be read, of all kinds."""
+    declared = (kind.comparing for kind in kinds() if kind.comparing is not None)
+    return [each.file for each in declared if each.file is not None]
+
+
+def _columns() -> list[Option]:
+    """Return the options for columns and bounds of these files, each name once."""
+    return [*{column.name: column for file in _files() for column in file.columns}.values()]
+
+
+_MECHANISMS = [
+    Option(
+        "mechanism",
+        "a mechanism of dphist, such as AdaptiveScan, or one that an installed package registers; "
+        "package.module:name of a class of mechanisms or of a function of epsilon; may be repeated",
+        "NAME",
+        repeats=True,
+        default=[],
+    ),
+    Option(
+        "set",
+        "a parameter of those mechanisms that have it, such as k=10; may be repeated",
+        "NAME=VALUE",
+        repeats=True,
+        default=[],
+    ),
+    Option(
+        "only",
+        "compare the mechanisms named with each other alone",
+        rules=(Needs(["mechanism"], "what is compared"),),
+    ),
+]
+_EFFORT: Table = [
+    Option(
+        "seconds",
+        "time for everything; what does not end in time is left out (default: 60)",
+        "S",
+        decimal,
+        default=60,
+    ),
+    Option(
+        "target",
+        "standard error over error at which a cell is finished (default: 0.05)",
+        "P",
+        decimal,
+        default=0.05,
+    ),
+]
 _WRITTEN: Table = [
     Option("output", "write results here after each cell, and go on from them", "CSV"),
     Option("plot", "draw error against epsilon and time: .png, .svg or .pdf", "PICTURE"),
     Option("report", "write a page with pictures and tables", "HTML"),
-    overwrite("replace a picture or page that exists already"),
+    OVERWRITE,
     QUIET_OR_JSON,
 ]
 
 
 def command() -> Command:
     """Return the command, with an option for each kind of data that can be read."""
+    files = [file.option for file in _files()]
+    needs_delta = [each for each in files if any("delta" in rule.others for rule in each.rules)]
+    with_delta = ", ".join(each.written for each in needs_delta)
+    epsilons = "total epsilons of a release (default: 1 0.1)"
+    cost: Table = [
+        Option("epsilon", epsilons, "E", many=True, default=["1", "0.1"]),
+        Option("delta", f"total delta, such as 1e-6; needed with {with_delta}", "D"),
+    ]
     return Command(
         text="Measure error and time of mechanisms, yours beside all others of the kind, on the "
         "same data. The result is NOT private: it is made by looking at the data. Use public data, "
@@ -179,26 +249,10 @@ def command() -> Command:
         "more --seconds or other mechanisms, and it goes on where it stopped. The guide is "
         "docs/compare.md.",
         table=[
-            Option(
-                "mechanism",
-                "a mechanism of dphist, such as AdaptiveScan, or one that an installed package "
-                "registers; package.module:name of a class of mechanisms or of a function of "
-                "epsilon; may be repeated",
-                "NAME",
-                repeats=True,
-                default=[],
-            ),
-            Option(
-                "set",
-                "a parameter of those mechanisms that have it, such as k=10; may be repeated",
-                "NAME=VALUE",
-                repeats=True,
-                default=[],
-            ),
-            Option("only", "compare the mechanisms named with each other alone"),
-            Group("data, one of", "", [file.option for file in files()]),
-            Group("columns and bounds", "", columns()),
-            Group("what is measured", "", _measured()),
+            *_MECHANISMS,
+            Group("data, one of", "", [OneOf(files, required=True)]),
+            Group("columns and bounds", "", _columns()),
+            Group("what is measured", "", [*cost, *_EFFORT]),
             MEASURED,
             Group("what is written", "", _WRITTEN),
         ],

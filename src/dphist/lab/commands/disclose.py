@@ -3,18 +3,15 @@
 import argparse
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
-from dphist.atomic_files import check_output_path, staged_outputs
-from dphist.commands.ledger.options import LEDGER, existing, is_file
-from dphist.commands.options import UsageError, overwrite
+from dphist.atomic_files import staged_outputs
+from dphist.commands.ledger.options import LEDGER, existing
+from dphist.commands.options import OVERWRITE, UsageError, argument
 from dphist.commands.printing import say
-from dphist.commands.publishing import check_not_read, refusal
-from dphist.document.options import Command, OneOf, Option
-from dphist.errors import OutputFileError
+from dphist.commands.publishing import check_outputs
+from dphist.document.options import Command, Excludes, OneOf, Option
 from dphist.lab.disclosure.about import template
-from dphist.ledger import Ledger
 from dphist.release.release import Release
 
 _FILE_NAME = re.compile(r"[a-z0-9_]+\.yaml")
@@ -25,8 +22,9 @@ def _disclose(options: argparse.Namespace) -> None:
         _write_template(options)
         return
     place = _ledger_of(options)
-    _check_output(options, options.output, [*options.releases, *([place] if place else [])])
-    text = _entry(options, place)
+    inputs = [*options.releases, place, options.about]
+    check_outputs([options.output], inputs, overwrite=options.overwrite)
+    text = _draft_entry(options, place)
     if options.output is None:
         say(text, end="")
         return
@@ -36,16 +34,15 @@ def _disclose(options: argparse.Namespace) -> None:
         say("The registry takes names of a-z, 0-9 and _ only, such as county_drugs_2026.yaml.")
 
 
-def _entry(options: argparse.Namespace, place: str | None) -> str:
+def _draft_entry(options: argparse.Namespace, place: str | None) -> str:
     from dphist.lab.disclosure.disclose import disclose  # needs the extra `disclose`
 
     if place is None:
         releases = [Release.load(path) for path in options.releases]
         return disclose(releases, about=options.about).to_yaml()
-    from dphist.commands.ledger.opening import keep_records_silent
+    from dphist.commands.ledger.payment import open_ledger
 
-    keep_records_silent()
-    with Ledger.open(place) as ledger:
+    with open_ledger(options, place) as ledger:
         return disclose(ledger, about=options.about, account=options.account).to_yaml()
 
 
@@ -62,28 +59,12 @@ def _ledger_of(options: argparse.Namespace) -> str | None:
 
 
 def _write_template(options: argparse.Namespace) -> None:
-    if options.output is not None:
-        raise UsageError("--template and --output do not go together: leave one of them out")
-    if len(options.releases) > 1 or options.ledger is not None:
-        raise UsageError("--template takes one RELEASE at most, and no --ledger")
-    _check_output(options, options.template, options.releases)
+    if len(options.releases) > 1:
+        raise UsageError("--template takes one RELEASE at most")
+    check_outputs([options.template], options.releases, overwrite=options.overwrite)
     shown = [Release.load(path).presentation for path in options.releases]
     _write(options, options.template, template(*shown))
     say(f"wrote {options.template}: fill it in, then name it with --about")
-
-
-def _check_output(options: argparse.Namespace, path: str | None, inputs: Sequence[str]) -> None:
-    """Find what is wrong with an output before anything is read."""
-    if path is None:
-        return
-    read = [name for name in (*inputs, options.about or "") if name and is_file(name)]
-    check_not_read(path, read)
-    try:
-        check_output_path(path)
-    except OutputFileError as error:
-        raise UsageError(*error.args) from None
-    if not options.overwrite and os.path.lexists(os.path.realpath(path)):
-        raise UsageError(refusal([path]))
 
 
 def _write(options: argparse.Namespace, path: str, text: str) -> None:
@@ -96,13 +77,7 @@ COMMAND = Command(
     "Several releases are taken to be of one data set, and their costs are added. Of a ledger, the "
     "budget of an account is stated.",
     table=[
-        Option(
-            "releases",
-            "releases that dphist wrote (JSON)",
-            typed="RELEASE",
-            positional=True,
-            repeats=True,
-        ),
+        argument("releases", "releases that dphist wrote (JSON)", "RELEASE", repeats=True),
         Option(
             "ledger",
             f"or a ledger that paid for the releases (default: ${LEDGER})",
@@ -118,12 +93,13 @@ COMMAND = Command(
                     "write such a file here, to fill in; title, owner and day are those of a "
                     "RELEASE",
                     "TOML",
+                    rules=(Excludes(["output", "ledger"], "what only you know is in neither"),),
                 ),
             ],
             required=True,
         ),
         Option("output", "write the entry here (default: print it)", "YAML"),
-        overwrite("replace an output that already exists (default: refuse it)"),
+        OVERWRITE,
     ],
     run=_disclose,
 )

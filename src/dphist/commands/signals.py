@@ -12,8 +12,10 @@ import contextlib
 import os
 import signal
 import sys
+import threading
+from collections.abc import Iterator
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dphist import leftovers
 from dphist.visible import visible
@@ -40,14 +42,14 @@ def exit_code(number: int) -> int:
     return 128 + number
 
 
-def known_signals() -> list[int]:
+def list_signals() -> list[int]:
     """Return the signals that ask for an end, of those that this system has."""
     return [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
 
-def not_ignored() -> list[int]:
+def list_heard() -> list[int]:
     """Return the signals that ask for an end, but for those ignored, as by nohup."""
-    return [each for each in known_signals() if signal.getsignal(each) != signal.SIG_IGN]
+    return [each for each in list_signals() if signal.getsignal(each) != signal.SIG_IGN]
 
 
 def handle_signals() -> None:
@@ -55,7 +57,7 @@ def handle_signals() -> None:
 
     Called once, by the command line alone. `main` called from a program leaves signals to it.
     """
-    _handled[:] = not_ignored()
+    _handled[:] = list_heard()
     for each in _handled:
         signal.signal(each, _end)
 
@@ -72,7 +74,7 @@ def note(text: str) -> None:
     _note = text
 
 
-def with_note(line: str) -> str:
+def add_note(line: str) -> str:
     """Return a line that ends the run, with what was noted."""
     return f"{line}; {_note}" if _note else line
 
@@ -115,7 +117,7 @@ def _end(number: int, _: FrameType | None) -> None:
         errors = _silenced()
         leftovers.remove_all()
         with contextlib.suppress(OSError):
-            line = visible(f"dphist: {with_note(_line)}")
+            line = visible(f"dphist: {add_note(_line)}")
             os.write(errors, _screen + line.encode(errors="backslashreplace") + b"\n")
     finally:
         os._exit(exit_code(number))
@@ -134,3 +136,52 @@ def _silenced() -> int:
         return nowhere
     os.close(nowhere)
     return errors
+
+
+class Stopping:
+    """Handles Ctrl-C, SIGTERM and SIGHUP while a stream is open.
+
+    Where an exception in the middle would leave something half done, being asked to stop is only
+    noted; `anywhere` marks where nothing is.
+    """
+
+    def __init__(self) -> None:
+        self._asked: int | None = None
+        self._anywhere = False
+
+    @contextlib.contextmanager
+    def handled(self) -> Iterator[None]:
+        """Handle the signals until the block ends; those that are ignored, as by nohup, stay so.
+
+        In a process of the command line nothing is left to be stopped then.
+        """
+        before: dict[int, Any] = {}
+        if threading.current_thread() is threading.main_thread():
+            before = {each: signal.signal(each, self._stop) for each in list_heard()}
+        try:
+            yield
+        finally:
+            if not settle():
+                for each, handler in before.items():
+                    signal.signal(each, handler)
+
+    @contextlib.contextmanager
+    def anywhere(self) -> Iterator[None]:
+        """Mark a block that may end anywhere, by Interrupted: also if asked to before it."""
+        self._anywhere = True
+        try:
+            if self._asked is not None:
+                raise Interrupted("stopped", self._asked)
+            yield
+        finally:
+            self._anywhere = False
+
+    def forget(self) -> None:
+        """Begin to stop: being asked again then ends what is printed last."""
+        self._asked = None
+
+    def _stop(self, number: int, _: object) -> None:
+        self._asked = number
+        if self._anywhere:
+            self._anywhere = False
+            raise Interrupted("stopped", number)

@@ -1,9 +1,12 @@
-"""Options that give the words in which a release is shown."""
+"""Options that give the words in which a release is shown, and what a user is called."""
 
 import argparse
 from typing import Any
 
+from dphist.commands.options import UsageError
 from dphist.document.options import Group, Needs, Option
+from dphist.errors import ParameterError, phrase
+from dphist.privacy.unit import PrivacyUnit
 from dphist.release.presentation import WORDS, Presentation, forms_of
 from dphist.release.release import Release
 
@@ -32,28 +35,18 @@ def unit_option(more: str = ' (default: "user")', *rules: Needs) -> Option:
     return Option("unit", meaning, "TEXT", rules=rules)
 
 
-def unit_name(options: argparse.Namespace) -> str | None:
+def get_unit_name(options: argparse.Namespace) -> str | None:
     """Return what --unit calls one user, without the plural; None without --unit."""
     text: str | None = getattr(options, "unit", None)
     return text.partition("/")[0].strip() if text and text.count("/") == 1 else text
 
 
-def check_presentation(options: argparse.Namespace) -> None:
-    """Refuse words that cannot be shown, before data are read.
-
-    Raises
-    ------
-    ParameterError
-    """
-    Presentation(**_words_of(options))
-
-
-def presentation_of(options: argparse.Namespace) -> Presentation:
-    """Return the words that were given, and today's date."""
+def read_presentation(options: argparse.Namespace) -> Presentation:
+    """Return the words that were given; ParameterError if they cannot be shown."""
     return Presentation(**_words_of(options))
 
 
-def presented(release: Release, options: argparse.Namespace) -> Release:
+def present_release(release: Release, options: argparse.Namespace) -> Release:
     """Return a release with the words that the options give, and what asked for it."""
     words = _words_of(options)
     release = release.present(**words) if words else release
@@ -71,3 +64,17 @@ def _words_of(options: argparse.Namespace) -> Any:
     if word is not None and (forms_of(word)[0] != word or getattr(options, "only_shown", False)):
         given["unit"] = word
     return {name: value for name, value in given.items() if value is not None}
+
+
+def get_named_unit(options: argparse.Namespace) -> PrivacyUnit | None:
+    """Return what --unit says a user is; None without it."""
+    return None if options.unit is None else read_unit(get_unit_name(options) or "")
+
+
+def read_unit(text: str) -> PrivacyUnit:
+    """Return the unit that an option names; UsageError if it is not a line of text."""
+    try:
+        return PrivacyUnit(text)
+    except ParameterError:
+        line = "{unit} must be one line of at most 200 characters, such as 'one patient'"
+        raise UsageError(phrase(line)) from None

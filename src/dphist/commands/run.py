@@ -4,25 +4,30 @@ import argparse
 import copy
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dphist.atomic_files import check_distinct
-from dphist.commands import ending
-from dphist.commands.configuration.reading import Configuration, Section, read_configuration
-from dphist.commands.configuration.section import check_defaults, read_section
-from dphist.commands.options import QUIET, UsageError, overwrite
+from dphist.commands import signals
+from dphist.commands.configuration import (
+    Configuration,
+    Section,
+    check_defaults,
+    read_configuration,
+    read_section,
+)
+from dphist.commands.options import OVERWRITE, QUIET, UsageError, argument
 from dphist.commands.printing import complain, say
 from dphist.commands.publishing import (
     Protected,
     check_not_read,
     check_paths,
     check_purpose,
-    inputs_of,
-    outputs_of,
+    list_inputs,
+    list_outputs,
 )
 from dphist.commands.resources import run_command
 from dphist.document.options import Command, OneOf, Option
@@ -45,43 +50,50 @@ class _Prepared:
         """Whether it is checked and added up, but not run: a stream goes on, a release ends."""
         return self.section.command == "stream"
 
+    @property
+    def where(self) -> str:
+        """The file and the section, as errors name them."""
+        return f"{self.options.config}: [{self.section.name}]"
+
+    @property
+    def not_run(self) -> str:
+        """Why it was not run, of a stream."""
+        path, name = self.options.config, self.section.name
+        return (
+            f"{self.where} was not run: a stream reads events from standard input, and would count "
+            f"them again each time; run it by itself: dphist stream --config {path} --section "
+            f"{name} < EVENTS"
+        )
+
 
 def _run(options: argparse.Namespace) -> None:
     found = read_configuration(options.config)
     check_defaults(found)
-    chosen = _chosen(found, options.section)
+    chosen = _choose(found, options.section)
     prepared = [_Prepared(each, read_section(found, each, options)) for each in chosen]
     made = [each for each in prepared if options.dry_run or not each.is_stream]
     if not made or (options.section and len(made) < len(prepared)):
-        raise UsageError(_by_itself(found, next(each for each in prepared if each.is_stream)))
+        raise UsageError(next(each for each in prepared if each.is_stream).not_run)
     _check_outputs(found, prepared)
     if not options.dry_run:
         for each in prepared:
-            with _named(found, each, options, []):
+            with _name_errors(each, options, []):
                 _check(each)
-        _check_sums(found, prepared)
+        _check_sums(prepared)
     done: list[str] = []
     for each in made:
         if not (options.quiet or options.json):
             say(f"{'' if not done else chr(10)}[{each.section.name}]", flush=True)
-        ending.go_on()
-        with _named(found, each, options, done):
+        signals.go_on()
+        with _name_errors(each, options, done):
             run_command(each.options)
         done.append(each.section.name)
     for each in prepared:
         if each not in made:
-            complain(f"dphist: {_by_itself(found, each)}")
+            complain(f"dphist: {each.not_run}")
 
 
-def _by_itself(found: Configuration, each: _Prepared) -> str:
-    return (
-        f"{found.path}: [{each.section.name}] was not run: a stream reads events from standard "
-        f"input, and would count them again each time; run it by itself: dphist stream --config "
-        f"{found.path} --section {each.section.name} < EVENTS"
-    )
-
-
-def _chosen(found: Configuration, names: list[str] | None) -> list[Section]:
+def _choose(found: Configuration, names: list[str] | None) -> list[Section]:
     if names is None:
         return list(found.sections)
     held = {each.name: each for each in found.sections}
@@ -99,6 +111,7 @@ def _check(each: _Prepared) -> None:
         check_purpose(options)
     trial = copy.copy(options)
     trial.dry_run, trial.quiet, trial.json, trial.priced = True, True, False, []
+    trial.reserve = False  # what is set aside costs as much
     if hasattr(trial, "expect_total"):
         trial.expect_total = 1  # an error that nobody sees is computed for one record
     if not (each.is_stream and Path(options.state).exists()):  # such a stream was begun already
@@ -109,8 +122,12 @@ def _check(each: _Prepared) -> None:
 
 def _check_outputs(found: Configuration, prepared: list[_Prepared]) -> None:
     """Refuse two sections that write to one place, or one that writes to what another reads."""
-    paths = [p for each in prepared for p in outputs_of(each.options).values()]
-    read = [each for one in prepared for each in _read_by(one)]
+    paths = [p for each in prepared for p in list_outputs(each.options).values()]
+    read = [
+        path
+        for each in prepared
+        for path in list_inputs(each.options, [each.options.state] if each.is_stream else None)
+    ]
     try:
         for path in paths:
             check_not_read(path, read)
@@ -119,40 +136,32 @@ def _check_outputs(found: Configuration, prepared: list[_Prepared]) -> None:
         raise UsageError(f"{found.path}: " + error.args[0]) from None
 
 
-def _read_by(each: _Prepared) -> list[str]:
-    options = each.options
-    return inputs_of(options, [options.state] if each.is_stream else None)
-
-
-def _check_sums(found: Configuration, prepared: list[_Prepared]) -> None:
+def _check_sums(prepared: list[_Prepared]) -> None:
     """Refuse, before the first charge, releases that do not fit a ledger together.
 
     Those that its keys have already cost nothing more.
     """
-    _check_keys(found, prepared)
+    _check_keys(prepared)
     together: dict[Any, list[tuple[_Prepared, Any, Protected]]] = {}
     for each in prepared:
         for place, mechanism, protected in each.options.checked:
             paid = (_whole(place), each.options.by, tuple(each.options.account or ()))
             together.setdefault(paid, []).append((each, mechanism, protected))
     for (place, by, accounts), asked in together.items():
-        from dphist.commands.ledger.opening import opened_at  # slow to import, and seldom needed
+        from dphist.commands.ledger.payment import open_ledger  # slow to import, and seldom needed
         from dphist.ledger import Deferred
 
-        with opened_at(place, asked[0][0].options) as ledger:
-            new = [each for each in asked if not _is_paid(found, ledger, each[0])]
-            data = [Deferred(lambda: None, p.unit, p.records) for _, _, p in new]
+        with open_ledger(asked[0][0].options, place) as ledger:
+            new = [each for each in asked if not _is_paid(ledger, each[0])]
+            data = [Deferred(lambda: None, *protected) for _, _, protected in new]
             mechanisms = [mechanism for _, mechanism, _ in new]
             plan = ledger.plan(mechanisms, by=by, account=list(accounts) or None, data=data)
         if not plan.affordable:
-            name = new[plan.paid][0].section.name
-            raise BudgetError(
-                f"{found.path}: [{name}] would not fit after the releases before it. Nothing was "
-                "charged"
-            )
+            unfit = "would not fit after the releases before it. Nothing was charged"
+            raise BudgetError(f"{new[plan.paid][0].where} {unfit}")
 
 
-def _check_keys(found: Configuration, prepared: list[_Prepared]) -> None:
+def _check_keys(prepared: list[_Prepared]) -> None:
     """Refuse two sections with one key: the second would be refused, or be the first again."""
     held: dict[tuple[str, str], str] = {}
     for each in prepared:
@@ -160,10 +169,8 @@ def _check_keys(found: Configuration, prepared: list[_Prepared]) -> None:
             key: str = each.options.key
             first = held.setdefault((_whole(place), key), each.section.name)
             if first != each.section.name:
-                raise UsageError(
-                    f"{found.path}: [{each.section.name}] has the key {key!r} of [{first}]: give "
-                    "each release a key of its own"
-                )
+                other = "give each release a key of its own"
+                raise UsageError(f"{each.where} has the key {key!r} of [{first}]: {other}")
 
 
 def _whole(place: str) -> str:
@@ -171,7 +178,7 @@ def _whole(place: str) -> str:
     return place if is_address(place) else os.path.realpath(place)
 
 
-def _is_paid(found: Configuration, ledger: "Ledger", each: _Prepared) -> bool:
+def _is_paid(ledger: "Ledger", each: _Prepared) -> bool:
     """Whether a section's key has paid already; LedgerError if it draws no more."""
     from dphist.ledger import entries  # slow to import, and seldom needed
 
@@ -182,7 +189,7 @@ def _is_paid(found: Configuration, ledger: "Ledger", each: _Prepared) -> bool:
         return False
     if state == entries.CHARGED and not each.is_stream:
         raise LedgerError(
-            f"{found.path}: [{each.section.name}]: the key {key!r} was charged and has not "
+            f"{each.where}: the key {key!r} was charged and has not "
             "finished: it is running, or failed. If it failed, choose another key, which costs "
             "again. Nothing was charged now"
         )
@@ -190,8 +197,8 @@ def _is_paid(found: Configuration, ledger: "Ledger", each: _Prepared) -> bool:
 
 
 @contextmanager
-def _named(
-    found: Configuration, each: _Prepared, options: argparse.Namespace, done: list[str]
+def _name_errors(
+    each: _Prepared, options: argparse.Namespace, done: Sequence[str]
 ) -> Iterator[None]:
     """Have an error name the section, its keys, and the releases that were made before it."""
     try:
@@ -201,7 +208,7 @@ def _named(
         made = f"; made before it: {', '.join(f'[{name}]' for name in done)}" if done else ""
         if not done and sys.stdout is not None:
             sys.stdout.flush()
-        raise error.within(f"{found.path}: [{each.section.name}]: ", made) from None
+        raise error.within(f"{each.where}: ", made) from None
 
 
 COMMAND = Command(
@@ -212,10 +219,10 @@ COMMAND = Command(
     "are checked and added up with the others, and run by themselves: 'dphist stream --config TOML "
     "< events'. Each release names the SHA-256 hash of the file. The guide is docs/planning.md.",
     table=[
-        Option("config", "the configuration", typed="TOML", positional=True, required=True),
+        argument("config", "the configuration", "TOML"),
         Option("section", "only this section; may be given several times", "NAME", repeats=True),
         Option("dry_run", "only print what each release costs; read no data"),
-        overwrite("replace outputs that exist"),
+        OVERWRITE,
         OneOf([QUIET, Option("json", "print JSON, a line for each section")]),
     ],
     run=_run,

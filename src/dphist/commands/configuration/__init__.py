@@ -1,1 +1,0 @@
-"""Releases that a configuration file asks for."""

@@ -1,0 +1,335 @@
+"""dphist labels and dphist top: which labels are common, and how common."""
+
+import argparse
+import contextlib
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from dphist.commands.options import DELIMITER, FILE, UsageError, guess, outputs
+from dphist.commands.presentation import get_named_unit, get_unit_name, unit_option
+from dphist.commands.records import (
+    NAMES_USERS,
+    dry_run_options,
+    read_known_labels,
+    release_or_quote,
+)
+from dphist.data.label_counts import LabelCounts
+from dphist.document.blocks import JSON, Block, Fact, Note
+from dphist.document.counted import threshold_text
+from dphist.document.kind import DataFacts
+from dphist.document.options import (
+    HOLDS_LABELS,
+    Command,
+    Excludes,
+    Needs,
+    Option,
+    Table,
+    default_of,
+    given_parameters,
+    option_of,
+    options_of,
+)
+from dphist.errors import ParameterError, phrase
+from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels
+from dphist.labels.kind import KIND
+from dphist.labels.mechanism import LEVEL, LabelsMechanism
+from dphist.labels.noise_choice import threshold_histogram
+from dphist.privacy.calibration import calibrate
+from dphist.privacy.unit import unit_of_users
+from dphist.sentence import Sentence
+from dphist.tables.engine.progress import Progress
+
+_EPILOG = (
+    "FILE has one row per record, with a column of labels and, if a user may have several rows, a "
+    "column of users. --epsilon and --delta are totals for the whole release. Without --user, each "
+    "row counts as a separate user. CSV, TSV (also gzip) and Parquet are read. In CSV, both read "
+    'and written, an empty field is a missing value, and "" is the empty text.'
+)
+
+
+def _data_options(
+    mechanism: type, of_user: Sequence[Needs] = (), of_count: Sequence[Excludes] = ()
+) -> Table:
+    """Return the options of which rows count, how each user is bounded, and what a release costs.
+
+    Parameters
+    ----------
+    mechanism : class of the mechanism.
+    of_user, of_count : further rules of ``--user`` and ``--max-count``.
+    """
+    kept = "; of a user with more, that many are kept, chosen at random (1 without --user)"
+    who = Needs(["user"], "without it each row is a user, with one label")
+    what = Needs(["user", "count"], "without them each row counts 1")
+    each_row = Needs(
+        ["user", "max_count"], "without users each row is one, which adds at most that to its label"
+    )
+    users = guess("expect_users", "the number of users, for the probabilities of a dry run")
+    return [
+        FILE,
+        DELIMITER,
+        Option("label", "column of labels", "COLUMN", required=True),
+        Option("user", "column of users: who is protected", "COLUMN", rules=(*of_user,)),
+        unit_option(' (default: "user")', NAMES_USERS),
+        Option(
+            "count",
+            "column of counts, if a row stands for several records",
+            "COLUMN",
+            rules=(each_row,),
+        ),
+        option_of(mechanism, "max_labels", kept, least=1, neutral=1, rules=[who]),
+        option_of(mechanism, "max_count", neutral=1, rules=[what, *of_count]),
+        Option("epsilon", "total epsilon of the release, such as 1 or 0.1", "E", required=True),
+        Option("delta", "total delta of the release, such as 1e-6", "D"),
+        Option(
+            "null_users",
+            "rows without a user: refuse them, drop them, or keep each as a separate user "
+            "(default: refuse)",
+            choices=("refuse", "drop", "separate"),
+            rules=(Needs(["user"], "the column of users"),),
+        ),
+        Option(
+            "null_labels",
+            "rows without a label: refuse them or drop them (default: refuse)",
+            choices=("refuse", "drop"),
+            default="refuse",
+        ),
+        *dry_run_options(states="guarantee, threshold and probabilities", total=users),
+    ]
+
+
+def _bounds_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return max_labels and max_count as a mechanism takes them."""
+    return {
+        "max_labels": 1 if options.user is None else options.max_labels,
+        "max_count": 1 if options.max_count is None else options.max_count,
+    }
+
+
+def _release_or_quote(
+    mechanism: LabelsMechanism,
+    options: argparse.Namespace,
+    others: Mapping[int, LabelsMechanism] | None = None,
+) -> None:
+    """Release the labels of a file, or say what that would cost.
+
+    Parameters
+    ----------
+    others : mechanisms of the same cost with other `max_labels`, for the dry run to compare.
+    """
+    bounds = _bounds_of(options)
+    named, rows = get_named_unit(options), options.null_users == "separate"
+    data = DataFacts(
+        unit=unit_of_users(options.user, named, or_rows=rows),
+        bounds=_stated_bounds(options, bounds),
+        guesses=() if options.expect_users is None else (options.expect_users,),
+    )
+    likely = {str(cap): _likely(other) for cap, other in (others or {}).items()}
+    caps: list[Block] = [Note(line) for line in _caps_in_words(mechanism, others or {})]
+    caps.append(Fact("", "", "other_max_labels", likely, on=frozenset({JSON})))
+    labels, count = bounds.values()
+    release_or_quote(
+        KIND,
+        mechanism,
+        options,
+        data,
+        partial(_read, options, bounds),
+        records=None if labels is None else labels * count,
+        more=caps,
+    )
+
+
+def _read(
+    options: argparse.Namespace, bounds: dict[str, Any], progress: Progress | None
+) -> LabelCounts:
+    return LabelCounts.from_table(
+        options.file,
+        label=options.label,
+        user=options.user,
+        count=options.count,
+        null_users=options.null_users or "refuse",
+        null_labels=options.null_labels,
+        progress=progress,
+        delimiter=options.delimiter,
+        count_users=bool(getattr(options, "count_cut_users", False)),  # of `labels` alone
+        keep_sets=bool(getattr(options, "only_labels", False)),
+        unit=get_unit_name(options),
+        **bounds,
+    )
+
+
+def _stated_bounds(options: argparse.Namespace, bounds: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the release would state, as `LabelCounts.from_table` words it."""
+    missing = {"null_labels": options.null_labels}
+    if options.user is not None:
+        missing["null_users"] = options.null_users or "refuse"
+    elif options.count is None:
+        return missing
+    cut = {name: "none" if bound is None else str(bound) for name, bound in bounds.items()}
+    return missing | cut
+
+
+def _likely(mechanism: LabelsMechanism) -> int | None:
+    """Return the count that is released with 95 %; None where all listed labels are."""
+    return None if mechanism.threshold is None else mechanism.likely_count(LEVEL)
+
+
+def _caps_in_words(
+    mechanism: LabelsMechanism, others: Mapping[int, LabelsMechanism]
+) -> list[Sentence]:
+    """Say how to choose --max-labels without a look at the data, and what other values would do."""
+    if not others:
+        return []
+    lines = [
+        Sentence(
+            "Choose --max-labels from public knowledge, such as the number of {labels} per person "
+            "in a survey or an older release. Trying several values on the data costs the sum of "
+            "all trials. A smaller value cuts more {users}, and their surplus is missing from the "
+            "counts. A larger value needs more noise. If nothing is known, 10 to 50 is a usual "
+            "choice; take the middle of what people have rather than the maximum."
+        )
+    ]
+    for cap, other in others.items():
+        count, width = _likely(other), other.half_width()
+        if width is None:
+            said = f"threshold {threshold_text(other.threshold)}"
+        else:
+            released = "" if count is None else f", and released from {count:,} on"
+            said = f"counts are within ± {width:,}{released}"
+        lines.append(Sentence("--max-labels {cap:,}: {said}.", cap=cap, said=said))
+    lines.append(
+        Sentence("'dphist plan labels --max-labels 10,20,50' compares more values, for several ε.")
+    )
+    if getattr(mechanism, "count_cut_users", None) is False:
+        cut = "With --count-cut-users, the release also states the share of {users} who were cut."
+        lines.append(Sentence(cut))
+    return lines
+
+
+_NO_COUNTS = Excludes(["only_labels"], "no counts are released")
+_SHARED = ("epsilon", "delta", "max_labels", "max_count")
+
+_LABELS = [
+    *_data_options(
+        ThresholdHistogram,
+        [Needs(["max_labels"], "how many labels a user keeps at most")],
+        [_NO_COUNTS],
+    ),
+    *options_of(
+        ThresholdHistogram,
+        but=_SHARED,
+        noise={
+            "choices": ("laplace", "gaussian", "auto"),
+            "default": "auto",
+            "more": "; auto takes the one with the lower threshold, from the other options, never "
+            "from the data",
+            "rules": [
+                Excludes(["only_labels"], "no counts are released", "laplace"),
+                Excludes(["correlated"], "shared noise is Gaussian", "laplace"),
+            ],
+        },
+        labels={
+            "name": "known_labels",
+            "value": "FILE",
+            "more": f": {HOLDS_LABELS}; --delta may then be left out",
+            "rules": [_NO_COUNTS],
+        },
+        count_cut_users={
+            "meaning": "also release the share of users who had more than --max-labels or "
+            "--max-count allows; costs as much as one more label per user",
+            "rules": [_NO_COUNTS],
+        },
+        correlated={
+            "meaning": "share a part of the noise between all --known-labels where that makes "
+            "counts more accurate, which depends on the other options alone; most sums of counts "
+            "become less accurate"
+        },
+        sums_of={"more": "; with --correlated"},
+    ),
+    Option(
+        "only_labels",
+        "release labels without counts, several times as many if users have many; --max-labels may "
+        "be in the hundreds",
+    ),
+    *outputs("label,count, or label with --only-labels"),
+]
+_TOP = [
+    *_data_options(TopLabels),
+    *options_of(
+        TopLabels,
+        but=_SHARED,
+        k={"typed": "-k", "default": default_of(TopLabels, "k")},
+        candidates={"default": default_of(TopLabels, "candidates")},
+    ),
+    *outputs("label"),
+]
+
+
+def _top(options: argparse.Namespace) -> None:
+    _check_data(options)
+    own = given_parameters(options, options.command.options, TopLabels)
+    cost = {"epsilon": options.epsilon, "delta": options.delta}
+    _release_or_quote(calibrate(TopLabels, **own | cost | _bounds_of(options)), options)
+
+
+def _labels(options: argparse.Namespace) -> None:
+    _check_data(options)
+    if options.count_cut_users and (options.user is None or options.null_users == "separate"):
+        users = "{count_cut_users} needs {user}, and {null_users} other than separate"
+        raise UsageError(phrase(users) + ": it is users that are counted")
+    _release_or_quote(_mechanism(options), options, _other_caps(options))
+
+
+def _check_data(options: argparse.Namespace) -> None:
+    """Refuse one column for two purposes, and labels of the data without a delta."""
+    if options.user is not None and options.user == options.label:
+        raise UsageError(phrase("{user} and {label} must be different columns"))
+    if options.count is not None and options.count in (options.user, options.label):
+        raise UsageError(phrase("{count} must be a column of its own"))
+    if options.delta is None and getattr(options, "known_labels", None) is None:
+        raise UsageError(phrase("{delta} is needed, such as 1e-6: labels come from the data"))
+
+
+def _other_caps(options: argparse.Namespace) -> dict[int, LabelsMechanism]:
+    """For a dry run: the mechanisms with half of --max-labels and with twice as many."""
+    if not options.dry_run or options.user is None or options.quiet:
+        return {}
+    caps = sorted({max(options.max_labels // 2, 1), 2 * options.max_labels} - {options.max_labels})
+    found: dict[int, LabelsMechanism] = {}
+    for cap in caps:
+        with contextlib.suppress(ParameterError):
+            found[cap] = _mechanism(argparse.Namespace(**{**vars(options), "max_labels": cap}))
+    return found
+
+
+def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
+    """Return the mechanism; the choice of noise looks at the options alone."""
+    cost = {"epsilon": options.epsilon, "delta": options.delta or "0"}
+    if options.only_labels:
+        labels: DiscoverLabels = calibrate(
+            DiscoverLabels, max_labels=_bounds_of(options)["max_labels"], **cost
+        )
+        return labels
+    parameters = given_parameters(options, options.command.options, ThresholdHistogram)
+    parameters |= cost | _bounds_of(options)
+    if options.correlated:
+        parameters["correlated"] = "auto"
+    if options.known_labels is not None:
+        parameters["labels"] = read_known_labels(options.known_labels)
+    return threshold_histogram(**parameters)
+
+
+LABELS = Command(
+    text="Release the common labels with their counts; no list of labels is needed. Or release the "
+    "counts of a public list of labels.",
+    epilog=_EPILOG,
+    table=_LABELS,
+    run=_labels,
+)
+TOP = Command(
+    text="Release the k most common labels in noisy order, without counts. If fewer are found, the "
+    "last row is empty.",
+    epilog=_EPILOG,
+    table=_TOP,
+    run=_top,
+)

@@ -1,1 +1,0 @@
-"""The commands `dphist labels` and `dphist top`."""

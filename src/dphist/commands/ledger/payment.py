@@ -1,0 +1,304 @@
+"""Paying from a ledger: the price of a release, and the charge, which comes before the data."""
+
+import argparse
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dphist.commands import signals
+from dphist.commands.ledger.options import existing, find_place, find_signing_key
+from dphist.commands.presentation import get_named_unit, get_unit_name, read_presentation
+from dphist.commands.printing import say
+from dphist.commands.publishing import Protected
+from dphist.document.totals import guarantee_json
+from dphist.errors import DphistError, LedgerError
+from dphist.ledger import Deferred, Ledger
+from dphist.ledger.balance import Balance
+from dphist.ledger.book import admits
+from dphist.ledger.charging import (
+    Price,
+    ends_epsilons,
+    fitting_in_words,
+    largest_fitting,
+    left_in_words,
+    readable_down,
+)
+from dphist.ledger.entries import canonical
+from dphist.ledger.words import ONLY_RHO, left_json
+from dphist.release.presentation import WORDS
+from dphist.release.release import Release
+from dphist.streams import ContinualHistogram, ContinualMechanism
+
+
+def open_ledger(
+    options: argparse.Namespace, place: str | None = None, *, moved: bool = False
+) -> Ledger:
+    """Open the ledger at a place, or without one the ledger that a command is about."""
+    keep_records_silent()
+    signing_key = find_signing_key(options) if hasattr(options, "signing_key") else None
+    found = existing(find_place(options)) if place is None else place
+    return Ledger.open(found, moved=moved, signing_key=signing_key)
+
+
+def keep_records_silent() -> None:
+    """Have records of the ledger not printed beside our messages; handlers of others get them."""
+    log = logging.getLogger("dphist.ledger")
+    if not any(isinstance(handler, logging.NullHandler) for handler in log.handlers):
+        log.addHandler(logging.NullHandler())
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one account, or a cap in it, would pay.
+
+    Attributes
+    ----------
+    price : what the account would be charged.
+    balance : of the account or cap, now.
+    by : whose cap it is; None of the account itself.
+    """
+
+    price: Price
+    balance: Balance
+    by: str | None
+
+    @property
+    def whose(self) -> str:
+        """The account, or the cap, in words."""
+        name = f"the account {self.price.account.name!r}"
+        return name if self.by is None else f"the cap of {self.by!r} in {name}"
+
+    @property
+    def fits(self) -> bool:
+        """Whether it would be paid."""
+        account, budget = self.price.account, self.balance.budget
+        fits = admits(account, budget, self.balance.totals, self.price.cost)
+        return fits and not account.closed
+
+    @property
+    def ends_epsilons(self) -> bool:
+        """Whether epsilons are not added up any more once it is paid."""
+        return ends_epsilons(self.balance.budget, self.balance.totals, self.price.cost)
+
+    @property
+    def after(self) -> Balance:
+        """The balance with this release."""
+        return replace(self.balance, totals=self.balance.totals.plus(self.price.cost))
+
+    def to_lines(self, ledger: str, mechanism: Any) -> list[str]:
+        """Return the price in lines of text; `ledger` is its name."""
+        lines, account, budget = [], self.price.account, self.balance.budget
+        if self.by is None:
+            charged = f"{self.whose} would be charged {self.price.guarantee}, for {account.unit}"
+            lines.append(f"Ledger {ledger!r}: {charged}.")
+        if self.fits:
+            left = f"{left_text(self.after)} left of {budget}"
+            lines.append(f"It fits: {self.whose} would have {left}.")
+            lines += [ONLY_RHO] if self.ends_epsilons else []
+        elif account.closed:
+            lines.append(f"It would be refused: {self.whose} is closed.")
+        else:
+            left = f"{left_text(self.balance)} left of {budget}"
+            fitting = fitting_in_words(budget, self.balance.totals, self.price, mechanism)
+            lines.append(f"It would be refused: {self.whose} has {left}; {fitting}.")
+        return lines
+
+    def to_json(self, mechanism: Any) -> dict[str, Any]:
+        """Return the price for programs."""
+        budget, totals = self.balance.budget, self.balance.totals
+        largest = largest_fitting(budget, totals, self.price, mechanism)
+        return {
+            "account": self.price.account.name,
+            **({} if self.by is None else {"cap_of": self.by}),
+            "cost": guarantee_json(self.price.guarantee),
+            "fits": self.fits,
+            "ends_epsilons": self.ends_epsilons,
+            "left": left_json(budget, totals),
+            "left_after": left_json(budget, self.after.totals) if self.fits else None,
+            "largest_epsilon": None if largest is None else readable_down(largest),
+        }
+
+
+def quote_price(
+    ledger: Ledger, mechanism: Any, options: argparse.Namespace, protected: Protected
+) -> tuple[list[str], dict[str, Any]]:
+    """Return what a release would cost, in lines and for programs.
+
+    No data are opened, and nothing is charged. Numbers for programs are exact texts, or rounded to
+    claim less.
+    """
+    data = Deferred(lambda: None, *protected)
+    (prices,) = ledger.plan([mechanism], by=options.by, account=options.account, data=data).prices
+    parts = []
+    for price in prices:
+        parts.append(Part(price, ledger.balance(price.account.name), None))
+        with contextlib.suppress(LedgerError):  # without a cap
+            if options.by is not None:
+                cap = ledger.balance(price.account.name, by=options.by)
+                parts.append(Part(price, cap, options.by))
+    known = _describe_key(ledger, options.key)
+    said = {
+        "name": ledger.name,
+        "id": ledger.id,
+        "fits": all(part.fits for part in parts),
+        "charges": [part.to_json(mechanism) for part in parts],
+        **({"key": known} if known else {}),
+    }
+    lines = [line for part in parts for line in part.to_lines(ledger.name, mechanism)]
+    return [*lines, *([known] if known else [])], {"ledger": said}
+
+
+def left_text(balance: Balance) -> str:
+    """Return what is left in words."""
+    return left_in_words(balance.budget, balance.totals)
+
+
+def _describe_key(ledger: Ledger, key: str | None) -> str:
+    """Say what the ledger knows of a key."""
+    if key is None:
+        return ""
+    try:
+        charge = ledger.find(key)
+    except LedgerError:
+        return ""
+    if charge.state == "canceled":
+        return ""
+    said = {
+        "reserved": "its cost is set aside already, and would not be charged again",
+        "finished": "the same command returns its release, and costs nothing",
+        "charged": "it is running, or failed, or is a stream; only a stream goes on",
+    }[charge.state]
+    return f"The key {key!r} is {charge.state} (entry {charge.entry}): {said}."
+
+
+# Options that do not say which data are released, or that the mechanism has.
+_NOT_ABOUT = {
+    *("output", "table", "report", "overwrite", "quiet", "json", "dry_run", "reserve"),
+    *("ledger", "account", "by", "key", "signing_key"),
+    *("command", "config", "section", "configuration", "priced", "checked", "write"),
+    *(name for name in WORDS if name != "unit"),
+    *("epsilon", "delta", "rho", "known_labels", "expected_total"),
+    *("expect_total", "expect_users", "expect_shape", "expect_rows"),
+    *("memory", "threads", "temp"),
+}
+
+
+def release_paid(
+    mechanism: Any, options: argparse.Namespace, place: str, data: Deferred
+) -> tuple[Release, bool, list[str]]:
+    """Charge what a release costs, and make it; return the first one where the key has one.
+
+    Returns
+    -------
+    The release, whether it was charged now, and lines about the payment.
+    """
+    key: str = options.key
+    charged = False
+
+    def open_data() -> Any:
+        nonlocal charged
+        charged = True
+        signals.note(
+            f"the key {key!r} stays charged and does not draw again; a further attempt needs "
+            "another key, which is charged again"
+        )
+        return data.open()
+
+    with open_ledger(options, place) as ledger:
+        signals.note(f"'dphist ledger log' says whether the key {key!r} was charged")
+        try:
+            release = ledger.release(
+                mechanism,
+                replace(data, open=open_data),
+                presentation=read_presentation(options),
+                configuration=getattr(options, "configuration", None),
+                **_paying(options),
+            )
+        except DphistError:
+            if not charged:  # it was refused
+                signals.note("")
+            raise
+        signals.note(
+            "the ledger keeps the release: the same command with the same key writes it, at no cost"
+        )
+        return release, charged, _tell_payment(ledger, release, options, charged)
+
+
+def describe_data(options: argparse.Namespace) -> str:
+    """Return which data a command releases, as its options say; it goes into the key's hash.
+
+    Without it, a command that was copied with its key would return the release of other data.
+    """
+    said = {name: value for name, value in vars(options).items() if name not in _NOT_ABOUT}
+    said["file"] = os.path.realpath(options.file)
+    said["unit"] = get_unit_name(options)
+    # Keys of earlier versions stand for this too.
+    typed = options.command.name_options(options)
+    names = {name: typed.get(name) for name in ("shape", "total")}
+    said["called"] = {name: option for name, option in names.items() if option} or None
+    return canonical({k: v for k, v in said.items() if v is not None and v is not False})
+
+
+def _tell_payment(
+    ledger: Ledger, release: Release, options: argparse.Namespace, charged: bool
+) -> list[str]:
+    """Say what was charged, and what is left; or that nothing was."""
+    stated = release.provenance
+    entry = f"as entry {stated['entry']}"
+    if not charged:
+        return [
+            f"The key {options.key!r} was released before, {entry}: this is that release, and "
+            "nothing was charged."
+        ]
+    lines = [f"Charged to {stated['account']!r} {entry} of the ledger {ledger.name!r}."]
+    for name in options.account or [None]:
+        balance = ledger.balance(name)
+        lines.append(f"Left in {balance.account!r}: {left_text(balance)}, of {balance.budget}.")
+    return lines
+
+
+def reserve(mechanism: Any, options: argparse.Namespace, place: str, data: Deferred) -> None:
+    """Set aside what a release or a stream will cost, and print that; no data are opened."""
+    with open_ledger(options, place) as ledger:
+        ledger.reserve(mechanism, data=data, **_paying(options))
+        if options.quiet:
+            return
+        entry = ledger.find(options.key).entry
+        if options.json:
+            say(json.dumps({"reserved": options.key, "entry": entry}), flush=True)
+            return
+        say(f"Reserved for the key {options.key!r} as entry {entry} of the ledger {ledger.name!r}.")
+        say("No data were read. The same command without --reserve releases.", flush=True)
+
+
+@contextlib.contextmanager
+def open_paid_stream(
+    mechanism: ContinualMechanism | None, options: argparse.Namespace, place: str
+) -> Iterator[ContinualHistogram]:
+    """Begin a stream that is charged in full, or go on with the one that the key paid for."""
+    unit = get_named_unit(options)
+    with open_ledger(options, place) as ledger:
+        signals.note(f"'dphist ledger log' says whether the key {options.key!r} was charged")
+        try:
+            stream = ledger.open_stream(
+                options.state, mechanism, moved=options.moved, unit=unit, **_paying(options)
+            )
+        except DphistError:
+            signals.note("")
+            raise
+        signals.note("")
+        with stream:
+            yield stream
+
+
+def _paying(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "by": options.by,
+        "key": options.key,
+        "note": options.note or "",
+        "account": options.account,
+    }
