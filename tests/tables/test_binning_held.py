@@ -48,9 +48,9 @@ def test_rows_that_are_held_are_kept_like_rows_that_are_streamed(
     table = pa.table({"who": who, "x": [draw.randrange(-2, 12) for _ in range(200)]})
     for most in (1, 25, 60):
         found = []
-        for largest, ranked in ((2**24, 2**24), (0, 2**24), (150, 2**24), (2**24, -1), (0, -1)):
+        for largest, turns in ((2**24, 1), (0, 1), (150, 1), (0, 3)):
             monkeypatch.setattr(held, "MOST_ROWS", largest)
-            monkeypatch.setattr(counting_kept, "MOST_RECORDS", ranked)
+            monkeypatch.setattr(counting_kept, "_number_of_turns", lambda _, turns=turns: turns)
             monkeypatch.setattr("dphist.tables.reading.frames.ROWS_AT_ONCE", 40)
             found.append(kept(table, most, KEYS[1]))
         assert all(slots == found[0] for slots in found)

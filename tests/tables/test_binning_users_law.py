@@ -13,10 +13,9 @@ from scipy.stats import chi2
 from dphist.tables.binning import held
 from dphist.tables.binning.slots import Grid
 from dphist.tables.binning.users import bin_rows_bounded
-from dphist.tables.counting import bounding, smallest
 from dphist.tables.counting import kept as counting_kept
-from dphist.tables.counting.users import records as user_records
-from dphist.tables.engine.rows import DuckRows, Rows
+from dphist.tables.counting import ranking
+from dphist.tables.counting.ranking import mix
 from tests.support.goodness import LEVEL
 from tests.tables.binned_users import KEYS, UserRows, kept, kept_in_python, slot_of, table_of
 from tests.tables.contribution_engines import ENGINES, Engine
@@ -110,35 +109,7 @@ def test_a_user_who_changes_rows_changes_no_row_of_others(keys: int) -> None:
             assert max(change(one, two)) <= 3
 
 
-def by_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let DuckDB alone bound users."""
-    monkeypatch.setattr(held, "MOST_ROWS", 0)
-    monkeypatch.setattr(counting_kept, "MOST_RECORDS", -1)
-
-
 # --- Planted bugs: each is put where it would stand in the library
-
-
-def unbounded_outside(rows: Rows, most: int, key: str) -> Rows:
-    """Rows in no bin are kept, whatever the bound."""
-    turns = "row_number() OVER (PARTITION BY who, term ORDER BY problem) AS turn"
-    ranked = bounding._rank(rows.project("who", "term", "problem", turns), key, [], turn="turn")
-    return ranked.where(f"place <= {most} OR term IN (0, 4, 5)")
-
-
-def one_too_many(rows: Rows, most: int, key: str) -> Rows:
-    return CORRECT(rows, most + 1, key)
-
-
-def by_the_rows_of_others(rows: Rows, most: int, key: str) -> Rows:
-    """Of all rows together so many are kept as users may have, by their hashes."""
-    hashed = rows.hashed(key)
-    mixed = rows.project("who", "term", "problem", f"{hashed} AS mixed")
-    ranked = mixed.project("who", "term", "problem", "row_number() OVER (ORDER BY mixed) AS place")
-    return ranked.where(f"place <= {3 * most}")
-
-
-CORRECT = bounding.bound_records
 
 
 def changes() -> set[bool]:
@@ -151,16 +122,7 @@ def changes() -> set[bool]:
     return found
 
 
-@pytest.mark.verify
-@pytest.mark.parametrize("wrong", [unbounded_outside, one_too_many, by_the_rows_of_others])
-def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    by_windows(monkeypatch)
-    assert changes() == {True}
-    monkeypatch.setattr(bounding, "bound_records", wrong)
-    assert False in changes()
-
-
-# The same where users above the bound are ranked in memory: the hash beyond those kept.
+# The hash beyond those kept.
 BEYOND_WRONGLY: dict[str, Any] = {
     "one too many": lambda hashes, sizes, most: np.array(
         [
@@ -177,15 +139,14 @@ BEYOND_WRONGLY: dict[str, Any] = {
 
 @pytest.mark.long(every=2)
 @pytest.mark.quick("one too many", every=2)
-@pytest.mark.parametrize("module", [user_records, smallest], ids=["held", "streamed"])
+@pytest.mark.parametrize("largest", [2**24, 0], ids=["held", "streamed"])
 @pytest.mark.parametrize("wrong", BEYOND_WRONGLY)
-def test_a_planted_bug_in_memory_is_noticed(
-    wrong: str, module: Any, monkeypatch: pytest.MonkeyPatch
+def test_a_planted_bug_is_noticed(
+    wrong: str, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if module is smallest:
-        monkeypatch.setattr(held, "MOST_ROWS", 0)
+    monkeypatch.setattr(held, "MOST_ROWS", largest)
     assert changes() == {True}
-    monkeypatch.setattr(module, "hashes_beyond", BEYOND_WRONGLY[wrong])
+    monkeypatch.setattr(ranking, "hashes_beyond", BEYOND_WRONGLY[wrong])
     assert False in changes()
 
 
@@ -206,14 +167,12 @@ def test_users_above_the_bound_by_one_row_are_bounded(
 def test_equal_hashes_keep_no_more_than_the_bound(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(DuckRows, "hashed", lambda *_: "0")
-    monkeypatch.setattr(counting_kept, "mixed_halves", lambda *_: "0::UBIGINT")
-    monkeypatch.setattr(user_records, "mix", np.zeros_like)
+    monkeypatch.setattr(ranking, "mix", np.zeros_like)
     rows: UserRows = [("u", 0), ("u", None), ("u", 10), ("v", 2)]
-    for _ in range(2):
+    for largest in (2**24, 0):
+        monkeypatch.setattr(held, "MOST_ROWS", largest)
         assert sum(kept(table_of(rows), 2, key)) == 1
         assert sum(kept(table_of(rows), 3, key)) == 4
-        by_windows(monkeypatch)
 
 
 # --- Rows are kept evenly, and by each user apart
@@ -249,20 +208,37 @@ def test_rows_are_kept_evenly_and_independently() -> None:
         assert min(p_values(choices(key))) > LEVEL
 
 
+def mixed(numbers: Any) -> Any:
+    return mix(np.asarray(numbers, np.uint64).copy())
+
+
+def nothing(numbers: Any) -> Any:
+    return np.zeros(len(numbers), np.uint64)
+
+
+def row_of(slots: Any) -> Any:
+    """Return which of the five rows of its user a row is."""
+    return (slots.astype(np.uint64) - np.uint64(1)) % np.uint64(ROWS)
+
+
 @pytest.mark.parametrize(
-    "wrong",
+    ("user", "slot"),
     [
         # The rows of the smallest slots; the same rows for each user; one more often than others.
-        "term",
-        "hash(xor((term - 1) % 5, 7)::UBIGINT)",
-        "CASE WHEN term % 5 = 1 THEN hash(term) // 2 ELSE hash(term) END",
+        (nothing, lambda slots: slots.astype(np.uint64)),
+        (nothing, lambda slots: mixed(row_of(slots) ^ np.uint64(7))),
+        (nothing, lambda slots: mixed(slots) // np.where(row_of(slots) == 0, 2, 1).astype("u8")),
         # As the user before does, for every second one.
-        "hash((term - 1) % 5 + 5 * (who // 2))",
+        (lambda users: mixed(users // np.uint64(2)), lambda slots: mixed(row_of(slots))),
     ],
+    ids=["smallest", "same", "more often", "as before"],
 )
-def test_a_choice_that_is_not_even_is_noticed(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    by_windows(monkeypatch)
-    monkeypatch.setattr(DuckRows, "hashed", lambda *_: wrong)
+def test_a_choice_that_is_not_even_is_noticed(
+    user: Any, slot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halves = iter([user, slot])
+    monkeypatch.setattr(counting_kept, "half_hashed", lambda *_, **__: next(halves))
+    monkeypatch.setattr(ranking, "mix", lambda words: words)
     assert min(p_values(choices(KEYS[0]))) < LEVEL
 
 

@@ -311,7 +311,7 @@ def test_memory_that_changes_between_two_steps_is_noticed(
     held = column.buffers()[-1]
     written = np.frombuffer(held, np.uint8).copy()
     written[: len(written) // 2] = written[len(written) // 2 :][: len(written) // 2]
-    real = held_pairs._users_differ
+    real = held_pairs.users_differ
 
     def changed(rows: DuckRows) -> bool:
         ctypes.memmove(held.address, written.ctypes.data, held.size)
@@ -319,7 +319,7 @@ def test_memory_that_changes_between_two_steps_is_noticed(
 
     table = pa.table({"who": users, "term": column})
     assert sum(as_dict(count(table, max_labels=3)).values()) == 3
-    monkeypatch.setattr(held_pairs, "_users_differ", changed)
+    monkeypatch.setattr(held_pairs, "users_differ", changed)
     with refused(DataError):
         count(table, max_labels=3)
 

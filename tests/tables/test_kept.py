@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dphist.arrays import IntArray, WordArray
+import dphist as dh
 from dphist.errors import DataError
-from dphist.tables.counting import kept, smallest
-from dphist.tables.counting.contributions import count_bounded_records
-from dphist.tables.counting.smallest import UsersAbove, hashes_beyond, removed_records, word_type
+from dphist.tables.counting import kept
+from dphist.tables.counting.contributions import count_bounded_records, label_bounded_records
+from dphist.tables.counting.cuts import Cut
+from dphist.tables.engine.rows import DuckRows
 from tests.tables.binned_users import KEYS
 from tests.tables.contribution_engines import ENGINES, table_of
 from tests.tables.refusal import refused
@@ -30,78 +31,6 @@ LABELS: dict[str, tuple[list[Any], pa.DataType]] = {
 }
 
 
-def beyond_in_python(hashes: list[int], most: int) -> int:
-    return sorted(hashes)[most]
-
-
-@pytest.mark.parametrize("values", [2, 2**40], ids=["ties", "no ties"])
-def test_the_hash_beyond_the_bound_is_found_for_users_of_any_size(values: int) -> None:
-    draw = random.Random(values)
-    for most in (1, 3, 20):
-        sizes = [draw.choice([most + 1, most + 2, 37, 38, 100, 101]) + most for _ in range(40)]
-        own = [[2**64 - 1 - draw.randrange(values) for _ in range(size)] for size in sizes]
-        found = hashes_beyond(
-            np.concatenate([np.array(hashes, np.uint64) for hashes in own]), np.array(sizes), most
-        )
-        assert found.tolist() == [beyond_in_python(hashes, most) for hashes in own]
-
-
-def few_hashes(halves: WordArray, turns: IntArray) -> WordArray:
-    """Make hashes of which many are equal, by a rule that Python can repeat."""
-    return (halves * np.uint64(5) + turns.astype(np.uint64) * np.uint64(3)) % np.uint64(7)
-
-
-def removed_in_python(pairs: list[tuple[int, int]], most: int) -> Counter[int]:
-    turns: Counter[tuple[int, int]] = Counter()
-    own: dict[int, list[tuple[int, int]]] = {}
-    for user, term in pairs:
-        turns[user, term] += 1
-        hashed = (((10 + user) ^ (30 + term)) * 5 + turns[user, term] * 3) % 7
-        own.setdefault(user, []).append((hashed, term))
-    return Counter(
-        term
-        for records in own.values()
-        for hashed, term in records
-        if sum(other <= hashed for other, _ in records) > most
-    )
-
-
-@pytest.mark.parametrize("kind", [np.uint32, np.uint64])
-@pytest.mark.parametrize("block", [1, 7, 2**19])
-def test_of_equal_hashes_all_or_none_are_kept_in_any_order_of_rows(
-    kind: Any, block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(smallest, "_ROWS_AT_ONCE", block)
-    draw = random.Random(block)
-    for most in (1, 2, 5):
-        sizes = [most + draw.randrange(1, 9) for _ in range(8)]
-        pairs = [(user, draw.randrange(5)) for user, size in enumerate(sizes) for _ in range(size)]
-        expected = removed_in_python(pairs, most)
-        for _ in range(2):
-            draw.shuffle(pairs)
-            words = np.array([user << 3 | term for user, term in pairs], kind)
-            users = UsersAbove(np.array(sizes), np.arange(10, 18, dtype=np.uint64))
-            terms = np.arange(30, 35, dtype=np.uint64)
-            found = removed_records(words, 3, users, terms, most, few_hashes)
-            assert found.tolist() == [expected[term] for term in range(5)]
-
-
-def test_words_are_as_short_as_they_can_be() -> None:
-    assert word_type(2**20, 2**12) == (np.uint32, 12)
-    assert word_type(2**20 + 1, 2**12) == (np.uint64, 12)
-    assert word_type(1, 1) == (np.uint32, 1)
-    assert word_type(2**32, 2**33) is None
-
-
-def test_users_whose_rows_are_mixed_up_are_noticed() -> None:
-    users = UsersAbove(np.array([3, 2]), np.zeros(2, np.uint64))
-    for words in ([0, 0, 2, 2], [0, 0, 2, 2, 2], [0, 0, 0, 2, 4]):
-        with pytest.raises(RuntimeError):
-            removed_records(
-                np.array(words, np.uint32), 1, users, np.zeros(2, np.uint64), 1, few_hashes
-            )
-
-
 def profile(table: Any, most: int, key: str = KEYS[1]) -> tuple[list[int], list[int]]:
     counts, prevalences = count_bounded_records(
         table, label="term", user="who", max_records=most, key=key
@@ -109,66 +38,92 @@ def profile(table: Any, most: int, key: str = KEYS[1]) -> tuple[list[int], list[
     return counts.tolist(), prevalences.tolist()
 
 
-def by_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let DuckDB alone bound users."""
-    monkeypatch.setattr(kept, "MOST_RECORDS", -1)
+@pytest.mark.parametrize("most", [1, 4, 11, 200])
+def test_records_kept_are_those_of_plain_python(most: int) -> None:
+    rows = some_rows(most, 120)
+    assert profile(table_of(rows), most) == kept_records(rows, most, KEYS[1], ENGINE)
 
 
 @pytest.mark.parametrize("most", [1, 4, 11, 200])
-def test_records_kept_by_windows_are_those_of_plain_python(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_kept_by_windows_are_those_of_plain_python(most: int) -> None:
+    """Those of a part; Spark keeps all records so."""
     rows = some_rows(most, 120)
-    expected = kept_records(rows, most, KEYS[1], ENGINE)
-    assert profile(table_of(rows), most) == expected
-    by_windows(monkeypatch)
-    assert profile(table_of(rows), most) == expected
+    store = label_bounded_records(
+        table_of(rows), label="term", user="who", max_records=most, cut=Cut(0, 1), key=KEYS[1]
+    )
+    counts = Counter(store.filter_batches(lambda batch: batch)["count"].to_pylist())
+    assert tuple(map(list, zip(*sorted(counts.items()), strict=True))) == kept_records(
+        rows, most, KEYS[1], ENGINE
+    )
+
+
+def colliding(column: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let many values of a column have the number of another."""
+    real = DuckRows.number_of
+
+    def number_of(self: DuckRows, name: str) -> tuple[str, bool]:
+        number, exact = real(self, name)
+        found = f"(hash({name}) % 2)::UBIGINT" if name == column and not exact else number
+        return found, exact
+
+    monkeypatch.setattr(DuckRows, "number_of", number_of)
+
+
+@pytest.mark.parametrize("most", [1, 4, 11, 200])
+@pytest.mark.parametrize("column", ["who", "term"])
+def test_equal_hashes_make_no_two_values_one(
+    column: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each user keeps as many records as without; which ones, the hashes decide."""
+    rows = some_rows(most, 120)
+    users = Counter(user for user, *_ in rows)
+    colliding(column, monkeypatch)
+    numbers, ways = kept._number_one_by_one, []
+
+    def noted(*given: Any) -> Any:
+        ways.append(1)
+        return numbers(*given)
+
+    monkeypatch.setattr(kept, "_number_one_by_one", noted)
+    counts, prevalences = profile(table_of(rows), most)
+    total = np.dot(counts, prevalences)
+    assert ways == [1] * (column == "term" or most < 200)
+    assert total <= sum(min(most, records) for records in users.values())
+    if column == "who" or most == 200:  # otherwise hashes of two labels are equal, and none is kept
+        assert total == sum(min(most, records) for records in users.values())
 
 
 @pytest.mark.long(every=4)
 @pytest.mark.quick("[text]", "[decimals]", "[viewed text]")
 @pytest.mark.parametrize("kind", LABELS)
-def test_users_and_labels_of_any_type_are_kept_like_by_windows(
+def test_users_and_labels_of_any_type_are_kept_in_any_order_of_rows(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values, stored = LABELS[kind]
     draw = random.Random(kind)
     drawn = [(draw.choice(values), str(draw.randrange(9))) for _ in range(150)]
     found = []
-    for _ in range(2):
+    for turns in (1, 1, 3):
+        monkeypatch.setattr(kept, "_number_of_turns", lambda _, turns=turns: turns)
         column, text = zip(*drawn, strict=True)
         own, others = pa.array(column, stored), pa.array(text)
         tables = [pa.table({"who": own, "term": others}), pa.table({"who": others, "term": own})]
         found.append([[profile(table, most) for most in (1, 9, 30)] for table in tables])
         draw.shuffle(drawn)
-    assert found[0] == found[1]
-    by_windows(monkeypatch)
-    assert found[0] == [[profile(table, most) for most in (1, 9, 30)] for table in tables]
+    assert found[0] == found[1] == found[2]
 
 
-def test_records_are_ranked_within_the_limit_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    ranked: list[int] = []
-    correct = kept.removed_records
-
-    def noted(words: Any, *given: Any) -> IntArray:
-        ranked.append(len(words))
-        return correct(words, *given)
-
-    monkeypatch.setattr(kept, "removed_records", noted)
-    monkeypatch.setattr(kept, "_FEW_RECORDS", 0)
-    rows = pa.table({"who": np.zeros(600, np.int64), "term": np.arange(600) % 7})
-    found = []
-    for memory in (600 * 116 - 1, 600 * 116):
-        monkeypatch.setattr(kept, "memory_limit", lambda memory=memory: memory)
-        found.append(profile(rows, 500))
-    assert found[0] == found[1]
-    assert ranked == [600]
+def test_more_records_than_fit_take_turns() -> None:
+    with dh.Resources(memory="64MB"):
+        fits = 64 * 10**6 // kept.ROW_BYTES
+        assert kept._number_of_turns(fits) == 1
+        assert kept._number_of_turns(10 * fits) == 10
 
 
 def test_rows_with_a_problem_are_refused_before_anything_is_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kept, "_number_users", None)
+    monkeypatch.setattr(kept, "count_kept", None)
     for users, labels, column in (
         (["u", None], ["a", "b"], "'who'"),
         (["u", "u"], ["a", None], "'term'"),
@@ -179,14 +134,27 @@ def test_rows_with_a_problem_are_refused_before_anything_is_counted(
             profile(table, 1)
 
 
-def test_an_engine_that_loses_rows_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    correct = kept._number_users
-
-    def wrong(*given: Any) -> UsersAbove:
-        users = correct(*given)
-        return UsersAbove(users.sizes + 1, users.halves)
-
-    monkeypatch.setattr(kept, "_number_users", wrong)
-    table = pa.table({"who": ["u"] * 3, "term": ["a"] * 3})
+@pytest.mark.parametrize("lost", ["kept", "grouped"])
+def test_an_engine_that_loses_rows_is_noticed(lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns, grouped = kept._in_turns, kept._count_terms
+    if lost == "kept":
+        monkeypatch.setattr(kept, "_in_turns", lambda rows: turns(rows.where("term <> 'a'")))
+    else:
+        monkeypatch.setattr(kept, "_count_terms", lambda rows: grouped(rows.where("term <> 'a'")))
+    table = pa.table({"who": ["u"] * 4, "term": ["a"] * 3 + ["b"]})
     with refused(DataError, "could not evaluate"):
         profile(table, 1)
+
+
+def test_a_label_that_changes_its_number_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise its records would count without a bound."""
+    real, asked = DuckRows.number_of, []
+
+    def changing(self: DuckRows, name: str) -> tuple[str, bool]:
+        number, _ = real(self, name)
+        asked.append(name)
+        return f"xor({number}, {asked.count(name)}::UBIGINT)", False
+
+    monkeypatch.setattr(DuckRows, "number_of", changing)
+    with refused(DataError, "could not evaluate"):
+        profile(table_of(some_rows(3, 120)), 1)

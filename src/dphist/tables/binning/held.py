@@ -1,31 +1,29 @@
 """Users bounded in memory, where only users above the bound are ranked.
 
 Rows are held as they are streamed: a user and a slot each. If the stream ends before the limits
-below, all users are bounded here; otherwise the rows held and the rest of the stream are bounded in
-a private DuckDB (see `terms`), which spills. Both keep the same rows of each user under one key.
-
-A user with at most `max_records` rows keeps all of them, so their order decides nothing. Users are
-numbers here, DuckDB's hashes of them. If they are no integers, all rows with the hash of a user
-above the bound are compared; if two users share it, DuckDB tells users apart
-(docs/proofs/bounding.md, Lemma 10).
+below, all users are bounded here; otherwise the rows held and the rest of the stream are put into
+a private DuckDB (see `terms`), which spills. Both are counted by `kept`, and keep the same rows of
+each user under one key.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from dphist.arrays import AnyArray, IntArray
+from dphist.arrays import IntArray
 from dphist.errors import DphistError
-from dphist.tables.counting.duck_hashes import as_words, hash_known, numpy_knows
-from dphist.tables.counting.kept import count_kept
-from dphist.tables.counting.users.records import Records, halves_of_hashes, remove_in_parts
-from dphist.tables.counting.users.same import are_single_users
+from dphist.tables.counting.kept import Copied, as_words, count_kept
+from dphist.tables.counting.ranking import changes
+from dphist.tables.counting.user_parts import PerhapsAbove, UserRows
 from dphist.tables.engine.private_duckdb import memory_limit
 from dphist.tables.engine.rows import DuckRows
+from dphist.tables.engine.threads import in_threads
 from dphist.tables.reading.source import Batches
 
 MOST_ROWS = 1 << 24
@@ -39,7 +37,6 @@ _FEW_ROWS = 1 << 18  # these always fit
 MOST_BYTES = 1 << 28
 """Maximum size of the users held, in bytes."""
 
-_SLOT_BITS = 64  # of the type of slots
 _ROWS_AT_ONCE = 1 << 18
 
 
@@ -121,46 +118,16 @@ def count_held(
     -------
     (number,) int64
     """
-    found = _count_in_arrays(held, number, most, key, connection)
-    if found is None:
-        given = connection.from_arrow(held.rows)
-        found = count_kept(DuckRows(connection, given), most, key, number)
-    return found
-
-
-def _count_in_arrays(
-    held: Held, number: int, most: int, key: str, connection: duckdb.DuckDBPyConnection
-) -> IntArray | None:
-    """As `count_held`; None if two users have one hash, or the hashes are not known here."""
-    if not numpy_knows(connection):
-        return None
-    kind = held.who.type
-    bits = kind.bit_width if pa.types.is_integer(kind) else None
-    columns = _hashes(held, connection) if bits is None else _integers(held)
-    user_half, hash_half = halves_of_hashes(key)
-    slots = hash_half(hash_known(np.arange(number), _SLOT_BITS))
+    rows = DuckRows(connection, connection.from_arrow(held.rows), size=len(held.rows))
     short = np.min_scalar_type(number)  # half the memory to move
-
-    def numbered(who: AnyArray, term: IntArray, *places: AnyArray) -> Records:
-        return Records(as_words(who), term.astype(short), *places)
-
-    threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
-    records = [numbered(*own) for own in columns]
-    if sum(map(len, records)) != len(held.rows):
-        raise RuntimeError("rows are missing")
-    halves = user_half, lambda own: slots[own]
-    removed = remove_in_parts(records, bits, most, halves, threads)
-    if bits is None and not are_single_users(held.who, removed, threads):
-        return None
-    found: IntArray = np.zeros(number, np.int64)
-    for column in held.rows["term"].chunks:
-        found += np.bincount(column.to_numpy(), minlength=number)
-    for part in removed:
-        np.subtract.at(found, part.terms.astype(np.int64), np.int64(1))
-    return found
+    if pa.types.is_integer(held.who.type):
+        copied = Copied(list(_integers(held, short)), lambda _: True)
+    else:
+        copied = _hash_users(held, connection, short)
+    return count_kept(rows, most, key, number, copied)
 
 
-def _integers(held: Held) -> Iterator[list[AnyArray]]:
+def _integers(held: Held, short: "np.dtype[Any]") -> Iterator[UserRows]:
     """Return the users and slots of rows whose users are integers.
 
     Users are copied: a program that writes into its own table meanwhile cannot change what is
@@ -168,14 +135,38 @@ def _integers(held: Held) -> Iterator[list[AnyArray]]:
     """
     for batch in held.rows.to_batches():
         who, term = (batch.column(name).to_numpy() for name in ("who", "term"))
-        yield [who.copy(), term]
+        yield UserRows(as_words(who.copy()), term.astype(short))
 
 
-def _hashes(held: Held, connection: duckdb.DuckDBPyConnection) -> Iterator[list[AnyArray]]:
-    """Return hashes of the users, slots, and places of the rows, in any order."""
+def _hash_users(
+    held: Held, connection: duckdb.DuckDBPyConnection, short: "np.dtype[Any]"
+) -> Copied:
+    """Return hashes of the users, and slots, of the rows."""
     places = pa.array(np.arange(len(held.rows), dtype=np.int32))
     rows = DuckRows(connection, connection.from_arrow(held.rows.append_column("place", places)))
     user, _ = rows.number_of("who")
+    hashed, found = [], []
     numbers = rows.project(f"{user} AS who", "term", "place").relation
     for batch in numbers.to_arrow_reader(_ROWS_AT_ONCE):
-        yield [column.to_numpy() for column in batch.columns]
+        who, term, place = (column.to_numpy() for column in batch.columns)
+        hashed.append(UserRows(who, term.astype(short)))
+        found.append(place)
+
+    threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
+
+    def users_differ(perhaps: PerhapsAbove) -> bool:
+        """Compare how many users, by their bytes, and how many hashes there are."""
+        parts = 8 if len(held.rows) > _FEW_ROWS else 1  # so that fewer users stay in the cache
+        numbers, own_part = [], np.full(len(held.rows), parts, np.uint8)
+        for own, place in zip(hashed, found, strict=True):
+            some = perhaps.find(own.users)
+            numbers.append(own.users[some])
+            own_part[place[some]] = numbers[-1] % np.uint64(parts)
+
+        def count_users(part: int) -> int:
+            return len(pc.unique(held.who.filter(pa.array(own_part == part))))
+
+        users = sum(in_threads(count_users, range(parts), threads))
+        return bool(users == np.count_nonzero(changes(np.sort(np.concatenate(numbers)))))
+
+    return Copied(hashed, users_differ)

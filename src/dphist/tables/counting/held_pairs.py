@@ -1,7 +1,7 @@
 """Users bounded in arrays: DuckDB counts the rows of each label, and dropped rows are taken off.
 
 A window that ranks all pairs of a user and a label takes DuckDB longer than counting them. Here it
-only hands out numbers, which `users.places` ranks. Both keep the same labels of each user under one
+only hands out numbers, which `ranking` ranks. Both keep the same labels of each user under one
 key (docs/proofs/bounding.md, Lemma 11):
 
 1. The rows are held in a table, unless they are in memory already, so that all steps see the same.
@@ -21,10 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray, WordArray
-from dphist.tables.counting.users.parts import UserParts
-from dphist.tables.counting.users.places import ROW_BYTES, Pairs, drop_rows
+from dphist.tables.counting.ranking import drop_labels
+from dphist.tables.counting.user_parts import UserParts, UserRows
 from dphist.tables.engine.private_duckdb import memory_limit
 from dphist.tables.engine.rows import DuckRows
+
+ROW_BYTES = 60
+"""About the memory of a row in arrays, in bytes: three numbers, twice at times, and its result."""
 
 FEW_ROWS = 1 << 16
 """Up to this many rows are numbered by Arrow."""
@@ -76,7 +79,7 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table 
     if problem:  # then there is an error, and no counts
         return labels.where("problem > 0").project("term", "0::BIGINT AS records", "problem")
     sums, differ = _numbers_of(labels, int(number))
-    if not (exact or differ) or not _users_differ(rows):
+    if not (exact or differ) or not users_differ(rows):
         connection.execute(f"DROP TABLE {_LABELS}")
         return None
     _drop_beyond(rows, key, most, int(total or 0), sums)
@@ -91,7 +94,7 @@ def _bound_few(rows: DuckRows, key: str, most: int) -> pa.Table:
         return wrong.append_column("records", pa.array(np.zeros(len(wrong), np.int64)))
     places, labels = _places(found["term"])
     users, _ = _places(found["who"])
-    gone = drop_rows(Pairs(users, places, _words(found["rank"])), most)
+    gone = drop_labels(UserRows(users, places, _words(found["rank"])), most)
     records = _occurrences(places, len(labels)) - _occurrences(gone, len(labels))
     counts = {"term": labels, "records": records, "problem": np.zeros_like(records)}
     return pa.table(counts).filter(pa.array(records > 0))
@@ -125,7 +128,7 @@ def _numbers_of(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
     return sums, bool((ordered[1:] != ordered[:-1]).all())
 
 
-def _users_differ(rows: DuckRows) -> bool:
+def users_differ(rows: DuckRows) -> bool:
     """Whether no two users have the same number."""
     user, exact = rows.number_of("who")
     if exact:
@@ -155,12 +158,12 @@ def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: Word
     for turn in range(turns):
         own = rows if turns == 1 else rows.where(f"hash(who) % {turns} = {turn}")
         numbers = own.project(f"{user} AS who", f"{label} AS term", f"{rows.rank(key)} AS rank")
-        parts: UserParts[Pairs] = UserParts(total // turns)
+        parts = UserParts(total // turns)
         for batch in numbers.relation.to_arrow_reader(_ROWS_AT_ONCE):
-            pairs = Pairs(*map(_words, batch.columns))
-            sums += _sums_of(pairs.labels, _ONE)
+            pairs = UserRows(*map(_words, batch.columns))
+            sums += _sums_of(pairs.terms, _ONE)
             parts.add(pairs)
-        gone = parts.each(lambda own: drop_rows(Pairs.joined(own), most), threads)
+        gone = parts.each(lambda own: drop_labels(own, most), threads)
         if gone:
             # In chunks, which DuckDB reads with all its threads.
             labels = pa.chunked_array([part.view(stored) for part in gone])

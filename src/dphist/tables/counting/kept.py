@@ -1,173 +1,240 @@
 """How many records of each term are kept, where only users above the bound are ranked.
 
-The rows are held in a private DuckDB and read several times. A user with at most `most` records
-keeps all of them, so their order decides nothing. DuckDB numbers the other users and, where they
-are not numbers, the terms; equality is that of their bytes. What is left to rank are numbers (see
-`smallest`), and docs/proofs/bounding.md, Lemma 10, says that the records kept are those of
-`bounding.keep_records`.
+The rows are held, in memory or in a private DuckDB, and may be read several times. DuckDB numbers
+users and terms: integers are their own numbers, and other values have their hashes. A user with at
+most `most` records keeps all of them, so their order decides nothing; the records of others are
+ranked in arrays (see `ranking`).
+
+If several users, or several terms, have one hash, DuckDB numbers all values one by one, and
+everything is counted again. Hashes of values decide which records are kept either way, so it does
+not depend on these numbers (docs/proofs/bounding.md, Lemma 10).
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
-import duckdb
 import numpy as np
-import pyarrow as pa
 
-from dphist.arrays import IntArray, WordArray
-from dphist.tables.counting import bounding
-from dphist.tables.counting.smallest import UsersAbove, removed_records, word_type
+from dphist.arrays import AnyArray, IntArray, WordArray
+from dphist.tables.counting.held_pairs import users_differ
+from dphist.tables.counting.ranking import Half, drop_in_parts, mix
+from dphist.tables.counting.user_parts import PerhapsAbove, UserRows
 from dphist.tables.engine.private_duckdb import GIVEN, memory_limit
-from dphist.tables.engine.rows import DuckRows, mixed_halves
+from dphist.tables.engine.rows import DuckRows
 
-MOST_RECORDS = 1 << 26
-"""Maximum number of records that are ranked in memory."""
+ROW_BYTES = 80
+"""About what a row takes in arrays, in bytes."""
 
-# About what a record takes in memory, in bytes, and one of those that are worked on together: a
-# block, or all of one user.
-_RECORD_BYTES, _BLOCK_BYTES = 16, 100
+_ROWS_AT_ONCE = 1 << 18
+_HELD, _NUMBERED = "held_rows", "numbered_rows"
 
-_FEW_RECORDS = 1 << 18  # these always fit below it
+# Of users and of terms.
+_Halves: TypeAlias = tuple[Half, Half]
 
-_HELD, _USERS, _TERMS = "held_rows", "users_above", "terms_found"
-_BATCH = 1 << 18
-_PART = 1 << 16  # DuckDB scans the batches of a table in parallel
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """The numbers of rows in memory.
+
+    Attributes
+    ----------
+    rows : the numbers of all rows.
+    users_differ : whether no two of the users that are perhaps above the bound have one number.
+    """
+
+    rows: Sequence[UserRows]
+    users_differ: Callable[[PerhapsAbove], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
+    """Counts of terms.
+
+    Attributes
+    ----------
+    counts : (t,) int64
+    numbers : (t,) uint64, the number of each term, ascending; None if it is the term's place.
+    """
+
     counts: IntArray
-    halves: WordArray
+    numbers: WordArray | None
+
+    def add(self, places: AnyArray) -> None:
+        """Count one record more for each of some terms, given by their places."""
+        counts = np.bincount(places.astype(np.int64), minlength=len(self.counts))
+        np.add(self.counts, counts, out=self.counts)
+
+    def take_off(self, terms: AnyArray) -> None:
+        """Count one record less for each of `terms`, which are numbers."""
+        if self.numbers is None:
+            np.subtract.at(self.counts, terms.astype(np.int64), np.int64(1))
+        elif len(terms):
+            found, records = np.unique(terms, return_counts=True)
+            places = np.minimum(self.numbers.searchsorted(found), len(self.numbers) - 1)
+            if (self.numbers[places] != found).any():
+                raise RuntimeError("terms have other numbers than before")
+            self.counts[places] -= records
 
 
 def hold_checked(rows: DuckRows) -> tuple[DuckRows, int]:
     """Evaluate rows (who, term, problem, ...) once; return them, and the largest problem number."""
-    rows.project("who", "term", "problem").create(_HELD)
-    held = DuckRows(rows.connection, rows.connection.table(_HELD))
-    worst = rows.connection.execute(f"SELECT max(problem) FROM {_HELD}").fetchall()  # noqa: S608
-    return held, int(worst[0][0] or 0)
+    size = rows.project("who", "term", "problem").create(_HELD)
+    held = DuckRows(rows.connection, rows.connection.table(_HELD), size=size)
+    return held, int(held.fetch(["max(problem)"])[0][0] or 0)
 
 
-def count_kept(rows: DuckRows, most: int, key: str, terms: int | None = None) -> IntArray:
+def count_kept(
+    rows: DuckRows,
+    most: int,
+    key: str,
+    terms: int | None = None,
+    copied: Copied | None = None,
+) -> IntArray:
     """Bound each user to `most` records, then count the records of each term.
 
     Parameters
     ----------
-    rows : columns who and term, without nulls, which can be read several times; no steps.
+    rows : columns who and term, without nulls, of a known size.
     most, key : maximum number of records of a user, and the key for the choice.
     terms : the number of terms, which are then the whole numbers from 0; None for other terms.
+    copied : the numbers of all rows, if these are in memory; see `DuckRows.number_of`.
 
     Returns
     -------
     (t,) int64
         For each term that occurs, in any order, or for each of the `terms`; some may be 0.
     """
+    user_half, term_half = (
+        half_hashed(int(half, 16), integers=rows.number_of(name)[1])
+        for name, half in (("who", key[:16]), ("term", key[16:]))
+    )
+    halves = user_half, term_half
+    found = _count(rows, most, halves, terms, copied)
+    if found is None:
+        numbered, halves = _number_one_by_one(rows, halves)
+        found = _count(numbered, most, halves, terms)
+        assert found is not None  # noqa: S101 - different values have different numbers
+    return found
+
+
+def half_hashed(half: int, *, integers: bool) -> Half:
+    """Return what is hashed of numbers, which are integers or hashes, under half of a key."""
+    word = np.uint64(half)
+
+    def keyed(numbers: AnyArray) -> WordArray:
+        words = numbers.astype(np.uint64)
+        return mix((mix(words) if integers else words) ^ word)
+
+    return keyed
+
+
+def _count(
+    rows: DuckRows,
+    most: int,
+    halves: _Halves,
+    terms: int | None,
+    copied: Copied | None = None,
+) -> IntArray | None:
+    """As `count_kept`; None if two users, or two terms, have the same number."""
     connection = rows.connection
+    threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
+    found = _count_terms(rows) if terms is None else _Terms(np.zeros(terms, np.int64), None)
+    if found is None:
+        return None
+    ranked, compared = 0, False
+    for given in _in_turns(rows) if copied is None else [copied.rows]:
+        ranked += sum(map(len, given))
+        perhaps = PerhapsAbove([own.users for own in given], most, threads)
+        dropped = drop_in_parts(given, perhaps, most, halves, threads)
+        if any(map(len, dropped)) and not compared:
+            compared = users_differ(rows) if copied is None else copied.users_differ(perhaps)
+            if not compared:
+                return None
+        if terms is not None:
+            for own in given:
+                found.add(own.terms)
+        for gone in dropped:
+            found.take_off(gone)
+    if ranked != rows.size:
+        raise RuntimeError("rows are missing")
+    return found.counts
+
+
+def _count_terms(rows: DuckRows) -> _Terms | None:
+    """Count the rows of each term; None if two terms have the same number."""
+    number, _ = rows.number_of("term")
+    grouped = rows.group(["term"], f"{number} AS number", "count(*) AS records")
+    found = grouped.to_arrow(["number", "records"])
+    numbers, records = as_words(found["number"].to_numpy()), found["records"].to_numpy()
+    order = np.argsort(numbers)
+    numbers, records = numbers[order], records[order]
+    if (numbers[1:] == numbers[:-1]).any():
+        return None
+    if records.sum() != rows.size:
+        raise RuntimeError("rows are missing")
+    return _Terms(records, numbers)
+
+
+def _in_turns(rows: DuckRows) -> Iterator[list[UserRows]]:
+    """Yield the numbers of all rows, of some users at a time if they do not fit into memory.
+
+    The turn is a function of the user, so that the rows of a user are ranked together.
+    """
+    (user, _), (term, _) = rows.number_of("who"), rows.number_of("term")
+    turns = _number_of_turns(rows.size or 0)
+    for turn in range(turns):
+        own = rows if turns == 1 else rows.where(f"hash(who) % {turns} = {turn}")
+        batches = own.project(f"{user} AS who", f"{term} AS term").relation
+        yield [
+            UserRows(*(as_words(column.to_numpy()) for column in batch.columns))
+            for batch in batches.to_arrow_reader(_ROWS_AT_ONCE)
+        ]
+
+
+def _number_of_turns(rows: int) -> int:
+    if rows <= _ROWS_AT_ONCE:
+        return 1
+    return -(-rows * ROW_BYTES // memory_limit())
+
+
+def _number_one_by_one(rows: DuckRows, halves: _Halves) -> tuple[DuckRows, _Halves]:
+    """Return numbers in place of users and terms that are no integers, and what is hashed of these.
+
+    Different values have different numbers. What is hashed is that of the values, as before.
+    """
+    connection, tables = rows.connection, []
+    columns, found = [], []
+    for name, half in zip(("who", "term"), halves, strict=True):
+        number, exact = rows.number_of(name)
+        if exact:
+            columns.append(name)
+            found.append(half)
+            continue
+        table = f"numbers_of_{name}"
+        values = rows.group([name], f"{number} AS hashed")
+        values.project(name, "hashed", "row_number() OVER () - 1 AS number").create(table)
+        numbers, hashes = connection.sql(f"SELECT number, hashed FROM {table}").to_arrow_table()  # noqa: S608
+        ordered = np.empty(len(numbers), np.uint64)
+        ordered[numbers.to_numpy()] = hashes.to_numpy()
+        tables.append(f"JOIN {table} USING ({name})")
+        columns.append(f"{table}.number AS {name}")
+        found.append(partial(_looked_up, half, ordered))
     rows.given.create_view(GIVEN, replace=True)
-    who, term = rows.halves(key)
-    users = _number_users(connection, most, who)
-    if not _fit_in_memory(users.sizes):
-        return _count_by_windows(rows, most, key, terms)
-    found = _count_terms(connection, term, terms)
-    if not len(users.sizes):
-        return found.counts
-    packed = word_type(len(users.sizes), len(found.counts))
-    if packed is None:
-        return _count_by_windows(rows, most, key, terms)
-    kind, shift = packed
-    code = "term" if terms is not None else "code"
-    words = _fetch_words(connection, np.dtype(kind), shift, code, int(users.sizes.sum()))
-    mix = _Mixer(connection)
-    return found.counts - removed_records(words, shift, users, found.halves, most, mix)
+    query = f"SELECT {', '.join(columns)} FROM {GIVEN} {' '.join(tables)}"  # noqa: S608
+    connection.execute(f"CREATE TABLE {_NUMBERED} AS {query}")
+    numbered = DuckRows(connection, connection.table(_NUMBERED), size=rows.size)
+    return numbered, (found[0], found[1])
 
 
-@dataclass(frozen=True, slots=True)
-class _Mixer:
-    """Makes hashes of halves and turns, as `DuckRows.hashed` does."""
-
-    connection: duckdb.DuckDBPyConnection
-
-    def __call__(self, halves: WordArray, turns: IntArray) -> WordArray:
-        rows = pa.table({"place": np.arange(len(turns)), "halves": halves, "turn": turns})
-        parts = pa.Table.from_batches(rows.to_batches(max_chunksize=_PART), rows.schema)
-        mixed = f"place, {mixed_halves('halves', 'turn')} AS mixed"
-        return _in_place(self.connection.from_arrow(parts).project(mixed), len(turns))
+def _looked_up(half: Half, hashes: WordArray, numbers: AnyArray) -> WordArray:
+    """Return what is hashed of values that have these numbers."""
+    return half(hashes[numbers.astype(np.int64)])
 
 
-def _in_place(found: duckdb.DuckDBPyRelation, rows: int) -> WordArray:
-    """Return the second column in the order of the first: DuckDB returns rows in any order."""
-    places, values = found.to_arrow_table().columns
-    ordered = np.zeros(rows, np.uint64)
-    ordered[places.to_numpy()] = values.to_numpy()
-    return ordered
-
-
-def _fit_in_memory(sizes: IntArray) -> bool:
-    records = int(sizes.sum())
-    if records > MOST_RECORDS:
-        return False
-    size = _RECORD_BYTES * records + _BLOCK_BYTES * int(sizes.max(initial=0))
-    return records <= _FEW_RECORDS or size <= memory_limit()
-
-
-def _number_users(connection: duckdb.DuckDBPyConnection, most: int, half: str) -> UsersAbove:
-    counted = f"SELECT who, count(*) AS n FROM {GIVEN} GROUP BY who HAVING n > {most}"  # noqa: S608
-    numbered = f"SELECT who, row_number() OVER () - 1 AS number, n, {half} AS half FROM ({counted})"  # noqa: S608
-    connection.execute(f"CREATE OR REPLACE TABLE {_USERS} AS {numbered}")
-    users = connection.sql(f"SELECT number, n, half FROM {_USERS}").to_arrow_table()  # noqa: S608
-    order = users["number"].to_numpy()
-    sizes, halves = np.zeros(len(order), np.int64), np.zeros(len(order), np.uint64)
-    sizes[order], halves[order] = users["n"].to_numpy(), users["half"].to_numpy()
-    return UsersAbove(sizes, halves)
-
-
-def _count_terms(connection: duckdb.DuckDBPyConnection, half: str, terms: int | None) -> _Terms:
-    """Count the rows of each term; make a table of codes, unless terms are codes themselves."""
-    counted = f"SELECT term, count(*) AS n FROM {GIVEN} GROUP BY term"  # noqa: S608
-    if terms is None:
-        numbered = f"SELECT term, row_number() OVER () - 1 AS code, n FROM ({counted})"  # noqa: S608
-        connection.execute(f"CREATE OR REPLACE TABLE {_TERMS} AS {numbered}")
-        query = f"SELECT code, n, {half} AS half FROM {_TERMS}"  # noqa: S608
-    else:
-        query = f"SELECT term AS code, n, {half} AS half FROM ({counted})"  # noqa: S608
-    found = connection.sql(query).to_arrow_table()
-    codes, number = found["code"].to_numpy(), len(found) if terms is None else terms
-    counts, halves = np.zeros(number, np.int64), np.zeros(number, np.uint64)
-    counts[codes], halves[codes] = found["n"].to_numpy(), found["half"].to_numpy()
-    return _Terms(counts, halves)
-
-
-def _fetch_words(
-    connection: duckdb.DuckDBPyConnection,
-    kind: "np.dtype[np.unsignedinteger]",
-    shift: int,
-    code: str,
-    records: int,
-) -> WordArray:
-    """Return the records of users above the bound, as `removed_records` wants them."""
-    joined = f"{GIVEN} JOIN {_USERS} USING (who)"
-    if code == "code":
-        joined = f"{joined} JOIN {_TERMS} USING (term)"
-    held_as = "UINTEGER" if kind.itemsize == 4 else "UBIGINT"
-    number, place = (f"CAST({name} AS UBIGINT)" for name in ("number", code))
-    word = f"CAST({number} * CAST({1 << shift} AS UBIGINT) + {place} AS {held_as}) AS word"
-    words, filled = np.empty(records, kind), 0
-    found = connection.sql(f"SELECT {word} FROM {joined}")  # noqa: S608
-    for batch in found.to_arrow_reader(_BATCH):
-        words[filled : filled + len(batch)] = batch.column(0).to_numpy()
-        filled += len(batch)
-    if filled != records:
-        raise RuntimeError("rows of users are missing")
-    return words
-
-
-def _count_by_windows(rows: DuckRows, most: int, key: str, terms: int | None) -> IntArray:
-    """As `count_kept`, by DuckDB alone, which spills."""
-    checked = rows.project("who", "term", "0 AS problem")
-    kept = bounding.bound_records(checked, most, key).group(["term"], "count(*) AS records")
-    if terms is None:
-        records: IntArray = kept.to_arrow(["records"])["records"].to_numpy()
-        return records
-    found = kept.to_arrow(["term", "records"])
-    counts = np.zeros(terms, np.int64)
-    counts[found["term"].to_numpy()] = found["records"].to_numpy()
-    return counts
+def as_words(numbers: AnyArray) -> WordArray:
+    """Return integers of any type as 64 bits; a copy unless they have 64."""
+    if numbers.dtype == np.uint64:
+        return numbers
+    return numbers.astype(np.int64, copy=False).view(np.uint64)

@@ -168,17 +168,13 @@ class DuckRows:
 
         DuckDB's hash has no key, so the halves of the key are mixed in.
         """
-        who, term = self.halves(key)
-        return mixed_halves(f"xor({who}, {term})", turn)
-
-    def halves(self, key: str) -> tuple[str, str]:
-        """Return the expressions of what `hashed` mixes: 64 bits of who, and 64 of term."""
         kinds = self._kinds()
         who, term = (
             f"hash(xor({_hash_of(name, kinds)}, {int(half, 16)}::UBIGINT))"
             for name, half in (("who", key[:16]), ("term", key[16:]))
         )
-        return who, term
+        hashed = f"hash(xor({who}, {term}))"
+        return hashed if turn is None else f"hash(xor({hashed}, {turn}::UBIGINT))"
 
     def rank(self, key: str) -> str:
         """Return the hash, UBIGINT."""
@@ -263,11 +259,6 @@ def _hash_of(name: str, kinds: Mapping[str, Any]) -> str:
     user could never keep only one of two such labels.
     """
     return f"hash(CAST({name} AS VARCHAR))" if kinds[name].id == "decimal" else f"hash({name})"
-
-
-def mixed_halves(halves: str, turn: str | None = None) -> str:
-    """Return DuckDB's expression of a hash, of the exclusive or of two `DuckRows.halves`."""
-    return f"hash({halves})" if turn is None else f"hash(xor(hash({halves}), {turn}::UBIGINT))"
 
 
 @dataclass(frozen=True, slots=True)

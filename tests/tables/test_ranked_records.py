@@ -1,8 +1,7 @@
-"""Records removed in parts are those of plain Python, also where numbers are alike."""
+"""Records dropped in parts are those of plain Python, also where numbers are alike."""
 
 import random
 from collections import Counter
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,34 +10,29 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.arrays import IntArray, WordArray
+from dphist.arrays import WordArray
 from dphist.tables.binning import held
-from dphist.tables.counting.users import parts as user_parts
-from dphist.tables.counting.users import records as records_in_parts
-from dphist.tables.counting.users import sizes as user_sizes
-from dphist.tables.counting.users.records import (
-    Records,
-    Removed,
-    halves_of_hashes,
-    remove_beyond,
-    remove_in_parts,
-)
-from dphist.tables.counting.users.same import are_single_users
-from dphist.tables.counting.users.sizes import PerhapsAbove
+from dphist.tables.counting import kept as counting_kept
+from dphist.tables.counting import ranking, user_parts
+from dphist.tables.counting.kept import half_hashed
+from dphist.tables.counting.ranking import drop_in_parts, drop_records, hashes_beyond, mix
+from dphist.tables.counting.user_parts import PerhapsAbove, UserRows
 from dphist.tables.engine.rows import DuckRows
+from tests.tables import contribution_engines
 from tests.tables.binned_users import KEYS, kept, kept_in_python, some_rows, table_of
-from tests.tables.test_user_places import unstirred
+from tests.tables.test_ranked_labels import unstirred
 
 Rows = list[tuple[int, int]]  # user, term
 LARGEST = 2**64 - 1
 # Users who differ in bits that the order of rows sees, and in bits that it does not see.
 USERS = {
-    "few": [unstirred(number) for number in range(6)],
-    "alike in high bits": list(range(6)),
-    "alike in middle bits": [number << 60 for number in range(6)],
+    "few": list(range(6)),
+    "alike in high bits": [unstirred(number) for number in range(6)],
+    "alike in low bits": [unstirred(number << 60) for number in range(6)],
+    "round": [number << 60 for number in range(6)],
     "large": [LARGEST - number for number in range(6)],
 }
-# Terms of 8 bits, of 24, and of more, which some bits of `stir` stand for.
+# Terms of few bits, of 24, and of more, which some bits of `stir` stand for.
 TERMS = {
     "few": list(range(9)),
     "many": [n << 20 for n in range(9)],
@@ -47,14 +41,14 @@ TERMS = {
 
 
 def finished(number: int) -> int:
-    """Return DuckDB's hash of a whole number."""
+    """Return what `mix` makes of a number."""
     for _ in range(2):
         number = (number ^ number >> 32) * 0xD6E8FEB86659FD93 % 2**64
     return number ^ number >> 32
 
 
 def in_python(rows: Rows, most: int, key: str) -> Counter[int]:
-    """The terms of records with a place beyond `most` by the hashes of `DuckRows.hashed`."""
+    """The terms of records with a place beyond `most` (docs/proofs/bounding.md, Lemma 10)."""
     first, second = int(key[:16], 16), int(key[16:], 16)
     turns: Counter[tuple[int, int]] = Counter()
     own: dict[int, list[tuple[int, int]]] = {}
@@ -70,9 +64,8 @@ def in_python(rows: Rows, most: int, key: str) -> Counter[int]:
     )
 
 
-def records_of(rows: Rows) -> Records:
-    users, terms = (np.array(column, np.uint64) for column in zip(*rows, strict=True))
-    return Records(users, terms, np.arange(len(rows), dtype=np.int32))
+def records_of(rows: Rows) -> UserRows:
+    return UserRows(*(np.array(column, np.uint64) for column in zip(*rows, strict=True)))
 
 
 def some_records(seed: str, users: list[int], terms: list[int]) -> Rows:
@@ -83,42 +76,70 @@ def some_records(seed: str, users: list[int], terms: list[int]) -> Rows:
     ]
 
 
-def removed(rows: list[Rows], most: int) -> tuple[Counter[int], list[Removed]]:
-    halves = halves_of_hashes(KEYS[1])
-    parts = remove_in_parts([records_of(own) for own in rows], None, most, halves, 2)
-    return Counter(term for part in parts for term in part.terms.tolist()), parts
+def halves_of(key: str) -> Any:
+    return [half_hashed(int(half, 16), integers=False) for half in (key[:16], key[16:])]
+
+
+def dropped(rows: list[Rows], most: int) -> Counter[int]:
+    given = [records_of(own) for own in rows]
+    perhaps = PerhapsAbove([own.users for own in given], most, 2)
+    parts = drop_in_parts(given, perhaps, most, halves_of(KEYS[1]), 2)
+    return Counter(term for part in parts for term in part.tolist())
 
 
 @pytest.mark.parametrize("users", USERS)
 @pytest.mark.parametrize("terms", TERMS)
-@pytest.mark.quick("[alike-few]", "[few-alike in high bits]", "[few-few]")
-def test_records_removed_are_those_of_plain_python(
+@pytest.mark.quick("[alike-few]", "[few-alike in low bits]", "[few-few]")
+def test_records_dropped_are_those_of_plain_python(
     users: str, terms: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(user_parts, "_PART_ROWS", 16)
     for seed in range(40):
         rows, most = some_records(f"{users} {seed}", USERS[users], TERMS[terms]), seed % 7 + 1
         expected = in_python(rows, most, KEYS[1])
-        assert removed([rows], most)[0] == expected
+        assert dropped([rows], most) == expected
         random.Random(seed).shuffle(rows)
         pieces = [rows[start : start + 25] for start in range(0, len(rows), 25)]
-        found, parts = removed(pieces, most)
-        assert found == expected
-        counts = Counter(user for user, _ in rows)
-        sizes = sorted(size for part in parts for size in part.sizes.tolist())
-        assert sizes == sorted(n for n in counts.values() if n > most)
+        assert dropped(pieces, most) == expected
 
 
-def test_records_of_each_user_above_the_bound_stand_together() -> None:
-    rows = some_records("places", USERS["alike in middle bits"], TERMS["few"])
-    found = remove_beyond(records_of(rows), 3, *halves_of_hashes(KEYS[0]))
-    assert found.places is not None
-    users = [rows[place][0] for place in found.places.tolist()]
-    ends = np.cumsum(found.sizes).tolist()
-    counts = Counter(user for user, _ in rows)
-    own = [users[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-    assert all(len(set(group)) == 1 for group in own)
-    assert {group[0]: len(group) for group in own} == {u: n for u, n in counts.items() if n > 3}
+def test_records_are_numbered_by_their_turns() -> None:
+    """The records of one user and term stand together, in any order of rows."""
+    rows = [(user, term) for user in (1, 2) for term in (5, 3, 5, 5)]
+    for order in (rows, rows[::-1], rows[::2] + rows[1::2]):
+        assert ranking._turns(ranking._ordered(records_of(order))).tolist() == [1, 1, 2, 3] * 2
+
+
+def undone(mixed: int) -> int:
+    """Return the number of which `mix` makes another."""
+    inverse = pow(0xD6E8FEB86659FD93, -1, 2**64)
+    for _ in range(2):
+        mixed = (mixed ^ mixed >> 32) * inverse % 2**64
+    return mixed ^ mixed >> 32
+
+
+def test_different_numbers_have_different_hashes() -> None:
+    numbers = np.random.default_rng(8).integers(0, LARGEST, 500, np.uint64, endpoint=True)
+    numbers[:2] = 0, LARGEST
+    mixed = mix(numbers.copy()).tolist()
+    assert mixed == [finished(number) for number in numbers.tolist()]
+    assert [undone(hashed) for hashed in mixed] == numbers.tolist()
+
+
+def beyond_in_python(hashes: list[int], most: int) -> int:
+    return sorted(hashes)[most]
+
+
+@pytest.mark.parametrize("values", [2, 2**40], ids=["ties", "no ties"])
+def test_the_hash_beyond_the_bound_is_found_for_users_of_any_size(values: int) -> None:
+    draw = random.Random(values)
+    for most in (1, 3, 20):
+        sizes = [draw.choice([most + 1, most + 2, 37, 38, 100, 101]) + most for _ in range(40)]
+        own = [[2**64 - 1 - draw.randrange(values) for _ in range(size)] for size in sizes]
+        found = hashes_beyond(
+            np.concatenate([np.array(hashes, np.uint64) for hashes in own]), np.array(sizes), most
+        )
+        assert found.tolist() == [beyond_in_python(hashes, most) for hashes in own]
 
 
 def few_hashes(words: WordArray) -> WordArray:
@@ -126,8 +147,8 @@ def few_hashes(words: WordArray) -> WordArray:
 
 
 def test_of_equal_hashes_all_or_none_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records_in_parts, "mix", few_hashes)
-    monkeypatch.setattr("tests.tables.test_user_records.finished", lambda word: word % 7)
+    monkeypatch.setattr(ranking, "mix", few_hashes)
+    monkeypatch.setattr("tests.tables.test_ranked_records.finished", lambda word: word % 7)
     halves = (lambda users: users % np.uint64(7), lambda terms: terms % np.uint64(7))
     draw = random.Random(3)
     for most in (1, 2, 5):
@@ -135,17 +156,17 @@ def test_of_equal_hashes_all_or_none_are_kept(monkeypatch: pytest.MonkeyPatch) -
         expected = in_python(rows, most, "0" * 32)
         for _ in range(2):
             draw.shuffle(rows)
-            gone = remove_beyond(records_of(rows), most, *halves).terms
+            gone = drop_records(records_of(rows), most, *halves)
             assert Counter(gone.tolist()) == expected
 
 
-def test_what_is_removed_of_a_user_does_not_depend_on_others() -> None:
+def test_what_is_dropped_of_a_user_does_not_depend_on_others() -> None:
     """Also if another is alike where rows are ordered."""
     mine = [(1, term % 11) for term in range(40)]
-    alone, _ = removed([mine], 5)
+    alone = dropped([mine], 5)
     for users in USERS.values():
         others = [(user, 100 + term) for user in users if user != 1 for term in range(9)]
-        together, _ = removed([others + mine], 5)
+        together = dropped([others + mine], 5)
         assert Counter({term: n for term, n in together.items() if term < 100}) == alone
 
 
@@ -168,69 +189,52 @@ def test_no_record_of_a_user_above_the_bound_is_overlooked(most: int) -> None:
 
 @pytest.mark.parametrize("block", [7, 2**16])
 def test_records_are_found_in_blocks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(user_sizes, "_BLOCK", block)
+    monkeypatch.setattr(user_parts, "_BLOCK", block)
     rows = some_records("blocks", USERS["few"], TERMS["few"])
-    assert removed([rows], 3)[0] == in_python(rows, 3, KEYS[1])
+    assert dropped([rows], 3) == in_python(rows, 3, KEYS[1])
 
 
 # --- Two users with one hash
 
 
-def one_number(_: Any, __: str) -> tuple[str, bool]:
-    """Give all values one hash."""
-    return "42::UBIGINT", False
+def one_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give all values but integers one hash, in the library and in plain Python."""
+    real, in_python = DuckRows.number_of, contribution_engines._hash
+
+    def number_of(self: DuckRows, name: str) -> tuple[str, bool]:
+        number, exact = real(self, name)
+        return (number, exact) if exact else ("42::UBIGINT", False)
+
+    monkeypatch.setattr(DuckRows, "number_of", number_of)
+    monkeypatch.setattr(
+        contribution_engines,
+        "_hash",
+        lambda value: 42 if isinstance(value, str) else in_python(value),
+    )
 
 
+@pytest.mark.parametrize("largest", [2**24, 0], ids=["held", "streamed"])
 @pytest.mark.parametrize("most", [1, 4])
-def test_users_of_one_hash_are_not_one(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_of_one_hash_are_not_one(
+    most: int, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = some_rows(most)
-    monkeypatch.setattr(DuckRows, "number_of", one_number)
+    one_hash(monkeypatch)
+    monkeypatch.setattr(held, "MOST_ROWS", largest)
     monkeypatch.setattr("dphist.tables.reading.frames.ROWS_AT_ONCE", 20)
     assert kept(table_of(rows), most, KEYS[1]) == kept_in_python(rows, most, KEYS[1])
-
-
-def chunked(users: list[str], ends: list[int]) -> pa.ChunkedArray:
-    parts = [users[start:end] for start, end in pairwise([0, *ends, len(users)])]
-    return pa.chunked_array(parts, pa.string())
-
-
-@pytest.mark.parametrize("ends", [[], [0, 2, 3]])
-@pytest.mark.parametrize("pair", [("a", "b"), ("a", "A"), ("a", "a\0"), ("", "\0"), ("ab", "a")])
-def test_rows_with_another_user_are_noticed(pair: tuple[str, str], ends: list[int]) -> None:
-    mine, other = pair
-    # The groups are rows 4 and 5, and rows 3, 1 and 2; row 0 is in none.
-    found = [
-        Removed(np.zeros(0), np.array([2]), np.array([4, 5])),
-        Removed(np.zeros(0), np.array([3]), np.array([3, 1, 2])),
-    ]
-    assert are_single_users(chunked([mine] * 6, ends), found, 2)
-    assert are_single_users(chunked([other] + [mine] * 5, ends), found, 2)
-    for place in range(1, 6):
-        users = [mine] * 6
-        users[place] = other
-        assert not are_single_users(chunked(users, ends), found, 2)
-
-
-def test_a_long_text_is_not_copied_for_each_row_of_its_group() -> None:
-    """Somebody who makes a user with the hash of another's could else use up the memory."""
-    rows = 3000
-    users = chunked(["x" * 10**6] + ["y"] * (rows - 1), [])
-    found = [Removed(np.zeros(0), np.array([rows]), np.arange(rows))]
-    before = pa.default_memory_pool().max_memory()
-    assert not are_single_users(users, found, 2)
-    assert pa.default_memory_pool().max_memory() < max(before, 100 * 10**6)
 
 
 def test_many_threads_have_few_arrays_of_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each has up to 32 MB."""
     pieces: list[int] = []
-    correct = user_sizes.in_threads
+    correct = user_parts.in_threads
 
     def noted(work: Any, items: Any, threads: int) -> list[Any]:
         pieces.append(threads)
         return correct(work, items, threads)
 
-    monkeypatch.setattr(user_sizes, "in_threads", noted)
+    monkeypatch.setattr(user_parts, "in_threads", noted)
     users = [np.arange(5, dtype=np.uint64)] * 600
     assert PerhapsAbove(users, 599, 512).records == 3000
     assert pieces[0] <= 4
@@ -258,16 +262,16 @@ def test_users_are_read_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None
 def test_both_ways_run_where_they_should(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests above would say nothing if one way were taken always."""
     ways: list[str] = []
-    correct = held.count_kept
+    correct = counting_kept._number_one_by_one
 
-    def noted(*given: Any) -> IntArray:
-        ways.append("DuckDB")
+    def noted(*given: Any) -> Any:
+        ways.append("one by one")
         return correct(*given)
 
-    monkeypatch.setattr(held, "count_kept", noted)
+    monkeypatch.setattr(counting_kept, "_number_one_by_one", noted)
     for rows in ([("u", 1), ("v", 1)], [("u", 1), ("u", 1), ("v", 1)]):
         kept(table_of(rows), 1)
         assert not ways
-    monkeypatch.setattr(DuckRows, "number_of", one_number)
+    one_hash(monkeypatch)
     kept(table_of([("u", 1), ("u", 1), ("v", 1)]), 1)
-    assert ways == ["DuckDB"]
+    assert ways == ["one by one"]
