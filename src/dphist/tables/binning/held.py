@@ -7,7 +7,6 @@ each user under one key.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -40,23 +39,6 @@ MOST_BYTES = 1 << 28
 _ROWS_AT_ONCE = 1 << 18
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """Rows in memory.
-
-    Attributes
-    ----------
-    rows : columns who, the user of each row, which may be missing, and term, its slot, int64.
-    """
-
-    rows: pa.Table
-
-    @property
-    def who(self) -> pa.ChunkedArray:
-        """The users."""
-        return self.rows["who"]
-
-
 class TooManyRows(DphistError):  # noqa: N818 - internal; one of ours, so that a `Wall` lets it pass
     """More rows than are held. As an exception it does not report that reading is done.
 
@@ -70,8 +52,8 @@ class TooManyRows(DphistError):  # noqa: N818 - internal; one of ours, so that a
         self.stream = stream
 
 
-def hold_rows(batches: Batches, unfit: Exception) -> Held:
-    """Return all rows of a stream of slots and users.
+def hold_rows(batches: Batches, unfit: Exception) -> pa.Table:
+    """Return all rows of a stream of slots and users, in memory.
 
     Parameters
     ----------
@@ -95,11 +77,11 @@ def hold_rows(batches: Batches, unfit: Exception) -> Held:
             most = memory_limit() // ROW_BYTES
         if rows > MOST_ROWS or size > MOST_BYTES or (most is not None and rows > most):
             raise TooManyRows(chain(held, batches))
-    return Held(pa.Table.from_batches(held))
+    return pa.Table.from_batches(held)
 
 
 def count_held(
-    held: Held,
+    held: pa.Table,
     number: int,
     most: int,
     key: str,
@@ -109,7 +91,7 @@ def count_held(
 
     Parameters
     ----------
-    held : rows, each with a user.
+    held : columns who, the user of each row, without nulls, and term, its slot, int64.
     number : number of slots.
     most, key : maximum number of rows of a user, and the key for the choice, as for `count_kept`.
     connection : a private DuckDB.
@@ -118,32 +100,32 @@ def count_held(
     -------
     (number,) int64
     """
-    rows = DuckRows(connection, connection.from_arrow(held.rows), size=len(held.rows))
+    rows = DuckRows(connection, connection.from_arrow(held), size=len(held))
     short = np.min_scalar_type(number)  # half the memory to move
-    if pa.types.is_integer(held.who.type):
+    if pa.types.is_integer(held["who"].type):
         copied = Copied(list(_integers(held, short)), lambda _: True)
     else:
         copied = _hash_users(held, connection, short)
     return count_kept(rows, most, key, number, copied)
 
 
-def _integers(held: Held, short: "np.dtype[Any]") -> Iterator[UserRows]:
+def _integers(held: pa.Table, short: "np.dtype[Any]") -> Iterator[UserRows]:
     """Return the users and slots of rows whose users are integers.
 
     Users are copied: a program that writes into its own table meanwhile cannot change what is
     bounded after it was counted.
     """
-    for batch in held.rows.to_batches():
+    for batch in held.to_batches():
         who, term = (batch.column(name).to_numpy() for name in ("who", "term"))
         yield UserRows(as_words(who.copy()), term.astype(short))
 
 
 def _hash_users(
-    held: Held, connection: duckdb.DuckDBPyConnection, short: "np.dtype[Any]"
+    held: pa.Table, connection: duckdb.DuckDBPyConnection, short: "np.dtype[Any]"
 ) -> Copied:
     """Return hashes of the users, and slots, of the rows."""
-    places = pa.array(np.arange(len(held.rows), dtype=np.int32))
-    rows = DuckRows(connection, connection.from_arrow(held.rows.append_column("place", places)))
+    places = pa.array(np.arange(len(held), dtype=np.int32))
+    rows = DuckRows(connection, connection.from_arrow(held.append_column("place", places)))
     user, _ = rows.number_of("who")
     hashed, found = [], []
     numbers = rows.project(f"{user} AS who", "term", "place").relation
@@ -151,20 +133,19 @@ def _hash_users(
         who, term, place = (column.to_numpy() for column in batch.columns)
         hashed.append(UserRows(who, term.astype(short)))
         found.append(place)
-
     threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
 
     def users_differ(perhaps: PerhapsAbove) -> bool:
         """Compare how many users, by their bytes, and how many hashes there are."""
-        parts = 8 if len(held.rows) > _FEW_ROWS else 1  # so that fewer users stay in the cache
-        numbers, own_part = [], np.full(len(held.rows), parts, np.uint8)
+        parts = 8 if len(held) > _FEW_ROWS else 1  # so that fewer users stay in the cache
+        numbers, own_part = [], np.full(len(held), parts, np.uint8)
         for own, place in zip(hashed, found, strict=True):
             some = perhaps.find(own.users)
             numbers.append(own.users[some])
             own_part[place[some]] = numbers[-1] % np.uint64(parts)
 
         def count_users(part: int) -> int:
-            return len(pc.unique(held.who.filter(pa.array(own_part == part))))
+            return len(pc.unique(held["who"].filter(pa.array(own_part == part))))
 
         users = sum(in_threads(count_users, range(parts), threads))
         return bool(users == np.count_nonzero(changes(np.sort(np.concatenate(numbers)))))

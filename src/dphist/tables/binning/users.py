@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.tables.binning.held import Held, TooManyRows, count_held, hold_rows
+from dphist.tables.binning.held import TooManyRows, count_held, hold_rows
 from dphist.tables.binning.slots import (
     Grid,
     Slotting,
@@ -153,7 +153,7 @@ def _count_here(
 
 def _count_held(
     source: Source,
-    held: Held,
+    held: pa.Table,
     grid: Grid,
     user: Wanted,
     max_records: int,
@@ -161,7 +161,7 @@ def _count_held(
     connection: duckdb.DuckDBPyConnection,
 ) -> tuple[IntArray, IntArray]:
     """Bound and count rows in memory; returns all slots and their counts."""
-    if held.who.null_count:
+    if held["who"].null_count:
         number = problem_number([user], user.role, Problem.MISSING)
         raise_problem(number, [user], source.wall.problem, missing=MISSING_USERS)
 
