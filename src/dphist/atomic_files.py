@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dphist import leftovers
 from dphist.errors import OutputFileError
-from dphist.stopping import handlers_wait
+from dphist.signals import handlers_wait
 
 
 class StagedOutputs:

@@ -12,12 +12,10 @@ import io
 import os
 import signal
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from dphist import leftovers
-from dphist.commands import ending
+from dphist import leftovers, signals
 from dphist.commands.configuration.section import configured
 from dphist.commands.options import UsageError
 from dphist.commands.printing import complain
@@ -38,7 +36,7 @@ REFUSED = 3
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    ending.note("")
+    signals.set_note("")
     options = argparse.Namespace(write=str)
     try:
         with _stopping_cleanly():
@@ -54,10 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
     except DphistError as error:
         return _fail(error.format(options.write), _code(error))
-    except ending.Interrupted as error:
-        return _fail(str(error), ending.exit_code(error.number))
+    except signals.Interrupted as error:
+        return _fail(str(error), signals.SIGNALED + error.number)
     except KeyboardInterrupt:
-        return _fail(ending.NOTHING_WRITTEN, ending.exit_code(signal.SIGINT))
+        return _fail(signals.NOTHING_WRITTEN, signals.SIGNALED + signal.SIGINT)
     except BrokenPipeError:  # the reader of our output, such as `head`, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -79,22 +77,14 @@ def _stopping_cleanly() -> Iterator[None]:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may handle signals
-        return
 
     def stop(number: int, _: object) -> NoReturn:
-        raise ending.Interrupted(ending.NOTHING_WRITTEN, number)
+        raise signals.Interrupted(signals.NOTHING_WRITTEN, number)
 
-    known = [each for each in ending.known_signals() if each != signal.SIGINT]
-    unhandled = [each for each in known if signal.getsignal(each) == signal.SIG_DFL]
-    try:
-        for each in unhandled:
-            signal.signal(each, stop)
+    others = [each for each in signals.STOP_SIGNALS if each != signal.SIGINT]
+    unhandled = [each for each in others if signal.getsignal(each) == signal.SIG_DFL]
+    with signals.handled_by(stop, unhandled):
         yield
-    finally:
-        for each in unhandled:
-            signal.signal(each, signal.SIG_DFL)
 
 
 def _code(error: DphistError) -> int:
@@ -105,6 +95,6 @@ def _code(error: DphistError) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    ending.settle()  # a signal now would add a second line
-    complain(f"dphist: {ending.with_note(message)}")
+    signals.ignore_signals()  # a signal now would add a second line
+    complain(f"dphist: {signals.add_note(message)}")
     return code

@@ -9,7 +9,6 @@ a lock on it, which the system releases however the process ends: a journal that
 belongs to nobody. It holds names of files and folders, never data.
 """
 
-import atexit
 import contextlib
 import json
 import os
@@ -24,7 +23,7 @@ import time
 import zlib
 from pathlib import Path
 
-from dphist.stopping import exceptions_wait
+from dphist.signals import call_at_end, exceptions_wait
 
 if sys.platform != "win32":  # there nothing is noted: only an exit removes what is left
     import fcntl
@@ -222,6 +221,6 @@ def _host() -> str:
     return f"{zlib.crc32(os.uname().nodename.encode()):08x}"
 
 
-atexit.register(remove_all)
+call_at_end(remove_all)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_journal.leave)

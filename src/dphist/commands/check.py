@@ -3,7 +3,6 @@
 import argparse
 import json
 
-from dphist.commands.ending import settle
 from dphist.commands.options import QUIET_OR_JSON, RELEASE, UsageError
 from dphist.commands.printing import say
 from dphist.document.options import Command, Option
@@ -11,6 +10,7 @@ from dphist.errors import DphistError
 from dphist.planning.make import Verdict, check
 from dphist.planning.plan import Plan
 from dphist.release.release import Release
+from dphist.signals import ignore_signals
 
 MISSED, OPEN = 4, 5
 """Exit codes: a criterion does not hold; all that are decided hold, but not all are decided."""
@@ -48,7 +48,7 @@ def _check(options: argparse.Namespace) -> None:
             f"{undecided} of {len(found)} criteria are open: a look at the data would cost budget",
             OPEN,
         )
-    settle()
+    ignore_signals()
 
 
 def _shown(verdict: Verdict) -> dict[str, object]:

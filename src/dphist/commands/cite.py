@@ -2,17 +2,17 @@
 
 import argparse
 
-from dphist.commands.ending import settle
 from dphist.commands.options import RELEASE
 from dphist.commands.printing import say
 from dphist.document.options import Command
 from dphist.release.release import Release
 from dphist.report.citation import citation
+from dphist.signals import ignore_signals
 
 
 def _cite(options: argparse.Namespace) -> None:
     say(citation(Release.load(options.file)), end="")
-    settle()
+    ignore_signals()
 
 
 COMMAND = Command(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from dphist import signals
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
-from dphist.commands import ending
 from dphist.commands.ledger.options import is_file, place_to_pay
 from dphist.commands.options import UsageError
 from dphist.commands.presenting import presented
@@ -24,7 +24,7 @@ from dphist.report import report_html
 from dphist.report.kinds import json_of, told
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
-from dphist.stopping import handlers_wait
+from dphist.signals import handlers_wait
 from dphist.tables.engine.progress import Report
 from dphist.tables.engine.progress_display import ERASED, open_display
 
@@ -159,11 +159,11 @@ def publish(
                 staged.commit()
                 published = True
                 if paths:
-                    ending.note("")
-                ending.say(written)
+                    signals.set_note("")
+                signals.set_line(written)
         _announce(release, paths, options, said, shown or {})
-        ending.note("")
-        ending.settle()
+        signals.set_note("")
+        signals.ignore_signals()
         return
     except BrokenPipeError:
         raise
@@ -172,7 +172,7 @@ def publish(
             raise
         problem: BaseException = DphistError(written)
         if isinstance(error, KeyboardInterrupt):
-            problem = ending.Interrupted(written, getattr(error, "number", signal.SIGINT))
+            problem = signals.Interrupted(written, getattr(error, "number", signal.SIGINT))
     raise problem
 
 
@@ -249,9 +249,9 @@ def progress_bar(shown: bool) -> Iterator[Report | None]:
     if display is None:
         yield None
         return
-    ending.on_screen(ERASED.encode())
+    signals.set_screen(ERASED.encode())
     try:
         yield display
     finally:
         display.close()
-        ending.on_screen(b"")
+        signals.set_screen(b"")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dphist import signals
 from dphist.atomic_files import check_distinct
-from dphist.commands import ending
 from dphist.commands.configuration.reading import Configuration, Section, read_configuration
 from dphist.commands.configuration.section import check_defaults, read_section
 from dphist.commands.options import QUIET, UsageError, overwrite
@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace) -> None:
     for each in made:
         if not (options.quiet or options.json):
             say(f"{'' if not done else chr(10)}[{each.section.name}]", flush=True)
-        ending.go_on()
+        signals.handle_again()
         with _named(found, each, options, done):
             run_command(each.options)
         done.append(each.section.name)

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.commands import ending
+from dphist import signals
 from dphist.commands.ledger.opening import opened_at
 from dphist.commands.presenting import presentation_of, unit_name
 from dphist.commands.printing import say
@@ -57,7 +57,7 @@ def release_paid(
     def open_data() -> Any:
         nonlocal charged
         charged = True
-        ending.note(
+        signals.set_note(
             f"the key {key!r} stays charged and does not draw again; a further attempt needs "
             "another key, which is charged again"
         )
@@ -75,7 +75,7 @@ def release_paid(
             ledger.reserve(mechanism, data=deferred, **paying)
             say_reserved(ledger, options)
             return None
-        ending.note(f"'dphist ledger log' says whether the key {key!r} was charged")
+        signals.set_note(f"'dphist ledger log' says whether the key {key!r} was charged")
         try:
             presentation = presentation_of(options)
             release = ledger.release(
@@ -87,9 +87,9 @@ def release_paid(
             )
         except DphistError:
             if not charged:  # it was refused
-                ending.note("")
+                signals.set_note("")
             raise
-        ending.note(
+        signals.set_note(
             "the ledger keeps the release: the same command with the same key writes it, at no cost"
         )
         return Paid(release, charged, _said(ledger, release, options, charged))

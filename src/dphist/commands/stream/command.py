@@ -22,7 +22,6 @@ from dphist.commands.stream.outputs import check_new_outputs, check_stream_paths
 from dphist.commands.stream.paying import open_paid_stream, reserve_stream
 from dphist.commands.stream.run import Run
 from dphist.commands.stream.state import removed_if_unused
-from dphist.commands.stream.stop import Stopping
 from dphist.commands.stream.unit import unit_of_stream
 from dphist.commands.user_unit import user_unit
 from dphist.document.counted import how_many
@@ -43,6 +42,7 @@ from dphist.errors import Argument, ParameterError, join_arguments
 from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate
 from dphist.release.label_types import text_of
+from dphist.signals import Stopping
 from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.events.forms import Form, Lines, Objects, Rows
 from dphist.streams.kind import KIND

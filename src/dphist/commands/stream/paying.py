@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from dphist.commands import ending
+from dphist import signals
 from dphist.commands.user_unit import user_unit
 from dphist.errors import DphistError
 from dphist.privacy import PrivacyUnit
@@ -21,15 +21,15 @@ def open_paid_stream(
 
     unit = _unit(options)
     with opened_at(place, options) as ledger:
-        ending.note(f"'dphist ledger log' says whether the key {options.key!r} was charged")
+        signals.set_note(f"'dphist ledger log' says whether the key {options.key!r} was charged")
         try:
             stream = ledger.open_stream(
                 options.state, mechanism, moved=options.moved, unit=unit, **_paying(options)
             )
         except DphistError:
-            ending.note("")
+            signals.set_note("")
             raise
-        ending.note("")
+        signals.set_note("")
         with stream:
             yield stream
 

@@ -4,7 +4,7 @@ import os
 import stat
 import time
 
-from dphist.commands import ending
+from dphist import signals
 from dphist.tables.engine.progress import Done
 from dphist.tables.engine.progress_display import ERASED, open_display
 
@@ -37,7 +37,7 @@ class StreamProgress:
             return
         self._drawn = now
         fraction = min(self._bytes / self._size, 1.0) if self._size else 0.0
-        ending.on_screen(ERASED.encode())
+        signals.set_screen(ERASED.encode())
         try:
             self._display(
                 Done(fraction, done=events, unit="events", seconds=now - self._begun),
@@ -49,7 +49,7 @@ class StreamProgress:
         """Erase the line, before something else is printed or at the end."""
         if self._display is not None:
             self._display.close()
-            ending.on_screen(b"")
+            signals.set_screen(b"")
 
 
 def _size_of(descriptor: int) -> int:

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from dphist.commands.ending import Interrupted
 from dphist.commands.printing import say
 from dphist.commands.publishing import outputs_of, say_written
 from dphist.commands.stream.outputs import write_outputs
 from dphist.commands.stream.progress import StreamProgress
-from dphist.commands.stream.stop import Stopping
 from dphist.document.counted import how_many
 from dphist.errors import (
     ColumnError,
@@ -30,6 +28,7 @@ from dphist.errors import (
 )
 from dphist.release.label_types import text_of
 from dphist.render.text_table import in_columns
+from dphist.signals import Interrupted, Stopping
 from dphist.streams import ContinualHistogram
 from dphist.streams.events.forms import Event, Form
 from dphist.streams.events.written import count_events

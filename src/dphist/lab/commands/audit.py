@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from dphist.atomic_files import check_distinct, check_output_path, write_text
-from dphist.commands.ending import settle
 from dphist.commands.options import QUIET_OR_JSON, UsageError, named_value, overwrite
 from dphist.commands.printing import complain, say
 from dphist.document.options import Command, Group, Option, decimal, parts_of
@@ -23,6 +22,7 @@ from dphist.lab.auditing.named import everything, mechanisms, named, names_class
 from dphist.lab.auditing.result import LAYERS, AuditResult
 from dphist.lab.auditing.subject import command
 from dphist.render.html import page
+from dphist.signals import ignore_signals
 
 
 class RefutedError(DphistError):
@@ -59,7 +59,7 @@ def _audit(options: argparse.Namespace) -> None:
     if options.report is not None:
         write_text(options.report, page(document_of(found)))
     _end(found)
-    settle()
+    ignore_signals()
 
 
 def _check_report(options: argparse.Namespace) -> None:

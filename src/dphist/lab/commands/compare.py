@@ -1,18 +1,15 @@
 """dphist compare: error and time of mechanisms, side by side on data that may be looked at."""
 
 import argparse
-import contextlib
 import io
 import json
 import signal
 import sys
-import threading
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from dphist import signals
 from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
-from dphist.commands import ending
 from dphist.commands.options import QUIET_OR_JSON, UsageError, overwrite
 from dphist.commands.printing import complain, say
 from dphist.commands.resources import MEASURED
@@ -36,7 +33,8 @@ def _compare(options: argparse.Namespace) -> None:
     mechanisms = mechanisms_of(options)
     data = data_of(options)
     try:
-        with _interruptible():
+        # Ctrl-C ends the measuring alone: what was measured is written and printed.
+        with signals.handled_by(signal.default_int_handler, [signal.SIGINT]):
             found = compare(
                 mechanisms,
                 data,
@@ -54,7 +52,7 @@ def _compare(options: argparse.Namespace) -> None:
             f"--set {error.needed}=VALUE"
         ) from None
     _write(found, options)
-    ending.settle()
+    signals.ignore_signals()
     if options.json:
         say(json.dumps(content(document_of(found))))
     elif not options.quiet:
@@ -64,22 +62,7 @@ def _compare(options: argparse.Namespace) -> None:
                 say(f"wrote {getattr(options, kind)}")
     if found.stopped == "interrupted":
         kept = f"in {options.output}" if options.output else "shown"
-        raise ending.Interrupted(f"interrupted; what was measured is {kept}")
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Have Ctrl-C end the measuring alone: what was measured is written and printed."""
-    before = signal.getsignal(signal.SIGINT)
-    here = threading.current_thread() is threading.main_thread()
-    if not here or before == signal.SIG_IGN:
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        raise signals.Interrupted(f"interrupted; what was measured is {kept}")
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -104,7 +87,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _tell(options: argparse.Namespace, text: str) -> None:
     if options.output is not None:
-        ending.say(f"interrupted; what was measured is in {options.output}")
+        signals.set_line(f"interrupted; what was measured is in {options.output}")
     shown = not (options.quiet or options.json)
     if shown and sys.stderr is not None and sys.stderr.isatty():
         complain(text, flush=True)

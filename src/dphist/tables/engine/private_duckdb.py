@@ -17,7 +17,7 @@ import duckdb
 
 from dphist import leftovers
 from dphist.errors import Argument, DataError, DphistError
-from dphist.stopping import exceptions_wait
+from dphist.signals import exceptions_wait
 from dphist.tables.engine.resources import resources
 
 # Beyond this DuckDB spills to its folder; benchmarks/large_file.py and benchmarks/label_speed.py

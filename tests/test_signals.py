@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dphist.stopping import exceptions_wait, handlers_wait, stoppable
+from dphist.signals import exceptions_wait, handlers_wait, stoppable
 
 ROOT = Path(__file__).parents[1]
 
