@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from dphist import leftovers, signals
+from dphist import files, signals
 from dphist.commands.configuration.section import configured
 from dphist.commands.options import UsageError
 from dphist.commands.printing import complain
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found = parsed(given)
                 found.write = as_options(found.command.names)
             options = found
-            leftovers.remove_abandoned()
+            files.remove_abandoned()
             run_command(options)
             if sys.stdout is not None:  # None where the caller closed it
                 sys.stdout.flush()

@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from dphist.atomic_files import staged_outputs
 from dphist.commands.labels.known_labels import known_labels
 from dphist.commands.options import UsageError, outputs
 from dphist.commands.printing import say
@@ -14,6 +13,7 @@ from dphist.commands.user_unit import unit_of
 from dphist.document.options import Command, Option, Table
 from dphist.document.plan_parts import several
 from dphist.document.planning import Planning
+from dphist.files import staged_outputs
 from dphist.planning.declared import planned_kinds
 from dphist.planning.document import document_of, table_csv
 from dphist.planning.make import plan
@@ -65,7 +65,7 @@ def _plan(options: argparse.Namespace) -> None:
     paths = outputs_of(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
-            staged.write_text(path, _text(kind, made), replace=options.overwrite)
+            staged.write(path, _text(kind, made), replace=options.overwrite)
         staged.commit()
     _announce(made, paths, options)
 

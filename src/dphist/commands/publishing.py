@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from dphist import signals
-from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands.ledger.options import is_file, place_to_pay
 from dphist.commands.options import UsageError
 from dphist.commands.presenting import presented
 from dphist.commands.printing import say
 from dphist.errors import DphistError, OutputFileError
+from dphist.files import check_distinct, check_output_path, staged_outputs
 from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.report import report_html
@@ -154,7 +154,7 @@ def publish(
         with staged_outputs() as staged:
             for kind, path in paths.items():
                 text = text_of(release, kind, options)
-                staged.write_text(path, text, replace=options.overwrite)
+                staged.write(path, text, replace=options.overwrite)
             with handlers_wait():
                 staged.commit()
                 published = True

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dphist import signals
-from dphist.atomic_files import check_distinct
 from dphist.commands.configuration.reading import Configuration, Section, read_configuration
 from dphist.commands.configuration.section import check_defaults, read_section
 from dphist.commands.options import QUIET, UsageError, overwrite
@@ -28,6 +27,7 @@ from dphist.commands.resources import run_command
 from dphist.document.options import Command, OneOf, Option
 from dphist.durable.address import is_address
 from dphist.errors import BudgetError, DphistError, LedgerError, OutputFileError
+from dphist.files import check_distinct
 
 if TYPE_CHECKING:
     from dphist.ledger import Ledger

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dphist.atomic_files import check_output_path, staged_outputs
 from dphist.commands.ledger.entries import entries_csv, entries_json, entries_parquet, entries_text
 from dphist.commands.ledger.opening import keep_records_silent, opened
 from dphist.commands.ledger.options import (
@@ -25,6 +24,7 @@ from dphist.commands.user_unit import unit_of
 from dphist.document.csv_field import MARK
 from dphist.document.options import Command, Needs, OneOf, Option, Table, whole
 from dphist.errors import OutputFileError
+from dphist.files import check_output_path, staged_outputs
 from dphist.ledger import Ledger
 from dphist.ledger.book import Account
 from dphist.ledger.charging import left_in_words
@@ -214,7 +214,7 @@ def _check_output(path: str | None, options: argparse.Namespace) -> None:
 def _write(path: str, content: bytes, options: argparse.Namespace) -> None:
     """Write a file whole or not at all, for its owner: it has names and purposes."""
     with staged_outputs() as staged:
-        staged.write_private(path, content, replace=options.overwrite)
+        staged.write(path, content, replace=options.overwrite, private=True)
 
 
 _REPLACED = overwrite("replace an output that already exists (default: refuse it)")

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
-from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands.ledger.options import is_file
 from dphist.commands.options import UsageError
 from dphist.commands.presenting import presented
@@ -24,6 +23,7 @@ from dphist.commands.publishing import (
 from dphist.commands.stream.unit import named
 from dphist.document.csv_field import Field, csv_field, safe_field
 from dphist.errors import DphistError, OutputFileError, UnsupportedError
+from dphist.files import check_distinct, check_output_path, staged_outputs
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams import ContinualHistogram
@@ -44,7 +44,7 @@ def write_outputs(
     paths = outputs_of(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
-            staged.write_text(path, text_of(release, kind, options), replace=path in replaced)
+            staged.write(path, text_of(release, kind, options), replace=path in replaced)
         # A stream may run for days: what was there when it began may be another's now.
         strange = [] if options.overwrite else _strange(stream, options, replaced)
         if strange:

@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dphist.atomic_files import check_distinct, check_output_path, write_text
 from dphist.commands.options import QUIET_OR_JSON, UsageError, named_value, overwrite
 from dphist.commands.printing import complain, say
 from dphist.document.options import Command, Group, Option, decimal, parts_of
 from dphist.errors import DphistError, OutputFileError, ParameterError
+from dphist.files import check_distinct, check_output_path, write_text
 from dphist.foreign import read_json, read_text
 from dphist.lab.auditing.audit import audit
 from dphist.lab.auditing.document import document_of, in_one_line

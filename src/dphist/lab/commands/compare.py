@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 
 from dphist import signals
-from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
 from dphist.commands.options import QUIET_OR_JSON, UsageError, overwrite
 from dphist.commands.printing import complain, say
 from dphist.commands.resources import MEASURED
 from dphist.document.compared import MissingParameterError
 from dphist.document.options import Command, Group, Option, Table, decimal
 from dphist.errors import OutputFileError
+from dphist.files import check_distinct, check_output_path, staged_outputs
 from dphist.lab.commands.compare_inputs import columns, data_of, file_of, files, mechanisms_of
 from dphist.lab.comparing.compare import compare
 from dphist.lab.comparing.comparison import Comparison
@@ -97,11 +97,11 @@ def _write(found: Comparison, options: argparse.Namespace) -> None:
     with staged_outputs() as staged:
         if options.plot is not None:
             content = _picture(found, Path(options.plot).suffix.lower()[1:])
-            staged.write_bytes(options.plot, content, replace=options.overwrite)
+            staged.write(options.plot, content, replace=options.overwrite)
         if options.report is not None:
             from dphist.render.html import page
 
-            staged.write_text(options.report, page(document_of(found)), replace=options.overwrite)
+            staged.write(options.report, page(document_of(found)), replace=options.overwrite)
         staged.commit()
 
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dphist.atomic_files import check_output_path, staged_outputs
 from dphist.commands.ledger.options import LEDGER, existing, is_file
 from dphist.commands.options import UsageError, overwrite
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_not_read, refusal
 from dphist.document.options import Command, OneOf, Option
 from dphist.errors import OutputFileError
+from dphist.files import check_output_path, staged_outputs
 from dphist.lab.disclosure.about import template
 from dphist.ledger import Ledger
 from dphist.release.release import Release
@@ -88,7 +88,7 @@ def _check_output(options: argparse.Namespace, path: str | None, inputs: Sequenc
 
 def _write(options: argparse.Namespace, path: str, text: str) -> None:
     with staged_outputs() as staged:
-        staged.write_text(path, text, replace=options.overwrite)
+        staged.write(path, text, replace=options.overwrite)
 
 
 COMMAND = Command(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dphist import leftovers
+from dphist import files
 from dphist.durable import identity
 from dphist.durable.files import sync_folder
 from dphist.durable.sqlite_codes import extended_code, primary_code
@@ -258,11 +258,11 @@ def _real(path: str | Path) -> Path:
 def _write_new(target: Path, name: str, begin: Callable[[Transaction], None]) -> None:
     """Write the file under another name, and give it its own when it is whole."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-    leftovers.remember(str(temporary))
+    files.register_temporary(temporary)
     try:
         _write_and_link(temporary, target, name, begin)
     finally:
-        leftovers.forget(str(temporary))
+        files.forget_temporary(temporary)
 
 
 def _write_and_link(

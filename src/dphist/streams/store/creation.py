@@ -5,10 +5,10 @@ import secrets
 import sqlite3
 from pathlib import Path
 
-from dphist import leftovers
-from dphist.atomic_files import check_output_path
+from dphist import files
 from dphist.durable.files import sync_folder
 from dphist.errors import StateError
+from dphist.files import check_output_path
 from dphist.streams.store.database import translate_error, write_new
 from dphist.streams.store.digest import Header
 from dphist.streams.store.owner import Owner, write_error
@@ -49,7 +49,7 @@ def _write_and_link(target: Path) -> Owner:
     """Write the file under a temporary name, and link it to its own name once it is complete."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
     owner = None
-    leftovers.remember(str(temporary))
+    files.register_temporary(temporary)
     try:
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         owner = Owner(target, descriptor)  # locked before others can find it under its name
@@ -62,7 +62,7 @@ def _write_and_link(target: Path) -> Owner:
             owner.close()
         raise
     finally:
-        leftovers.remove(str(temporary))
+        files.remove_temporary(temporary)
     return owner
 
 
