@@ -20,7 +20,7 @@ import pytest
 
 import dphist
 from dphist.errors import DphistError, InputFileError, OutputFileError, StateError
-from dphist.streams.store.digest import Header, row_hash
+from dphist.streams.store.database import Header, row_hash
 from dphist.streams.store.store import Store
 from tests.streams.store_child import Rows, batch
 
@@ -528,7 +528,7 @@ class Interrupted:
 def test_a_commit_of_unknown_outcome_stops_the_store(state) -> None:
     before = read(state)
     store = Store.open(state)
-    store._owner._connection = Interrupted(store._owner.connection)  # type: ignore[assignment]
+    store._owned.connection = Interrupted(store._owned.connection)  # type: ignore[assignment]
     with pytest.raises(KeyboardInterrupt):
         store.commit({"label": [(0, b"new")]})
     with pytest.raises(StateError, match="open it again"):
@@ -542,8 +542,8 @@ def test_a_commit_of_unknown_outcome_stops_the_store(state) -> None:
 def test_no_space_while_rows_are_written_leaves_the_store_as_it_was(state) -> None:
     before = read(state)
     store = Store.open(state)
-    (pages,) = store._owner.connection.execute("PRAGMA page_count").fetchone()
-    store._owner.connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+    (pages,) = store._owned.connection.execute("PRAGMA page_count").fetchone()
+    store._owned.connection.execute(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(OutputFileError, match="no space left") as caught:
         store.commit({"label": [(place, SECRET * 9) for place in range(1000)]})
     assert SECRET.decode() not in str(caught.value)
