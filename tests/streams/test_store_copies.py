@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
+from dphist.durable.identity import undetected
 from dphist.errors import StateError
 from dphist.streams.store.store import Store
 from tests.streams.state_files import contents, later, run, written
@@ -145,7 +146,7 @@ def test_the_number_of_commits_is_noted_after_each(path: Path) -> None:
     for number in range(2, 20):
         store.commit({"label": [(0, b"%d" % number)]})
         assert store._header.commits == number
-        assert store._owned.commits in (number, 0 if store._owned.undetected else number)
+        assert store._owned.commits in (number, 0 if undetected(store._owned.facts) else number)
         names = [name for name in os.listxattr(path) if "commits" in name]
         assert len(names) <= 1
     store.close()

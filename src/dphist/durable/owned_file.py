@@ -23,12 +23,10 @@ from urllib.parse import quote
 
 from dphist.durable.identity import (
     identity_text,
-    is_same_file,
     mark,
     note_commits,
     noted_commits,
     read_facts,
-    undetected,
 )
 from dphist.errors import DphistError
 from dphist.files import (
@@ -51,6 +49,7 @@ class OwnedFile:
     Attributes
     ----------
     path : the name of the file.
+    facts : what distinguishes the owned file from its copies; see `identity`.
     connection : the connection of SQLite, None until `connect` and after `close`.
     """
 
@@ -86,7 +85,7 @@ class OwnedFile:
             if sys.platform == "linux":
                 self._lock(descriptor, shared, patience)
             self._status = os.fstat(descriptor)
-            self._facts = read_facts(descriptor)
+            self.facts = read_facts(descriptor)
         except BaseException:
             self.close()
             raise
@@ -155,21 +154,7 @@ class OwnedFile:
         """Give the owned file a new token, which its copies do not have."""
         if self._descriptor is not None:
             mark(self._descriptor)
-            self._facts = read_facts(self._descriptor)
-
-    @property
-    def identity(self) -> str:
-        """The facts that distinguish the owned file from others, as text to record in it."""
-        return identity_text(self._facts)
-
-    @property
-    def undetected(self) -> list[str]:
-        """What cannot be distinguished from the owned file on this system."""
-        return undetected(self._facts)
-
-    def is_same_file(self, identity: str) -> bool:
-        """Whether the owned file is the one with this recorded identity."""
-        return is_same_file(identity, self._facts)
+            self.facts = read_facts(self._descriptor)
 
     @property
     def commits(self) -> int:
@@ -281,7 +266,7 @@ def create_file(
             descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             owned = OwnedFile(target, descriptor)  # locked before others can find it by its name
             owned.mark()
-            _write_new(temporary, tables, fill, owned.identity)
+            _write_new(temporary, tables, fill, identity_text(owned.facts))
             # A link, because renaming would replace a file that another process has just created.
             os.link(temporary, target)
         finally:

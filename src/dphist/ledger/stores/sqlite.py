@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from dphist.durable.identity import identity_text, is_same_file
 from dphist.durable.owned_file import OwnedFile, classify, create_file, journal_path
 from dphist.errors import Argument, InputFileError, LedgerError, OutputFileError, ParameterError
-from dphist.ledger.stores.head import Head, checked_head, new_head, not_a_ledger
-from dphist.ledger.stores.schema import TABLES, VERSION
+from dphist.ledger.stores.schema import TABLES, VERSION, Head, checked_head, new_head, not_a_ledger
 from dphist.ledger.stores.transaction import Prefetch, Rows, Transaction
 
 PATIENCE = 60.0
@@ -97,9 +97,9 @@ class SqliteStore:
             row = new_head(name or _name_of(path), identity)
             marks = ", ".join("?" * len(row))
             connection.execute(f"INSERT INTO dphist_ledger VALUES ({marks})", row)  # noqa: S608
-            tables = Transaction(_executor(connection, []), Head(*row))
-            begin(tables)
-            entries = tables.head.entries
+            with _tables(connection, Head(*row)) as tables:
+                begin(tables)
+                entries = tables.head.entries
 
         _check_local(target.parent)
         try:
@@ -161,19 +161,12 @@ class SqliteStore:
         with self._opened(write) as (owned, connection):
             head = self._head(connection)
             self._check_original(owned, head)
-            cursors: list[sqlite3.Cursor] = []
-            made = Transaction(_executor(connection, cursors), head)
-            try:
-                yield made
-            finally:
-                # One that is not read to its end holds SQLite's lock while an error that knows it
-                # is alive.
-                for cursor in cursors:
-                    cursor.close()
+            with _tables(connection, head) as tables:
+                yield tables
             if write:
                 connection.execute("COMMIT")
-                if made.head.entries != head.entries:
-                    owned.note(made.head.entries)
+                if tables.head.entries != head.entries:
+                    owned.note(tables.head.entries)
 
     def check(self) -> None:
         """Check the structure of the file, and that it has our tables and nothing else."""
@@ -192,16 +185,12 @@ class SqliteStore:
         """Make this copy the ledger from now on."""
         with self._opened(write=True) as (owned, connection):
             head = self._head(connection)
-            if head.entries < owned.commits:
-                raise self._older()
-            cursors: list[sqlite3.Cursor] = []
-            try:
-                check(Transaction(_executor(connection, cursors), head))
-            finally:
-                for cursor in cursors:
-                    cursor.close()
+            self._check_latest(owned, head)
+            with _tables(connection, head) as tables:
+                check(tables)
             owned.mark()
-            connection.execute("UPDATE dphist_ledger SET identity = ?", (owned.identity,))
+            known = identity_text(owned.facts)
+            connection.execute("UPDATE dphist_ledger SET identity = ?", (known,))
             connection.execute("COMMIT")
             owned.note(head.entries)
 
@@ -209,7 +198,7 @@ class SqliteStore:
         """Refuse a copy, and an older content that was written back."""
         if not head.identity:
             raise _damaged(self.path)
-        if not owned.is_same_file(head.identity):
+        if not is_same_file(head.identity, owned.facts):
             raise LedgerError(
                 f"{self.path} is a copy of a ledger, or was moved to another file system: two "
                 "copies of one ledger would spend the budget twice. If the original is gone and "
@@ -217,15 +206,16 @@ class SqliteStore:
                 + Argument("moved", True)
                 + " (`dphist ledger verify --moved`)"
             )
-        if head.entries < owned.commits:
-            raise self._older()
+        self._check_latest(owned, head)
 
-    def _older(self) -> LedgerError:
-        return LedgerError(
-            f"{self.path} holds an older content than it had, as from a backup: it does not know "
-            "of releases that were made since. Restore the latest content; if it is lost, close "
-            "the data set's budget: what was spent is not known"
-        )
+    def _check_latest(self, owned: OwnedFile, head: Head) -> None:
+        """Refuse an older content that was written back."""
+        if head.entries < owned.commits:
+            raise LedgerError(
+                f"{self.path} holds an older content than it had, as from a backup: it does not "
+                "know of releases that were made since. Restore the latest content; if it is "
+                "lost, close the data set's budget: what was spent is not known"
+            )
 
     @contextlib.contextmanager
     def _opened(self, write: bool) -> Iterator[tuple[OwnedFile, sqlite3.Connection]]:
@@ -293,14 +283,23 @@ def _real(path: str | Path) -> Path:
         ) from None
 
 
-def _executor(connection: sqlite3.Connection, cursors: list[sqlite3.Cursor]) -> Any:
-    """Return what runs statements, and adds the cursor of each to `cursors`."""
+@contextlib.contextmanager
+def _tables(connection: sqlite3.Connection, head: Head) -> Iterator[Transaction]:
+    """Give the tables of a connection; its cursors are closed at the end of the block.
+
+    One that is not read to its end holds SQLite's lock while an error that knows it is alive.
+    """
+    cursors: list[sqlite3.Cursor] = []
 
     def execute(statement: str, parameters: Sequence[Any] = ()) -> Rows:
         cursors.append(connection.execute(statement, parameters))
         return cursors[-1]
 
-    return execute
+    try:
+        yield Transaction(execute, head)
+    finally:
+        for cursor in cursors:
+            cursor.close()
 
 
 def _has_journal(path: Path) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, SupportsIndex
 
-from dphist.durable.identity import AN_OLDER_CONTENT
+from dphist.durable.identity import AN_OLDER_CONTENT, identity_text, is_same_file, undetected
 from dphist.durable.owned_file import OwnedFile, create_file
 from dphist.errors import Argument, InputFileError, StateError
 from dphist.streams.store.database import (
@@ -82,14 +82,14 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise translate_error(target, error) from None
         store = cls._check(owned, moved=False, new=True)
-        undetected = owned.undetected
-        if AN_OLDER_CONTENT not in undetected and not store._is_noted:
-            undetected.append(AN_OLDER_CONTENT)
-        if undetected:
+        passing = undetected(owned.facts)
+        if AN_OLDER_CONTENT not in passing and not store._is_noted:
+            passing.append(AN_OLDER_CONTENT)
+        if passing:
             _LOG.warning(
                 "%s: this file system cannot distinguish it from %s; do not restore backups of it",
                 store.path,
-                ", or ".join(undetected),
+                ", or ".join(passing),
             )
         return store
 
@@ -136,7 +136,7 @@ class Store:
                     f"{path} was taken over by the stream that loaded it; save that stream again "
                     "to have a file to load later"
                 )
-            original = owned.is_same_file(header.identity)
+            original = is_same_file(header.identity, owned.facts)
             if not original and not moved:
                 raise StateError(
                     f"{path} is a copy, or was moved to another file system: if two copies of one "
@@ -153,7 +153,7 @@ class Store:
             check_rows(connection, path, header)
             if not original:
                 owned.mark()
-                header = replace(header, identity=owned.identity)
+                header = replace(header, identity=identity_text(owned.facts))
             store = cls(owned, header)
             # An empty transaction shows at once, before any event, whether the file can be written.
             # It also lets SQLite find a journal left by a crash, and remove it on closing.
