@@ -34,8 +34,7 @@ from dphist.signals import call_at_end, exceptions_wait, handlers_wait
 if sys.platform != "win32":  # there nothing is noted: only an exit removes what is left
     import fcntl
 
-_TRIES = 100
-_SECONDS_BETWEEN = 0.01
+_TRIES, _SECONDS_BETWEEN = 100, 0.01
 
 # What this package names its temporary folders and files; nothing else is ever removed for another
 # process.
@@ -67,8 +66,7 @@ class StagedOutputs:
         private : whether the owner alone can read the file.
         """
         target = check_output_path(path)
-        temporary = name_beside(target)
-        register_temporary(temporary)
+        temporary = name_temporary(target)
         self._renames.append((temporary, target, replace))
         flags, mode = os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666
         try:
@@ -186,7 +184,7 @@ class _Moves:
 
     def replace(self, temporary: Path, target: Path, *, last: bool) -> None:
         """Move a file to its place; an existing file is kept, unless this is the last move."""
-        kept = None if last else self._keep(target)
+        kept = None if last or not target.exists() else self._keep(target)
         try:
             temporary.replace(target)
         except OSError:
@@ -214,32 +212,31 @@ class _Moves:
                 left.append(f"{target} was written; the previous file is now {kept}")
         return left
 
-    def _keep(self, target: Path) -> Path | None:
-        """Keep an existing file under a second name and return that; None if there is no file.
+    def _keep(self, target: Path) -> Path:
+        """Keep an existing file under a second name and return that.
 
         Raises
         ------
         OSError
             If it can be neither linked nor copied, so that it could not be restored.
         """
-        kept = name_beside(target)
-        register_temporary(kept)
+        kept = name_temporary(target)
         try:
             try:
                 os.link(target, kept)
-            except OSError:  # no hard links, a file of somebody else, or no file
+            except OSError:  # no hard links, or a file of somebody else
                 shutil.copy2(target, kept)
-        except OSError as error:
+        except OSError:
             _try_to_remove(kept)
-            if isinstance(error, FileNotFoundError):
-                return None
             raise
         return kept
 
 
-def name_beside(target: Path) -> Path:
-    """Return a new temporary name in the folder of a file."""
-    return target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+def name_temporary(target: Path) -> Path:
+    """Return a new name in the folder of a file, registered as temporary."""
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    register_temporary(temporary)
+    return temporary
 
 
 def _try_to_remove(temporary: Path) -> None:
@@ -270,12 +267,11 @@ def register_temporary(path: str | Path) -> None:
 
 def forget_temporary(path: str | Path) -> None:
     """Unregister a path: it is gone, or has become a permanent file."""
-    path = str(path)
     with _lock:
-        if _paths.pop(path, None) != os.getpid():
+        if _paths.pop(str(path), None) != os.getpid():
             return
         if os.getpid() in _paths.values():
-            _journal.note("-", path)
+            _journal.note("-", str(path))
         else:
             _journal.end()
 
@@ -356,8 +352,7 @@ class _Journal:
 
     def _open(self) -> None:
         while self._descriptor < 0:
-            name = f"dphist-{_host()}-{secrets.token_hex(8)}.paths"
-            path = Path(tempfile.gettempdir()) / name
+            path = Path(tempfile.gettempdir()) / f"dphist-{_host()}-{secrets.token_hex(8)}.paths"
             with exceptions_wait():  # a journal is in its place with its path known, or is not made
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
                 descriptor = os.open(path, flags, 0o600)
@@ -382,23 +377,20 @@ def is_at(path: Path, status: os.stat_result) -> bool:
 def _remove_those_of(journal: Path) -> None:
     """Remove the paths of a journal whose process has ended, and the journal."""
     descriptor = os.open(journal, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
+    with os.fdopen(descriptor, encoding="utf-8") as lines:
         found = os.fstat(descriptor)
         private = stat.S_ISREG(found.st_mode) and not found.st_mode & 0o077
         if not private or found.st_uid != os.geteuid() or not _lock_file(descriptor):
             return
         left: dict[str, None] = {}
-        with os.fdopen(os.dup(descriptor), encoding="utf-8") as lines:
-            for line in lines:
-                if line.endswith("\n"):  # else it was killed while writing, before the file was
-                    mark, path = json.loads(line)
-                    left.pop(path, None) if mark == "-" else left.update({path: None})
+        for line in lines:
+            if line.endswith("\n"):  # else it was killed while writing, before the file was
+                mark, path = json.loads(line)
+                left.pop(path, None) if mark == "-" else left.update({path: None})
         for path in filter(_is_ours, left):
             _delete(path)
         if not any(map(_is_ours, left)):
             journal.unlink()
-    finally:
-        os.close(descriptor)
 
 
 def _delete(path: str | Path) -> None:

@@ -29,13 +29,7 @@ from dphist.durable.identity import (
     read_facts,
 )
 from dphist.errors import DphistError
-from dphist.files import (
-    check_output_path,
-    is_at,
-    name_beside,
-    register_temporary,
-    remove_temporary,
-)
+from dphist.files import check_output_path, is_at, name_temporary, remove_temporary
 
 if sys.platform == "linux":
     import fcntl
@@ -258,9 +252,8 @@ def create_file(
         if os.path.lexists(file):
             raise FileExistsError(errno.EEXIST, "exists", str(file))
     check_output_path(target)
-    temporary = name_beside(target)
+    temporary = name_temporary(target)
     owned = None
-    register_temporary(temporary)
     try:
         try:
             descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
