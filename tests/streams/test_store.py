@@ -507,6 +507,20 @@ def test_the_name_that_a_killed_maker_left_is_removed(state) -> None:
     assert [file.name for file in state.parent.iterdir()] == ["state"]
 
 
+def test_another_process_may_remove_that_name_at_the_same_time(state, monkeypatch) -> None:
+    """As any start of dphist does, for what was killed."""
+    temporary = state.with_name(".state.0123456789ab.part")
+    temporary.hardlink_to(state)
+    real = Path.glob
+
+    def glob(folder: Path, pattern: str) -> Iterator[Path]:
+        temporary.unlink(missing_ok=True)
+        return real(folder, pattern)
+
+    monkeypatch.setattr(Path, "glob", glob)
+    read(state)
+
+
 class Interrupted:
     """A connection on which COMMIT is done, but once an exception comes before the next line."""
 

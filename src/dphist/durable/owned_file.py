@@ -315,16 +315,17 @@ def _sync_folder(folder: Path) -> None:
 def _has_second_name(path: Path, status: os.stat_result) -> bool:
     """Whether the file of this status, which is at `path`, has other names.
 
-    The temporary name that a file keeps if its maker is killed is removed instead.
+    The temporary name that a file keeps if its maker is killed is removed instead; another process
+    may remove it at the same time.
     """
-    others = status.st_nlink - 1
-    if others > 0:
+    if status.st_nlink > 1:
         for name in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
             with contextlib.suppress(OSError):
                 if is_at(name, status):
                     name.unlink()
-                    others -= 1
-    return others > 0
+        with contextlib.suppress(OSError):
+            status = path.stat()
+    return status.st_nlink > 1
 
 
 Fault = Literal["foreign", "damaged", "full", "in use", "folder", "read-only", "refused"]
