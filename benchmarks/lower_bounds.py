@@ -31,9 +31,9 @@ from benchmarks.data import ROOT
 from benchmarks.repeating import measure
 from dphist import Profile
 from dphist.anonymized.comparing import CONTENDERS
-from dphist.atomic_files import write_text
 from dphist.document.compared import Contender
 from dphist.errors import DphistError
+from dphist.files import write_text
 from dphist.lab.comparing.compare import case_of
 from dphist.lab.comparing.comparison import epsilon_text, number_text
 from dphist.lab.comparing.measuring import Effort, Measured

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchmarks.comparison.ranking import Row, Summary, summaries
-from dphist.atomic_files import staged_outputs
+from dphist.files import staged_outputs
 from dphist.lab.comparing.comparison import epsilon_text, number_text
 from dphist.lab.comparing.measuring import Effort, guarantee_text
 
@@ -45,8 +45,8 @@ EVERY = "## Every cell"
 def write_tables(folder: Path, rows: Sequence[Row], planned: int, effort: Effort) -> None:
     """Write `table.csv` and `table.md`, both or neither."""
     with staged_outputs() as outputs:
-        outputs.write_text(folder / "table.csv", csv_text(rows))
-        outputs.write_text(folder / "table.md", markdown_text(rows, planned, effort))
+        outputs.write(folder / "table.csv", csv_text(rows))
+        outputs.write(folder / "table.md", markdown_text(rows, planned, effort))
 
 
 def csv_text(rows: Iterable[Row]) -> str:

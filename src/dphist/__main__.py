@@ -7,7 +7,7 @@ from typing import NoReturn
 def run() -> NoReturn:
     """Run the command line and end the process."""
     hold_standard_descriptors()
-    from dphist.commands import signals
+    from dphist import signals
 
     signals.handle_signals()
     # What takes long to import comes after that.
@@ -17,7 +17,7 @@ def run() -> NoReturn:
         code = main()
     except SystemExit as asked:  # --help and --version have printed what they should
         code = asked.code if isinstance(asked.code, int) else 0
-    signals.leave(code)
+    signals.end_process(code)
 
 
 def hold_standard_descriptors() -> None:

@@ -12,12 +12,10 @@ import io
 import os
 import signal
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from dphist import leftovers
-from dphist.commands import signals
+from dphist import files, signals
 from dphist.commands.configuration import read_configured
 from dphist.commands.options import UsageError
 from dphist.commands.printing import as_options, complain
@@ -37,7 +35,7 @@ REFUSED = 3
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    signals.note("")
+    signals.set_note("")
     options = argparse.Namespace(write=str)
     try:
         with _stopping_cleanly():
@@ -47,16 +45,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found = parse_command_line(given)
                 found.write = as_options(found.command.name_options(found))
             options = found
-            leftovers.remove_abandoned()
+            files.remove_abandoned()
             run_command(options)
             if sys.stdout is not None:  # None where the caller closed it
                 sys.stdout.flush()
     except DphistError as error:
         return _fail(error.format(options.write), _code(error))
     except signals.Interrupted as error:
-        return _fail(str(error), signals.exit_code(error.number))
+        return _fail(str(error), signals.SIGNALED + error.number)
     except KeyboardInterrupt:
-        return _fail(signals.NOTHING_WRITTEN, signals.exit_code(signal.SIGINT))
+        return _fail(signals.NOTHING_WRITTEN, signals.SIGNALED + signal.SIGINT)
     except BrokenPipeError:  # the reader of our output, such as `head`, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -78,22 +76,14 @@ def _stopping_cleanly() -> Iterator[None]:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may handle signals
-        return
 
     def stop(number: int, _: object) -> NoReturn:
         raise signals.Interrupted(signals.NOTHING_WRITTEN, number)
 
-    known = [each for each in signals.list_signals() if each != signal.SIGINT]
-    unhandled = [each for each in known if signal.getsignal(each) == signal.SIG_DFL]
-    try:
-        for each in unhandled:
-            signal.signal(each, stop)
+    others = [each for each in signals.STOP_SIGNALS if each != signal.SIGINT]
+    unhandled = [each for each in others if signal.getsignal(each) == signal.SIG_DFL]
+    with signals.handled_by(stop, unhandled):
         yield
-    finally:
-        for each in unhandled:
-            signal.signal(each, signal.SIG_DFL)
 
 
 def _code(error: DphistError) -> int:
@@ -104,6 +94,6 @@ def _code(error: DphistError) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    signals.settle()  # a signal now would add a second line
+    signals.ignore_signals()  # a signal now would add a second line
     complain(f"dphist: {signals.add_note(message)}")
     return code

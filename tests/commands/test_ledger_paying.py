@@ -248,7 +248,7 @@ def test_a_release_that_cannot_be_written_is_kept(
         def full(*_: object) -> None:
             raise dh.OutputFileError(f"no space left to write {saved}; nothing was written")
 
-        patched.setattr("dphist.atomic_files.StagedOutputs.commit", full)
+        patched.setattr("dphist.files.StagedOutputs.commit", full)
         assert run(*command) == 1
     said = capsys.readouterr().err
     assert (

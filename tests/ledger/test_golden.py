@@ -33,7 +33,9 @@ def name(request: pytest.FixtureRequest) -> str:
 def ledger(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dh.Ledger:
     """A ledger that has the same name, number and time each time."""
     monkeypatch.setattr("dphist.ledger.entries.now", lambda _: "2026-11-24T09:12:55.120+00:00")
-    monkeypatch.setattr("dphist.ledger.stores.head.secrets.token_hex", lambda _: "0123456789abcdef")
+    monkeypatch.setattr(
+        "dphist.ledger.stores.schema.secrets.token_hex", lambda _: "0123456789abcdef"
+    )
     return MADE[name](tmp_path / "clinic.ledger")
 
 

@@ -72,7 +72,7 @@ def _die_in_commit(path: str) -> None:
     from dphist.streams.store.store import Store
 
     store = Store.open(path)
-    connection = store._owner.connection
+    connection = store._owned.connection
     connection.execute("PRAGMA cache_size = 4")
 
     def die(statement: str) -> None:

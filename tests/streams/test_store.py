@@ -20,7 +20,7 @@ import pytest
 
 import dphist
 from dphist.errors import DphistError, InputFileError, OutputFileError, StateError
-from dphist.streams.store.digest import Header, row_hash
+from dphist.streams.store.database import Header, row_hash
 from dphist.streams.store.store import Store
 from tests.streams.store_child import Rows, batch
 
@@ -507,6 +507,20 @@ def test_the_name_that_a_killed_maker_left_is_removed(state) -> None:
     assert [file.name for file in state.parent.iterdir()] == ["state"]
 
 
+def test_another_process_may_remove_that_name_at_the_same_time(state, monkeypatch) -> None:
+    """As any start of dphist does, for what was killed."""
+    temporary = state.with_name(".state.0123456789ab.part")
+    temporary.hardlink_to(state)
+    real = Path.glob
+
+    def glob(folder: Path, pattern: str) -> Iterator[Path]:
+        temporary.unlink(missing_ok=True)
+        return real(folder, pattern)
+
+    monkeypatch.setattr(Path, "glob", glob)
+    read(state)
+
+
 class Interrupted:
     """A connection on which COMMIT is done, but once an exception comes before the next line."""
 
@@ -528,7 +542,7 @@ class Interrupted:
 def test_a_commit_of_unknown_outcome_stops_the_store(state) -> None:
     before = read(state)
     store = Store.open(state)
-    store._owner._connection = Interrupted(store._owner.connection)  # type: ignore[assignment]
+    store._owned.connection = Interrupted(store._owned.connection)  # type: ignore[assignment]
     with pytest.raises(KeyboardInterrupt):
         store.commit({"label": [(0, b"new")]})
     with pytest.raises(StateError, match="open it again"):
@@ -542,8 +556,8 @@ def test_a_commit_of_unknown_outcome_stops_the_store(state) -> None:
 def test_no_space_while_rows_are_written_leaves_the_store_as_it_was(state) -> None:
     before = read(state)
     store = Store.open(state)
-    (pages,) = store._owner.connection.execute("PRAGMA page_count").fetchone()
-    store._owner.connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+    (pages,) = store._owned.connection.execute("PRAGMA page_count").fetchone()
+    store._owned.connection.execute(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(OutputFileError, match="no space left") as caught:
         store.commit({"label": [(place, SECRET * 9) for place in range(1000)]})
     assert SECRET.decode() not in str(caught.value)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
+from dphist.durable.identity import undetected
 from dphist.errors import StateError
 from dphist.streams.store.store import Store
 from tests.streams.state_files import contents, later, run, written
@@ -145,7 +146,7 @@ def test_the_number_of_commits_is_noted_after_each(path: Path) -> None:
     for number in range(2, 20):
         store.commit({"label": [(0, b"%d" % number)]})
         assert store._header.commits == number
-        assert store._owner.commits in (number, 0 if store._owner.undetected else number)
+        assert store._owned.commits in (number, 0 if undetected(store._owned.facts) else number)
         names = [name for name in os.listxattr(path) if "commits" in name]
         assert len(names) <= 1
     store.close()
@@ -155,7 +156,7 @@ def test_the_note_never_runs_ahead_of_the_content(path: Path, monkeypatch) -> No
     """A commit that fails, or of which it is open if it reached the disk, is not noted."""
     store = Store.create(path)
     store.commit({"label": [(0, b"1")]})
-    noted = store._owner.commits
+    noted = store._owned.commits
 
     class Failing:
         def __init__(self, connection: object) -> None:
@@ -169,10 +170,10 @@ def test_the_note_never_runs_ahead_of_the_content(path: Path, monkeypatch) -> No
         def __getattr__(self, name: str) -> object:
             return getattr(self.connection, name)
 
-    store._owner._connection = Failing(store._owner.connection)  # type: ignore[assignment]
+    store._owned.connection = Failing(store._owned.connection)  # type: ignore[assignment]
     with pytest.raises(KeyboardInterrupt):
         store.commit({"label": [(0, b"2")]})
-    assert store._owner.commits == noted
+    assert store._owned.commits == noted
     store.close()
     assert contents(path) == [(0, b"1")]
 

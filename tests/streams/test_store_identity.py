@@ -33,7 +33,7 @@ def same_inode(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
         found = facts(descriptor) | {"inode": "7", "device": "1"}
         return {name: value for name, value in found.items() if name not in missing}
 
-    monkeypatch.setattr("dphist.streams.store.owner.read_facts", of_one_inode)
+    monkeypatch.setattr("dphist.durable.owned_file.read_facts", of_one_inode)
 
 
 @pytest.mark.parametrize("kept", ["birth", "generation"])
@@ -165,7 +165,7 @@ def test_a_stream_begins_with_a_warning_where_too_little_is_told(
         found = whole | facts(descriptor)
         return {name: value for name, value in found.items() if name not in missing}
 
-    monkeypatch.setattr("dphist.streams.store.owner.read_facts", fewer)
+    monkeypatch.setattr("dphist.durable.owned_file.read_facts", fewer)
     with caplog.at_level(logging.INFO):
         written(path, b"1")
     assert len(caplog.records) == bool(passing)

@@ -81,7 +81,7 @@ def _frames() -> Iterator[tuple[str, FrameType]]:
         module = str(frame.f_globals.get("__name__", ""))
         if module.startswith("tests.") and module != __name__:
             return
-        if module.startswith("dphist.") and module != "dphist.stopping":
+        if module.startswith("dphist.") and module != "dphist.signals":
             yield module, frame
         frame = frame.f_back
 

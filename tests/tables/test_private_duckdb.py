@@ -44,7 +44,7 @@ def test_it_takes_a_quarter_of_the_memory_at_most(monkeypatch: pytest.MonkeyPatc
 
 
 def folders_in(temporary: Path) -> list[Path]:
-    """The folders of databases; beside them is the journal of leftovers."""
+    """The folders of databases; beside them is the journal of temporary files."""
     return [path for path in temporary.iterdir() if path.is_dir()]
 
 
@@ -217,13 +217,13 @@ def test_being_stopped_while_it_is_made_leaves_nothing(
 def test_being_stopped_while_it_is_closed_leaves_nothing(
     temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = private_duckdb.leftovers.remove
+    real = private_duckdb.files.remove_temporary
 
     def remove(path: str) -> None:
         signal.raise_signal(signal.SIGINT)
         real(path)
 
-    monkeypatch.setattr(private_duckdb.leftovers, "remove", remove)
+    monkeypatch.setattr(private_duckdb.files, "remove_temporary", remove)
     with pytest.raises(KeyboardInterrupt), ExitStack() as stack:
         open_private_connection(stack)
     assert list(temporary.iterdir()) == []

@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from dphist.atomic_files import staged_outputs
 from dphist.commands.options import UsageError, outputs
 from dphist.commands.presentation import read_unit
 from dphist.commands.printing import say
@@ -15,6 +14,7 @@ from dphist.document.options import Command, Option, Table
 from dphist.document.plan_parts import several
 from dphist.document.planning import Planning
 from dphist.errors import phrase
+from dphist.files import staged_outputs
 from dphist.planning.declared import planned_kinds
 from dphist.planning.document import document_of, table_csv
 from dphist.planning.make import plan
@@ -64,7 +64,7 @@ def _plan(options: argparse.Namespace) -> None:
     made = plan(options.kind, unit=unit, **asked)
     with staged_outputs() as staged:
         for kind, path in paths.items():
-            staged.write_text(path, _text_of(kind, made), replace=options.overwrite)
+            staged.write(path, _text_of(kind, made), replace=options.overwrite)
         staged.commit()
     named = {"plan" if kind == "release" else kind: path for kind, path in paths.items()}
     if options.json:

@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dphist.atomic_files import check_distinct, check_output_path, staged_outputs
-from dphist.commands import signals
+from dphist import signals
 from dphist.commands.ledger.options import find_place_to_pay, is_file
 from dphist.commands.options import UsageError
 from dphist.commands.presentation import present_release
 from dphist.commands.printing import say
 from dphist.errors import DphistError, OutputFileError, phrase
+from dphist.files import check_distinct, check_output_path, staged_outputs
 from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.report import report_html
 from dphist.report.kinds import json_of, told
 from dphist.report.summary import summary_text
 from dphist.report.table import table_csv
-from dphist.stopping import handlers_wait
+from dphist.signals import handlers_wait
 from dphist.tables.engine.progress import Report
 from dphist.tables.engine.progress_display import ERASED, open_display
 
@@ -170,16 +170,16 @@ def publish(
         with staged_outputs() as staged:
             for kind, path in paths.items():
                 text = text_of(release, kind, options)
-                staged.write_text(path, text, replace=options.overwrite)
+                staged.write(path, text, replace=options.overwrite)
             with handlers_wait():
                 staged.commit()
                 published = True
                 if paths:
-                    signals.note("")
-                signals.say(written)
+                    signals.set_note("")
+                signals.set_line(written)
         _announce(release, paths, options, said, shown or {})
-        signals.note("")
-        signals.settle()
+        signals.set_note("")
+        signals.ignore_signals()
         return
     except BrokenPipeError:
         raise
@@ -246,9 +246,9 @@ def show_progress(shown: bool) -> Iterator[Report | None]:
     if display is None:
         yield None
         return
-    signals.on_screen(ERASED.encode())
+    signals.set_screen(ERASED.encode())
     try:
         yield display
     finally:
         display.close()
-        signals.on_screen(b"")
+        signals.set_screen(b"")

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dphist.atomic_files import check_distinct
-from dphist.commands import signals
+from dphist import signals
 from dphist.commands.configuration import (
     Configuration,
     Section,
@@ -33,6 +32,7 @@ from dphist.commands.resources import run_command
 from dphist.document.options import Command, OneOf, Option
 from dphist.durable.address import is_address
 from dphist.errors import BudgetError, DphistError, LedgerError, OutputFileError
+from dphist.files import check_distinct
 
 if TYPE_CHECKING:
     from dphist.ledger import Ledger
@@ -84,7 +84,7 @@ def _run(options: argparse.Namespace) -> None:
     for each in made:
         if not (options.quiet or options.json):
             say(f"{'' if not done else chr(10)}[{each.section.name}]", flush=True)
-        signals.go_on()
+        signals.handle_again()
         with _name_errors(each, options, done):
             run_command(each.options)
         done.append(each.section.name)

@@ -9,7 +9,6 @@ from dphist.commands.options import QUIET_OR_JSON, RELEASE, UsageError, outputs
 from dphist.commands.presentation import PRESENTATION, read_presentation, unit_option
 from dphist.commands.printing import complain, say
 from dphist.commands.publishing import check_paths, publish
-from dphist.commands.signals import settle
 from dphist.document.errata import errata_in_words
 from dphist.document.options import Command, Excludes, Option
 from dphist.errors import DphistError
@@ -17,6 +16,7 @@ from dphist.planning.make import check
 from dphist.planning.plan import Plan
 from dphist.release.release import Release
 from dphist.report.citation import citation
+from dphist.signals import ignore_signals
 
 MISSED, OPEN = 4, 5
 """Exit codes: a criterion does not hold; all that are decided hold, but not all are decided."""
@@ -58,7 +58,7 @@ def _load_release(options: argparse.Namespace) -> Release:
 
 def _cite(options: argparse.Namespace) -> None:
     say(citation(Release.load(options.file)), end="")
-    settle()
+    ignore_signals()
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -87,7 +87,7 @@ def _check(options: argparse.Namespace) -> None:
             f"{undecided} of {len(found)} criteria are open: a look at the data would cost budget",
             OPEN,
         )
-    settle()
+    ignore_signals()
 
 
 SHOW = Command(

@@ -22,7 +22,7 @@ from dphist.data.uhi import read_uhi
 from dphist.errors import ParameterError, UnsupportedError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data, unit_of_users
-from dphist.stopping import stoppable
+from dphist.signals import stoppable
 from dphist.tables import redact_errors
 from dphist.tables.binning.slots import OTHER_SLOTS
 from dphist.tables.engine.progress import Progress

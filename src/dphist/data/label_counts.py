@@ -18,7 +18,7 @@ from dphist.noise.for_tests import is_for_tests
 from dphist.noise.inversion import Source
 from dphist.parameters import optional_whole, whole_number
 from dphist.privacy.unit import ASSERTED_USER, PrivacyUnit, asserted_unit
-from dphist.stopping import stoppable
+from dphist.signals import stoppable
 from dphist.tables import LARGEST, check_counts
 from dphist.tables.counting.bounding import Bounds
 from dphist.tables.counting.contributions import count_labels

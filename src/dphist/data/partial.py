@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dphist.arrays import IntArray
-from dphist.atomic_files import staged_outputs
 from dphist.errors import DataError, InputFileError, ParameterError, phrase
+from dphist.files import staged_outputs
 from dphist.foreign import read_json
 from dphist.privacy import PrivacyUnit
 from dphist.tables import LARGEST, redact_errors
@@ -96,7 +96,7 @@ class Partial:
         content = io.BytesIO()
         pq.write_table(self.to_arrow(), content, compression="zstd", write_page_checksum=True)
         with staged_outputs() as outputs:
-            outputs.write_private(path, content.getvalue())
+            outputs.write(path, content.getvalue(), private=True)
 
     @classmethod
     def load(cls, path: str | Path) -> "Partial":

@@ -23,7 +23,7 @@ from dphist.privacy.unit import (
     unit_of_data,
     unit_of_users,
 )
-from dphist.stopping import stoppable
+from dphist.signals import stoppable
 from dphist.tables.engine.progress import Progress
 
 

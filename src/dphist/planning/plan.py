@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dphist.atomic_files import write_text
 from dphist.document.planning import Column
 from dphist.errors import ParameterError, ReleaseFileError
+from dphist.files import write_text
 from dphist.parameters import decimal_text, exact_number
 from dphist.planning.criteria import Criterion, criterion
 from dphist.planning.declared import columns_of, planned_kinds, planning_of

@@ -13,9 +13,9 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.atomic_files import write_text
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError, UnsupportedError, phrase
+from dphist.files import write_text
 from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.unit import as_unit

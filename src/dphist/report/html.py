@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from dphist.atomic_files import check_output_path, write_text
 from dphist.document.blocks import PAGE, Fact, Section
 from dphist.document.guarantee_words import checked_release
+from dphist.files import check_output_path, write_text
 from dphist.release.release import Release
 from dphist.render.html import page
 from dphist.report.disclosure.sections import PIPELINE, sections_of

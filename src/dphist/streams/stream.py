@@ -14,8 +14,7 @@ from dphist.streams.events.reading import one_event, read_events
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.methods import Method
 from dphist.streams.state.group_commit import GroupCommit
-from dphist.streams.state.live import LiveState
-from dphist.streams.state.opening import open_state, take_over
+from dphist.streams.state.live import LiveState, open_state, take_over
 from dphist.streams.state.state import StreamState
 from dphist.streams.store.store import Store
 from dphist.streams.stream_readings import StreamReadings

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dphist.atomic_files import staged_outputs
 from dphist.commands.ledger.options import LEDGER, PLACE, SIGNING, find_place, find_signing_key
 from dphist.commands.ledger.payment import keep_records_silent, left_text, open_ledger
 from dphist.commands.ledger.plan import PLAN
@@ -16,6 +15,7 @@ from dphist.commands.printing import say
 from dphist.commands.publishing import check_outputs
 from dphist.document.csv_field import MARK
 from dphist.document.options import Command, Needs, OneOf, Option, Table, whole
+from dphist.files import staged_outputs
 from dphist.ledger import Ledger
 from dphist.ledger.book import Account
 from dphist.ledger.document import document_of, document_of_entries
@@ -173,7 +173,7 @@ def _describe(account: Account) -> str:
 def _write(path: str, made: bytes, options: argparse.Namespace) -> None:
     """Write a file whole or not at all, for its owner: it has names and purposes."""
     with staged_outputs() as staged:
-        staged.write_private(path, made, replace=options.overwrite)
+        staged.write(path, made, replace=options.overwrite, private=True)
 
 
 _ACCOUNT = Option("account", "the account (default: the only one)", "NAME")

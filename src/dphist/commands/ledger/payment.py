@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dphist.commands import signals
+from dphist import signals
 from dphist.commands.ledger.options import existing, find_place, find_signing_key
 from dphist.commands.presentation import get_named_unit, get_unit_name, read_presentation
 from dphist.commands.printing import say
@@ -202,14 +202,14 @@ def release_paid(
     def open_data() -> Any:
         nonlocal charged
         charged = True
-        signals.note(
+        signals.set_note(
             f"the key {key!r} stays charged and does not draw again; a further attempt needs "
             "another key, which is charged again"
         )
         return data.open()
 
     with open_ledger(options, place) as ledger:
-        signals.note(f"'dphist ledger log' says whether the key {key!r} was charged")
+        signals.set_note(f"'dphist ledger log' says whether the key {key!r} was charged")
         try:
             release = ledger.release(
                 mechanism,
@@ -220,9 +220,9 @@ def release_paid(
             )
         except DphistError:
             if not charged:  # it was refused
-                signals.note("")
+                signals.set_note("")
             raise
-        signals.note(
+        signals.set_note(
             "the ledger keeps the release: the same command with the same key writes it, at no cost"
         )
         return release, charged, _tell_payment(ledger, release, options, charged)
@@ -282,15 +282,15 @@ def open_paid_stream(
     """Begin a stream that is charged in full, or go on with the one that the key paid for."""
     unit = get_named_unit(options)
     with open_ledger(options, place) as ledger:
-        signals.note(f"'dphist ledger log' says whether the key {options.key!r} was charged")
+        signals.set_note(f"'dphist ledger log' says whether the key {options.key!r} was charged")
         try:
             stream = ledger.open_stream(
                 options.state, mechanism, moved=options.moved, unit=unit, **_paying(options)
             )
         except DphistError:
-            signals.note("")
+            signals.set_note("")
             raise
-        signals.note("")
+        signals.set_note("")
         with stream:
             yield stream
 

@@ -17,7 +17,6 @@ from dphist.commands.presentation import (
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_purpose
 from dphist.commands.records import NAMES_USERS, read_known_labels, say_dry_run
-from dphist.commands.signals import Stopping
 from dphist.commands.stream.outputs import check_stream_paths, find_replaceable, name_unit_of_stream
 from dphist.commands.stream.run import Run, remove_if_unused
 from dphist.document.counted import how_many
@@ -38,6 +37,7 @@ from dphist.errors import ParameterError, join_arguments, phrase
 from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate
 from dphist.release.label_types import text_of
+from dphist.signals import Stopping
 from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.events.forms import Form, Lines, Objects, Rows
 from dphist.streams.kind import KIND

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dphist.atomic_files import staged_outputs
 from dphist.commands.options import UsageError
 from dphist.commands.presentation import get_named_unit, present_release
 from dphist.commands.publishing import (
@@ -25,6 +24,7 @@ from dphist.commands.publishing import (
 )
 from dphist.document.csv_field import Field, csv_field, safe_field
 from dphist.errors import DphistError, OutputFileError, UnsupportedError
+from dphist.files import staged_outputs
 from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
@@ -50,7 +50,7 @@ def write_outputs(
     paths = list_outputs(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
-            staged.write_text(path, text_of(release, kind, options), replace=path in replaced)
+            staged.write(path, text_of(release, kind, options), replace=path in replaced)
         # A stream may run for days: what was there when it began may be another's now.
         strange = [] if options.overwrite else _strange(stream, options, replaced)
         if strange:

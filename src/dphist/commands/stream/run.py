@@ -14,10 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from dphist.commands import signals
+from dphist import signals
 from dphist.commands.printing import say
 from dphist.commands.publishing import list_outputs, say_written
-from dphist.commands.signals import Interrupted, Stopping
 from dphist.commands.stream.outputs import write_outputs
 from dphist.document.counted import how_many
 from dphist.errors import (
@@ -31,6 +30,7 @@ from dphist.errors import (
 )
 from dphist.release.label_types import text_of
 from dphist.render.text_table import in_columns
+from dphist.signals import Interrupted, Stopping
 from dphist.streams import ContinualHistogram
 from dphist.streams.events.forms import Event, Form
 from dphist.streams.events.written import count_events
@@ -303,7 +303,7 @@ class StreamProgress:
             return
         self._drawn = now
         fraction = min(self._bytes / self._size, 1.0) if self._size else 0.0
-        signals.on_screen(ERASED.encode())
+        signals.set_screen(ERASED.encode())
         try:
             self._display(Done(fraction, done=events, unit="events", seconds=now - self._begun))
         except (OSError, ValueError):  # progress must never cost a result
@@ -313,7 +313,7 @@ class StreamProgress:
         """Erase the line, before something else is printed or at the end."""
         if self._display is not None:
             self._display.close()
-            signals.on_screen(b"")
+            signals.set_screen(b"")
 
 
 def _size_of(descriptor: int) -> int:

@@ -10,11 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dphist.atomic_files import write_text
 from dphist.commands.options import OVERWRITE, QUIET_OR_JSON, UsageError, argument, named_value
 from dphist.commands.printing import complain, say
 from dphist.commands.publishing import check_outputs
-from dphist.commands.signals import settle
 from dphist.document.options import (
     Command,
     Excludes,
@@ -26,6 +24,7 @@ from dphist.document.options import (
     parts_of,
 )
 from dphist.errors import DphistError, ParameterError
+from dphist.files import write_text
 from dphist.foreign import read_json, read_text
 from dphist.lab.auditing.audit import audit
 from dphist.lab.auditing.document import document_of, in_one_line
@@ -33,6 +32,7 @@ from dphist.lab.auditing.named import everything, mechanisms, named, names_class
 from dphist.lab.auditing.result import LAYERS, AuditResult
 from dphist.lab.auditing.subject import command
 from dphist.render.html import page
+from dphist.signals import ignore_signals
 
 _OWN_CLAIM = "each claim is audited as it is made, on neighbors of its own"
 
@@ -65,7 +65,7 @@ def _audit(options: argparse.Namespace) -> None:
     if options.report is not None:
         write_text(options.report, page(document_of(found)))
     _raise_refuted(found)
-    settle()
+    ignore_signals()
 
 
 def _raise_refuted(found: list[AuditResult]) -> None:

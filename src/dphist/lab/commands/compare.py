@@ -1,21 +1,17 @@
 """dphist compare: error and time of mechanisms, side by side on data that may be looked at."""
 
 import argparse
-import contextlib
 import inspect
 import io
 import json
 import signal
 import sys
-import threading
-from collections.abc import Iterator
 from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from dphist.atomic_files import staged_outputs
-from dphist.commands import signals
+from dphist import signals
 from dphist.commands.options import OVERWRITE, QUIET_OR_JSON, UsageError, named_value
 from dphist.commands.printing import complain, say
 from dphist.commands.publishing import check_outputs
@@ -24,6 +20,7 @@ from dphist.document.compared import LABEL, DataFile, MissingParameterError
 from dphist.document.kinds import kinds
 from dphist.document.options import Command, Group, Needs, OneOf, Option, Table, decimal
 from dphist.errors import ParameterError
+from dphist.files import staged_outputs
 from dphist.lab.auditing.named import imported, mechanisms
 from dphist.lab.comparing.compare import compare
 from dphist.lab.comparing.comparison import Comparison
@@ -45,7 +42,8 @@ def _compare(options: argparse.Namespace) -> None:
     given = {column.name: getattr(options, column.name) for column in file.columns}
     read = file.read(data, **given)
     try:
-        with _interruptible():
+        # Ctrl-C ends the measuring alone: what was measured is written and printed.
+        with signals.handled_by(signal.default_int_handler, [signal.SIGINT]):
             found = compare(
                 mechanisms,
                 read,
@@ -63,7 +61,7 @@ def _compare(options: argparse.Namespace) -> None:
             f"--set {error.needed}=VALUE"
         ) from None
     _write(found, options)
-    signals.settle()
+    signals.ignore_signals()
     if options.json:
         say(json.dumps(content(document_of(found))))
     elif not options.quiet:
@@ -74,21 +72,6 @@ def _compare(options: argparse.Namespace) -> None:
     if found.stopped == "interrupted":
         kept = f"in {options.output}" if options.output else "shown"
         raise signals.Interrupted(f"interrupted; what was measured is {kept}")
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Have Ctrl-C end the measuring alone: what was measured is written and printed."""
-    before = signal.getsignal(signal.SIGINT)
-    here = threading.current_thread() is threading.main_thread()
-    if not here or before == signal.SIG_IGN:
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _check(options: argparse.Namespace, data: str) -> None:
@@ -103,7 +86,7 @@ def _check(options: argparse.Namespace, data: str) -> None:
 
 def _tell(options: argparse.Namespace, text: str) -> None:
     if options.output is not None:
-        signals.say(f"interrupted; what was measured is in {options.output}")
+        signals.set_line(f"interrupted; what was measured is in {options.output}")
     shown = not (options.quiet or options.json)
     if shown and sys.stderr is not None and sys.stderr.isatty():
         complain(text, flush=True)
@@ -115,11 +98,11 @@ def _write(found: Comparison, options: argparse.Namespace) -> None:
             picture = io.BytesIO()
             ending = Path(options.plot).suffix.lower()[1:]
             found.plot()[0].figure.savefig(picture, format=ending, dpi=130)
-            staged.write_bytes(options.plot, picture.getvalue(), replace=options.overwrite)
+            staged.write(options.plot, picture.getvalue(), replace=options.overwrite)
         if options.report is not None:
             from dphist.render.html import page
 
-            staged.write_text(options.report, page(document_of(found)), replace=options.overwrite)
+            staged.write(options.report, page(document_of(found)), replace=options.overwrite)
         staged.commit()
 
 

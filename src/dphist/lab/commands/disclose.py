@@ -5,12 +5,12 @@ import os
 import re
 from pathlib import Path
 
-from dphist.atomic_files import staged_outputs
 from dphist.commands.ledger.options import LEDGER, existing
 from dphist.commands.options import OVERWRITE, UsageError, argument
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_outputs
 from dphist.document.options import Command, Excludes, OneOf, Option
+from dphist.files import staged_outputs
 from dphist.lab.disclosure.about import template
 from dphist.release.release import Release
 
@@ -69,7 +69,7 @@ def _write_template(options: argparse.Namespace) -> None:
 
 def _write(options: argparse.Namespace, path: str, text: str) -> None:
     with staged_outputs() as staged:
-        staged.write_text(path, text, replace=options.overwrite)
+        staged.write(path, text, replace=options.overwrite)
 
 
 COMMAND = Command(

@@ -9,7 +9,6 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from dphist.atomic_files import check_output_path, write_text
 from dphist.data.guard import refuse_guarded
 from dphist.data.open_data import opened
 from dphist.document.compared import (
@@ -27,6 +26,7 @@ from dphist.document.compared import (
 from dphist.document.kind import Kind
 from dphist.document.kinds import kinds
 from dphist.errors import Argument, ParameterError
+from dphist.files import check_output_path, write_text
 from dphist.lab.comparing.comparison import (
     FORMAT,
     ComparedRow,

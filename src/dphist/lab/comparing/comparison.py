@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from dphist.atomic_files import write_text
 from dphist.document.compared import Measure
 from dphist.errors import OutputFileError, ParameterError
+from dphist.files import write_text
 from dphist.foreign import read_json, read_text
 from dphist.lab.comparing.measuring import Measured
 from dphist.parameters import decimal_text, number_of_text, positive_number, whole_of_text

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from dphist.document.compared import Case, Contender, Run
 from dphist.errors import ParameterError
 from dphist.privacy import Guarantee, PureDP, delta_of
-from dphist.stopping import stoppable
+from dphist.signals import stoppable
 
 T = TypeVar("T")
 

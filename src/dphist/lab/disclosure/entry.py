@@ -9,8 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from dphist.atomic_files import write_text
 from dphist.errors import DphistError, ParameterError
+from dphist.files import write_text
 from dphist.lab.disclosure.about import TIER_3
 from dphist.privacy.as_text import short_exact
 from dphist.release.release import VERSION

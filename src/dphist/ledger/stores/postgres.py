@@ -33,8 +33,15 @@ from dphist.ledger.stores.connections import (
     is_lost,
     is_passing,
 )
-from dphist.ledger.stores.head import Head, checked_head, new_head
-from dphist.ledger.stores.schema import TABLES, VERSION, columns_of, key_of
+from dphist.ledger.stores.schema import (
+    TABLES,
+    VERSION,
+    Head,
+    checked_head,
+    columns_of,
+    key_of,
+    new_head,
+)
 from dphist.ledger.stores.store import UnwrittenError
 from dphist.ledger.stores.transaction import Prefetch, Transaction
 

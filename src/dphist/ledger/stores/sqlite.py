@@ -5,27 +5,22 @@ No connection outlives a transaction, so threads and forked processes share noth
 
 import contextlib
 import os
-import secrets
+import re
 import sqlite3
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from dphist import leftovers
-from dphist.durable import identity
-from dphist.durable.files import sync_folder
-from dphist.durable.sqlite_codes import extended_code, primary_code
+from dphist.durable.identity import identity_text, is_same_file
+from dphist.durable.owned_file import OwnedFile, classify, create_file, journal_path
 from dphist.errors import Argument, InputFileError, LedgerError, OutputFileError, ParameterError
-from dphist.ledger.stores.file_lock import PATIENCE, in_use, locked, refused
-from dphist.ledger.stores.head import Head, checked_head, new_head, not_a_ledger
-from dphist.ledger.stores.network import check_local
-from dphist.ledger.stores.schema import TABLES, VERSION
+from dphist.ledger.stores.schema import TABLES, VERSION, Head, checked_head, new_head, not_a_ledger
 from dphist.ledger.stores.transaction import Prefetch, Rows, Transaction
 
-if sys.platform == "linux":
-    import fcntl
+PATIENCE = 60.0
+"""Seconds to wait for other users of the file."""
 
 # A rollback journal, and not a write-ahead log: a lost or left-behind log would bring back an older
 # ledger that looks whole (see the store of streams). TRUNCATE with synchronous=FULL syncs the
@@ -38,6 +33,29 @@ _SETTINGS = (
     "PRAGMA fullfsync = ON",
     "PRAGMA temp_store = MEMORY",
 )
+
+_turn = threading.Lock()
+"""Held by the one thread of this process that is in a transaction, on systems other than Linux.
+
+There the file is not locked by `flock`, and a thread that closes it would drop SQLite's lock of
+another thread.
+"""
+
+
+def _take_new_turn() -> None:
+    """Forget, in a forked child, the turn of another thread of its parent."""
+    global _turn
+    _turn = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_take_new_turn)
+
+_NETWORK = re.compile(
+    r"nfs\d?|cifs|smb\d*|smbfs|afs|9p|ncpfs|coda|ceph|lustre|gpfs|glusterfs|davfs\d?|ocfs2|beegfs|"
+    r"orangefs|pvfs2|vboxsf|prl_fs|fuse\.(?!overlayfs|portal|fuseblk).*|fuse"
+)
+_MOUNTS = Path("/proc/self/mountinfo")
 
 
 class SqliteStore:
@@ -72,18 +90,24 @@ class SqliteStore:
             If the file cannot be written.
         """
         target = _real(path)
-        for file in (target, target.with_name(f"{target.name}-journal")):
-            if os.path.lexists(file):
-                raise LedgerError(f"{file} exists; open it, or name another file")
-        check_local(target.parent)
+        entries = 0
+
+        def fill(connection: sqlite3.Connection, identity: str) -> None:
+            nonlocal entries
+            row = new_head(name or _name_of(path), identity)
+            marks = ", ".join("?" * len(row))
+            connection.execute(f"INSERT INTO dphist_ledger VALUES ({marks})", row)  # noqa: S608
+            with _tables(connection, Head(*row)) as tables:
+                begin(tables)
+                entries = tables.head.entries
+
+        _check_local(target.parent)
         try:
-            _write_new(target, name or _name_of(path), begin)
-            sync_folder(target.parent)
-        except FileExistsError:
-            raise LedgerError(f"{target} exists; open it, or name another file") from None
-        except OSError as error:
-            raise refused(target, error) from None
-        except sqlite3.Error as error:
+            with contextlib.closing(create_file(target, TABLES.values(), fill)) as owned:
+                owned.note(entries)
+        except FileExistsError as error:
+            raise LedgerError(f"{error.filename} exists; open it, or name another file") from None
+        except (OSError, sqlite3.Error) as error:
             raise _explained(target, error) from None
         return cls(target)
 
@@ -107,12 +131,12 @@ class SqliteStore:
         try:
             there, is_file = target.exists(), target.is_file()
         except OSError as error:
-            raise refused(target, error) from None
+            raise _explained(target, error) from None
         if not there:
             raise InputFileError(f"there is no ledger at {target}; make it with Ledger.create")
         if not is_file:
             raise LedgerError(f"{target} is not a file; name the file of a ledger")
-        check_local(target.parent)
+        _check_local(target.parent)
         store = cls(target)
         if moved:
             store._adopt(check)
@@ -134,27 +158,19 @@ class SqliteStore:
         ----------
         prefetch : of no use here: questions to a file take no time.
         """
-        with locked(self.path, write) as descriptor:
-            with self._connected(write) as connection:
-                head = self._head(connection)
-                self._check_original(descriptor, head)
-                cursors: list[sqlite3.Cursor] = []
-                made = Transaction(_executor(connection, cursors), head)
-                try:
-                    yield made
-                finally:
-                    # One that is not read to its end holds SQLite's lock while an error that knows
-                    # it is alive.
-                    for cursor in cursors:
-                        cursor.close()
-                if write:
-                    connection.execute("COMMIT")
-            if write and made.head.entries != head.entries:
-                identity.note_commits(descriptor, made.head.entries)
+        with self._opened(write) as (owned, connection):
+            head = self._head(connection)
+            self._check_original(owned, head)
+            with _tables(connection, head) as tables:
+                yield tables
+            if write:
+                connection.execute("COMMIT")
+                if tables.head.entries != head.entries:
+                    owned.note(tables.head.entries)
 
     def check(self) -> None:
         """Check the structure of the file, and that it has our tables and nothing else."""
-        with locked(self.path, write=False), self._connected(write=False) as connection:
+        with self._opened(write=False) as (_, connection):
             whole = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             held = dict(
                 connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL")
@@ -167,27 +183,22 @@ class SqliteStore:
 
     def _adopt(self, check: Callable[[Transaction], None]) -> None:
         """Make this copy the ledger from now on."""
-        with locked(self.path, write=True) as descriptor, self._connected(write=True) as connection:
+        with self._opened(write=True) as (owned, connection):
             head = self._head(connection)
-            if head.entries < identity.noted_commits(descriptor):
-                raise self._older()
-            cursors: list[sqlite3.Cursor] = []
-            try:
-                check(Transaction(_executor(connection, cursors), head))
-            finally:
-                for cursor in cursors:
-                    cursor.close()
-            identity.mark(descriptor)
-            known = identity.identity_text(identity.read_facts(descriptor))
+            self._check_latest(owned, head)
+            with _tables(connection, head) as tables:
+                check(tables)
+            owned.mark()
+            known = identity_text(owned.facts)
             connection.execute("UPDATE dphist_ledger SET identity = ?", (known,))
             connection.execute("COMMIT")
-            identity.note_commits(descriptor, head.entries)
+            owned.note(head.entries)
 
-    def _check_original(self, descriptor: int, head: Head) -> None:
+    def _check_original(self, owned: OwnedFile, head: Head) -> None:
         """Refuse a copy, and an older content that was written back."""
         if not head.identity:
             raise _damaged(self.path)
-        if not identity.is_same_file(head.identity, identity.read_facts(descriptor)):
+        if not is_same_file(head.identity, owned.facts):
             raise LedgerError(
                 f"{self.path} is a copy of a ledger, or was moved to another file system: two "
                 "copies of one ledger would spend the budget twice. If the original is gone and "
@@ -195,45 +206,62 @@ class SqliteStore:
                 + Argument("moved", True)
                 + " (`dphist ledger verify --moved`)"
             )
-        if head.entries < identity.noted_commits(descriptor):
-            raise self._older()
+        self._check_latest(owned, head)
 
-    def _older(self) -> LedgerError:
-        return LedgerError(
-            f"{self.path} holds an older content than it had, as from a backup: it does not know "
-            "of releases that were made since. Restore the latest content; if it is lost, close "
-            "the data set's budget: what was spent is not known"
-        )
+    def _check_latest(self, owned: OwnedFile, head: Head) -> None:
+        """Refuse an older content that was written back."""
+        if head.entries < owned.commits:
+            raise LedgerError(
+                f"{self.path} holds an older content than it had, as from a backup: it does not "
+                "know of releases that were made since. Restore the latest content; if it is "
+                "lost, close the data set's budget: what was spent is not known"
+            )
 
     @contextlib.contextmanager
-    def _connected(self, write: bool) -> Iterator[sqlite3.Connection]:
-        """Open the file in a transaction that is rolled back unless the block commits it."""
-        try:
-            # Also a reader may have to roll back what a crash left, if it is allowed to.
-            mode = "rw" if write or os.access(self.path, os.W_OK) else "ro"
-            connection = sqlite3.connect(
-                f"file:{quote(os.fsencode(self.path))}?mode={mode}",
-                uri=True,
-                timeout=PATIENCE,
-                isolation_level=None,
-            )
+    def _opened(self, write: bool) -> Iterator[tuple[OwnedFile, sqlite3.Connection]]:
+        """Own the file, in a transaction that is rolled back unless the block commits it."""
+        turn = _turn if sys.platform != "linux" else contextlib.nullcontext()
+        with turn, contextlib.closing(self._own(write)) as owned:
+            owned.check_name(LedgerError(f"{self.path} was replaced while in use; open it again"))
             try:
+                # Also a reader may have to roll back what a crash left, if it is allowed to.
+                mode = "rw" if write or os.access(self.path, os.W_OK) else "ro"
+                connection = owned.connect(mode=mode, timeout=PATIENCE)
                 begin = (*_SETTINGS, "BEGIN IMMEDIATE") if write else (_SETTINGS[0], "BEGIN")
-                connection.executescript(";".join(begin))
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                connection.close()
-        except sqlite3.Error as error:
-            raise _explained(self.path, error) from None
+                try:
+                    connection.executescript(";".join(begin))
+                    yield owned, connection
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+            except sqlite3.Error as error:
+                raise _explained(self.path, error) from None
+
+    def _own(self, write: bool) -> OwnedFile:
+        """Own the file: alone to write, or to play back a journal that a crash left."""
+        path = self.path
+        try:
+            descriptor = os.open(path, os.O_RDWR if write else os.O_RDONLY)
+            owned = OwnedFile(path, descriptor, shared=not write, patience=PATIENCE)
+            if write or not _has_journal(path):
+                return owned
+            owned.close()
+            return OwnedFile(path, os.open(path, os.O_RDONLY), patience=PATIENCE)
+        except FileNotFoundError:
+            raise LedgerError(f"{path} was moved or removed while in use") from None
+        except OSError as error:
+            if write and os.access(path, os.R_OK) and not os.access(path, os.W_OK):
+                raise LedgerError(
+                    f"{path} cannot be written, so nothing can be charged; make it writable"
+                ) from None
+            raise _explained(path, error) from None
 
     def _head(self, connection: sqlite3.Connection) -> Head:
         """Return what the ledger says of itself; LedgerError if it is none of this version."""
         try:
             rows = connection.execute("SELECT * FROM dphist_ledger").fetchall()
         except sqlite3.Error as error:
-            if primary_code(error) in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_NOTADB):
+            if classify(error) == "foreign":
                 raise not_a_ledger(self.name) from None
             raise
         return checked_head(rows, self.name)
@@ -255,84 +283,78 @@ def _real(path: str | Path) -> Path:
         ) from None
 
 
-def _write_new(target: Path, name: str, begin: Callable[[Transaction], None]) -> None:
-    """Write the file under another name, and give it its own when it is whole."""
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
-    leftovers.remember(str(temporary))
-    try:
-        _write_and_link(temporary, target, name, begin)
-    finally:
-        leftovers.forget(str(temporary))
+@contextlib.contextmanager
+def _tables(connection: sqlite3.Connection, head: Head) -> Iterator[Transaction]:
+    """Give the tables of a connection; its cursors are closed at the end of the block.
 
-
-def _write_and_link(
-    temporary: Path, target: Path, name: str, begin: Callable[[Transaction], None]
-) -> None:
-    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        if sys.platform == "linux":  # nobody comes in before it is whole
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        identity.mark(descriptor)
-        known = identity.identity_text(identity.read_facts(descriptor))
-        connection = sqlite3.connect(temporary, isolation_level=None)
-        try:
-            # Until it has its name, a file that is not whole is thrown away.
-            connection.execute("PRAGMA journal_mode = MEMORY")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA fullfsync = ON")
-            connection.execute("BEGIN")
-            for table in TABLES.values():
-                connection.execute(table)
-            row = new_head(name, known)
-            marks = ", ".join("?" * len(row))
-            connection.execute(f"INSERT INTO dphist_ledger VALUES ({marks})", row)  # noqa: S608
-            tables = Transaction(_executor(connection, []), Head(*row))
-            begin(tables)
-            connection.execute("COMMIT")
-        finally:
-            connection.close()
-        identity.note_commits(descriptor, tables.head.entries)
-        # A link, because a renaming would replace what somebody else has just put there.
-        os.link(temporary, target)
-    finally:
-        temporary.unlink()
-        os.close(descriptor)
-
-
-def _executor(connection: sqlite3.Connection, cursors: list[sqlite3.Cursor]) -> Any:
-    """Return what runs statements, and adds the cursor of each to `cursors`."""
+    One that is not read to its end holds SQLite's lock while an error that knows it is alive.
+    """
+    cursors: list[sqlite3.Cursor] = []
 
     def execute(statement: str, parameters: Sequence[Any] = ()) -> Rows:
         cursors.append(connection.execute(statement, parameters))
         return cursors[-1]
 
-    return execute
+    try:
+        yield Transaction(execute, head)
+    finally:
+        for cursor in cursors:
+            cursor.close()
 
 
-_DAMAGE = (
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_NOTADB,
-    sqlite3.SQLITE_ERROR,
-    sqlite3.SQLITE_CONSTRAINT,
-    sqlite3.SQLITE_MISMATCH,
-)
-_DAMAGE_IN_FULL = (
-    sqlite3.SQLITE_IOERR_SHORT_READ,
-    sqlite3.SQLITE_IOERR_CORRUPTFS,
-    sqlite3.SQLITE_READONLY,  # without an extension: the file's own version field says so
-)
+def _has_journal(path: Path) -> bool:
+    try:
+        return journal_path(path).stat().st_size > 0
+    except OSError:
+        return False
 
 
-def _explained(path: Path, error: sqlite3.Error) -> LedgerError | OutputFileError:
-    """Return our error for one of SQLite, without its text."""
-    code = primary_code(error)
-    if code == sqlite3.SQLITE_FULL:
+def _check_local(folder: Path) -> None:
+    """Refuse a folder on a network file system, as far as the system tells.
+
+    Raises
+    ------
+    LedgerError
+        If the folder lies on one. Other systems than Linux do not tell.
+    """
+    kind = _file_system(folder)
+    if kind is not None and _NETWORK.fullmatch(kind):
+        raise LedgerError(
+            f"{folder} is on a network file system ({kind}), where the locks of SQLite may not "
+            "hold and two users could spend the same budget; use a local disk, or PostgreSQL"
+        )
+
+
+def _file_system(folder: Path) -> str | None:
+    """Return the type of the file system of a folder; None where it is not known."""
+    if sys.platform != "linux":
+        return None
+    try:
+        device = folder.stat().st_dev
+        lines = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    wanted = f"{os.major(device)}:{os.minor(device)}"
+    found = None
+    for line in lines:
+        fields, _, kind = line.partition(" - ")
+        if fields.split()[2] == wanted:
+            found = kind.split()[0]
+    return found
+
+
+def _explained(path: Path, error: sqlite3.Error | OSError) -> LedgerError | OutputFileError:
+    """Return our error for one of SQLite or of the system, without the text of SQLite."""
+    fault = classify(error)
+    if fault == "in use":
+        return LedgerError(f"{path} is in use by other processes for too long; try again")
+    if isinstance(error, OSError):
+        return OutputFileError(f"could not open {path}: {error.strerror or 'the system refused'}")
+    if fault == "full":
         return OutputFileError(f"no space left to write {path}; nothing was written")
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return in_use(path)
-    if code in _DAMAGE or extended_code(error) in _DAMAGE_IN_FULL:
+    if fault in ("foreign", "damaged"):
         return _damaged(path)
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+    if fault in ("folder", "read-only"):
         return LedgerError(f"{path} and its folder must be writable; nothing was written")
     return OutputFileError(
         f"could not write {path}: the system refused. Look at the ledger before trying again: "

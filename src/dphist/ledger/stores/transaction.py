@@ -14,8 +14,7 @@ from dphist.ledger.amounts import Totals
 from dphist.ledger.book import EVERYBODY, Account, Charge, apply
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import Entry, canonical
-from dphist.ledger.stores.head import Head
-from dphist.ledger.stores.schema import MIGRATIONS, VERSION
+from dphist.ledger.stores.schema import MIGRATIONS, VERSION, Head
 
 _AT_ONCE = 1000
 _TEXTS_AT_ONCE = 10

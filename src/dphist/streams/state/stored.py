@@ -20,7 +20,7 @@ from dphist.streams.events.user_types import USER_TYPES
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import Step, StreamState
-from dphist.streams.store.digest import Key
+from dphist.streams.store.database import Key
 from dphist.streams.store.store import Store
 
 Rows = dict[str, list[tuple[Key, bytes]]]

@@ -1,13 +1,30 @@
-"""The SQLite file of a state: its tables, how it is opened, and how its errors are translated."""
+"""The tables of a state file, its header, and a digest of its rows.
 
+The digest detects an edited or damaged file. It is the sum of one hash per row, modulo 2**256. So
+it does not depend on the order of the rows, and a commit updates it from the changed rows alone, in
+the same transaction. The key of the hashes is stored in the file. So the digest detects edits,
+partial restores and disk errors. It does not stop a person who has the file and knows the scheme;
+this person could also read every secret in the file.
+"""
+
+import contextlib
+import hashlib
+import secrets
 import sqlite3
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, replace
+from importlib.metadata import version as installed_version
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
 
-from dphist.durable.sqlite_codes import extended_code, primary_code
+from dphist.durable.owned_file import classify
 from dphist.errors import DphistError, OutputFileError, StateError
-from dphist.streams.store.digest import FORMAT, VERSION, Header, row_hash
-from dphist.streams.store.owner import in_use_error
+
+FORMAT = "dphist stream state"
+VERSION = 2
+MODULUS = 2**256
+
+Key = int | bytes
 
 COLUMNS = "format, version, library, identity, key, taken, commits, digest, seal"
 VALUES = "?, ?, ?, ?, ?, ?, ?, ?, ?"
@@ -39,32 +56,88 @@ SETTINGS = (
 )
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection to an existing file, in autocommit mode, usable from any thread."""
-    return sqlite3.connect(
-        f"file:{quote(str(path))}?mode=rw",
-        uri=True,
-        timeout=0,
-        isolation_level=None,
-        check_same_thread=False,
-    )
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The fields of a state file beside its rows, in the order of the table's columns.
+
+    Parameters
+    ----------
+    format, version : the format of the file. Later formats keep these two columns first.
+    library : the version of dphist that created the file.
+    identity : facts that distinguish the file from its copies; see `identity`.
+    key : random bytes, the key of all hashes of this file.
+    taken : 1 if another stream has taken over the state, otherwise 0.
+    commits : the number of commits. An older content has a smaller number.
+    digest : the sum of the rows' hashes.
+    """
+
+    format: str
+    version: int
+    library: str
+    identity: str
+    key: bytes
+    taken: int
+    commits: int
+    digest: bytes
+
+    @classmethod
+    def new(cls, identity: str, key: bytes) -> "Header":
+        """Return the header of a file without rows."""
+        library = installed_version("dphist")
+        return cls(FORMAT, VERSION, library, identity, key, 0, 0, bytes(32))
+
+    @property
+    def seal(self) -> bytes:
+        """Hash over all fields; `ascii` is injective for tuples of text, bytes and integers."""
+        fields = ascii(astuple(self)).encode()
+        return hashlib.blake2b(fields, digest_size=32, key=self.key, person=b"header").digest()
+
+    def columns(self) -> tuple[Any, ...]:
+        """Return the only row of the table: the fields and their seal."""
+        return (*astuple(self), self.seal)
+
+    @classmethod
+    def read(cls, columns: tuple[Any, ...]) -> "Header | None":
+        """Return the header in `columns`, or None if the type of a field or the seal is wrong."""
+        header = cls(*columns[:-1])
+        kinds = (str, int, str, str, bytes, int, int, bytes)
+        if any(type(field) is not kind for field, kind in zip(columns[:-1], kinds, strict=True)):
+            return None
+        if len(header.key) != 32 or len(header.digest) != 32 or columns[-1] != header.seal:
+            return None
+        return header
+
+    def with_sum(self, total: int) -> "Header":
+        """Return this header with `total` as the sum of the rows' hashes."""
+        return replace(self, digest=(total % MODULUS).to_bytes(32, "big"))
+
+    @property
+    def sum(self) -> int:
+        """The sum of the rows' hashes."""
+        return int.from_bytes(self.digest, "big")
 
 
-def write_new(path: Path, header: Header) -> None:
-    """Write a state without rows into the empty file at `path`, which nobody else uses yet."""
-    connection = connect(path)
-    try:
-        # If this is interrupted, the file is discarded, so the journal need not be durable.
-        connection.execute("PRAGMA journal_mode = MEMORY")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA fullfsync = ON")
-        connection.execute("BEGIN")
-        for table in TABLES.values():
-            connection.execute(table)
-        connection.execute(f"INSERT INTO header VALUES ({VALUES})", header.columns())  # noqa: S608
-        connection.execute("COMMIT")
-    finally:
-        connection.close()
+def row_hash(secret: bytes, kind: str, key: Key, content: bytes) -> int:
+    """Return the hash of one row, below `MODULUS`.
+
+    Fields of variable length follow their length, so different rows are hashed as different bytes.
+
+    Raises
+    ------
+    TypeError
+        If the row has other types than `Store.commit` writes.
+    """
+    if type(kind) is not str or type(content) is not bytes:
+        raise TypeError("the kind of a row is text, and its content is bytes")
+    if type(key) is int:
+        coded = b"i" + key.to_bytes(8, "big", signed=True)
+    elif type(key) is bytes:
+        coded = b"b" + len(key).to_bytes(8, "big") + key
+    else:
+        raise TypeError("the key of a row is an integer or bytes")
+    name = kind.encode()
+    row = len(name).to_bytes(8, "big") + name + coded + content
+    return int.from_bytes(hashlib.blake2b(row, digest_size=32, key=secret).digest(), "big")
 
 
 def read_header(connection: sqlite3.Connection, path: Path) -> Header:
@@ -80,7 +153,7 @@ def read_header(connection: sqlite3.Connection, path: Path) -> Header:
             connection.execute(setting)
         (first,) = connection.execute("SELECT format, version FROM header")
     except sqlite3.Error as error:
-        if primary_code(error) in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_NOTADB):
+        if classify(error) == "foreign":
             raise _not_a_state_error(path) from None
         raise translate_error(path, error) from None
     except (ValueError, TypeError):
@@ -97,19 +170,15 @@ def read_header(connection: sqlite3.Connection, path: Path) -> Header:
             f"{path} was created by a development version of dphist, in a format that this version "
             "does not read; continue with that version"
         )
-    try:
+    with explaining(path, ValueError, TypeError):
         connection.execute("BEGIN EXCLUSIVE")  # only now: other programs' files are not locked
         connection.execute("COMMIT")
         (columns,) = connection.execute("SELECT * FROM header").fetchall()
         header = Header.read(columns)
         tables = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL"))
         journal = connection.execute("PRAGMA journal_mode").fetchone()
-    except sqlite3.Error as error:
-        raise translate_error(path, error) from None
-    except (ValueError, TypeError):
-        raise damaged_error(path) from None
     if header is None or tables != TABLES or journal != ("delete",):
-        raise damaged_error(path)
+        raise _damaged_error(path)
     return header
 
 
@@ -122,16 +191,18 @@ def check_rows(connection: sqlite3.Connection, path: Path, header: Header) -> No
         If rows were added, changed, removed or restored, or the file's structure is broken.
     """
     total = 0
-    try:
+    with explaining(path, ValueError, TypeError):
         whole = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         for kind, key, content in connection.execute("SELECT kind, key, content FROM rows"):
             total += row_hash(header.key, kind, key, content)
-    except sqlite3.Error as error:
-        raise translate_error(path, error) from None
-    except (ValueError, TypeError):
-        raise damaged_error(path) from None
     if not whole or header.with_sum(total) != header:
-        raise damaged_error(path)
+        raise _damaged_error(path)
+
+
+def insert_header(connection: sqlite3.Connection, identity: str) -> None:
+    """Write the header of a new state without rows."""
+    header = Header.new(identity, secrets.token_bytes(32))
+    connection.execute(f"INSERT INTO header VALUES ({VALUES})", header.columns())  # noqa: S608
 
 
 def write_header(connection: sqlite3.Connection, header: Header) -> None:
@@ -139,30 +210,38 @@ def write_header(connection: sqlite3.Connection, header: Header) -> None:
     connection.execute(f"UPDATE header SET ({COLUMNS}) = ({VALUES})", header.columns())  # noqa: S608
 
 
-def translate_error(path: Path, error: sqlite3.Error) -> DphistError:
-    """Return our error for an error of SQLite, without SQLite's message."""
-    code = primary_code(error)
-    if code == sqlite3.SQLITE_FULL:
-        return OutputFileError(f"no space left to write {path}")
-    if code == sqlite3.SQLITE_CANTOPEN or extended_code(error) == sqlite3.SQLITE_READONLY_DIRECTORY:
-        return OutputFileError(
-            f"could not write {path}: a journal cannot be created beside it; make its folder "
-            "writable"
+@contextlib.contextmanager
+def explaining(path: Path, *damage: type[Exception]) -> Iterator[None]:
+    """Raise our errors for those of SQLite, and for those that only a damaged file causes."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translate_error(path, error) from None
+    except damage:
+        raise _damaged_error(path) from None
+
+
+def translate_error(path: Path, error: sqlite3.Error | OSError) -> DphistError:
+    """Return our error for an error of SQLite or of the system, without SQLite's message."""
+    fault = classify(error)
+    if fault == "in use":
+        return StateError(
+            f"{path} is in use by another process, or by another stream of this process; "
+            "close it there first"
         )
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return in_use_error(path)
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
-        return damaged_error(path)
-    if extended_code(error) in (
-        sqlite3.SQLITE_IOERR_SHORT_READ,
-        sqlite3.SQLITE_IOERR_CORRUPTFS,
-        sqlite3.SQLITE_READONLY,  # without an extension: caused by the file's own version field
-    ):
-        return damaged_error(path)
-    return OutputFileError(f"could not write {path}: the system refused")
+    if fault in ("foreign", "damaged"):
+        return _damaged_error(path)
+    if fault == "full":
+        return OutputFileError(f"no space left to write {path}")
+    if isinstance(error, FileExistsError):
+        return StateError(f"{error.filename} exists; open it, remove it, or name another file")
+    reason = getattr(error, "strerror", None) or "the system refused"
+    if fault == "folder":
+        reason = "a journal cannot be created beside it; make its folder writable"
+    return OutputFileError(f"could not write {path}: {reason}")
 
 
-def damaged_error(path: Path) -> StateError:
+def _damaged_error(path: Path) -> StateError:
     """Return the error for a file with content that was never committed."""
     return StateError(
         f"{path} is damaged or was edited, or its journal {path.name}-journal was removed; a "

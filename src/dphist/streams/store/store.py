@@ -9,19 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, SupportsIndex
 
-from dphist.durable.files import sync_folder
-from dphist.durable.identity import AN_OLDER_CONTENT
-from dphist.errors import Argument, StateError
-from dphist.streams.store.creation import create_file
+from dphist.durable.identity import AN_OLDER_CONTENT, identity_text, is_same_file, undetected
+from dphist.durable.owned_file import OwnedFile, create_file
+from dphist.errors import Argument, InputFileError, StateError
 from dphist.streams.store.database import (
+    TABLES,
+    Header,
+    Key,
     check_rows,
-    connect,
+    explaining,
+    insert_header,
     read_header,
+    row_hash,
     translate_error,
     write_header,
 )
-from dphist.streams.store.digest import Header, Key, row_hash
-from dphist.streams.store.owner import Owner
 
 _LOG = logging.getLogger(__name__)
 
@@ -51,10 +53,10 @@ class Store:
     Several threads may use one Store, one at a time.
     """
 
-    def __init__(self, path: Path, owner: Owner, header: Header) -> None:
+    def __init__(self, owned: OwnedFile, header: Header) -> None:
         """Wrap a file that was checked; use `create` or `open` instead."""
-        self.path = path
-        self._owner = owner
+        self.path = owned.path
+        self._owned = owned
         self._header = header
         self._uncertain = False
 
@@ -75,15 +77,19 @@ class Store:
         target = _resolve(path)
         if replace_taken:
             _remove_taken(target)
-        store = cls._check(target, create_file(target), moved=False, new=True)
-        undetected = store._owner.undetected
-        if AN_OLDER_CONTENT not in undetected and not store._is_noted:
-            undetected.append(AN_OLDER_CONTENT)
-        if undetected:
+        try:
+            owned = create_file(target, TABLES.values(), insert_header)
+        except (OSError, sqlite3.Error) as error:
+            raise translate_error(target, error) from None
+        store = cls._check(owned, moved=False, new=True)
+        passing = undetected(owned.facts)
+        if AN_OLDER_CONTENT not in passing and not store._is_noted:
+            passing.append(AN_OLDER_CONTENT)
+        if passing:
             _LOG.warning(
                 "%s: this file system cannot distinguish it from %s; do not restore backups of it",
                 store.path,
-                ", or ".join(undetected),
+                ", or ".join(passing),
             )
         return store
 
@@ -107,8 +113,7 @@ class Store:
         OutputFileError
             If the file cannot be written.
         """
-        target = _resolve(path)
-        store = cls._check(target, Owner.of_file(target), moved=moved)
+        store = cls._check(_own_file(_resolve(path)), moved=moved)
         if not store._is_noted:
             _LOG.warning(
                 "%s: the number of its last commit could not be noted in an extended attribute, so "
@@ -119,20 +124,19 @@ class Store:
         return store
 
     @classmethod
-    def _check(cls, path: Path, owner: Owner, *, moved: bool, new: bool = False) -> "Store":
+    def _check(cls, owned: OwnedFile, *, moved: bool, new: bool = False) -> "Store":
+        path = owned.path
         try:
-            owner.check_name(path)
-            try:
-                owner.attach(connect(path))
-            except sqlite3.Error as error:
-                raise translate_error(path, error) from None
-            header = read_header(owner.connection, path)
+            owned.check_name(_renamed_error(path))
+            with explaining(path):
+                connection = owned.connect()
+            header = read_header(connection, path)
             if header.taken:
                 raise StateError(
                     f"{path} was taken over by the stream that loaded it; save that stream again "
                     "to have a file to load later"
                 )
-            original = owner.is_same_file(header.identity)
+            original = is_same_file(header.identity, owned.facts)
             if not original and not moved:
                 raise StateError(
                     f"{path} is a copy, or was moved to another file system: if two copies of one "
@@ -140,25 +144,25 @@ class Store:
                     "original was not used since and is gone, open the copy with "
                     + Argument("moved", True)
                 )
-            if header.commits < owner.commits:
+            if header.commits < owned.commits:
                 raise StateError(
                     f"{path} holds an older content than before, such as a backup that was written "
                     "back into it: the stream would draw new noise for the same counts. It cannot "
                     "continue; begin a new stream, which costs its own budget"
                 )
-            check_rows(owner.connection, path, header)
+            check_rows(connection, path, header)
             if not original:
-                owner.mark()
-                header = replace(header, identity=owner.identity)
-            store = cls(path, owner, header)
+                owned.mark()
+                header = replace(header, identity=identity_text(owned.facts))
+            store = cls(owned, header)
             # An empty transaction shows at once, before any event, whether the file can be written.
             # It also lets SQLite find a journal left by a crash, and remove it on closing.
             with store._transaction(header):
                 pass
         except BaseException:
             if new:
-                _remove(path, owner)
-            owner.close()
+                owned.remove()
+            owned.close()
             raise
         return store
 
@@ -167,15 +171,13 @@ class Store:
 
         Rows are read lazily; commit only after the last one.
         """
-        try:
+        with explaining(self.path):
             found = self._connection().execute(
                 "SELECT key, content FROM rows WHERE kind = ? ORDER BY key", (kind,)
             )
             while part := found.fetchmany(_ROWS_AT_ONCE):
                 yield from part
                 self._connection()
-        except sqlite3.Error as error:
-            raise translate_error(self.path, error) from None
 
     def commit(self, rows: Mapping[Kind, Iterable[tuple[Key, bytes]]]) -> None:
         """Write rows; a row replaces an existing row of the same kind and key.
@@ -199,7 +201,7 @@ class Store:
         for row in new:
             total += row_hash(secret, *row)
         connection = self._connection()
-        with self._explaining():
+        with explaining(self.path):
             for kind, key in changes:
                 old = connection.execute(
                     "SELECT content FROM rows WHERE kind = ? AND key = ?", (kind, key)
@@ -215,7 +217,7 @@ class Store:
         Afterwards the Store can only be closed.
         """
         connection = self._connection()
-        with self._explaining():
+        with explaining(self.path):
             # The journal has the old pages, so it is truncated rather than only invalidated.
             connection.execute("PRAGMA journal_size_limit = 0")
         with self._transaction(replace(self._header, taken=1).with_sum(0)):
@@ -226,12 +228,12 @@ class Store:
     @property
     def _is_noted(self) -> bool:
         """Whether the number of the last commit is noted in the file's attributes."""
-        return self._owner.is_noted(self._header.commits)
+        return self._owned.is_noted(self._header.commits)
 
     @property
     def is_open(self) -> bool:
         """Whether this object, in this process, still owns the file."""
-        return self._owner.is_open
+        return self._owned.connection is not None and not self._owned.is_forked
 
     @property
     def commits(self) -> int:
@@ -250,19 +252,19 @@ class Store:
 
     def discard(self) -> bool:
         """Remove the file of a state that was never used; return whether it was removed."""
-        return _remove(self.path, self._owner)
+        return self._owned.remove()
 
     def close(self) -> None:
         """Give up the file, so that others can open it. May be called again."""
-        self._owner.close()
+        self._owned.close()
 
     @contextlib.contextmanager
     def _transaction(self, header: Header) -> Iterator[None]:
         """Commit what the block writes together with `header`, which counts one more commit."""
         connection = self._connection()
         header = replace(header, commits=header.commits + 1)
-        self._owner.check_name(self.path)
-        with self._explaining():
+        self._owned.check_name(_renamed_error(self.path))
+        with explaining(self.path):
             # If COMMIT fails or an exception from a signal interrupts it, the commit may or may not
             # have reached the disk. After a failed sync, reading the file does not show which. So
             # this Store stops. Opening the file again finds one of the two states and continues.
@@ -279,17 +281,17 @@ class Store:
             connection.execute("COMMIT")
             self._header = header
             self._uncertain = False
-        self._owner.note(header.commits)
-
-    @contextlib.contextmanager
-    def _explaining(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise translate_error(self.path, error) from None
+        self._owned.note(header.commits)
 
     def _connection(self) -> sqlite3.Connection:
-        connection = self._owner.connection
+        connection = self._owned.connection
+        if self._owned.is_forked:
+            raise StateError(
+                f"{self.path} is in use by the process that this one was forked from; "
+                "use the stream there, or close it before the fork and open it in one of the two"
+            )
+        if connection is None:
+            raise StateError(f"{self.path} is closed; open it again")
         if self._uncertain:
             raise StateError(
                 f"writing {self.path} failed, and the last event may or may not be recorded; "
@@ -304,35 +306,41 @@ class Store:
         raise StateError(f"{self.path} has one owner; a stream in use cannot be copied or pickled")
 
 
-def _remove(path: Path, owner: Owner) -> bool:
-    """Remove the owned file of a state that was never used; return whether it was removed.
-
-    Nobody else can use the file while it is owned. Closing it later removes its journal.
-    """
-    if not owner.is_at(path):
-        return False  # another file has this name
+def _own_file(path: Path) -> OwnedFile:
+    """Own the state at `path`, which must exist."""
     try:
-        path.unlink()
-    except OSError:
-        return False
-    with contextlib.suppress(OSError):
-        sync_folder(path.parent)
-    return True
+        if path.exists() and not path.is_file():
+            raise StateError(f"{path} is not a file; name the state of a stream")
+        owned = OwnedFile(path, os.open(path, os.O_RDWR))
+        if owned.is_at_path():
+            return owned
+        owned.close()  # replaced between the opening and the locking
+        raise BlockingIOError
+    except FileNotFoundError:
+        raise InputFileError(f"there is no stream state at {path}") from None
+    except OSError as error:
+        raise translate_error(path, error) from None
 
 
 def _remove_taken(path: Path) -> None:
     """Remove a state file that was taken over, if there is one."""
     if not path.exists():
         return
-    owner = Owner.of_file(path)  # owned until it is removed, so that nobody else uses it
+    owned = _own_file(path)  # owned until it is removed, so that nobody else uses it
     try:
-        owner.attach(connect(path))
-        if read_header(owner.connection, path).taken and owner.is_at(path):
-            path.unlink()
-    except (StateError, OSError, sqlite3.Error):
+        if read_header(owned.connect(), path).taken:
+            owned.remove()
+    except (StateError, sqlite3.Error):
         pass  # creating a file with this name then raises the error
     finally:
-        owner.close()
+        owned.close()
+
+
+def _renamed_error(path: Path) -> StateError:
+    return StateError(
+        f"{path} was renamed or removed while in use; move it back, or close the stream and open "
+        "the state where it is now"
+    )
 
 
 def _resolve(path: str | Path) -> Path:

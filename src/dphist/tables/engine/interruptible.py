@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import duckdb
 
-from dphist.stopping import exceptions_wait
+from dphist.signals import exceptions_wait
 
 T = TypeVar("T")
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import duckdb
 
-from dphist import leftovers
+from dphist import files
 from dphist.errors import Argument, DataError, DphistError
-from dphist.stopping import exceptions_wait
+from dphist.signals import exceptions_wait
 from dphist.tables.engine.resources import resources
 
 # Beyond this DuckDB spills to its folder; benchmarks/large_file.py and benchmarks/label_speed.py
@@ -105,7 +105,7 @@ def _folder(stack: ExitStack) -> str:
     """Make a folder readable by its owner only, until `stack` is closed or the process ends."""
     below = Path(resources().temp or tempfile.gettempdir())
     folder = str(below / f"dphist-{secrets.token_hex(8)}")
-    leftovers.remember(folder)
+    files.register_temporary(folder)
     stack.callback(_remove, folder)
     try:
         Path(folder).mkdir(mode=0o700)
@@ -118,7 +118,7 @@ def _folder(stack: ExitStack) -> str:
 
 def _remove(folder: str) -> None:
     with exceptions_wait():
-        leftovers.remove(folder)
+        files.remove_temporary(folder)
 
 
 def _close(

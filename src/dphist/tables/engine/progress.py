@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import duckdb
 
-from dphist.stopping import exceptions_wait
+from dphist.signals import exceptions_wait
 
 _SECONDS_BETWEEN = 0.25
 _MOST_BEFORE_THE_END = 0.99  # an engine may say that all is read while it still counts

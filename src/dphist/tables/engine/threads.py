@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TypeVar
 
-from dphist.stopping import raise_first
+from dphist.signals import raise_first
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from dphist.stopping import exceptions_wait
+from dphist.signals import exceptions_wait
 from dphist.tables.engine.progress import Measured, Report, reported
 from dphist.tables.engine.spark.progress import measured_in_classic, measured_in_connect
 from dphist.tables.engine.spark.sessions import is_connect

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from dphist import leftovers
-from dphist.atomic_files import check_distinct, staged_outputs, write_text
+from dphist import files
 from dphist.errors import OutputFileError
+from dphist.files import check_distinct, staged_outputs, write_text
 
 
 def test_all_files_appear_together(tmp_path) -> None:
     with staged_outputs() as staged:
-        staged.write_text(tmp_path / "a.txt", "a")
-        staged.write_text(tmp_path / "b.txt", "b")
+        staged.write(tmp_path / "a.txt", "a")
+        staged.write(tmp_path / "b.txt", "b")
         assert not (tmp_path / "a.txt").exists()
     assert (tmp_path / "a.txt").read_text() == "a"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.txt", "b.txt"]
@@ -26,7 +26,7 @@ def test_all_files_appear_together(tmp_path) -> None:
 def test_nothing_appears_when_the_block_fails(tmp_path) -> None:
     (tmp_path / "a.txt").write_text("before")
     with pytest.raises(RuntimeError), staged_outputs() as staged:
-        staged.write_text(tmp_path / "a.txt", "after")
+        staged.write(tmp_path / "a.txt", "after")
         raise RuntimeError
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "before"
@@ -34,8 +34,8 @@ def test_nothing_appears_when_the_block_fails(tmp_path) -> None:
 
 def test_nothing_appears_when_one_of_them_cannot_be_written(tmp_path) -> None:
     with pytest.raises(OutputFileError), staged_outputs() as staged:
-        staged.write_text(tmp_path / "a.txt", "a")
-        staged.write_text(tmp_path / "none" / "b.txt", "b")
+        staged.write(tmp_path / "a.txt", "a")
+        staged.write(tmp_path / "none" / "b.txt", "b")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -60,7 +60,7 @@ def test_a_file_that_is_there_is_left_alone_if_asked_to(tmp_path) -> None:
     (tmp_path / "b.txt").write_text("before")
     with pytest.raises(OutputFileError, match="was created meanwhile"), staged_outputs() as staged:
         for name in ("a.txt", "b.txt", "c.txt"):
-            staged.write_text(tmp_path / name, "after", replace=False)
+            staged.write(tmp_path / name, "after", replace=False)
     assert [path.name for path in tmp_path.iterdir()] == ["b.txt"]
     assert (tmp_path / "b.txt").read_text() == "before"
 
@@ -69,8 +69,8 @@ def test_what_is_replaced_waits_for_what_may_not_be(tmp_path) -> None:
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("before")
     with pytest.raises(OutputFileError), staged_outputs() as staged:
-        staged.write_text(tmp_path / "a.txt", "after", replace=True)
-        staged.write_text(tmp_path / "b.txt", "after", replace=False)
+        staged.write(tmp_path / "a.txt", "after", replace=True)
+        staged.write(tmp_path / "b.txt", "after", replace=False)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
         "a.txt": "before",
         "b.txt": "before",
@@ -87,10 +87,10 @@ def test_new_files_appear_also_where_the_system_has_no_hard_links(
     if not links:
         monkeypatch.setattr(os, "link", refuse)
     with staged_outputs() as staged:
-        staged.write_text(tmp_path / "a.txt", "a", replace=False)
+        staged.write(tmp_path / "a.txt", "a", replace=False)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.txt": "a"}
     with pytest.raises(OutputFileError), staged_outputs() as staged:
-        staged.write_text(tmp_path / "a.txt", "after", replace=False)
+        staged.write(tmp_path / "a.txt", "after", replace=False)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.txt": "a"}
 
 
@@ -104,17 +104,17 @@ def test_a_signal_cannot_part_files_that_belong_together(tmp_path, monkeypatch) 
     monkeypatch.setattr(type(tmp_path), "replace", replace)
     with pytest.raises(KeyboardInterrupt), staged_outputs() as staged:
         for name in ("a.txt", "b.txt"):
-            staged.write_text(tmp_path / name, "whole")
+            staged.write(tmp_path / name, "whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
 
 
 def test_what_waits_is_remembered_until_it_is_in_its_place(tmp_path) -> None:
     """So that it is removed if the process is ended at once."""
     with staged_outputs() as staged:
-        staged.write_text(tmp_path / "a.txt", "a")
+        staged.write(tmp_path / "a.txt", "a")
         (waiting,) = tmp_path.iterdir()
-        assert str(waiting) in leftovers._paths
-    assert str(waiting) not in leftovers._paths
+        assert str(waiting) in files._paths
+    assert str(waiting) not in files._paths
 
 
 def test_permissions_follow_the_umask(tmp_path) -> None:
@@ -184,12 +184,12 @@ def test_files_that_are_replaced_are_put_back_where_one_is_refused(
         (tmp_path / name).write_text(text)
     refuse_from(monkeypatch, "replace", refused)
     with pytest.raises(OutputFileError, match=r"nothing was written$"), staged_outputs() as staged:
-        staged.write_text(tmp_path / "new.txt", "new", replace=False)
-        staged.write_text(tmp_path / "new too.txt", "new", replace=True)
+        staged.write(tmp_path / "new.txt", "new", replace=False)
+        staged.write(tmp_path / "new too.txt", "new", replace=True)
         for name in before:
-            staged.write_text(tmp_path / name, "new", replace=True)
+            staged.write(tmp_path / name, "new", replace=True)
     assert contents(tmp_path) == before
-    assert not leftovers._paths
+    assert not files._paths
 
 
 @pytest.mark.usefixtures("_links")
@@ -198,9 +198,9 @@ def test_of_files_that_were_replaced_nothing_stays(tmp_path) -> None:
         (tmp_path / name).write_text("old")
     with staged_outputs() as staged:
         for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
-            staged.write_text(tmp_path / name, "new")
+            staged.write(tmp_path / name, "new")
     assert contents(tmp_path) == dict.fromkeys(("a.txt", "b.txt", "c.txt", "d.txt"), "new")
-    assert not leftovers._paths
+    assert not files._paths
 
 
 def test_a_place_that_was_held_is_given_up(tmp_path, monkeypatch) -> None:
@@ -212,7 +212,7 @@ def test_a_place_that_was_held_is_given_up(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(os, "link", no_links)
     refuse_from(monkeypatch, "replace", "a.txt")
     with pytest.raises(OutputFileError, match=r"nothing was written$"), staged_outputs() as staged:
-        staged.write_text(tmp_path / "a.txt", "a", replace=False)
+        staged.write(tmp_path / "a.txt", "a", replace=False)
     assert contents(tmp_path) == {}
 
 
@@ -227,7 +227,7 @@ def test_a_file_whose_temporary_name_stays_is_taken_back(tmp_path, monkeypatch) 
 
     monkeypatch.setattr(Path, "unlink", once)
     with pytest.raises(OutputFileError, match=r"nothing was written$"), staged_outputs() as staged:
-        staged.write_text(tmp_path / "a.txt", "a", replace=False)
+        staged.write(tmp_path / "a.txt", "a", replace=False)
     assert contents(tmp_path) == {}
 
 
@@ -247,7 +247,7 @@ def test_what_could_not_be_put_back_is_named(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(Path, "replace", once)
     with pytest.raises(OutputFileError) as caught, staged_outputs() as staged:
         for name in ("b.txt", "c.txt"):
-            staged.write_text(tmp_path / name, "new")
+            staged.write(tmp_path / name, "new")
     assert "nothing was written" not in str(caught.value)
     assert (tmp_path / "b.txt").read_text() == "new"
     assert (tmp_path / "c.txt").read_text() == "old c"
@@ -256,4 +256,4 @@ def test_what_could_not_be_put_back_is_named(tmp_path, monkeypatch) -> None:
     assert kept.read_text() == "old b"
     said = f"{tmp_path / 'b.txt'} was written; the previous file is now {kept}"
     assert str(caught.value).endswith(said)
-    assert str(kept) not in leftovers._paths  # nor is it removed when the process ends
+    assert str(kept) not in files._paths  # nor is it removed when the process ends

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dphist.stopping import exceptions_wait, handlers_wait, stoppable
+from dphist.signals import exceptions_wait, handlers_wait, stoppable
 
 ROOT = Path(__file__).parents[1]
 
@@ -173,7 +173,7 @@ def test_what_frames_held_goes_at_once(wait, heard) -> None:
 def test_tests_of_ctrl_c_pass_where_a_script_started_them_in_the_background() -> None:
     """The shell has such processes ignore it from the start."""
     ignoring = ["sh", "-c", 'trap "" INT; exec "$0" "$@"']
-    some = "tests/test_atomic_files.py::test_a_signal_cannot_part_files_that_belong_together"
+    some = "tests/test_files.py::test_a_signal_cannot_part_files_that_belong_together"
     command = [*ignoring, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", some]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

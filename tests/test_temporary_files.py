@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dphist import leftovers
+from dphist import files
 from dphist.cli import main
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs locks on files")
@@ -20,9 +20,9 @@ OURS = ("dphist-0123456789abcdef", ".r.json.0123456789ab.part")
 
 KILLED = """
 import os, signal, sys
-from dphist import leftovers
+from dphist import files
 for name in sys.argv[1:]:
-    leftovers.remember(os.path.abspath(name))
+    files.register_temporary(os.path.abspath(name))
 os.makedirs(os.path.join(sys.argv[1], "below"))
 for name in (os.path.join(sys.argv[1], "below", "file"), *sys.argv[2:]):
     open(name, "w").close()
@@ -30,9 +30,9 @@ for name in (os.path.join(sys.argv[1], "below", "file"), *sys.argv[2:]):
 
 KEPT = """
 import os, sys
-from dphist import leftovers
+from dphist import files
 for name in ("file", "folder"):
-    leftovers.remember(os.path.abspath(name))
+    files.register_temporary(os.path.abspath(name))
 open("file", "w").close()
 os.makedirs("folder/below")
 open("folder/below/file", "w").close()
@@ -63,25 +63,25 @@ def test_a_signal_while_the_journal_is_made_leaves_none(tmp_path: Path, monkeypa
         return descriptor
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(leftovers.os, "open", interrupted)
+    monkeypatch.setattr(files.os, "open", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        leftovers.remember(str(tmp_path / "file"))
-    leftovers.remove_all()
+        files.register_temporary(str(tmp_path / "file"))
+    files.remove_all()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_forgotten_stays(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    leftovers.remember(str(path))
+    files.register_temporary(str(path))
     path.touch()
-    leftovers.forget(str(path))
-    leftovers.remove_all()
+    files.forget_temporary(str(path))
+    files.remove_all()
     assert path.exists()
 
 
 def test_a_folder_that_is_written_into_goes_too(tmp_path: Path, monkeypatch) -> None:
     """As by the threads of a query, while the process is ended."""
-    folder, real, tries = tmp_path / "folder", leftovers.shutil.rmtree, []
+    folder, real, tries = tmp_path / "folder", files.shutil.rmtree, []
 
     def slow(path: str, **options: bool) -> None:
         tries.append(path)
@@ -90,13 +90,13 @@ def test_a_folder_that_is_written_into_goes_too(tmp_path: Path, monkeypatch) -> 
             return
         real(path, **options)
 
-    monkeypatch.setattr(leftovers.shutil, "rmtree", slow)
-    leftovers.remember(str(folder))
+    monkeypatch.setattr(files.shutil, "rmtree", slow)
+    files.register_temporary(str(folder))
     folder.mkdir()
-    leftovers.remove(str(folder))
+    files.remove_temporary(str(folder))
     assert not folder.exists()
     assert len(tries) == 3
-    assert str(folder) not in leftovers._paths
+    assert str(folder) not in files._paths
 
 
 @pytest.fixture
@@ -129,22 +129,22 @@ def test_no_path_is_noted_in_a_journal_that_another_thread_ends(
 ) -> None:
     """Else it would stay if the process is killed, or be written into somebody else's file."""
     first, second = (str(elsewhere / name) for name in OURS)
-    end = leftovers._journal.end
-    other = threading.Thread(target=leftovers.remember, args=(second,))
+    end = files._journal.end
+    other = threading.Thread(target=files.register_temporary, args=(second,))
 
     def end_late() -> None:
         other.start()
         other.join(0.2)
         end()
 
-    leftovers.remember(first)
+    files.register_temporary(first)
     with monkeypatch.context() as patched:
-        patched.setattr(leftovers._journal, "end", end_late)
-        leftovers.forget(first)
+        patched.setattr(files._journal, "end", end_late)
+        files.forget_temporary(first)
     other.join()
     (journal,) = journals(elsewhere)
     assert second in journal.read_text()
-    leftovers.forget(second)
+    files.forget_temporary(second)
     assert journals(elsewhere) == []
 
 
@@ -153,23 +153,23 @@ def test_what_was_killed_is_cleared_by_the_next_start(elsewhere: Path) -> None:
     killed(elsewhere, OURS)
     assert len(list(elsewhere.iterdir())) == 2
     assert len(journals(elsewhere)) == 1
-    leftovers.remove_abandoned()
+    files.remove_abandoned()
     assert list(elsewhere.iterdir()) == journals(elsewhere) == []
 
 
 def test_the_first_temporary_file_of_a_program_clears_too(elsewhere: Path) -> None:
     killed(elsewhere, OURS)
     path = elsewhere / OURS[0]
-    leftovers.remember(str(path.with_name("dphist-" + "0" * 16)))
-    leftovers.forget(str(path.with_name("dphist-" + "0" * 16)))
+    files.register_temporary(str(path.with_name("dphist-" + "0" * 16)))
+    files.forget_temporary(str(path.with_name("dphist-" + "0" * 16)))
     assert list(elsewhere.iterdir()) == journals(elsewhere) == []
 
 
 def test_what_had_become_permanent_or_has_another_name_stays(elsewhere: Path) -> None:
     """The names are checked as well: nothing but what dphist itself names is ever removed."""
     names = [*OURS, "records.csv", "dphist-notes"]
-    killed(elsewhere, names, f"leftovers.forget(os.path.abspath({OURS[1]!r}))\n")
-    leftovers.remove_abandoned()
+    killed(elsewhere, names, f"files.forget_temporary(os.path.abspath({OURS[1]!r}))\n")
+    files.remove_abandoned()
     assert {path.name for path in elsewhere.iterdir()} == {OURS[1], "records.csv", "dphist-notes"}
 
 
@@ -187,10 +187,10 @@ def test_what_a_running_process_has_stays(elsewhere: Path) -> None:
     ) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        leftovers.remove_abandoned()
+        files.remove_abandoned()
         assert len(list(elsewhere.iterdir())) == 2
         child.kill()
-    leftovers.remove_abandoned()
+    files.remove_abandoned()
     assert list(elsewhere.iterdir()) == []
 
 
@@ -200,7 +200,7 @@ def test_a_damaged_journal_stops_nobody(content: bytes, elsewhere: Path) -> None
     killed(elsewhere, OURS)
     (journal,) = journals(elsewhere)
     journal.write_bytes(content)
-    leftovers.remove_abandoned()
+    files.remove_abandoned()
     assert len(list(elsewhere.iterdir())) == 2
 
 
@@ -208,12 +208,12 @@ def test_a_journal_that_others_could_have_written_is_not_believed(elsewhere: Pat
     killed(elsewhere, OURS)
     (journal,) = journals(elsewhere)
     journal.chmod(0o622)
-    leftovers.remove_abandoned()
+    files.remove_abandoned()
     assert len(list(elsewhere.iterdir())) == 2
     journal.chmod(0o600)
     aside = journal.rename(elsewhere.parent / "aside")
     journal.symlink_to(aside)
-    leftovers.remove_abandoned()
+    files.remove_abandoned()
     assert len(list(elsewhere.iterdir())) == 2
 
 
@@ -246,7 +246,7 @@ def test_a_state_whose_maker_was_killed_leaves_nothing(
         f"os.link = die\n{CREATED[kind]}\n",
     )
     assert len([path for path in elsewhere.iterdir() if path.suffix == ".part"]) == 1
-    leftovers.remove_abandoned()
+    files.remove_abandoned()
     left = ["kept"] if when == "after" else []
     assert [path.name for path in elsewhere.iterdir()] == left
     assert journals(elsewhere) == []
