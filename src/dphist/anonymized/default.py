@@ -5,7 +5,7 @@ need to know nothing in advance, at every epsilon. The choice never depends on d
 """
 
 from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan
-from dphist.anonymized.mechanism import checked_profile
+from dphist.anonymized.measuring import checked_profile
 from dphist.data.profile import Profile
 from dphist.noise import Source
 from dphist.parameters import Exact

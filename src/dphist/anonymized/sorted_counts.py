@@ -8,11 +8,11 @@ import numpy as np
 
 from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
-from dphist.anonymized.measuring.sorted_counts import SortedCountsMeasuring
+from dphist.anonymized.measuring import Drawn, SortedCountsMeasuring
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    Drawn,
+    AnonymizedMechanism,
     checked_cell_epsilon,
 )
 from dphist.anonymized.reference import Shape, public_profile, zipf_profile
@@ -35,7 +35,7 @@ _INFERENCES = ("isotonic", "sort", "none")
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class SortedCounts(SortedCountsMeasuring):
+class SortedCounts(SortedCountsMeasuring, AnonymizedMechanism):
     """Noise on each of the sorted counts, for a public number of labels.
 
     Parameters

@@ -5,7 +5,6 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.errors import Argument, ParameterError
-from dphist.labels.measuring.pay_what_you_get import Left, SessionMeasuring
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -17,6 +16,7 @@ from dphist.labels.mechanism import (
     checked_delta,
     checked_epsilon,
 )
+from dphist.labels.session import Left, SessionMeasuring
 from dphist.labels.top_labels import check_scale, check_stated
 from dphist.mechanism import ExpectedError, parameter
 from dphist.noise.law import Drawing, NoiseLaw

@@ -11,7 +11,8 @@ import numpy as np
 from dphist.anonymized.adaptive_scan.bends import bends, turned
 from dphist.anonymized.adaptive_scan.edges import edge_heights
 from dphist.anonymized.adaptive_scan.refining import Refined, Scanned, refined
-from dphist.anonymized.adaptive_scan.roughness import Roughness
+from dphist.anonymized.adaptive_scan.roughness import Roughness, of_columns
+from dphist.anonymized.adaptive_scan.scan import Scan
 from dphist.anonymized.adaptive_scan.smoothing import smoothed_heights
 from dphist.anonymized.adaptive_scan.steps import steps
 from dphist.anonymized.inference import isotonic_decreasing, whole_non_negative
@@ -167,6 +168,19 @@ def kept_heights(
     """Return the mean heights of the blocks, non-increasing; 0 for blocks not kept."""
     kept = without_tail(counts, epsilon)
     return smoothed_heights(ends[: kept + 1], counts[:kept], epsilon, roughness)
+
+
+def rows_expected(columns: Scan) -> int:
+    """Return about how many rows reach beyond the last column of a scan.
+
+    Where a tail was cut, that is a guess from a column far left of it, and too many. But a
+    trend is at least half of the height before it, so that the scan of columns would have
+    gone on if there were more than four times as many as columns.
+    """
+    ends, counts = np.array(columns.ends), np.array(columns.counts)
+    heights = kept_heights(ends, counts, columns.epsilon, of_columns)
+    last = round(heights[-1]) if len(heights) else 0
+    return max(1, min(last, 4 * columns.position))
 
 
 def inside_blocks(

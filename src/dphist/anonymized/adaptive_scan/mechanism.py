@@ -14,11 +14,11 @@ from dphist.anonymized.adaptive_scan.joining import agreeing, joined, level_star
 from dphist.anonymized.adaptive_scan.pointwise import curve_between
 from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
 from dphist.anonymized.band import ALL_LABELS, Band, holding
-from dphist.anonymized.measuring.adaptive_scan import AdaptiveScanMeasuring
+from dphist.anonymized.measuring import AdaptiveScanMeasuring, Drawn
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    Drawn,
+    AnonymizedMechanism,
     checked_cell_epsilon,
 )
 from dphist.arrays import IntArray
@@ -37,7 +37,7 @@ from dphist.sentence import Sentence
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class AdaptiveScan(AdaptiveScanMeasuring):
+class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
     """Every cell counted once, in blocks as wide as the noisy counts so far suggest.
 
     Parameters

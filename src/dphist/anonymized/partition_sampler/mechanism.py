@@ -6,12 +6,13 @@ from fractions import Fraction
 import numpy as np
 
 from dphist.anonymized.band import ALL_LABELS, Band, from_rows_and_columns
-from dphist.anonymized.measuring.partition_sampler import PartitionSamplerMeasuring
+from dphist.anonymized.measuring import Drawn
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    Drawn,
+    AnonymizedMechanism,
 )
+from dphist.anonymized.partition_sampler.measuring import PartitionSamplerMeasuring
 from dphist.anonymized.partition_sampler.radius import minus_log_above, radius
 from dphist.anonymized.partition_sampler.windows import windows_around
 from dphist.data.diagram import Diagram
@@ -32,7 +33,7 @@ _LARGEST_EPSILON = 1000
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class PartitionSampler(PartitionSamplerMeasuring):
+class PartitionSampler(PartitionSamplerMeasuring, AnonymizedMechanism):
     """A random diagram; each cell that differs multiplies its probability by exp(-epsilon / 2).
 
     Parameters

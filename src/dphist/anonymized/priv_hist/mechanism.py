@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from dphist.anonymized.band import ALL_LABELS, Band, holding
-from dphist.anonymized.measuring.priv_hist import PrivHistMeasuring, Shares
+from dphist.anonymized.measuring import Drawn, PrivHistMeasuring, Shares
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    Drawn,
+    AnonymizedMechanism,
     checked_cell_epsilon,
 )
 from dphist.anonymized.priv_hist.band import bounds_of_blocks, bounds_of_split
@@ -42,7 +42,7 @@ _NO_RELEASE = "must hold the private total and the counts of a release"
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class PrivHist(PrivHistMeasuring):
+class PrivHist(PrivHistMeasuring, AnonymizedMechanism):
     """A private total, then columns for small counts and rows, or blocks, for large ones.
 
     Parameters

@@ -7,7 +7,6 @@ from typing import Any, Literal, TypeAlias
 
 from dphist.arrays import IntArray
 from dphist.errors import Argument, ParameterError
-from dphist.labels.measuring.threshold import ThresholdMeasuring
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -22,6 +21,8 @@ from dphist.labels.mechanism import (
 from dphist.labels.threshold.cut_users import CutUsers, checked, cut_users
 from dphist.labels.threshold.description import described
 from dphist.labels.threshold.known_labels import listed, number_listed
+from dphist.labels.threshold.law import gaussian_delta, geometric_delta
+from dphist.labels.threshold.measuring import ThresholdMeasuring
 from dphist.labels.threshold.sharing import Correlated, forms, is_correlated
 from dphist.mechanism import parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
@@ -38,7 +39,7 @@ Noise: TypeAlias = Literal["laplace", "gaussian"]
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ThresholdHistogram(ThresholdMeasuring):
+class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     """Counts with noise; of labels nobody listed, those with a noisy count above a threshold.
 
     Parameters
@@ -232,6 +233,17 @@ class ThresholdHistogram(ThresholdMeasuring):
             If no labels are listed, or a label is not listed or repeated.
         """
         return self.noise_law().deviation_of_sum(number_listed(labels, self.labels))
+
+    @property
+    def reached_delta(self) -> Fraction:
+        """The delta that the threshold really has, rounded up to 12 digits; at most `delta`."""
+        threshold = self.threshold
+        if threshold is None or self.delta is None:
+            return Fraction(0)
+        bounds = (self.delta, self.max_labels, self.max_count)
+        if isinstance(threshold, Fraction):
+            return gaussian_delta(self.noise_scale, threshold, *bounds)
+        return geometric_delta(1 / self.noise_scale, threshold, *bounds)
 
     def release_chance(self, count: int) -> float:
         """Return the probability with which a label of this count, in records, is released."""

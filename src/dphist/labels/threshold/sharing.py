@@ -3,8 +3,7 @@
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-from dphist.data.label_counts import LabelCounts
-from dphist.errors import Argument, BoundsError, ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.labels.threshold.correlated_noise import CorrelatedNoise
 from dphist.labels.threshold.correlation import best_correlation, worthwhile_correlation
 from dphist.noise.gaussian import LARGEST_SIGMA
@@ -58,19 +57,6 @@ def is_correlated(
             "what is sampled exactly",
         )
     return True
-
-
-def check_only_adds(counts: LabelCounts) -> None:
-    """Refuse counts of which nobody said that a user only adds to them.
-
-    One user who raises a count and lowers another one would be protected less.
-    """
-    if not counts.only_adds:
-        raise BoundsError(
-            "correlated noise needs counts to which a user only adds: count the labels with "
-            "LabelCounts.from_table, assert it with LabelCounts.from_counts(..., only_adds=True), "
-            "or make the mechanism with " + Argument("correlated", False)
-        )
 
 
 def forms(delta: Any, **parameters: Any) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.ranges.bars import bars, farther
+from dphist.ranges.consistency import spread
 from dphist.ranges.hierarchical_tree.box_errors import box_variance
 from dphist.ranges.hierarchical_tree.line_errors import line_variances
 from dphist.ranges.hierarchical_tree.node_answers import NodeAnswers
@@ -86,8 +87,8 @@ class TreeAnswers(Answers):
         found = self._variances[0]
         for level in self.shape.levels[1:]:
             own = self._variances[level]
-            share = own / self.shape.spread(self.shape.sum_children(own), level)
-            found = own * (1 - share) + share**2 * self.shape.spread(found, level)
+            share = own / spread(self.shape, self.shape.sum_children(own), level)
+            found = own * (1 - share) + share**2 * spread(self.shape, found, level)
         if self._fitted is None:
             return np.sqrt(found)
         middle, noise = self._fitted[0], ERRORS * np.sqrt(found)

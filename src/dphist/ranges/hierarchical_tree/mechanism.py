@@ -17,8 +17,8 @@ from dphist.ranges.hierarchical_tree.answers import TreeAnswers
 from dphist.ranges.hierarchical_tree.branching import best_branching
 from dphist.ranges.hierarchical_tree.node_answers import NodeAnswers
 from dphist.ranges.leaf_counts import BinAnswers
-from dphist.ranges.measuring.hierarchical_tree import HierarchicalTreeMeasuring, name_of_level
-from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, Noisy, RangesMechanism
+from dphist.ranges.measuring import HierarchicalTreeMeasuring, Noisy, name_of_level
+from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, RangesMechanism
 from dphist.ranges.nonnegative import nonnegative, whole_bins
 from dphist.release.mechanisms import savable
 from dphist.release.range_histogram import Answers, RangeHistogram
@@ -28,7 +28,7 @@ Nonnegative: TypeAlias = bool | Literal["subtrees"]
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class HierarchicalTree(HierarchicalTreeMeasuring):
+class HierarchicalTree(HierarchicalTreeMeasuring, RangesMechanism):
     """Noisy counts of all nodes of a tree over the bins; each range from few of them.
 
     Parameters
@@ -115,6 +115,11 @@ class HierarchicalTree(HierarchicalTreeMeasuring):
             )
         object.__setattr__(self, "nonnegative", nonnegative)
         self.budget.check(self.share)
+
+    @property
+    def noise_scale(self) -> Fraction:
+        """Scale of the noise on the count of each node, in records."""
+        return self.budget.scale(self.share)
 
     def _dp_event(self) -> Any:
         return event_of_noise(self.guarantee, self.sensitivity, self.levels)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.labels.mechanism import user_of
+from dphist.labels.measuring import user_of
 from dphist.labels.top_labels import TopLabels
 from dphist.mechanism import MechanismBase
 from dphist.noise.for_tests import is_for_tests

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dphist.anonymized.mechanism import AnonymizedMechanism
+from dphist.anonymized.measuring import AnonymizedMeasuring
 from dphist.anonymized.partition_sampler.paths import Paths
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, radius
 from dphist.anonymized.partition_sampler.windows import windows_around
@@ -17,7 +17,7 @@ from dphist.privacy import ApproxDP
 from dphist.tables import redact_errors
 
 
-class PartitionSamplerMeasuring(AnonymizedMechanism):
+class PartitionSamplerMeasuring(AnonymizedMeasuring):
     """What sees the data: `docs/proofs/partition_sampler.md`."""
 
     __slots__ = ()
