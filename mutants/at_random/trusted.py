@@ -21,13 +21,10 @@ _FOLDERS += ("ledger", "durable")
 # Files that no guarantee rests on, or that the tests of `make test` do not run. The reason follows.
 _LEFT_OUT = {
     "no secret is read: functions of noisy numbers, of public data or of parameters": (
-        "anonymized/band.py anonymized/inference.py anonymized/reference.py anonymized/default.py "
-        "anonymized/priv_hist/band.py anonymized/priv_hist/decoding.py "
-        "anonymized/adaptive_scan/b[ae]n*.py anonymized/adaptive_scan/decoding.py "
-        "anonymized/adaptive_scan/drift.py anonymized/adaptive_scan/joining.py "
-        "anonymized/adaptive_scan/pointwise.py anonymized/adaptive_scan/refining.py "
-        "anonymized/adaptive_scan/roughness.py anonymized/adaptive_scan/smoothing.py "
-        "anonymized/adaptive_scan/spread.py anonymized/adaptive_scan/walk.py "
+        "anonymized/band.py anonymized/inference.py anonymized/reference.py "
+        "anonymized/priv_hist/decoding.py anonymized/adaptive_scan/bands.py "
+        "anonymized/adaptive_scan/blocks.py anonymized/adaptive_scan/decoding.py "
+        "anonymized/adaptive_scan/refining.py anonymized/adaptive_scan/trend.py "
         "anonymized/partition_sampler/radius.py noise/magnitude.py noise/quantiles.py "
         "ranges/*/answers.py ranges/*/*_errors.py ranges/*/*_answers.py ranges/*/branching.py "
         "ranges/adaptive_tree/enclos*.py ranges/adaptive_tree/inference.py "

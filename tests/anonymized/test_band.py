@@ -9,7 +9,7 @@ import dphist as dh
 from dphist import Profile
 from dphist.anonymized import measuring
 from dphist.anonymized.partition_sampler.radius import minus_log_above, radius
-from dphist.anonymized.priv_hist.band import bounds_of_split
+from dphist.anonymized.priv_hist.decoding import bounds_of_split
 from dphist.data.diagram import Diagram
 from dphist.noise.magnitude import (
     geometric_simultaneous_bound,

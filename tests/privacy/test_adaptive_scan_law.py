@@ -19,8 +19,8 @@ import pytest
 
 from dphist import AdaptiveScan, Profile, Release
 from dphist.anonymized import measuring
-from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
 from dphist.anonymized.adaptive_scan.scan import Scan
+from dphist.anonymized.adaptive_scan.trend import of_columns, of_rows
 from dphist.errors import ParameterError
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
 from tests.privacy.laws import SLACK, Scripted, clamped_law, worst_log_ratio

@@ -14,8 +14,8 @@ import pytest
 from dphist import AdaptiveScan, Profile, Release
 from dphist.anonymized import measuring
 from dphist.anonymized.adaptive_scan import mechanism as mechanism_module
-from dphist.anonymized.adaptive_scan.band import bounds_of_scans
-from dphist.anonymized.adaptive_scan.roughness import of_rows
+from dphist.anonymized.adaptive_scan.bands import bounds_of_scans
+from dphist.anonymized.adaptive_scan.trend import of_rows
 from dphist.anonymized.band import curve_bounds
 from dphist.noise.magnitude import geometric_stopped_bound
 

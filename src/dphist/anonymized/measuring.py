@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from dphist.anonymized.adaptive_scan.decoding import rows_expected
-from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
 from dphist.anonymized.adaptive_scan.scan import FARTHEST, Scan
+from dphist.anonymized.adaptive_scan.trend import of_columns, of_rows
 from dphist.anonymized.priv_hist import regions
 from dphist.arrays import IntArray
 from dphist.data import tiling

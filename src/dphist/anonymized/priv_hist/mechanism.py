@@ -15,8 +15,12 @@ from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     checked_cell_epsilon,
 )
-from dphist.anonymized.priv_hist.band import bounds_of_blocks, bounds_of_split
-from dphist.anonymized.priv_hist.decoding import decode_blocks, decode_split
+from dphist.anonymized.priv_hist.decoding import (
+    bounds_of_blocks,
+    bounds_of_split,
+    decode_blocks,
+    decode_split,
+)
 from dphist.anonymized.reference import zipf_profile
 from dphist.arrays import IntArray
 from dphist.data.diagram import Diagram
