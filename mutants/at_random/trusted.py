@@ -26,11 +26,10 @@ _LEFT_OUT = {
         "anonymized/adaptive_scan/blocks.py anonymized/adaptive_scan/decoding.py "
         "anonymized/adaptive_scan/refining.py anonymized/adaptive_scan/trend.py "
         "anonymized/partition_sampler/radius.py noise/magnitude.py noise/quantiles.py "
-        "ranges/*/answers.py ranges/*/*_errors.py ranges/*/*_answers.py ranges/*/branching.py "
-        "ranges/adaptive_tree/enclos*.py ranges/adaptive_tree/inference.py "
+        "ranges/*/answers.py ranges/adaptive_tree/inference.py "
         "ranges/adaptive_tree/least_squares.py ranges/adaptive_tree/pooled_weights.py "
         "ranges/adaptive_tree/share_prior.py ranges/bars.py ranges/consistency.py "
-        "ranges/edge_parts.py ranges/nonnegative.py ranges/reference.py "
+        "ranges/nonnegative.py ranges/reference.py "
         "labels/threshold/description.py labels/threshold/cut_users.py privacy/delta_worth.py"
     ),
     "words and views of a ledger": (

@@ -13,10 +13,9 @@ from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source
 from dphist.privacy import ZCDP, PrivacyUnit, PureDP
 from dphist.ranges.adaptive_tree.dyadic import DyadicShape
-from dphist.ranges.adaptive_tree.exploration import Explorer
+from dphist.ranges.adaptive_tree.exploration import Explorer, Rules
 from dphist.ranges.adaptive_tree.inference import Measured
 from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
-from dphist.ranges.adaptive_tree.rules import Rules
 from dphist.ranges.budget import Budget, budget_of, checked_guarantee
 from dphist.ranges.counts import Counts, load_counts
 from dphist.ranges.shape import TreeShape

@@ -13,10 +13,10 @@ from dphist.errors import ParameterError
 from dphist.mechanism import parameter
 from dphist.parameters import Exact, optional_whole
 from dphist.ranges.adaptive_tree.answers import DyadicAnswers
-from dphist.ranges.adaptive_tree.counts import Batch, DyadicCounts
+from dphist.ranges.adaptive_tree.exploration import Rules, rules_for
 from dphist.ranges.adaptive_tree.inference import Measured, infer, spread_evenly
+from dphist.ranges.adaptive_tree.least_squares import Batch, DyadicCounts
 from dphist.ranges.adaptive_tree.path_budget import UNITS
-from dphist.ranges.adaptive_tree.rules import Rules, rules_for
 from dphist.ranges.measuring import AdaptiveTreeMeasuring, Noisy
 from dphist.ranges.mechanism import (
     BINS,
