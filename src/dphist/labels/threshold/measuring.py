@@ -11,7 +11,7 @@ from dphist.data.label_counts import LabelCounts
 from dphist.data.listed_counts import look_up
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.labels.measuring import LabelsMeasuring, in_released_order
-from dphist.labels.threshold.correlated_noise import CorrelatedNoise
+from dphist.labels.threshold.correlation import CorrelatedNoise
 from dphist.labels.threshold.cost import ThresholdCost
 from dphist.labels.threshold.law import (
     gaussian_threshold,
