@@ -97,6 +97,21 @@ class PayWhatYouGet(SessionMeasuring):
         )
 
     @property
+    def for_tests(self) -> bool:
+        """Whether random bits of a query came from the caller: then the session protects nobody."""
+        return self._left.for_tests
+
+    @property
+    def remaining(self) -> int:
+        """How many labels may still be returned."""
+        return self._left.labels
+
+    @property
+    def remaining_queries(self) -> int:
+        """How many queries may still be asked."""
+        return self._left.queries
+
+    @property
     def noise_scale(self) -> Fraction:
         """Scale of the Gumbel noise of each query, in records."""
         return self.max_count / self.epsilon

@@ -1,6 +1,5 @@
 """Measuring of `PartitionSampler`: a draw of the exponential mechanism over partitions."""
 
-import contextlib
 from fractions import Fraction
 
 import numpy as np
@@ -51,12 +50,11 @@ class PartitionSamplerMeasuring(AnonymizedMeasuring):
         )
         # NumPy's own message would reveal the size of the windows.
         paths = redact_errors(lambda: self._paths(profile), too_far)
-        drawn = None
-        with contextlib.suppress(MemoryError):  # other errors come from the source of bits
-            drawn = paths.draw(checked_source(source))
-        if drawn is None:
-            raise too_far
-        return drawn
+        try:
+            return paths.draw(checked_source(source))
+        except MemoryError:  # other errors come from the source of bits
+            pass
+        raise too_far
 
     def _paths(self, profile: Profile) -> Paths:
         # Many values underflow and are raised to a floor; a warning would depend on the data.

@@ -3,7 +3,6 @@
 Nothing that a look shows is released. Only whether the sum of all looks is above the threshold is.
 """
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -126,16 +125,15 @@ class DiscoverMeasuring(LabelsMeasuring):
         return counts
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
-        found = None
-        with contextlib.suppress(MemoryError):  # NumPy's message says how many pairs there are
-            found = self._found(counts, source)
-        if found is None:
-            raise DataError(
-                "not enough memory to look at who has which label: lower "
-                + Argument("max_labels")
-                + "; nothing was released"
-            )
-        return found
+        try:
+            return self._found(counts, source)
+        except MemoryError:  # NumPy's message says how many pairs there are
+            pass
+        raise DataError(
+            "not enough memory to look at who has which label: lower "
+            + Argument("max_labels")
+            + "; nothing was released"
+        )
 
     def _found(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         sigma, threshold = look_sigma(self.epsilon, self.looks), self._threshold
