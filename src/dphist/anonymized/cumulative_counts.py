@@ -82,7 +82,8 @@ class CumulativeCounts(CumulativeCountsMeasuring, AnonymizedMechanism):
         kept = tiling.columns_below(public, 0, self.largest)
         return as_data(from_rows_and_columns(NOTHING, kept))
 
-    def _draws_on(self, public: Diagram) -> int:
+    def draws_on(self, public: Diagram) -> int:
+        """Return about how many draws of noise a release of such a profile takes."""
         return self.largest
 
     def band(self, release: Release, level: float = 0.95) -> Band:

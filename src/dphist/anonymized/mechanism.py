@@ -60,23 +60,20 @@ class AnonymizedMechanism(AnonymizedMeasuring):
         shape : exponent s of the public profile: its i-th count falls like 1 / i^s. Or an older
             release that is likely to be alike (then without `total`).
         """
-        public, draws = self._public(total, shape), self._draws_on
-        return error_on(public, lambda source: self.release(public, source).value, draws(public))
+        public = self._public(total, shape)
+        draws = self.draws_on(public)
+        return error_on(public, lambda source: self.release(public, source).value, draws)
 
+    @abstractmethod
     def draws_on(self, public: Diagram) -> int | None:
         """Return about how many draws of noise a release of such a profile takes.
 
         None if they say nothing of the time that it takes.
         """
-        return self._draws_on(public)
 
     def _public(self, total: int | None, shape: Shape) -> Profile:
         """Return the public profile on which the mechanism is tried."""
         return public_profile(total, shape)
-
-    @abstractmethod
-    def _draws_on(self, public: Diagram) -> int:
-        """Return about how many draws of noise a run on a public profile takes."""
 
     @abstractmethod
     def band(self, release: Release, level: float = 0.95) -> Band:

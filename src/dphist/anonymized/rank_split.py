@@ -113,7 +113,8 @@ class RankSplit(RankSplitMeasuring, AnonymizedMechanism):
         guess = self.total if total is None and not isinstance(shape, Release) else total
         return public_profile(guess, shape)
 
-    def _draws_on(self, public: Diagram) -> int:
+    def draws_on(self, public: Diagram) -> int:
+        """Return about how many draws of noise a release of such a profile takes."""
         return 2 * self._size(public.total)
 
     def band(self, release: Release, level: float = 0.95) -> Band:

@@ -111,7 +111,8 @@ class SortedCounts(SortedCountsMeasuring, AnonymizedMechanism):
         # Labels beyond `labels` are lost by definition and not by noise.
         return Profile.from_counts(tiling.first_rows(public, self.labels))
 
-    def _draws_on(self, public: Diagram) -> int:
+    def draws_on(self, public: Diagram) -> int:
+        """Return about how many draws of noise a release of such a profile takes."""
         return self.labels
 
     def band(self, release: Release, level: float = 0.95) -> Band:

@@ -109,7 +109,8 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
         columns, rows = agreeing(columns, rows)
         return joined(level_start(columns, rows, epsilon), rows)
 
-    def _draws_on(self, public: Diagram) -> int:
+    def draws_on(self, public: Diagram) -> int:
+        """Return about how many draws of noise a release of such a profile takes."""
         return 50 * math.isqrt(public.total)  # a run takes as long as so many
 
     def band(self, release: Release, level: float = 0.95) -> Band:

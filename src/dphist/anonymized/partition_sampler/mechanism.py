@@ -119,9 +119,6 @@ class PartitionSampler(PartitionSamplerMeasuring, AnonymizedMechanism):
     def draws_on(self, public: Diagram) -> None:
         """None: a release is one draw, of a time that nothing foretells."""
 
-    def _draws_on(self, public: Diagram) -> int:
-        return 2**40  # so that it is run once: at small epsilon a run takes seconds
-
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return histograms that enclose the true one, all ranks and counts at once.
 

@@ -143,7 +143,8 @@ class PrivHist(PrivHistMeasuring, AnonymizedMechanism):
             raise ParameterError("noisy", _NO_RELEASE)
         return len(noisy["rows"]) - int(noisy["above"][0])
 
-    def _draws_on(self, public: Diagram) -> int:
+    def draws_on(self, public: Diagram) -> int:
+        """Return about how many draws of noise a release of such a profile takes."""
         return 2 * math.isqrt(public.total)
 
     def band(self, release: Release, level: float = 0.95) -> Band:
