@@ -25,11 +25,11 @@ from benchmarks.data import ROOT, profiles
 from benchmarks.markdown import print_table
 from benchmarks.shapes import RUNS, SHAPES
 from dphist import AdaptiveScan, Profile
+from dphist.anonymized.adaptive_scan import blocks as scan_blocks
 from dphist.anonymized.adaptive_scan import decoding as scan_decoding
 from dphist.anonymized.adaptive_scan import mechanism as scan_mechanism
 from dphist.anonymized.adaptive_scan import scan
-from dphist.anonymized.adaptive_scan import smoothing as scan_smoothing
-from dphist.anonymized.adaptive_scan import widths as scan_widths
+from dphist.anonymized.adaptive_scan import trend as scan_trend
 
 EPSILONS = ["4", "1", "0.1", "0.01"]
 OUTPUT = ROOT / "benchmarks" / "out" / "ablation"
@@ -43,15 +43,15 @@ def nowhere(heights: np.ndarray) -> np.ndarray:
 
 def unsteadied(ends: Any, counts: Any, epsilon: float, roughness: object) -> np.ndarray:
     """Heights of blocks without a look at what is likely of their neighbors."""
-    return scan_smoothing.block_heights(ends, counts)
+    return scan_blocks.block_heights(ends, counts)
 
 
 WITHOUT: dict[str, list[Patch]] = {
     "nothing": [],
     "heights smoothed by neighbors": [(scan_decoding, "smoothed_heights", unsteadied)],
-    "steps kept when smoothing": [(scan_smoothing, "_STEP", math.inf)],
+    "steps kept when smoothing": [(scan_blocks, "_STEP", math.inf)],
     "less weight for large noise": [
-        (scan_smoothing, "_weighed", lambda noise, off: np.full(len(off), noise))
+        (scan_blocks, "_weighed", lambda noise, off: np.full(len(off), noise))
     ],
     "columns up to where rows are better": [
         (scan, "_CORNER_SLOPE", math.inf),
@@ -59,10 +59,10 @@ WITHOUT: dict[str, list[Patch]] = {
     ],
     "runs of equal blocks": [(scan, "_RUN", 0.0)],
     "stairs detected": [(scan, "clumps", lambda *_: 1.0)],
-    "shorter blocks on plateaus": [(scan_widths, "_FLAT", 0.0)],
-    "growth by at most half": [(scan_widths, "_GROWTH", 1e9)],
-    "limit on looking ahead (5 times as far)": [(scan_widths, "_AHEAD", 0.2)],
-    "curves bend": [(scan_widths, "_BEND", 0.0)],
+    "shorter blocks on plateaus": [(scan_trend, "_FLAT", 0.0)],
+    "growth by at most half": [(scan_trend, "_GROWTH", 1e9)],
+    "limit on looking ahead (5 times as far)": [(scan_trend, "_AHEAD", 0.2)],
+    "curves bend": [(scan_trend, "_BEND", 0.0)],
     "bends in blocks": [
         (scan_decoding, "bends", lambda _, heights, edges: (nowhere(heights),) * 2 + (edges,))
     ],

@@ -55,11 +55,11 @@ def _files_of_part(
 
 def _files_of(module: str) -> list[Path]:
     """Return the file of a module, or all files of a folder."""
-    if (SOURCE / module).is_dir():
-        return [path.relative_to(SOURCE) for path in sorted((SOURCE / module).rglob("*.py"))]
-    if not (SOURCE / f"{module}.py").is_file():
+    if (SOURCE / f"{module}.py").is_file():
+        return [Path(f"{module}.py")]
+    if not (SOURCE / module).is_dir():
         raise ValueError(f"{LIST.name}: there is no module {module}")
-    return [Path(f"{module}.py")]
+    return [path.relative_to(SOURCE) for path in sorted((SOURCE / module).rglob("*.py"))]
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from unittest.mock import patch
 from benchmarks.data import profiles
 from benchmarks.markdown import print_table
 from dphist import Profile, RankSplit
-from dphist.anonymized.measuring import rank_split
+from dphist.anonymized import measuring
 
 EPSILONS = ["2", "1", "0.1", "0.01"]
 SHARES = [Fraction(1, 100), Fraction(1, 50), Fraction(1, 40), Fraction(1, 20), Fraction(1, 10)]
@@ -36,7 +36,7 @@ def main() -> None:
     }
 
     def cell(share: Fraction, epsilon: str) -> str:
-        with patch.object(rank_split, "TOTAL_SHARE", share):
+        with patch.object(measuring, "TOTAL_SHARE", share):
             ratios = [
                 mean_error(RankSplit(epsilon=epsilon), p) / told[epsilon, i]
                 for i, p in enumerate(every)

@@ -24,7 +24,7 @@ from benchmarks.data import ROOT
 from benchmarks.label_speed import write_rows
 from benchmarks.ledger import DATA, READY, STEP, _filled
 from benchmarks.ranges.speed import counts_of, opendp, ours
-from dphist.anonymized.mechanism import GeometricMechanism
+from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.ledger.stores.sqlite import _SETTINGS
 from dphist.noise import rounded_gaussian, two_sided_geometric
 
@@ -126,14 +126,14 @@ def releases() -> list[Case]:
             ends = np.cumsum(numbers)
             np.searchsorted(ends, np.diff(ends))
 
-    def release(mechanism: GeometricMechanism, times: int) -> Work:
+    def release(mechanism: AnonymizedMechanism, times: int) -> Work:
         def work() -> None:
             for _ in range(times):
                 mechanism.release(yahoo)
 
         return work
 
-    named: dict[str, tuple[GeometricMechanism, int]] = {
+    named: dict[str, tuple[AnonymizedMechanism, int]] = {
         "RankSplit": (dh.RankSplit(epsilon=1), 20),
         "PrivHist": (dh.PrivHist(epsilon=1), 20),
         "AdaptiveScan": (dh.AdaptiveScan(epsilon=1), 2),

@@ -27,7 +27,7 @@ from benchmarks.markdown import print_table
 from benchmarks.ranges.data import Shape, read_shapes
 from dphist import AdaptiveTree
 from dphist.arrays import FloatArray
-from dphist.ranges.adaptive_tree.rules import Rules, rules_for
+from dphist.ranges.adaptive_tree.exploration import Rules, rules_for
 from dphist.ranges.comparing.queries import squared_errors
 
 EPSILON = 0.1

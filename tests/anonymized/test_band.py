@@ -7,9 +7,9 @@ import pytest
 
 import dphist as dh
 from dphist import Profile
-from dphist.anonymized.measuring import cumulative_counts, priv_hist
+from dphist.anonymized import measuring
 from dphist.anonymized.partition_sampler.radius import minus_log_above, radius
-from dphist.anonymized.priv_hist.band import bounds_of_split
+from dphist.anonymized.priv_hist.decoding import bounds_of_split
 from dphist.data.diagram import Diagram
 from dphist.noise.magnitude import (
     geometric_simultaneous_bound,
@@ -170,7 +170,7 @@ def test_the_band_of_cumulative_counts_holds_for_the_largest_noise(sign, monkeyp
     mechanism = dh.CumulativeCounts(epsilon="0.5", largest=20)
     t = geometric_simultaneous_bound(mechanism.cell_epsilon, 20, 0.05)
     truth = Profile.from_prevalences([20], [3 * t])
-    monkeypatch.setattr(cumulative_counts, "two_sided_geometric", Scripted([sign * t]))
+    monkeypatch.setattr(measuring, "two_sided_geometric", Scripted([sign * t]))
     band = mechanism.band(mechanism.release(truth), 0.95)
     assert encloses(band.lower, band.upper, truth)
 
@@ -179,7 +179,7 @@ def test_the_band_of_cumulative_counts_holds_for_the_largest_noise(sign, monkeyp
 def test_the_band_allows_for_the_noise_of_the_total(counts, noise, monkeypatch) -> None:
     """A truth longer than the private total, and one of which nothing is left."""
     truth, mechanism = Profile.from_counts(counts), dh.PrivHist(epsilon=1, shares=(1, 9, 0))
-    monkeypatch.setattr(priv_hist, "two_sided_geometric", Scripted(noise))
+    monkeypatch.setattr(measuring, "two_sided_geometric", Scripted(noise))
     band = mechanism.band(mechanism.release(truth))
     assert encloses(band.lower, band.upper, truth)
 

@@ -8,9 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dphist import AdaptiveScan, AnonymizedHistogram, Profile
-from dphist.anonymized.adaptive_scan.decoding import decode_curve, halfway, whole_or_even
-from dphist.anonymized.adaptive_scan.joining import agreeing, joined, level_start
-from dphist.anonymized.adaptive_scan.roughness import of_rows
+from dphist.anonymized.adaptive_scan.decoding import (
+    agreeing,
+    decode_curve,
+    halfway,
+    joined,
+    level_start,
+    whole_or_even,
+)
+from dphist.anonymized.adaptive_scan.trend import of_rows
 
 falling = st.lists(st.integers(0, 8), min_size=1, max_size=7).map(
     lambda values: np.array(sorted(values, reverse=True))

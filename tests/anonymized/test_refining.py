@@ -9,14 +9,18 @@ from hypothesis import strategies as st
 
 from dphist import AdaptiveScan, Profile
 from dphist.anonymized.adaptive_scan import decoding, refining
-from dphist.anonymized.adaptive_scan.banded import Clue, solved
+from dphist.anonymized.adaptive_scan.bands import band_of_inverse, curve_between, modeled_deviations
 from dphist.anonymized.adaptive_scan.decoding import decode_curve, trust_at
-from dphist.anonymized.adaptive_scan.drift import smooth_drift
-from dphist.anonymized.adaptive_scan.pointwise import curve_between
-from dphist.anonymized.adaptive_scan.refining import Scanned, fewest_blocks, refined
-from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
-from dphist.anonymized.adaptive_scan.spread import band_of_inverse, deviations
-from dphist.anonymized.adaptive_scan.walk import walk_of
+from dphist.anonymized.adaptive_scan.refining import (
+    Clue,
+    Scanned,
+    fewest_blocks,
+    refined,
+    smooth_drift,
+    solved,
+    walk_of,
+)
+from dphist.anonymized.adaptive_scan.trend import of_columns, of_rows
 
 
 def test_a_fall_at_half_of_the_positions_gives_no_warning() -> None:
@@ -179,7 +183,9 @@ def test_deviations_are_those_of_the_dense_model(monkeypatch) -> None:
     more[:, n + 1 :] = bending[:, 1::2]
     every = np.vstack([unknowns, more])
     covariance = np.linalg.inv(every.T @ every)
-    np.testing.assert_allclose(deviations(found), np.sqrt(np.diag(covariance))[:n], rtol=1e-5)
+    np.testing.assert_allclose(
+        modeled_deviations(found), np.sqrt(np.diag(covariance))[:n], rtol=1e-5
+    )
 
 
 def noisy_scan(epsilon: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -305,7 +311,7 @@ def test_any_counts_are_decoded_again(blocks, epsilon, roughness) -> None:
     assert np.all(curve >= 0)
     if model is not None:
         assert np.all(np.isfinite(model.values))
-        assert np.all(np.isfinite(deviations(model)))
+        assert np.all(np.isfinite(modeled_deviations(model)))
 
 
 @pytest.mark.verify

@@ -10,14 +10,17 @@ from hypothesis import strategies as st
 
 from dphist import AdaptiveScan, Profile
 from dphist.anonymized.adaptive_scan import decoding as scan_decoding
-from dphist.anonymized.adaptive_scan.bends import bends, turned
+from dphist.anonymized.adaptive_scan.blocks import (
+    bends,
+    block_heights,
+    edge_heights,
+    smoothed_heights,
+    steps,
+    turned,
+)
 from dphist.anonymized.adaptive_scan.decoding import decode_curve, inside_blocks, without_tail
-from dphist.anonymized.adaptive_scan.edges import edge_heights
-from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
 from dphist.anonymized.adaptive_scan.scan import Scan
-from dphist.anonymized.adaptive_scan.smoothing import block_heights, smoothed_heights
-from dphist.anonymized.adaptive_scan.steps import steps
-from dphist.anonymized.adaptive_scan.trend import clumps
+from dphist.anonymized.adaptive_scan.trend import clumps, of_columns, of_rows
 
 
 def scanned(curve: list[int], epsilon: float, blocks: int) -> Scan:

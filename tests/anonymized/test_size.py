@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.anonymized.size import MOST_COUNTS
+from dphist.anonymized.measuring import MOST_COUNTS
 from dphist.lab.auditing.outcome import watch_run
 from dphist.lab.auditing.replay import record, replay
 

@@ -13,10 +13,11 @@ import pytest
 
 import dphist as dh
 from dphist.data.label_counts import LabelCounts
-from dphist.labels.threshold.correlated_noise import CorrelatedNoise, root_above
 from dphist.labels.threshold.correlation import (
+    CorrelatedNoise,
     Correlation,
     best_correlation,
+    root_above,
     worthwhile_correlation,
 )
 from dphist.noise.gaussian_epsilon import gaussian_epsilon

@@ -11,7 +11,7 @@ import pytest
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, DataError, ParameterError, UnsupportedError
-from dphist.labels.measuring import pay_what_you_get
+from dphist.labels import session as session_module
 from dphist.labels.pay_what_you_get import PayWhatYouGet
 from dphist.labels.top_labels import TopLabels
 from dphist.noise.inversion import Source
@@ -217,7 +217,7 @@ def test_no_query_unmarks_what_another_one_marked(monkeypatch) -> None:
     session = PayWhatYouGet(epsilon=1, delta="1e-6", max_labels=1)
     table = LabelCounts.from_counts(["a"], [500], max_labels=1, max_count=1)
     began, marked = threading.Event(), threading.Event()
-    real = pay_what_you_get.is_for_tests
+    real = session_module.is_for_tests
 
     def slow(source: object, data: object = None) -> bool:
         if source is None:
@@ -225,7 +225,7 @@ def test_no_query_unmarks_what_another_one_marked(monkeypatch) -> None:
             assert marked.wait(20)
         return real(source, data)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(pay_what_you_get, "is_for_tests", slow)
+    monkeypatch.setattr(session_module, "is_for_tests", slow)
     other = threading.Thread(target=session.top, args=(table,), kwargs={"k": 1})
     other.start()
     assert began.wait(20)

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.labels.discover import looks
+from dphist.labels import measuring
+from dphist.labels.discover import measuring as discover_measuring
 from dphist.labels.discover.weights import HIGHEST, first_weight
-from dphist.labels.measuring import top_labels, top_threshold
 from dphist.labels.threshold import noise
 from dphist.labels.threshold.law import grid
 from tests.labels.discover.sets import data, sets
@@ -69,8 +69,8 @@ def test_new_labels_of_a_user_are_above_it_with_delta_and_no_more(law: Any) -> N
 @pytest.mark.parametrize(
     ("kind", "module", "sizes"),
     [
-        (dh.TopLabels, top_labels, {"k": 3, "candidates": 3}),
-        (dh.TopThreshold, top_threshold, {"k": 3}),
+        (dh.TopLabels, measuring, {"k": 3, "candidates": 3}),
+        (dh.TopThreshold, measuring, {"k": 3}),
     ],
 )
 def test_noise_that_is_computed_as_far_as_needed(
@@ -98,13 +98,13 @@ def test_noise_that_is_computed_as_far_as_needed(
 def test_discovered_labels_of_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = dh.DiscoverLabels(epsilon="1/1000", delta="1e-6", max_labels=3, looks=1)
     held = sets([[0, 1], [0, 1], [1]])
-    reach = mechanism._threshold - looks.totals_of(held)(np.full(2, HIGHEST))
-    handed_out(monkeypatch, looks, "rounded_gaussian", reach + np.arange(2))
+    reach = mechanism._threshold - discover_measuring.totals_of(held)(np.full(2, HIGHEST))
+    handed_out(monkeypatch, discover_measuring, "rounded_gaussian", reach + np.arange(2))
     assert mechanism.release(data(held, 3)).value.labels == [1]
 
 
 def test_discovered_labels_of_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = dh.DiscoverLabels(epsilon="1/1000", delta="1e-6", max_labels=3, looks=1)
     reach = mechanism._threshold - 5 * first_weight(3)
-    handed_out(monkeypatch, looks, "rounded_gaussian", [reach, reach + 1])
+    handed_out(monkeypatch, discover_measuring, "rounded_gaussian", [reach, reach + 1])
     assert mechanism.release(pa.table(TABLE)).value.labels == ["beyond"]

@@ -17,7 +17,7 @@ import pytest
 from dphist import ZCDP, ApproxDP, ApproxZCDP, PureDP, Release
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ColumnError, DataError, DphistError, ParameterError
-from dphist.labels.mechanism import LARGEST_COUNT
+from dphist.labels.measuring import LARGEST_COUNT
 from dphist.labels.threshold import noise as module
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise

@@ -17,11 +17,11 @@ from scipy.stats import chi2
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, DphistError, ParameterError
-from dphist.labels.measuring import top_labels
-from dphist.labels.measuring.top_labels import logarithm_above
+from dphist.labels import measuring
 from dphist.labels.top_labels import TopLabels
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GUMBEL, LazyNoise
+from dphist.noise.quantiles import logarithm_above
 from dphist.privacy import ApproxZCDP
 from dphist.release.release import Release
 from tests.support.goodness import LEVEL
@@ -335,4 +335,4 @@ def test_nothing_but_the_choice_is_in_the_release(seeded: Make) -> None:
     one = mechanism.release(table({"a": 10**6, "b": 1}), seeded(1))
     other = mechanism.release(table({"a": 10**7, "b": 5, "c": 5, "d": 5}), seeded(2))
     assert one.to_json() == other.to_json()
-    assert "GUMBEL" in vars(top_labels)
+    assert "GUMBEL" in vars(measuring)

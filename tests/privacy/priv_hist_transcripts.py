@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dphist import PrivHist
-from dphist.anonymized.measuring import priv_hist
+from dphist.anonymized import measuring
 from tests.privacy.diagrams import profile
 from tests.privacy.laws import Scripted, clamped_law, worst_log_ratio
 
@@ -26,7 +26,7 @@ MOVED = (-40, -7, -2, -1, 0, 1, 2, 3, 8)
 def run(mechanism: PrivHist, data: Data, script: list) -> tuple[Any, list]:
     sampler = Scripted(script)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(priv_hist, "two_sided_geometric", sampler)
+        patch.setattr(measuring, "two_sided_geometric", sampler)
         release = mechanism.release(profile(data))
     return release, sampler.calls
 
@@ -103,7 +103,7 @@ def split_counts(mechanism: PrivHist, data: Data, script: list, total: int) -> n
     """True columns and rows: what `_measure_split` gives when its own noise is 0."""
     sampler = Scripted([script[1]])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(priv_hist, "two_sided_geometric", sampler)
+        patch.setattr(measuring, "two_sided_geometric", sampler)
         noisy = mechanism._measure_split(profile(data), total, None)
     return np.append(noisy["columns"], noisy["rows"])
 

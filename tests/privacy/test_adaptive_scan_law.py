@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 from dphist import AdaptiveScan, Profile, Release
-from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
+from dphist.anonymized import measuring
 from dphist.anonymized.adaptive_scan.scan import Scan
-from dphist.anonymized.measuring import adaptive_scan
+from dphist.anonymized.adaptive_scan.trend import of_columns, of_rows
 from dphist.errors import ParameterError
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
 from tests.privacy.laws import SLACK, Scripted, clamped_law, worst_log_ratio
@@ -51,7 +51,7 @@ def replayed(
             scan.take([end], [wanted[len(found) - 1] if len(found) <= len(wanted) else 0])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(adaptive_scan, "_count_next", count_next)
+        patch.setattr(measuring, "_count_next", count_next)
         return mechanism.release(profile(data)), found
 
 
@@ -196,7 +196,7 @@ def test_blocks_follow_one_another_whatever_the_counts(epsilon: str) -> None:
             assert blocks[0][0] == 0
             assert all(up_to == after for (_, up_to), (after, _) in itertools.pairwise(blocks))
             assert all(after < up_to for after, up_to in blocks)
-        assert found[-1][2] == adaptive_scan.FARTHEST
+        assert found[-1][2] == measuring.FARTHEST
 
 
 @pytest.mark.quick("2")
@@ -224,7 +224,7 @@ def test_equal_noisy_counts_give_equal_publications(pair) -> None:
 def test_every_block_gets_a_draw_of_its_own_with_the_exact_parameter(monkeypatch) -> None:
     """Noise 0, 1, 2, ... shows that no draw is used twice, nor left out."""
     sampler = Scripted([np.arange(1024)])
-    monkeypatch.setattr(adaptive_scan, "two_sided_geometric", sampler)
+    monkeypatch.setattr(measuring, "two_sided_geometric", sampler)
     data = (9, 4, 2, 2, 1, 1)
     release = AdaptiveScan(epsilon="1/3", sensitivity=2).release(profile(data))
     assert {epsilon for epsilon, _ in sampler.calls} == {Fraction(1, 6)}
@@ -234,9 +234,9 @@ def test_every_block_gets_a_draw_of_its_own_with_the_exact_parameter(monkeypatch
 
 
 def test_more_blocks_than_draws_at_once_get_new_draws(monkeypatch) -> None:
-    monkeypatch.setattr(adaptive_scan, "_DRAWS_AT_ONCE", 3)
+    monkeypatch.setattr(measuring, "_DRAWS_AT_ONCE", 3)
     sampler = Scripted([np.array([1, 2, 3]), np.array([4, 5, 6])])
-    monkeypatch.setattr(adaptive_scan, "two_sided_geometric", sampler)
+    monkeypatch.setattr(measuring, "two_sided_geometric", sampler)
     draws = AdaptiveScan(epsilon=1)._draws(None)
     assert [next(draws) for _ in range(7)] == [1, 2, 3, 4, 5, 6, 0]
 
@@ -284,7 +284,7 @@ def decoded(mechanism: AdaptiveScan, found: list, wanted: tuple[int, ...]) -> tu
 @pytest.mark.parametrize("records", [1, 2])
 def test_released_profiles_have_log_ratios_within_epsilon(records, monkeypatch) -> None:
     """All n <= 3, the scan of rows ended early so that its outputs can be enumerated."""
-    monkeypatch.setattr(adaptive_scan, "FARTHEST", 3)
+    monkeypatch.setattr(measuring, "FARTHEST", 3)
     mechanism = AdaptiveScan(epsilon=1)
     pairs = list(neighbour_pairs(records))
     laws = {data: released_law(mechanism, data) for data in {d for p in pairs for d in p}}
@@ -334,7 +334,7 @@ class WidthFromTheData(AdaptiveScan):
         while scan.position < 4:
             empty = cells_up_to(scan.position + 1) == cells_up_to(scan.position)
             end = scan.position + (2 if empty else 1)
-            adaptive_scan._count_next(scan, [end], cells_up_to, noise)
+            measuring._count_next(scan, [end], cells_up_to, noise)
         return scan
 
 
@@ -347,7 +347,7 @@ class StopFromTheData(AdaptiveScan):
         scan = Scan(float(self.cell_epsilon), of_columns)
         while True:
             end = scan.position + 1
-            adaptive_scan._count_next(scan, [end], cells_up_to, noise)
+            measuring._count_next(scan, [end], cells_up_to, noise)
             if cells_up_to(end) - cells_up_to(end - 1) <= end:
                 return scan
 
@@ -361,7 +361,7 @@ def all_of_the_rows(data, column):
     return data
 
 
-RIGHT_OF = adaptive_scan._right_of
+RIGHT_OF = measuring._right_of
 LONG = [((n,), (n + 1,)) for n in range(8)]
 
 
@@ -380,7 +380,7 @@ def test_a_unit_ignored_is_caught() -> None:
 
 @pytest.mark.parametrize("overlap", [shared_column, all_of_the_rows])
 def test_overlapping_regions_are_caught(overlap, monkeypatch) -> None:
-    monkeypatch.setattr(adaptive_scan, "_right_of", overlap)
+    monkeypatch.setattr(measuring, "_right_of", overlap)
     mechanism = AdaptiveScan(epsilon=1)
     pairs = [*neighbour_pairs(4), *LONG]
     assert any(loss(mechanism, *p, wanted) > 1.001 for wanted in sequences(1) for p in pairs)

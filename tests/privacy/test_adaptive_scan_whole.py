@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from dphist import AdaptiveScan, Profile, Release
+from dphist.anonymized import measuring
 from dphist.anonymized.adaptive_scan import mechanism as mechanism_module
-from dphist.anonymized.adaptive_scan.band import bounds_of_scans
-from dphist.anonymized.adaptive_scan.roughness import of_rows
+from dphist.anonymized.adaptive_scan.bands import bounds_of_scans
+from dphist.anonymized.adaptive_scan.trend import of_rows
 from dphist.anonymized.band import curve_bounds
-from dphist.anonymized.measuring import adaptive_scan
 from dphist.noise.magnitude import geometric_stopped_bound
 
-COUNT_NEXT = adaptive_scan._count_next
+COUNT_NEXT = measuring._count_next
 
 
 def released(
@@ -44,7 +44,7 @@ def released(
         counted.append(sum(true))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(adaptive_scan, "_count_next", count_next)
+        patch.setattr(measuring, "_count_next", count_next)
         release = mechanism.release(data)
     assert sum(counted) == data.total  # every cell once
     return release, runs
@@ -106,9 +106,9 @@ def test_nothing_but_the_noisy_counts_tells_data_apart(name, epsilon, capsys, ca
 
 def test_no_draw_is_given_out_twice(monkeypatch) -> None:
     numbers = itertools.count()
-    monkeypatch.setattr(adaptive_scan, "_DRAWS_AT_ONCE", 2)
+    monkeypatch.setattr(measuring, "_DRAWS_AT_ONCE", 2)
     monkeypatch.setattr(
-        adaptive_scan,
+        measuring,
         "two_sided_geometric",
         lambda _, size, __: np.array([next(numbers) for _ in range(size)]),
     )

@@ -13,8 +13,8 @@ import pytest
 
 from dphist import AdaptiveTree, DphistError
 from dphist.ranges.adaptive_tree import exploration
+from dphist.ranges.adaptive_tree.exploration import Rules
 from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
-from dphist.ranges.adaptive_tree.rules import Rules
 from dphist.ranges.budget import Budget
 from tests.privacy.ranges_cases import neighbours
 

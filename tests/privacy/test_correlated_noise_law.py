@@ -20,9 +20,8 @@ from scipy.special import ndtr
 import dphist as dh
 from dphist.data.label_counts import LabelCounts
 from dphist.lab.auditing.replay import DivergedError, Request, loss, record, replay
-from dphist.labels.threshold import correlated_noise, cost
-from dphist.labels.threshold.correlated_noise import CorrelatedNoise
-from dphist.labels.threshold.correlation import Correlation, best_correlation
+from dphist.labels.threshold import correlation, cost
+from dphist.labels.threshold.correlation import CorrelatedNoise, Correlation, best_correlation
 from dphist.noise import rounded_gaussian
 
 # Labels, max_labels, max_count.
@@ -166,8 +165,8 @@ def test_parts_of_too_little_noise_are_caught(part: str, monkeypatch: pytest.Mon
 
 def test_a_common_part_for_each_label_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def drawn(self: CorrelatedNoise, counts: Any, _threshold: None, source: Any) -> Any:
-        common = correlated_noise.rounded_gaussian(self.shared, len(counts), source)
-        steps = correlated_noise.rounded_gaussian(self.own, len(counts), source) + common
+        common = correlation.rounded_gaussian(self.shared, len(counts), source)
+        steps = correlation.rounded_gaussian(self.own, len(counts), source) + common
         units = self.correlation.units
         return counts + (steps + units // 2) // units, np.ones(len(counts), bool)
 
@@ -181,8 +180,8 @@ def test_noise_that_is_not_in_whole_units_is_caught(monkeypatch: pytest.MonkeyPa
 
     def drawn(self: CorrelatedNoise, counts: Any, _threshold: None, source: Any) -> Any:
         units = self.correlation.units
-        common = correlated_noise.rounded_gaussian(self.shared, 1, source)
-        own = correlated_noise.rounded_gaussian(self.own, len(counts), source)
+        common = correlation.rounded_gaussian(self.shared, 1, source)
+        own = correlation.rounded_gaussian(self.own, len(counts), source)
         whole = (common + units // 2) // units + (own + units // 2) // units
         return counts + whole, np.ones(len(counts), bool)
 
@@ -290,4 +289,4 @@ def test_the_computed_law_is_that_of_the_code() -> None:
         assert np.abs(share - expected.sum(axis=axis)).max() < 5 * math.sqrt(0.16 / len(drawn))
     both = (drawn[:, 0] > 3) & (drawn[:, 1] > 5)
     assert both.mean() == pytest.approx(expected[34:, 36:].sum(), abs=5 * math.sqrt(0.25 / 3000))
-    assert rounded_gaussian is correlated_noise.rounded_gaussian
+    assert rounded_gaussian is correlation.rounded_gaussian

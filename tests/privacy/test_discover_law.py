@@ -16,10 +16,9 @@ import pytest
 from scipy.stats import norm
 
 import dphist as dh
-from dphist.labels.discover import looks as module
+from dphist.labels.discover import measuring
 from dphist.labels.discover.law import look_sigma
 from dphist.labels.discover.weights import HIGHEST, UNIT
-from dphist.labels.measuring import discover as mechanism_module
 from dphist.tables.counting.sets import Sets
 from tests.labels.discover.sets import data, sets
 
@@ -30,15 +29,15 @@ Law = dict[frozenset[int], float]
 def law(mechanism: dh.DiscoverLabels, held: Sets) -> Law:
     """The probability of each set of released labels."""
     labels = len(held.labels)
-    sigma = float(mechanism_module.look_sigma(mechanism.epsilon, 2))
+    sigma = float(measuring.look_sigma(mechanism.epsilon, 2))
     steps = {1: 401, 2: 31, 3: 9}[labels]
     noise = np.rint(sigma * norm.ppf((np.arange(steps) + 0.5) / steps)).astype(np.int64)
-    threshold, totals = mechanism._threshold, module.totals_of(held)
+    threshold, totals = mechanism._threshold, measuring.totals_of(held)
     first = totals(np.full(labels, HIGHEST, np.int64))
     found: Law = dict.fromkeys(map(frozenset, subsets(labels)), 0.0)
     for drawn in itertools.product(noise, repeat=labels):
         noisy = first + np.array(drawn)
-        priorities = module.next_priorities(noisy, 1, 2, sigma, threshold)
+        priorities = measuring.next_priorities(noisy, 1, 2, sigma, threshold)
         chances = norm.sf((threshold - noisy - totals(priorities)) / sigma)
         for result in found:
             one = math.prod(c if i in result else 1 - c for i, c in enumerate(chances.tolist()))
@@ -128,18 +127,16 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def too_little_noise(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(
-        mechanism_module, "look_sigma", lambda *asked: Fraction(4, 5) * look_sigma(*asked)
-    )
+    patch.setattr(measuring, "look_sigma", lambda *asked: Fraction(4, 5) * look_sigma(*asked))
 
 
 def a_low_threshold(patch: pytest.MonkeyPatch) -> None:
-    right = mechanism_module.least_threshold
-    patch.setattr(mechanism_module, "least_threshold", lambda *asked: right(*asked) * 4 // 5)
+    right = measuring.least_threshold
+    patch.setattr(measuring, "least_threshold", lambda *asked: right(*asked) * 4 // 5)
 
 
 def weights_that_are_not_normalized(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(module, "weights", lambda priorities, starts: priorities * UNIT // HIGHEST)
+    patch.setattr(measuring, "weights", lambda priorities, starts: priorities * UNIT // HIGHEST)
 
 
 @pytest.mark.parametrize(

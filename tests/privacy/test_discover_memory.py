@@ -8,7 +8,7 @@ import pytest
 
 import dphist as dh
 from dphist.errors import DataError
-from dphist.labels.discover import looks
+from dphist.labels.discover import measuring
 from dphist.tables.counting.sets import Sets
 
 FOUND = "918273645"
@@ -33,14 +33,14 @@ def is_silent(error: BaseException) -> bool:
 @pytest.mark.parametrize("name", ["totals_of", "weights", "rounded_gaussian", "next_priorities"])
 def test_a_release_that_needs_too_much_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = with_sets()
-    monkeypatch.setattr(looks, name, fails)
+    monkeypatch.setattr(measuring, name, fails)
     with pytest.raises(DataError, match="memory") as caught:
         MECHANISM.release(counts)
     assert is_silent(caught.value)
 
 
 def test_a_release_of_counts_that_needs_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "rounded_gaussian", fails)
+    monkeypatch.setattr(measuring, "rounded_gaussian", fails)
     with pytest.raises(DataError, match="memory") as caught:
         MECHANISM.release(pa.table({"label": ["a"], "count": [1]}))
     assert is_silent(caught.value)

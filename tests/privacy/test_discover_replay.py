@@ -15,9 +15,8 @@ import pytest
 
 import dphist as dh
 from dphist.lab.auditing.replay import DivergedError, loss_of_neighbours, record, replay
-from dphist.labels.discover import looks as module
+from dphist.labels.discover import measuring
 from dphist.labels.discover.weights import UNIT, weights
-from dphist.labels.measuring import discover as mechanism_module
 from dphist.tables.counting.sets import Sets
 from tests.labels.discover.sets import data, sets
 
@@ -83,37 +82,37 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def priorities_from_exact_totals(patch: pytest.MonkeyPatch) -> None:
-    right, seen = module.totals_of, []
+    right, seen = measuring.totals_of, []
 
     def totals_of(held: Sets) -> Any:
         seen.append(right(held)(np.full(len(held.labels), 256)))
         return right(held)
 
-    patch.setattr(module, "totals_of", totals_of)
-    patch.setattr(module, "next_priorities", lambda *_: 1 + seen[-1] % 256)
+    patch.setattr(measuring, "totals_of", totals_of)
+    patch.setattr(measuring, "next_priorities", lambda *_: 1 + seen[-1] % 256)
 
 
 def one_draw_for_all_looks(patch: pytest.MonkeyPatch) -> None:
-    right, drawn = module.rounded_gaussian, []
+    right, drawn = measuring.rounded_gaussian, []
 
     def draw(*asked: Any) -> Any:
         drawn.extend([] if drawn else [right(*asked)])
         return drawn[0]
 
-    patch.setattr(module, "rounded_gaussian", draw)
+    patch.setattr(measuring, "rounded_gaussian", draw)
 
 
 def noise_of_one_look_alone(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(mechanism_module, "look_sigma", lambda epsilon, looks: UNIT / epsilon)
+    patch.setattr(measuring, "look_sigma", lambda epsilon, looks: UNIT / epsilon)
 
 
 def a_weight_of_one_for_each_label(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(module, "weights", lambda priorities, starts: np.full(starts[-1], UNIT))
+    patch.setattr(measuring, "weights", lambda priorities, starts: np.full(starts[-1], UNIT))
 
 
 def a_norm_that_is_too_large(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(module, "weights", lambda *asked: weights(*asked) * 101 // 100)
-    patch.setattr(module, "caps", lambda starts: np.full(starts[-1], UNIT))
+    patch.setattr(measuring, "weights", lambda *asked: weights(*asked) * 101 // 100)
+    patch.setattr(measuring, "caps", lambda starts: np.full(starts[-1], UNIT))
 
 
 @pytest.mark.parametrize("plant", [

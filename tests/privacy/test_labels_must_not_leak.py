@@ -13,7 +13,7 @@ import pytest
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import BoundsError, ColumnError, DataError, DphistError, ParameterError
 from dphist.labels import PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
-from dphist.labels.mechanism import LARGEST_COUNT
+from dphist.labels.measuring import LARGEST_COUNT
 from dphist.labels.threshold import noise as module
 from dphist.labels.threshold.noise import GeometricNoise
 from dphist.noise.lazy import GAUSSIAN, LazyNoise

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 from dphist import CumulativeCounts, RankSplit, SortedCounts
+from dphist.anonymized import measuring
 from dphist.anonymized.band import from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing
-from dphist.anonymized.measuring import cumulative_counts, rank_split, sorted_counts
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, profile
 from tests.privacy.laws import SLACK, Ladder, clamped_law, worst_log_ratio
 
@@ -45,9 +45,7 @@ class SilentSampler:
 def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     def install(first: int = 0) -> SilentSampler:
         sampler = SilentSampler(first)
-        monkeypatch.setattr(rank_split, "two_sided_geometric", sampler)
-        monkeypatch.setattr(sorted_counts, "two_sided_geometric", sampler)
-        monkeypatch.setattr(cumulative_counts, "two_sided_geometric", sampler)
+        monkeypatch.setattr(measuring, "two_sided_geometric", sampler)
         return sampler
 
     return install  # type: ignore[return-value]
@@ -140,14 +138,12 @@ def test_single_sequences_lose_epsilon_and_no_more(kind, size, sensitivity, sile
 def test_each_count_gets_a_draw_of_its_own_with_the_exact_parameter(monkeypatch) -> None:
     """No draw is used twice, and no parameter has been through a float."""
     data, ladder = profile((5, 3, 3, 1)), Ladder()
-    monkeypatch.setattr(sorted_counts, "two_sided_geometric", ladder)
-    monkeypatch.setattr(rank_split, "two_sided_geometric", ladder)
+    monkeypatch.setattr(measuring, "two_sided_geometric", ladder)
     noisy = SortedCounts(epsilon="1/3", labels=6, sensitivity=2).measure(data)
     assert noisy.tolist() == [5, 4, 5, 4, 4, 5]
     assert ladder.asked == [(Fraction(1, 6), 6)]
     assert isinstance(ladder.asked[0][0], Fraction)
     ladder.asked.clear()
-    monkeypatch.setattr(cumulative_counts, "two_sided_geometric", ladder)
     noisy = CumulativeCounts(epsilon="1/3", largest=4, sensitivity=2).measure(data)
     assert noisy.tolist() == [4, 4, 5, 4]
     assert ladder.asked == [(Fraction(1, 6), 4)]

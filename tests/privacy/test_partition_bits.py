@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from dphist import PartitionSampler, Profile
-from dphist.anonymized.measuring import partition_sampler
 from dphist.anonymized.partition_sampler import acceptance as partition_acceptance
 from dphist.anonymized.partition_sampler import exact as partition_exact
+from dphist.anonymized.partition_sampler import measuring as partition_measuring
 from dphist.anonymized.partition_sampler import paths as partition_paths
 from dphist.anonymized.partition_sampler import powers as partition_powers
 from dphist.anonymized.partition_sampler import proposals as partition_proposals
@@ -508,7 +508,7 @@ def fails_once(call: Callable, error: BaseException) -> tuple[Callable, list[int
 @pytest.mark.parametrize(
     ("owner", "name"),
     [
-        (partition_sampler, "windows_around"),
+        (partition_measuring, "windows_around"),
         (Proposals, "within"),
         (Half, "over"),
         (Powers, "of"),

@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 
 from dphist import PartitionSampler, Profile
 from dphist.anonymized.band import from_rows_and_columns
-from dphist.anonymized.measuring import partition_sampler
+from dphist.anonymized.partition_sampler import measuring as partition_measuring
 from dphist.anonymized.partition_sampler import paths as partition_paths
 from dphist.anonymized.partition_sampler import proposals as partition_proposals
 from dphist.anonymized.partition_sampler.paths import Paths
@@ -210,7 +210,7 @@ def test_a_release_draws_at_its_rate_from_the_window_that_delta_sets(monkeypatch
         asked.append(rate)  # type: ignore[arg-type]
         return within(choices, rate)
 
-    monkeypatch.setattr(partition_sampler, "windows_around", windows)
+    monkeypatch.setattr(partition_measuring, "windows_around", windows)
     monkeypatch.setattr(Paths, "within", paths)
     mechanism.release(data)
     assert asked == [mechanism.distance(data), Fraction(1, 5)]
@@ -262,7 +262,7 @@ def test_a_release_cuts_delta_over_one_plus_e_to_the_epsilon_and_no_less(
         asked.append(distance)
         return windows_around(around, distance)
 
-    monkeypatch.setattr(partition_sampler, "windows_around", windows)
+    monkeypatch.setattr(partition_measuring, "windows_around", windows)
     data = profile((30, 4, 4, 1))
     PartitionSampler(epsilon=epsilon, delta=delta, sensitivity=sensitivity).release(data)
     (found,) = asked

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dphist import PrivHist
-from dphist.anonymized.measuring import priv_hist
+from dphist.anonymized import measuring
 from dphist.anonymized.priv_hist import regions as priv_hist_regions
 from dphist.data import tiling
 from tests.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
@@ -96,7 +96,7 @@ def test_regions_are_those_of_the_paper(monkeypatch) -> None:
             ):
                 monkeypatch.setattr(priv_hist_regions, "threshold", lambda *_, t=start: t)
                 monkeypatch.setattr(priv_hist_regions, "fake_counts", lambda *_, m=fakes: m)
-                monkeypatch.setattr(priv_hist, "two_sided_geometric", Scripted([shift]))
+                monkeypatch.setattr(measuring, "two_sided_geometric", Scripted([shift]))
                 noisy = mechanism._measure_split(profile(data), 5, None)
                 # Step 2b adds Z where step 2a has added M fake counts.
                 above = sum(count > start for count in data) + fakes + shift
@@ -235,9 +235,9 @@ def test_each_number_gets_a_draw_of_its_own(shares, monkeypatch) -> None:
     """Noise 0, 1, 2, ... in one call shows which draw is added to which number."""
     mechanism, data = PrivHist(epsilon=1, shares=shares), profile((9, 9, 4, 2, 2, 1))
     silent, ladder = Scripted(), Ladder()
-    monkeypatch.setattr(priv_hist, "two_sided_geometric", silent)
+    monkeypatch.setattr(measuring, "two_sided_geometric", silent)
     exact = mechanism.release(data).noisy
-    monkeypatch.setattr(priv_hist, "two_sided_geometric", ladder)
+    monkeypatch.setattr(measuring, "two_sided_geometric", ladder)
     noisy = mechanism.release(data).noisy
     measured = [name for name in ("columns", "rows", "cells") if name in noisy]
     added = np.concatenate([noisy[name] - exact[name] for name in measured])
@@ -288,8 +288,8 @@ class SplitAtTheTrueCount(PrivHist):
         above = data.cumulative_prevalences([start + 1])
         columns = np.maximum(tiling.columns_below(data, 0, start) - int(above[0]), 0)
         rows = tiling.first_rows(data, int(above[0]))
-        priv_hist.two_sided_geometric(self.split_epsilon, 1, source)
-        noise = priv_hist.two_sided_geometric(self.split_epsilon, start + len(rows), source)
+        measuring.two_sided_geometric(self.split_epsilon, 1, source)
+        noise = measuring.two_sided_geometric(self.split_epsilon, start + len(rows), source)
         return {"above": above, "columns": columns + noise[:start], "rows": rows + noise[start:]}
 
 
@@ -314,7 +314,7 @@ class TrueCountsAsBoundaries(PrivHist):
             total, self._start(total), float(epsilon), data.sorted_counts()
         )
         cells = data.block_sums(np.append(0, ends))
-        noise = priv_hist.two_sided_geometric(epsilon, len(ends), source)
+        noise = measuring.two_sided_geometric(epsilon, len(ends), source)
         return {"ends": ends, "cells": cells + noise}
 
 

@@ -24,9 +24,10 @@ import pytest
 from scipy.stats import norm
 
 from dphist.data.label_counts import LabelCounts
-from dphist.labels.measuring import top_labels, top_threshold
+from dphist.labels import measuring
 from dphist.labels.top_labels import TopLabels
 from dphist.labels.top_threshold import TopThreshold
+from dphist.noise.quantiles import logarithm_above
 
 SLACK = 1e-9
 ORDERS = [1.0001, 1.5, 2, 5, 30]
@@ -63,8 +64,7 @@ class Recorder:
 
 @pytest.fixture(autouse=True)
 def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(top_labels, "LazyNoise", Recorder)
-    monkeypatch.setattr(top_threshold, "LazyNoise", Recorder)
+    monkeypatch.setattr(measuring, "LazyNoise", Recorder)
     yield
     Recorder.script = None
 
@@ -239,7 +239,7 @@ class OneLabelCounted(TopLabels):
 
     @property
     def threshold(self) -> Fraction:
-        return self.max_count + self.noise_scale * top_labels.logarithm_above(1 / self.delta)
+        return self.max_count + self.noise_scale * logarithm_above(1 / self.delta)
 
 
 class NextCountMissing(TopLabels):

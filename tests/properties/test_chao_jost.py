@@ -7,7 +7,7 @@ import pytest
 
 from dphist import Profile
 from dphist.properties import estimate_support_coverage, support_coverage
-from dphist.properties.chao_jost import new_labels
+from dphist.properties.chao import new_labels
 
 # Spiders under girdled and logged hemlocks (Ellison et al. 2010; `data(spider)` in iNEXT).
 GIRDLED = [46, 22, 17, 15, 15, 9, 8, 6, 6, 4] + [2] * 4 + [1] * 12

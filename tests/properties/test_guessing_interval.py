@@ -9,7 +9,7 @@ from dphist import AnonymizedHistogram, Profile, anonymize
 from dphist.anonymized.reference import as_data
 from dphist.data.diagram import Diagram
 from dphist.properties import estimate_guessing
-from dphist.properties.guessing_interval import FEWEST_EVEN, _highest, interval_with_noise
+from dphist.properties.guessing import FEWEST_EVEN, _highest, interval_with_noise
 from dphist.properties.held_out import clopper_pearson, held_out_share
 from dphist.properties.profile_likelihood import Population
 from dphist.properties.resampling import even_of, even_releases

@@ -7,7 +7,7 @@ import pytest
 
 from dphist import Profile, anonymize
 from dphist.properties import estimate_renyi_entropy
-from dphist.properties.power_sum_interval import entropy_interval
+from dphist.properties.renyi import entropy_interval
 
 MANY = 10**9  # so many records miss nothing
 

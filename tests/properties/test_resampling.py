@@ -28,8 +28,8 @@ from dphist.properties import (
     support_coverage,
     support_size,
 )
-from dphist.properties.estimate import plain_number
-from dphist.properties.guessing_interval import FEWEST_EVEN
+from dphist.properties.estimate import Source, plain_number
+from dphist.properties.guessing import FEWEST_EVEN
 from dphist.properties.linear_forms import (
     LinearForm,
     distance_form,
@@ -46,7 +46,6 @@ from dphist.properties.resampling import (
     including_noise,
     sample_of,
 )
-from dphist.properties.source import Source
 
 PAGE = Path(__file__).parents[2] / "docs" / "properties.md"
 PROFILE = dh.Profile.from_prevalences([1, 2, 3, 5, 9, 40], [60, 25, 12, 6, 3, 1])

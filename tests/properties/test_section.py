@@ -8,8 +8,14 @@ from dphist.errors import ParameterError
 from dphist.properties import Estimate
 from dphist.properties.overview import Property, can_be_estimated, properties_of
 from dphist.properties.resampling import further_releases
-from dphist.properties.section import population_blocks
-from dphist.properties.words import NONE, interval_of, name_of, notes_of, value_of
+from dphist.properties.section import (
+    NONE,
+    interval_of,
+    name_of,
+    notes_of,
+    population_blocks,
+    value_of,
+)
 from tests.report import releases
 
 

@@ -9,8 +9,7 @@ import pytest
 import dphist as dh
 from dphist.errors import ParameterError
 from dphist.properties.entropy import entropy
-from dphist.properties.estimate import Estimate
-from dphist.properties.source import get_histogram
+from dphist.properties.estimate import Estimate, get_histogram
 
 PROFILE = dh.Profile.from_counts([5, 5, 3, 1, 1])
 NOTHING = dh.Profile.from_counts([])

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dphist import AdaptiveTree, Release
-from dphist.ranges.adaptive_tree import enclosed_boxes
+from dphist.ranges.adaptive_tree import answers
 from dphist.ranges.adaptive_tree.inference import infer
+from dphist.ranges.adaptive_tree.least_squares import path_variances
 from dphist.ranges.adaptive_tree.path_budget import UNITS
-from dphist.ranges.adaptive_tree.path_errors import path_variances
 from dphist.ranges.adaptive_tree.pooled_weights import Pools
 from tests.ranges.boxes import all_boxes, ask, indicators
 
@@ -73,7 +73,7 @@ def dense_enclosure(release):
 @pytest.fixture
 def unpooled(monkeypatch):
     """Least squares as it is, without what makes first counts weigh alike."""
-    monkeypatch.setattr(enclosed_boxes, "pools_of", lambda fit, noisy: Pools([], [], []))
+    monkeypatch.setattr(answers, "pools_of", lambda fit, noisy: Pools([], [], []))
 
 
 def full_boxes(bins):
@@ -322,7 +322,7 @@ def test_parts_of_many_boxes_make_no_difference(monkeypatch):
     release = released((20, 30))
     lo, hi = (ask(ends) for ends in some_boxes((20, 30)))
     whole = release.value.interval(lo, hi)
-    monkeypatch.setattr(enclosed_boxes, "_AT_ONCE", 1)
+    monkeypatch.setattr(answers, "_AT_ONCE", 1)
     again = release.mechanism.decode(release.noisy).interval(lo, hi)
     assert np.array_equal(whole, again)
 

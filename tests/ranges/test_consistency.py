@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 
 from dphist.errors import ParameterError
 from dphist.ranges import consistency
-from dphist.ranges.consistency import Estimates, consistent, subtree_estimates, zero_subtrees
+from dphist.ranges.consistency import (
+    Estimates,
+    consistent,
+    spread,
+    subtree_estimates,
+    zero_subtrees,
+)
 from dphist.ranges.shape import TreeShape
 from tests.ranges.boxes import Bins, branchings, node_matrices, sizes
 from tests.ranges.test_shape import without_ragged_families
@@ -70,7 +76,7 @@ def spread_equally(shape: TreeShape, estimates: Estimates) -> list[np.ndarray]:
     for level in shape.levels[1:]:
         children = shape.sum_children(np.ones(shape.grid(level)))
         excess = (fit[-1] - shape.sum_children(estimates.values[level])) / children
-        fit.append(estimates.values[level] + shape.spread(excess, level))
+        fit.append(estimates.values[level] + spread(shape, excess, level))
     return fit
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.ranges.mechanism import RangesMechanism
+from dphist.ranges.measuring import RangesMeasuring
 
 SENTINEL = 918_273_645
 
@@ -17,13 +17,13 @@ def test_the_repr_of_counts_on_their_way_has_none(
 ) -> None:
     """A log of local variables, or a debugger's, would publish them."""
     held: list[object] = []
-    accept = RangesMechanism._accept
+    accept = RangesMeasuring._accept
 
-    def kept(self: RangesMechanism, counts: Any) -> None:
+    def kept(self: RangesMeasuring, counts: Any) -> None:
         held.append(counts)
         accept(self, counts)
 
-    monkeypatch.setattr(RangesMechanism, "_accept", kept)
+    monkeypatch.setattr(RangesMeasuring, "_accept", kept)
     dh.LeafCounts(epsilon=1, bins=np.shape(data)).release(data)
     (found,) = held
     assert str(SENTINEL) not in f"{found!r} {found}".replace(",", "").replace("_", "")

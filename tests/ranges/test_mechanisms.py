@@ -22,8 +22,7 @@ from dphist import (
 )
 from dphist.privacy import ZCDP
 from dphist.ranges.adaptive_tree import mechanism as adaptive_tree
-from dphist.ranges.adaptive_tree.path_budget import UNITS
-from dphist.ranges.adaptive_tree.rules import (
+from dphist.ranges.adaptive_tree.exploration import (
     FEW_MORE_AXES,
     FEW_PREFIXES,
     FEW_PREFIXES_GAUSSIAN,
@@ -34,7 +33,8 @@ from dphist.ranges.adaptive_tree.rules import (
     ONE_AXIS_GAUSSIAN,
     PREFIXES,
 )
-from dphist.ranges.hierarchical_tree.branching import best_branching
+from dphist.ranges.adaptive_tree.path_budget import UNITS
+from dphist.ranges.hierarchical_tree.mechanism import best_branching
 
 BINS = [(1,), (2,), (7,), (64,), (100,), (3, 5), (16, 16), (2, 3, 4)]
 

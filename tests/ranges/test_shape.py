@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 
 from dphist.errors import ParameterError
+from dphist.ranges.consistency import spread
+from dphist.ranges.nonnegative import families, from_families
 from dphist.ranges.shape import TreeShape
 from tests.ranges.boxes import Bins, branchings, node_matrices, sizes
 
@@ -75,7 +77,7 @@ def test_spread_gives_each_child_its_parents_value(bins: Bins, branching: int) -
         # A child's bins all lie in its parent.
         parent_of_bin = parents @ matrices[level - 1]
         first_bins = matrices[level].argmax(axis=1)
-        found = shape.spread(parents.reshape(shape.grid(level - 1)), level)
+        found = spread(shape, parents.reshape(shape.grid(level - 1)), level)
         assert np.array_equal(found.ravel(), parent_of_bin[first_bins])
 
 
@@ -84,12 +86,12 @@ def test_families_hold_the_children_of_each_node(bins: Bins, branching: int) -> 
     shape = TreeShape(bins, branching)
     for level in shape.levels[1:]:
         names = np.arange(math.prod(shape.grid(level))).reshape(shape.grid(level))
-        rows = shape.families(names, fill=-1)
+        rows = families(shape, names, fill=-1)
         parents = np.arange(len(rows)).reshape(shape.grid(level - 1))
-        of = shape.spread(parents, level).ravel()
+        of = spread(shape, parents, level).ravel()
         for parent, row in enumerate(rows):
             assert sorted(row[row >= 0]) == np.flatnonzero(of == parent).tolist()
-        assert np.array_equal(shape.from_families(rows, level), names)
+        assert np.array_equal(from_families(shape, rows, level), names)
         assert rows.size <= 2 ** len(bins) * names.size
 
 
@@ -107,7 +109,7 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ParameterError, match="grid"):
         shape.sums(np.zeros(8, np.int64))
     with pytest.raises(ParameterError, match="grid"):
-        shape.spread(np.zeros(6), 3)
+        spread(shape, np.zeros(6), 3)
 
 
 def test_a_million_bins_take_no_loop_over_nodes(lines_run) -> None:
@@ -120,8 +122,8 @@ def test_memory_follows_the_grid_when_an_axis_is_shorter_than_the_branching() ->
     shape = TreeShape((20_000, 3, 2), 1000)
     bins = np.ones(shape.bins)
     tracemalloc.start()
-    shape.spread(shape.sum_children(bins), shape.height)
-    shape.from_families(shape.families(bins, fill=0), shape.height)
+    spread(shape, shape.sum_children(bins), shape.height)
+    from_families(shape, families(shape, bins, fill=0), shape.height)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10 * bins.nbytes

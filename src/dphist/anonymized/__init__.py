@@ -1,8 +1,7 @@
 """Anonymized histograms: how many labels have each count."""
 
-from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan
+from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan, anonymize
 from dphist.anonymized.cumulative_counts import CumulativeCounts
-from dphist.anonymized.default import anonymize
 from dphist.anonymized.partition_sampler.mechanism import PartitionSampler
 from dphist.anonymized.priv_hist.mechanism import PrivHist
 from dphist.anonymized.rank_split import RankSplit

@@ -7,11 +7,11 @@ import numpy as np
 
 from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
-from dphist.anonymized.measuring.cumulative_counts import CumulativeCountsMeasuring
+from dphist.anonymized.measuring import CumulativeCountsMeasuring, Drawn
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    Drawn,
+    AnonymizedMechanism,
     checked_cell_epsilon,
 )
 from dphist.anonymized.reference import Shape, as_data, public_profile, zipf_profile
@@ -29,7 +29,7 @@ from dphist.sentence import Sentence
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class CumulativeCounts(CumulativeCountsMeasuring):
+class CumulativeCounts(CumulativeCountsMeasuring, AnonymizedMechanism):
     """Noise on how many labels have each count or more, up to a public maximum count.
 
     Parameters
@@ -82,7 +82,8 @@ class CumulativeCounts(CumulativeCountsMeasuring):
         kept = tiling.columns_below(public, 0, self.largest)
         return as_data(from_rows_and_columns(NOTHING, kept))
 
-    def _draws_on(self, public: Diagram) -> int:
+    def draws_on(self, public: Diagram) -> int:
+        """Return about how many draws of noise a release of such a profile takes."""
         return self.largest
 
     def band(self, release: Release, level: float = 0.95) -> Band:

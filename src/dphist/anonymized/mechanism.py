@@ -1,26 +1,23 @@
-"""What every mechanism for anonymized histograms shares."""
+"""What every mechanism for anonymized histograms shares, beside measuring."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import Any
 
 from dphist.anonymized.band import Band
+from dphist.anonymized.measuring import AnonymizedMeasuring
 from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
 from dphist.data.diagram import Diagram
-from dphist.data.guard import refuse_guarded
 from dphist.data.profile import Profile
-from dphist.errors import Argument, BoundsError, ParameterError
-from dphist.mechanism import Meaning, MechanismBase, check_kind, provenance_of_unit
+from dphist.errors import Argument, ParameterError
+from dphist.mechanism import Meaning, check_kind
 from dphist.noise.geometric import SMALLEST_EPSILON
-from dphist.noise.inversion import Source
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.parameters import Exact, privacy_parameter, whole_number
-from dphist.privacy import Guarantee, PrivacyUnit, PureDP
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
-from dphist.release.released import refuse_released
 from dphist.sentence import Sentence
 
 EPSILON = Meaning(
@@ -32,74 +29,23 @@ SENSITIVITY = Meaning(
 )
 
 
-class Drawn(NamedTuple):
-    """What a mechanism drew and inferred: the parts of its release.
+class AnonymizedMechanism(AnonymizedMeasuring):
+    """What every mechanism says of its releases, from noisy and public numbers alone.
 
-    Attributes
-    ----------
-    value : the released histogram.
-    total : a private estimate of the number of records, or None where nothing estimates it apart.
-    noisy : the noisy counts that `value` was inferred from, where they are kept.
+    A mechanism derives from this and from its measuring half.
     """
-
-    value: AnonymizedHistogram
-    total: int | None = None
-    noisy: Mapping[str, IntArray] | None = None
-
-
-class AnonymizedMechanism(MechanismBase):
-    """A frozen mechanism: parameters and guarantee before data, then `release`."""
 
     __slots__ = ()
 
-    epsilon: Fraction
-    sensitivity: int
+    @property
+    def noise_scale(self) -> Fraction:
+        """Scale of the geometric noise on what the histogram is inferred from, in records."""
+        return 1 / self.cell_epsilon
 
     @property
-    def _unit(self) -> PrivacyUnit:
-        """What is protected: at most `sensitivity` cells, that is, records."""
-        return PrivacyUnit("record", self.sensitivity)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What a release costs units that change at most `sensitivity` cells: pure epsilon-DP."""
-        return PureDP(self.epsilon, self._unit)
-
-    @final
-    def release(self, profile: Profile, source: Source | None = None) -> Release:
-        """Release the profile: the only place that sees data and draws noise.
-
-        Parameters
-        ----------
-        profile : the data.
-        source : callable, optional
-            `source(n)` returns n random bytes. For tests only: the release says so.
-
-        Returns
-        -------
-        Release
-            Of an AnonymizedHistogram, with `total` and `noisy` where the mechanism makes and keeps
-            them.
-
-        Raises
-        ------
-        BoundsError
-            If the profile was made with a larger `sensitivity` than this mechanism protects.
-        """
-        self._accept(profile)
-        drawn = self._drawn(profile, source)
-        return self._given_out(
-            drawn.value,
-            profile,
-            source,
-            total=drawn.total,
-            noisy=drawn.noisy,
-            provenance=provenance_of_unit(profile),
-        )
-
-    @abstractmethod
-    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
-        """Draw noise for an accepted profile, and infer what is released."""
+    def law(self) -> NoiseLaw:
+        """The law of the noise."""
+        return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE)
 
     def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
         """Return the sorted L1 error to expect, in records, from public numbers alone.
@@ -114,23 +60,20 @@ class AnonymizedMechanism(MechanismBase):
         shape : exponent s of the public profile: its i-th count falls like 1 / i^s. Or an older
             release that is likely to be alike (then without `total`).
         """
-        public, draws = self._public(total, shape), self._draws_on
-        return error_on(public, lambda source: self.release(public, source).value, draws(public))
+        public = self._public(total, shape)
+        draws = self.draws_on(public)
+        return error_on(public, lambda source: self.release(public, source).value, draws)
 
+    @abstractmethod
     def draws_on(self, public: Diagram) -> int | None:
         """Return about how many draws of noise a release of such a profile takes.
 
         None if they say nothing of the time that it takes.
         """
-        return self._draws_on(public)
 
     def _public(self, total: int | None, shape: Shape) -> Profile:
         """Return the public profile on which the mechanism is tried."""
         return public_profile(total, shape)
-
-    @abstractmethod
-    def _draws_on(self, public: Diagram) -> int:
-        """Return about how many draws of noise a run on a public profile takes."""
 
     @abstractmethod
     def band(self, release: Release, level: float = 0.95) -> Band:
@@ -166,45 +109,6 @@ class AnonymizedMechanism(MechanismBase):
         """Return the probability with which a band may miss; refuse releases of other kinds."""
         self._check_asked(release, level, most)
         return 1 - level
-
-    def _accept(self, profile: Profile) -> None:
-        """Refuse data whose stated bound this mechanism does not protect; both are public."""
-        if checked_profile(profile).sensitivity > self.sensitivity:
-            raise BoundsError(
-                f"the profile was made with sensitivity {profile.sensitivity}, more than the "
-                f"mechanism's {self.sensitivity}; give the mechanism "
-                + Argument("sensitivity", profile.sensitivity)
-            )
-
-
-class GeometricMechanism(AnonymizedMechanism):
-    """A mechanism that infers the histogram from counts with two-sided geometric noise."""
-
-    __slots__ = ()
-
-    @property
-    def cell_epsilon(self) -> Fraction:
-        """Parameter of the geometric noise on each count that is measured."""
-        return self.epsilon / self.sensitivity
-
-    @property
-    def noise_scale(self) -> Fraction:
-        """Scale of the geometric noise on what the histogram is inferred from, in records."""
-        return 1 / self.cell_epsilon
-
-    @property
-    def law(self) -> NoiseLaw:
-        """The law of the noise."""
-        return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE)
-
-
-def checked_profile(profile: Profile) -> Profile:
-    """Refuse anything but a profile."""
-    refuse_guarded(profile)
-    refuse_released(profile, "profile")
-    if not isinstance(profile, Profile):
-        raise ParameterError("profile", "must be a dphist.Profile; see Profile.from_table")
-    return profile
 
 
 def checked_cell_epsilon(epsilon: Fraction, sensitivity: int) -> Fraction:

@@ -8,15 +8,14 @@ import numpy as np
 
 from dphist.anonymized.band import ALL_LABELS, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
-from dphist.anonymized.measuring.rank_split import MISSED, TOTAL_SHARE, RankSplitMeasuring
+from dphist.anonymized.measuring import MISSED, MOST_COUNTS, TOTAL_SHARE, Drawn, RankSplitMeasuring
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    Drawn,
+    AnonymizedMechanism,
     checked_cell_epsilon,
 )
 from dphist.anonymized.reference import Shape, public_profile
-from dphist.anonymized.size import MOST_COUNTS
 from dphist.arrays import IntArray
 from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
@@ -39,7 +38,7 @@ _IF_TOTAL_HOLDS = Sentence("all {labels}, if the public total holds")
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class RankSplit(RankSplitMeasuring):
+class RankSplit(RankSplitMeasuring, AnonymizedMechanism):
     """The k largest counts as rows and the rest as columns, with k = sqrt(total).
 
     Parameters
@@ -114,7 +113,8 @@ class RankSplit(RankSplitMeasuring):
         guess = self.total if total is None and not isinstance(shape, Release) else total
         return public_profile(guess, shape)
 
-    def _draws_on(self, public: Diagram) -> int:
+    def draws_on(self, public: Diagram) -> int:
+        """Return about how many draws of noise a release of such a profile takes."""
         return 2 * self._size(public.total)
 
     def band(self, release: Release, level: float = 0.95) -> Band:

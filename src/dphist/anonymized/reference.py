@@ -144,12 +144,13 @@ def power_profile_of(total: int, exponent: float) -> Profile:
     return power_profile(math.exp(high), exponent)
 
 
-def error_on(public: Profile, publish: Callable[[Source], Diagram], draws: int) -> float:
+def error_on(public: Profile, publish: Callable[[Source], Diagram], draws: int | None) -> float:
     """Return the mean distance between a public profile and `publish(source)`.
 
-    Few runs are enough if each averages over many noise draws. The random bytes are a fixed
-    stream, so an expected error is always the same number.
+    Few runs are enough if each averages over many noise draws; where `draws` is None, a run may
+    take seconds, and one must do. The random bytes are a fixed stream, so an expected error is
+    always the same number.
     """
-    runs = max(1, min(_MOST_RUNS, _DRAWS // max(draws, 1)))
+    runs = 1 if draws is None else max(1, min(_MOST_RUNS, _DRAWS // max(draws, 1)))
     source = repeatable_source()
     return sum(public.distance(publish(source)) for _ in range(runs)) / runs

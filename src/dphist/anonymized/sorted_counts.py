@@ -8,11 +8,11 @@ import numpy as np
 
 from dphist.anonymized.band import NOTHING, Band, from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing, rounding_error
-from dphist.anonymized.measuring.sorted_counts import SortedCountsMeasuring
+from dphist.anonymized.measuring import Drawn, SortedCountsMeasuring
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    Drawn,
+    AnonymizedMechanism,
     checked_cell_epsilon,
 )
 from dphist.anonymized.reference import Shape, public_profile, zipf_profile
@@ -35,7 +35,7 @@ _INFERENCES = ("isotonic", "sort", "none")
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class SortedCounts(SortedCountsMeasuring):
+class SortedCounts(SortedCountsMeasuring, AnonymizedMechanism):
     """Noise on each of the sorted counts, for a public number of labels.
 
     Parameters
@@ -111,7 +111,8 @@ class SortedCounts(SortedCountsMeasuring):
         # Labels beyond `labels` are lost by definition and not by noise.
         return Profile.from_counts(tiling.first_rows(public, self.labels))
 
-    def _draws_on(self, public: Diagram) -> int:
+    def draws_on(self, public: Diagram) -> int:
+        """Return about how many draws of noise a release of such a profile takes."""
         return self.labels
 
     def band(self, release: Release, level: float = 0.95) -> Band:

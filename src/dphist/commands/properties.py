@@ -17,10 +17,10 @@ from dphist.document.options import Command, Option, parts_of, whole
 from dphist.document.totals import cost_of, for_tests_json
 from dphist.errors import phrase
 from dphist.parameters import Exact
+from dphist.properties.estimate import Source, get_histogram
 from dphist.properties.overview import Property, properties_of
 from dphist.properties.resampling import RESAMPLES
-from dphist.properties.source import Source, get_histogram
-from dphist.properties.words import interval_of, name_of, notes_of, value_of
+from dphist.properties.section import interval_of, name_of, notes_of, value_of
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
 from dphist.render.text_table import WIDTH, beside, left, right

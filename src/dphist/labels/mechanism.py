@@ -1,26 +1,19 @@
-"""What every mechanism for labels that nobody listed beforehand shares."""
+"""What every mechanism for labels that nobody listed beforehand shares, beside measuring."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, final
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.data.guard import refuse_guarded
-from dphist.data.label_counts import LabelCounts
-from dphist.errors import Argument, BoundsError
-from dphist.mechanism import ExpectedError, Intervals, Meaning, MechanismBase, check_kind
-from dphist.noise.inversion import Source
+from dphist.labels.measuring import LARGEST_COUNT, LabelsMeasuring
+from dphist.mechanism import ExpectedError, Intervals, Meaning, check_kind
 from dphist.parameters import Exact, positive_delta, privacy_parameter, whole_number
-from dphist.privacy import PrivacyUnit
 from dphist.release.label_table import LabelTable
-from dphist.release.release import Release, provenance_of
-from dphist.release.released import refuse_released
+from dphist.release.release import Release
 from dphist.sentence import Sentence
-from dphist.tables import LARGEST
 
 EPSILON = Meaning(
     meaning=Sentence(
@@ -47,78 +40,14 @@ LEVEL = 0.95
 LARGEST_BOUND = 2**40
 """Largest `max_labels` and `max_count`: thresholds and noise then stay far inside int64."""
 
-LARGEST_COUNT = LARGEST
-"""Larger counts are taken for this; that moves no two counts further apart."""
 
+class LabelsMechanism(LabelsMeasuring):
+    """What every mechanism says of its releases, from noisy and public numbers alone.
 
-class LabelsMechanism(MechanismBase):
-    """A frozen mechanism: parameters and guarantee before data, then `release`.
-
-    Attributes
-    ----------
-    epsilon : the papers' parameter of a single label; what a release costs is `guarantee`.
-    delta : the probability with which a label may betray a user, or None where none can.
-    max_labels : how many labels one user changes at most; None if that is not bounded.
-    max_count : by how much one user changes the count of a label at most.
-    noise : "laplace", "gaussian" or "gumbel".
+    A mechanism derives from this and from its measuring half.
     """
 
     __slots__ = ()
-
-    epsilon: Fraction
-    delta: Fraction | None
-    max_labels: int | None
-    max_count: int
-    noise: str
-
-    @property
-    def _unit(self) -> PrivacyUnit:
-        """What is protected: one user, of whom so much is counted at most."""
-        return user_of(self.max_labels, self.max_count)
-
-    @final
-    def release(self, table: object, source: Source | None = None) -> Release:
-        """Release the labels: the only place that sees data and draws noise.
-
-        Parameters
-        ----------
-        table : LabelCounts, or a frame Narwhals reads with columns label and count
-            Of a frame the bounds are the caller's promise: they are the mechanism's. Rows of one
-            label are added up.
-        source : callable, optional
-            `source(n)` returns n random bytes. For tests only: the release says so.
-
-        Returns
-        -------
-        Release
-            Of a LabelTable.
-
-        Raises
-        ------
-        BoundsError
-            If the table was made with larger bounds than this mechanism protects.
-        ColumnError
-            If a column of a frame, or the kind of the listed labels, does not serve.
-        """
-        counts = self._accept(table)
-        value = self._drawn(counts, source)
-        beside = self._drawn_beside(counts, source)
-        return self._given_out(
-            value, counts, source, noisy=beside, provenance=provenance_of(counts)
-        )
-
-    @abstractmethod
-    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
-        """Draw noise for accepted counts, and return what is released."""
-
-    def _drawn_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
-        """Draw noise for what is released beside the labels, by name: nothing, for most."""
-        return {}
-
-    @property
-    def noise_scale(self) -> Fraction:
-        """max_count / epsilon: standard deviation of Gaussian noise, scale of other noise."""
-        return self.max_count / self.epsilon
 
     @property
     @abstractmethod
@@ -174,38 +103,6 @@ class LabelsMechanism(MechanismBase):
         table: LabelTable = value
         return table
 
-    def _accept(self, table: object) -> LabelCounts:
-        """Return the data as counted labels, refusing bounds that are not protected.
-
-        The bounds of a bare frame are the caller's promise: they are the mechanism's.
-        """
-        refuse_guarded(table)
-        refuse_released(table, "table")
-        if not isinstance(table, LabelCounts):
-            return LabelCounts.promised(table, self.max_labels, self.max_count)
-        if not _within(table.max_labels, self._protected_labels()):
-            raise _exceeded("max_labels", table.max_labels, self.max_labels)
-        if table.max_count > self.max_count:
-            raise _exceeded("max_count", table.max_count, self.max_count)
-        return table
-
-    def _protected_labels(self) -> int | None:
-        """Return the largest `max_labels` of data this mechanism protects; None for any."""
-        return self.max_labels
-
-
-def user_of(max_labels: int | None, max_count: int) -> PrivacyUnit:
-    """Return the unit that mechanisms for labels protect."""
-    return PrivacyUnit("user", bounds={"max_labels": max_labels, "max_count": max_count})
-
-
-def in_released_order(table: pa.Table) -> LabelTable:
-    """Order released rows by released count, the largest first, then by label.
-
-    So the order is a function of what is released, whatever order the rows came in.
-    """
-    return LabelTable(table.sort_by([("count", "descending"), ("label", "ascending")]))
-
 
 def checked_epsilon(epsilon: Exact) -> Fraction:
     """Return epsilon of a single label, exactly."""
@@ -220,21 +117,3 @@ def checked_delta(delta: Exact | None) -> Fraction:
 def checked_bound(bound: object, name: str) -> int:
     """Return `max_labels` or `max_count`."""
     return whole_number(bound, name, 1, LARGEST_BOUND)
-
-
-def _within(bound: int | None, protected: int | None) -> bool:
-    return protected is None or (bound is not None and bound <= protected)
-
-
-def _exceeded(name: str, bound: int | None, protected: int | None) -> BoundsError:
-    made_with = "no bound " + Argument(name) if bound is None else Argument(name, bound)
-    own = Argument(name, protected)
-    return BoundsError(
-        "the table was made with "
-        + made_with
-        + ", the mechanism protects "
-        + own
-        + ": count the table with "
-        + own
-        + ", or make the mechanism for what the table has"
-    )

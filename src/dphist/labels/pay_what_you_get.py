@@ -5,7 +5,6 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.errors import Argument, ParameterError
-from dphist.labels.measuring.pay_what_you_get import Left, SessionMeasuring
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -17,6 +16,7 @@ from dphist.labels.mechanism import (
     checked_delta,
     checked_epsilon,
 )
+from dphist.labels.session import Left, SessionMeasuring
 from dphist.labels.top_labels import check_scale, check_stated
 from dphist.mechanism import ExpectedError, parameter
 from dphist.noise.law import Drawing, NoiseLaw
@@ -95,6 +95,21 @@ class PayWhatYouGet(SessionMeasuring):
             f"PayWhatYouGet(budget={self.budget}, queries={self.queries}, {self.guarantee}"
             f"{target}; left: {self.remaining} labels, {self.remaining_queries} queries{said})"
         )
+
+    @property
+    def for_tests(self) -> bool:
+        """Whether random bits of a query came from the caller: then the session protects nobody."""
+        return self._left.for_tests
+
+    @property
+    def remaining(self) -> int:
+        """How many labels may still be returned."""
+        return self._left.labels
+
+    @property
+    def remaining_queries(self) -> int:
+        """How many queries may still be asked."""
+        return self._left.queries
 
     @property
     def noise_scale(self) -> Fraction:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dphist.errors import Argument, ParameterError
-from dphist.labels.measuring.top_labels import TopLabelsMeasuring
+from dphist.labels.measuring import TopLabelsMeasuring
 from dphist.labels.mechanism import (
     CANDIDATES,
     DELTA,
@@ -15,6 +15,7 @@ from dphist.labels.mechanism import (
     MAX_COUNT,
     MAX_LABELS,
     K,
+    LabelsMechanism,
     checked_bound,
     checked_delta,
     checked_epsilon,
@@ -32,7 +33,7 @@ _LARGEST_RHO = 10**9
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class TopLabels(TopLabelsMeasuring):
+class TopLabels(TopLabelsMeasuring, LabelsMechanism):
     """The `k` most common labels in noisy order, without counts.
 
     Every one of the `candidates` largest counts gets Gumbel noise, and so does a threshold above

@@ -7,7 +7,7 @@ from fractions import Fraction
 from scipy.special import ndtri
 
 from dphist.errors import ParameterError
-from dphist.labels.measuring.top_threshold import TopThresholdMeasuring
+from dphist.labels.measuring import TopThresholdMeasuring
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -35,7 +35,7 @@ from dphist.release.mechanisms import savable
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class TopThreshold(TopThresholdMeasuring):
+class TopThreshold(TopThresholdMeasuring, LabelsMechanism):
     """Common labels with noisy counts, where only the `k` + 1 largest counts are asked for.
 
     Every one of the k largest counts gets Gaussian noise, and so does a threshold above the next

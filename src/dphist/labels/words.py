@@ -14,7 +14,7 @@ from dphist.document.kind import DataFacts
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.bounding import bounds_in_words, counts_users, mechanism_of, unit_of
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
-from dphist.labels.threshold.correlated_noise import CorrelatedNoise
+from dphist.labels.threshold.correlation import CorrelatedNoise
 from dphist.privacy.as_text import down, plain, short_exact, up
 from dphist.privacy.unit import ONE_ROW
 from dphist.release.release import Release

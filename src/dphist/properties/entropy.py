@@ -12,12 +12,20 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, optional_whole, positive_number
 from dphist.properties.chao import chao1, seen_once
 from dphist.properties.entropy_polynomial import corrected, jvhw, polynomial_weights, wu_yang
-from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known
+from dphist.properties.estimate import (
+    NORMAL,
+    Estimate,
+    Histogram,
+    Source,
+    get_histogram,
+    may_be_unseen,
+    name_source,
+    nothing_known,
+)
 from dphist.properties.polynomials import Entropy
 from dphist.properties.profile_likelihood import Population, likeliest_population
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import Sampling, jackknife, sampling
-from dphist.properties.source import Histogram, Source, get_histogram, name_source
 from dphist.sentence import Sentence
 
 LINEAR = ("plug-in", "miller-madow", "wu-yang", "jvhw")

@@ -18,8 +18,8 @@ from dphist.properties import (
     estimate_support_coverage,
     estimate_support_size,
 )
+from dphist.properties.estimate import MOST_RECORDS, Source, get_histogram, name_source
 from dphist.properties.resampling import FEWEST, MOST, RESAMPLES
-from dphist.properties.source import MOST_RECORDS, Source, get_histogram, name_source
 from dphist.properties.support_coverage import G_MODELING, farthest
 from dphist.release.release import Release
 from dphist.sentence import Sentence

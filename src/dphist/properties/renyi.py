@@ -2,6 +2,11 @@
 
 For order a it is log(sum of p**a)/(1 - a). For whole orders the sum has an unbiased estimate,
 which needs few records: only labels that occur a times or more contribute.
+
+The interval of these is that of the sum: all values that it is within 1.96 standard deviations of.
+The sum counts agreeing pairs, triples, and so on. Where these are few, its error is about that of a
+Poisson number: the variance is proportional to the true sum, not to the one found. And the noise of
+a release is added to the sum, while the entropy is its logarithm.
 """
 
 import math
@@ -16,11 +21,17 @@ from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, exact_number
 from dphist.properties.chao import chao1
 from dphist.properties.entropy import entropy, estimate_entropy, logarithm_base, unit_of
-from dphist.properties.estimate import Estimate, nothing_known
-from dphist.properties.power_sum_interval import entropy_interval
+from dphist.properties.estimate import (
+    NORMAL,
+    Estimate,
+    Source,
+    get_histogram,
+    may_be_unseen,
+    name_source,
+    nothing_known,
+)
 from dphist.properties.resampling import RESAMPLES, Pairs, including_noise
 from dphist.properties.sampling import jackknife, sampling
-from dphist.properties.source import Source, get_histogram, name_source
 from dphist.sentence import Sentence
 
 METHODS = ("plug-in", "unbiased")
@@ -70,7 +81,7 @@ def renyi_entropy(
     the jackknife's over records, by the delta method, and that for the maximum-likelihood
     population (`dphist.properties.sampling`). Orders 0 and infinity have none: they depend on
     which labels were seen, and on the largest count. For the unbiased sum there is an interval
-    (`dphist.properties.power_sum_interval`), if the relative error of the sum is at most 1.
+    (`dphist.properties.renyi`), if the relative error of the sum is at most 1.
 
     >>> from dphist import Profile
     >>> profile = Profile.from_counts([2, 2])
@@ -252,3 +263,38 @@ def _entropy_and_error(
         logs = np.log(profile.counts / n)
         log_sum = math.log1p(float(share @ np.expm1((power - 1) * logs)))
     return max(0.0, log_sum / (1 - power)), error
+
+
+NO_NOISE = np.zeros(2)
+
+
+def entropy_interval(
+    nats: float, order: int, n: int, error: float, noise: FloatArray = NO_NOISE
+) -> tuple[float, float]:
+    """Return the 95 % interval of the entropy, in nats; infinity where there is no upper end.
+
+    Parameters
+    ----------
+    nats : the entropy found, log(sum)/(1 - order).
+    order : from 2.
+    n : records.
+    error : standard error of sampling, as a share of the sum.
+    noise : (b,) float64, by how much the noise of a release changes the sum, as shares of it.
+
+    Notes
+    -----
+    A sum of s times the one found is in the interval if (1 - s)**2 <= 1.96**2 (error**2 s + v**2),
+    for the variance v**2 of the noise; for v = 0 this is Wilson's (1927) for a Poisson number. The
+    mean of the noise moves the end on the side of the correction. Few records may all miss an
+    event of probability m: then the true sum is (1 - m)**order times that of the others.
+    """
+    square = (NORMAL * error) ** 2
+    variance, shift = float(np.var(noise, ddof=1)), float(np.mean(noise))
+    half = math.sqrt(square * (1 + square / 4) + NORMAL**2 * variance)
+    least = 1 + square / 2 - half - max(shift, 0.0)
+    most = 1 + square / 2 + half + max(-shift, 0.0)
+    low = nats - math.log(most) / (order - 1)
+    if not least > 0:
+        return max(low, 0.0), math.inf
+    missed = -math.log1p(-may_be_unseen(n)) * order / (order - 1)
+    return max(low, 0.0), nats + math.hypot(math.log(least) / (order - 1), missed)

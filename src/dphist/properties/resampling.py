@@ -29,9 +29,16 @@ from dphist.errors import ParameterError
 from dphist.noise import Source as Randomness
 from dphist.parameters import whole_number
 from dphist.properties.chao import chao1
-from dphist.properties.estimate import NORMAL, Estimate, plain_number
+from dphist.properties.estimate import (
+    NORMAL,
+    Estimate,
+    Histogram,
+    Source,
+    get_histogram,
+    name_source,
+    plain_number,
+)
 from dphist.properties.profile_likelihood import Population, likeliest_population
-from dphist.properties.source import Histogram, Source, get_histogram, name_source
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 

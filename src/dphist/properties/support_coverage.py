@@ -8,11 +8,19 @@ from scipy.stats import nbinom
 from dphist.data.diagram import Diagram
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, positive_number
-from dphist.properties import chao_jost, g_modeling, good_toulmin
-from dphist.properties.estimate import NORMAL, Estimate, may_be_unseen, nothing_known, plain_number
+from dphist.properties import chao, g_modeling, good_toulmin
+from dphist.properties.estimate import (
+    NORMAL,
+    Estimate,
+    Source,
+    get_histogram,
+    may_be_unseen,
+    name_source,
+    nothing_known,
+    plain_number,
+)
 from dphist.properties.good_toulmin import GOOD_TOULMIN, SMOOTHED, SUMS
 from dphist.properties.resampling import RESAMPLES, including_noise
-from dphist.properties.source import Source, get_histogram, name_source
 from dphist.sentence import Sentence
 
 G_MODELING, CHAO_JOST = "g-modeling", "chao-jost"
@@ -163,7 +171,7 @@ def _expected(profile: Diagram, more: Fraction, method: str) -> tuple[float, flo
     if method == G_MODELING:
         return g_modeling.new_labels(profile, float(more))
     if method == CHAO_JOST:
-        return chao_jost.new_labels(profile, float(more))
+        return chao.new_labels(profile, float(more))
     return good_toulmin.new_labels(profile, more, method)
 
 

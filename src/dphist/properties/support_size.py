@@ -13,9 +13,16 @@ from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, exact_number
 from dphist.properties import chebyshev_support, linear_program
 from dphist.properties.chao import chao1, seen_times
-from dphist.properties.estimate import NORMAL, Estimate, nothing_known, plain_number
+from dphist.properties.estimate import (
+    NORMAL,
+    Estimate,
+    Histogram,
+    Source,
+    get_histogram,
+    nothing_known,
+    plain_number,
+)
 from dphist.properties.resampling import RESAMPLES, including_noise
-from dphist.properties.source import Histogram, Source, get_histogram
 from dphist.sentence import Sentence
 
 METHODS = ("wu-yang", "valiant-valiant", "chao1", "plug-in")

@@ -19,12 +19,18 @@ from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
-from dphist.properties.estimate import Estimate, nothing_known
+from dphist.properties.estimate import (
+    Estimate,
+    Histogram,
+    Source,
+    get_histogram,
+    name_source,
+    nothing_known,
+)
 from dphist.properties.polynomials import Distance, best_approximation
 from dphist.properties.profile_likelihood import Population
 from dphist.properties.resampling import RESAMPLES, including_noise
 from dphist.properties.sampling import Sampling, sampling
-from dphist.properties.source import Histogram, Source, get_histogram, name_source
 
 METHODS = ("polynomial", "plug-in")
 # Degree and width in units of log n; share of the width in which the polynomial is used.

@@ -1,8 +1,10 @@
-"""95 % error bars around estimates that differ from the middle of the bounds."""
+"""What error bars of ranges are made of: both ends, and the parts of nodes left of an edge."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
-from dphist.arrays import FloatArray, NumberArray
+from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.release.range_histogram.picture import ERRORS
 
 
@@ -32,3 +34,21 @@ def farther(count: NumberArray, low: FloatArray, high: FloatArray) -> FloatArray
     """Return the distance from the estimate to the farther end of its bar, divided by 1.96."""
     found: FloatArray = np.maximum(high - count, count - low) / ERRORS
     return found
+
+
+@dataclass(slots=True)
+class Part:
+    """A node's contribution to a sum: `slope` times its estimate, plus an independent error.
+
+    All (q,): the node, its slope, and the variance of the error.
+    """
+
+    node: IntArray
+    slope: FloatArray
+    variance: FloatArray
+
+
+def prefix(last: int, edge: IntArray) -> Part:
+    """Return the part left of each edge: none of the bin right of it, or all of the `last`."""
+    past = edge > last
+    return Part(np.minimum(edge, last), past.astype(np.float64), np.zeros(len(edge)))

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dphist.arrays import FloatArray, IntArray
 from dphist.errors import ParameterError
-from dphist.ranges.shape import TreeShape
+from dphist.ranges.shape import Scalar, TreeShape
 
 
 class Estimates(NamedTuple):
@@ -112,9 +113,27 @@ def zero_subtrees(shape: TreeShape, values: Sequence[FloatArray]) -> list[FloatA
     """
     kept = [np.maximum(values[0], 0)]
     for level in shape.levels[1:]:
-        above = shape.spread(kept[-1] > 0, level)
+        above = spread(shape, kept[-1] > 0, level)
         kept.append(np.where(above, np.maximum(values[level], 0), 0))
     return kept
+
+
+def spread(shape: TreeShape, values: npt.NDArray[Scalar], level: int) -> npt.NDArray[Scalar]:
+    """Give each node of `level` its parent's value.
+
+    Parameters
+    ----------
+    values : `grid(level - 1)`.
+
+    Returns
+    -------
+    `grid(level)`, of the same type.
+    """
+    shape.check_grid(values, level - 1)
+    for axis, size in enumerate(shape.grid(level)):
+        values = np.repeat(values, min(shape.branching, size), axis=axis)
+        values = values[(slice(None),) * axis + (slice(size),)]
+    return values
 
 
 def _spread_downwards(shape: TreeShape, estimates: Estimates) -> list[FloatArray]:
@@ -123,7 +142,7 @@ def _spread_downwards(shape: TreeShape, estimates: Estimates) -> list[FloatArray
     for level in shape.levels[1:]:
         excess = fit[-1] - shape.sum_children(values[level])
         excess /= shape.sum_children(variances[level])
-        fit.append(values[level] + variances[level] * shape.spread(excess, level))
+        fit.append(values[level] + variances[level] * spread(shape, excess, level))
     return fit
 
 

@@ -12,8 +12,8 @@ from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.mechanism import parameter
 from dphist.parameters import Exact
 from dphist.ranges.budget import event_of_noise
-from dphist.ranges.measuring.leaf_counts import LeafCountsMeasuring
-from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, Noisy
+from dphist.ranges.measuring import LeafCountsMeasuring, Noisy
+from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, RangesMechanism
 from dphist.release.mechanisms import savable
 from dphist.release.range_histogram import Answers
 from dphist.release.range_histogram.boxes import box_sums, summed
@@ -21,7 +21,7 @@ from dphist.release.range_histogram.boxes import box_sums, summed
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class LeafCounts(LeafCountsMeasuring):
+class LeafCounts(LeafCountsMeasuring, RangesMechanism):
     """Noise on the count of each bin; a range is the sum of its bins.
 
     Parameters

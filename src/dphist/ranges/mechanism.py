@@ -1,32 +1,27 @@
-"""What every mechanism over ordered bins shares."""
+"""What every mechanism over ordered bins shares, beside measuring."""
 
 import math
-from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any, TypeAlias, final
+from typing import Any
 
 import numpy as np
 
-from dphist.arrays import FloatArray, IntArray, NumberArray
-from dphist.errors import Argument, BoundsError, ParameterError, UnsupportedError
-from dphist.mechanism import Intervals, Meaning, MechanismBase, check_kind, provenance_of_unit
-from dphist.noise import Source
+from dphist.arrays import FloatArray
+from dphist.errors import ParameterError, UnsupportedError
+from dphist.mechanism import Intervals, Meaning, check_kind
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.noise.repeatable import repeatable_source
 from dphist.parameters import Exact, whole_number
-from dphist.privacy import ZCDP, PrivacyUnit, PureDP
-from dphist.ranges.budget import Budget, budget_of, checked_guarantee
-from dphist.ranges.counts import Counts, load_counts
+from dphist.privacy import ZCDP, PureDP
+from dphist.ranges.budget import checked_guarantee
+from dphist.ranges.measuring import Noisy, RangesMeasuring
 from dphist.ranges.reference import random_boxes, uneven
 from dphist.release.range_histogram import Answers, RangeHistogram
 from dphist.release.range_histogram.boxes import box_sums, summed
 from dphist.release.release import Release
 from dphist.sentence import Sentence
-
-Noisy: TypeAlias = Mapping[str, IntArray]
 
 EPSILON = Meaning(
     meaning="Privacy parameter of the whole release; smaller is more private.",
@@ -51,30 +46,13 @@ MOST_BINS = 2**28
 """Beyond this a release outgrows the memory of the machines it is meant for."""
 
 
-class RangesMechanism(MechanismBase):
-    """A frozen mechanism over public bins: parameters and guarantee before data, then `release`."""
+class RangesMechanism(RangesMeasuring):
+    """What every mechanism says of its releases, from noisy and public numbers alone.
+
+    A mechanism derives from this and from its measuring half.
+    """
 
     __slots__ = ()
-
-    epsilon: Fraction | None
-    rho: Fraction | None
-    bins: tuple[int, ...]
-    sensitivity: int
-
-    @property
-    def _unit(self) -> PrivacyUnit:
-        """What is protected: at most `sensitivity` records."""
-        return PrivacyUnit("record", self.sensitivity)
-
-    @property
-    def guarantee(self) -> PureDP | ZCDP:
-        """What a release costs a unit that adds or removes at most `sensitivity` records."""
-        return checked_guarantee(self.epsilon, self.rho, self._unit)
-
-    @property
-    def budget(self) -> Budget:
-        """What a single record may cost."""
-        return budget_of(self.guarantee, self.sensitivity)
 
     @property
     def noise_scale(self) -> Fraction:
@@ -87,52 +65,6 @@ class RangesMechanism(MechanismBase):
         if self.rho is None:
             return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE)
         return NoiseLaw("Gaussian", self.noise_scale, Drawing.ROUNDED, ROUNDED)
-
-    @final
-    def release(self, counts: Any, source: Source | None = None) -> Release:
-        """Release the histogram: the only place that sees data and draws noise.
-
-        Parameters
-        ----------
-        counts : BinnedCounts, or (bins,) or (a, b, ...) whole numbers, or an iterator of these
-            Records in each bin. An iterator gives chunks of consecutive bins, along the first
-            axis where there are several.
-        source : callable, optional
-            `source(n)` returns n random bytes. For tests only: the release says so.
-
-        Returns
-        -------
-        Release
-            Its `value` is a RangeHistogram, `total` its answer for all bins, `noisy` what they
-            were inferred from.
-
-        Raises
-        ------
-        ParameterError
-            If `counts` holds anything but whole numbers, or has another shape than `bins`.
-        DataError
-            If a count is negative, missing, or 2**62 or more, or chunks do not add up to the bins.
-        BoundsError
-            If the counts were made with a larger `sensitivity` than this mechanism protects.
-
-        Notes
-        -----
-        A count above 2**62 / (number of bins) is treated as that.
-        """
-        data = load_counts(counts, self.bins)
-        self._accept(data)
-        bins, noisy = self._run(data.counts, source)
-        for found in noisy.values():
-            found.flags.writeable = False
-        # What lies in no bin lies in one of these: such records pay nothing for the bins.
-        noise = self.budget.noise(Fraction(1), len(data.outside), source).tolist()
-        pairs = zip(data.outside.items(), noise, strict=True)
-        outside = {name: max(count + drawn, 0) for (name, count), drawn in pairs}
-        value = RangeHistogram(bins, data.axes or (), outside, self.answers(bins, noisy))
-        total = max(round(value.count((0,) * bins.ndim, bins.shape)), 0)
-        return self._given_out(
-            value, counts, source, total=total, noisy=noisy, provenance=provenance_of_unit(data)
-        )
 
     def restored(self, value: Any, noisy: Noisy) -> RangeHistogram:
         """Return a histogram that was read from a file, with what answers ranges of it.
@@ -147,23 +79,6 @@ class RangesMechanism(MechanismBase):
         if histogram.bins.shape != self.bins:
             raise ValueError("the bins are not those of the mechanism")
         return replace(histogram, answers=self.answers(histogram.bins, noisy))
-
-    def _accept(self, data: Counts) -> None:
-        """Refuse data whose stated bound this mechanism does not protect; both are public."""
-        if data.sensitivity > self.sensitivity:
-            raise BoundsError(
-                f"the counts were made with sensitivity {data.sensitivity}, more than the "
-                f"mechanism's {self.sensitivity}; give the mechanism "
-                + Argument("sensitivity", data.sensitivity)
-            )
-
-    @abstractmethod
-    def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
-        """Return the released bins, and the noisy counts they were inferred from, if kept."""
-
-    @abstractmethod
-    def answers(self, bins: NumberArray, noisy: Noisy) -> Answers:
-        """Return what answers ranges of a release with these bins and noisy counts."""
 
     def expected_error(self, total: int = 100_000, *, prefixes: bool = False) -> float:
         """Return the error to expect of a range, in records, from public numbers alone.

@@ -3,12 +3,14 @@
 All of it is post-processing and costs no privacy.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.ranges.shape import TreeShape
+from dphist.ranges.shape import Scalar, TreeShape
 
 
 def nonnegative(
@@ -76,9 +78,9 @@ def project_children(
     (sum of variance). Omitting children can only raise it, so the height is the minimum over all
     j. Exact up to rounding; one sort per family.
     """
-    spread = np.ones(()) if variances is None else shape.families(variances, fill=1)
+    spread = np.ones(()) if variances is None else families(shape, variances, fill=1)
     # A child that does not exist has an infinite gap, hence value 0.
-    gaps = shape.families(children, fill=-np.inf) / spread
+    gaps = families(shape, children, fill=-np.inf) / spread
     gaps = gaps.max(axis=1, keepdims=True) - gaps
     totals = parents.reshape(-1, 1)
     if variances is None:
@@ -91,7 +93,7 @@ def project_children(
         nearest = np.take_along_axis(gaps, order, axis=1)
         heights = (totals + np.cumsum(sizes * nearest, axis=1)) / np.cumsum(sizes, axis=1)
     shares = spread * np.maximum(heights.min(axis=1, keepdims=True) - gaps, 0)
-    return shape.from_families(shares, level)
+    return from_families(shape, shares, level)
 
 
 def whole_bins(shape: TreeShape, bins: FloatArray) -> IntArray:
@@ -149,7 +151,7 @@ def whole_nodes(shape: TreeShape, bins: FloatArray) -> IntArray:
     levels = shape.sums(bins)
     whole = np.floor(levels[0] + 0.5).astype(np.int64)
     for level in shape.levels[1:]:
-        rows = shape.families(levels[level], fill=0)
+        rows = families(shape, levels[level], fill=0)
         floors = np.floor(rows)
         order = np.argsort(floors - rows, axis=1, kind="stable")
         counts = floors.astype(np.int64)
@@ -157,5 +159,48 @@ def whole_nodes(shape: TreeShape, bins: FloatArray) -> IntArray:
         ranks = np.arange(rows.shape[1])
         more = np.empty(rows.shape, np.int64)
         np.put_along_axis(more, order, (ranks < left).astype(np.int64), axis=1)
-        whole = shape.from_families(counts + more, level)
+        whole = from_families(shape, counts + more, level)
     return whole
+
+
+def families(shape: TreeShape, values: npt.NDArray[Scalar], fill: float) -> npt.NDArray[Scalar]:
+    """Put the children of each node in a row.
+
+    Parameters
+    ----------
+    values : `grid(level)`, for some level below the root.
+    fill : float
+        Value of the missing children of a node at the end of the domain.
+
+    Returns
+    -------
+    (nodes of level - 1, most children of one), of the same type. An axis with fewer
+    than `branching` nodes takes only their number, so that in d axes this is at most
+    2**d times as large as `values`.
+    """
+    widths = [min(shape.branching, size) for size in values.shape]
+    missing = [-size % width for size, width in zip(values.shape, widths, strict=True)]
+    if any(missing):
+        padding = [(0, some) for some in missing]
+        values = np.pad(values, padding, constant_values=fill)
+    return _interleaved(values, widths)
+
+
+def from_families(shape: TreeShape, rows: npt.NDArray[Scalar], level: int) -> npt.NDArray[Scalar]:
+    """Put rows of children, as `families` makes them, back on `grid(level)`."""
+    grid = shape.grid(level)
+    widths = [min(shape.branching, size) for size in grid]
+    parents = [-(-size // width) for size, width in zip(grid, widths, strict=True)]
+    axes = len(grid)
+    order = [axis for pair in zip(range(axes), range(axes, 2 * axes), strict=True) for axis in pair]
+    blocks = rows.reshape(*parents, *widths).transpose(order)
+    padded = blocks.reshape([p * w for p, w in zip(parents, widths, strict=True)])
+    return padded[tuple(slice(size) for size in grid)]
+
+
+def _interleaved(values: npt.NDArray[Scalar], widths: list[int]) -> npt.NDArray[Scalar]:
+    """Cut a grid into boxes of `widths`, one per row."""
+    split = [part for size, w in zip(values.shape, widths, strict=True) for part in (size // w, w)]
+    axes = range(2 * len(widths))
+    boxes = values.reshape(split).transpose([*axes[::2], *axes[1::2]])
+    return boxes.reshape(-1, math.prod(widths))

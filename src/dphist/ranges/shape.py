@@ -85,7 +85,7 @@ class TreeShape:
         -------
         list of `grid(level)` of the same type, the root's first; the last is `values`.
         """
-        self._check_grid(values, self.height)
+        self.check_grid(values, self.height)
         upwards = [values]
         for _ in range(self.height):
             upwards.append(self.sum_children(upwards[-1]))
@@ -106,66 +106,7 @@ class TreeShape:
             values = np.add.reduceat(values, np.arange(0, size, self.branching), axis=axis)
         return values
 
-    def spread(self, values: npt.NDArray[Scalar], level: int) -> npt.NDArray[Scalar]:
-        """Give each node of `level` its parent's value.
-
-        Parameters
-        ----------
-        values : `grid(level - 1)`.
-
-        Returns
-        -------
-        `grid(level)`, of the same type.
-        """
-        self._check_grid(values, level - 1)
-        for axis, size in enumerate(self.grid(level)):
-            values = np.repeat(values, min(self.branching, size), axis=axis)
-            values = values[(slice(None),) * axis + (slice(size),)]
-        return values
-
-    def families(self, values: npt.NDArray[Scalar], fill: float) -> npt.NDArray[Scalar]:
-        """Put the children of each node in a row.
-
-        Parameters
-        ----------
-        values : `grid(level)`, for some level below the root.
-        fill : float
-            Value of the missing children of a node at the end of the domain.
-
-        Returns
-        -------
-        (nodes of level - 1, most children of one), of the same type. An axis with fewer
-        than `branching` nodes takes only their number, so that in d axes this is at most
-        2**d times as large as `values`.
-        """
-        widths = [min(self.branching, size) for size in values.shape]
-        missing = [-size % width for size, width in zip(values.shape, widths, strict=True)]
-        if any(missing):
-            padding = [(0, some) for some in missing]
-            values = np.pad(values, padding, constant_values=fill)
-        return _interleaved(values, widths)
-
-    def from_families(self, rows: npt.NDArray[Scalar], level: int) -> npt.NDArray[Scalar]:
-        """Put rows of children, as `families` makes them, back on `grid(level)`."""
-        grid = self.grid(level)
-        widths = [min(self.branching, size) for size in grid]
-        parents = [-(-size // width) for size, width in zip(grid, widths, strict=True)]
-        axes = len(grid)
-        order = [
-            axis for pair in zip(range(axes), range(axes, 2 * axes), strict=True) for axis in pair
-        ]
-        blocks = rows.reshape(*parents, *widths).transpose(order)
-        padded = blocks.reshape([p * w for p, w in zip(parents, widths, strict=True)])
-        return padded[tuple(slice(size) for size in grid)]
-
-    def _check_grid(self, values: AnyArray, level: int) -> None:
+    def check_grid(self, values: AnyArray, level: int) -> None:
+        """Refuse values of a level in another shape than its grid of nodes."""
         if values.shape != self.grid(level):
             raise ParameterError("values", "of a level must have the shape of its grid of nodes")
-
-
-def _interleaved(values: npt.NDArray[Scalar], widths: list[int]) -> npt.NDArray[Scalar]:
-    """Cut a grid into boxes of `widths`, one per row."""
-    split = [part for size, w in zip(values.shape, widths, strict=True) for part in (size // w, w)]
-    axes = range(2 * len(widths))
-    boxes = values.reshape(split).transpose([*axes[::2], *axes[1::2]])
-    return boxes.reshape(-1, math.prod(widths))

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dphist.labels.discover.looks import next_priorities, totals_of
+from dphist.labels.discover.measuring import totals_of
 from dphist.labels.discover.weights import (
     BOOST,
     HIGHEST,
@@ -16,6 +16,7 @@ from dphist.labels.discover.weights import (
     first_weight,
     largest_weight,
     most_added,
+    next_priorities,
     weights,
 )
 from tests.labels.discover.sets import sets

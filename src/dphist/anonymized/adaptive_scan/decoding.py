@@ -8,14 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dphist.anonymized.adaptive_scan.bends import bends, turned
-from dphist.anonymized.adaptive_scan.edges import edge_heights
+from dphist.anonymized.adaptive_scan.blocks import (
+    bends,
+    edge_heights,
+    smoothed_heights,
+    steps,
+    turned,
+)
 from dphist.anonymized.adaptive_scan.refining import Refined, Scanned, refined
-from dphist.anonymized.adaptive_scan.roughness import Roughness
-from dphist.anonymized.adaptive_scan.smoothing import smoothed_heights
-from dphist.anonymized.adaptive_scan.steps import steps
+from dphist.anonymized.adaptive_scan.scan import Scan
+from dphist.anonymized.adaptive_scan.trend import Roughness, of_columns
+from dphist.anonymized.band import from_rows_and_columns
 from dphist.anonymized.inference import isotonic_decreasing, whole_non_negative
 from dphist.arrays import BoolArray, FloatArray, IntArray
+from dphist.release.anonymized_histogram import AnonymizedHistogram
 
 # Minimum average count, in units of 1 / epsilon, for which blocks at the end are kept: noise
 # alone, with mean 0, then rarely adds a tail.
@@ -169,6 +175,19 @@ def kept_heights(
     return smoothed_heights(ends[: kept + 1], counts[:kept], epsilon, roughness)
 
 
+def rows_expected(columns: Scan) -> int:
+    """Return about how many rows reach beyond the last column of a scan.
+
+    Where a tail was cut, that is a guess from a column far left of it, and too many. But a
+    trend is at least half of the height before it, so that the scan of columns would have
+    gone on if there were more than four times as many as columns.
+    """
+    ends, counts = np.array(columns.ends), np.array(columns.counts)
+    heights = kept_heights(ends, counts, columns.epsilon, of_columns)
+    last = round(heights[-1]) if len(heights) else 0
+    return max(1, min(last, 4 * columns.position))
+
+
 def inside_blocks(
     ends: IntArray, heights: FloatArray, length: int, noise: float, falls_to_zero: bool
 ) -> tuple[FloatArray, BoolArray]:
@@ -212,3 +231,57 @@ def inside_blocks(
     turning = np.where(np.isnan(at_end), at_start, at_end)
     smooth = np.where(np.isnan(turning), smooth, turning)
     return np.where(np.isnan(before), smooth, stepped), turns
+
+
+def joined(columns: IntArray, rows: IntArray) -> AnonymizedHistogram:
+    """Return the histogram with these columns and, right of them all, rows of these lengths."""
+    rows = rows[rows > 0]
+    # A row reaches beyond the columns' end, less the columns that are not so high.
+    lower = np.searchsorted(columns[::-1], np.arange(1, len(rows) + 1), side="left")
+    return from_rows_and_columns(rows + len(columns) - lower, np.maximum(columns - len(rows), 0))
+
+
+def agreeing(columns: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Return both curves with no more rows than the last column is high, with fewest changes.
+
+    Columns and rows are decoded apart, but each row passes through all columns. Where there are
+    more rows, the columns are too low by noise, or the last rows are noise: some height between
+    changes the fewest cells.
+
+    Parameters
+    ----------
+    columns, rows : (c,) and (k,) int64, non-increasing, non-negative.
+    """
+    height, reach = int(columns[-1]), int(np.count_nonzero(rows))
+    if reach <= height:
+        return columns, rows
+    heights = np.arange(height, reach + 1)
+    removed = np.append(np.cumsum(rows[height:reach][::-1])[::-1], 0)
+    ascending = columns[::-1]
+    lower = np.searchsorted(ascending, heights, side="left")
+    added = heights * lower - np.append(0, np.cumsum(ascending))[lower]
+    best = int(heights[np.argmin(removed + added)])
+    return np.maximum(columns, best), np.where(np.arange(len(rows)) < best, rows, 0)
+
+
+def level_start(columns: IntArray, rows: IntArray, epsilon: float) -> IntArray:
+    """Return the columns without a first level that noise explains better than labels do.
+
+    Where the columns are level for long, and only the first ones are higher, labels would end
+    right there and then none for long. Noise is as likely as exp(-epsilon) for each cell, and a
+    fall at one of many positions about as likely as one over their number.
+
+    Parameters
+    ----------
+    columns, rows : curves that agree; a level of columns goes on as far as the shortest row.
+    epsilon : parameter of the noise.
+    """
+    second = int(np.searchsorted(-columns, -columns[0], side="right"))
+    if second == len(columns) or columns[second] == 0:
+        return columns
+    height = int(columns[second])
+    level = int(np.count_nonzero(columns == height))
+    if columns[-1] == height == np.count_nonzero(rows):
+        level += int(rows[height - 1])
+    cells = second * int(columns[0] - height)
+    return np.minimum(columns, height) if epsilon * cells < math.log(level) else columns

@@ -8,17 +8,21 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dphist.anonymized.adaptive_scan.band import bounds_of_scans
-from dphist.anonymized.adaptive_scan.decoding import decode_curve, kept_heights
-from dphist.anonymized.adaptive_scan.joining import agreeing, joined, level_start
-from dphist.anonymized.adaptive_scan.pointwise import curve_between
-from dphist.anonymized.adaptive_scan.roughness import of_columns, of_rows
+from dphist.anonymized.adaptive_scan.bands import bounds_of_scans, curve_between
+from dphist.anonymized.adaptive_scan.decoding import (
+    agreeing,
+    decode_curve,
+    joined,
+    kept_heights,
+    level_start,
+)
+from dphist.anonymized.adaptive_scan.trend import of_columns, of_rows
 from dphist.anonymized.band import ALL_LABELS, Band, holding
-from dphist.anonymized.measuring.adaptive_scan import AdaptiveScanMeasuring
+from dphist.anonymized.measuring import AdaptiveScanMeasuring, Drawn, checked_profile
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    Drawn,
+    AnonymizedMechanism,
     checked_cell_epsilon,
 )
 from dphist.arrays import IntArray
@@ -37,7 +41,7 @@ from dphist.sentence import Sentence
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class AdaptiveScan(AdaptiveScanMeasuring):
+class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
     """Every cell counted once, in blocks as wide as the noisy counts so far suggest.
 
     Parameters
@@ -105,7 +109,8 @@ class AdaptiveScan(AdaptiveScanMeasuring):
         columns, rows = agreeing(columns, rows)
         return joined(level_start(columns, rows, epsilon), rows)
 
-    def _draws_on(self, public: Diagram) -> int:
+    def draws_on(self, public: Diagram) -> int:
+        """Return about how many draws of noise a release of such a profile takes."""
         return 50 * math.isqrt(public.total)  # a run takes as long as so many
 
     def band(self, release: Release, level: float = 0.95) -> Band:
@@ -159,3 +164,37 @@ def _reaching(ends: IntArray, counts: IntArray, epsilon: float) -> int:
     heights = kept_heights(ends, counts, epsilon, of_rows)
     some = np.flatnonzero(heights >= 0.5)
     return min(len(heights), int(some[-1]) + 2 if len(some) else 1)
+
+
+def anonymize(
+    profile: Profile,
+    *,
+    epsilon: Exact,
+    sensitivity: int | None = None,
+    source: Source | None = None,
+) -> Release:
+    """Release an anonymized histogram with the adaptive scan, whatever the data.
+
+    It has the lowest error of the mechanisms that need to know nothing in advance, at every epsilon
+    (`docs/comparison.md`).
+
+    Parameters
+    ----------
+    profile : the data.
+    epsilon : number above 0; required.
+    sensitivity : int, optional
+        Cells one privacy unit can change; the bound `profile` carries when omitted.
+    source : randomness, for tests only.
+
+    Returns
+    -------
+    Release
+        With `value` an AnonymizedHistogram and `total` a private estimate of the number of records.
+
+    Guarantee
+    ---------
+    Pure epsilon-DP for neighbors that differ by adding or removing records whose cells
+    number at most `sensitivity`: see `AdaptiveScan`, the mechanism this uses.
+    """
+    bound = checked_profile(profile).sensitivity if sensitivity is None else sensitivity
+    return AdaptiveScan(epsilon=epsilon, sensitivity=bound).release(profile, source)

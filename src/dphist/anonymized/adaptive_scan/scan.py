@@ -12,9 +12,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dphist.anonymized.adaptive_scan.roughness import Roughness
-from dphist.anonymized.adaptive_scan.trend import Trend, clumps, noise_variance, trend
-from dphist.anonymized.adaptive_scan.widths import best_width
+from dphist.anonymized.adaptive_scan.trend import (
+    Roughness,
+    Trend,
+    best_width,
+    clumps,
+    noise_variance,
+    trend,
+)
 
 # The end of every scan: no count and no number of labels is larger.
 FARTHEST = 2**62

@@ -6,12 +6,13 @@ from fractions import Fraction
 import numpy as np
 
 from dphist.anonymized.band import ALL_LABELS, Band, from_rows_and_columns
-from dphist.anonymized.measuring.partition_sampler import PartitionSamplerMeasuring
+from dphist.anonymized.measuring import Drawn
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    Drawn,
+    AnonymizedMechanism,
 )
+from dphist.anonymized.partition_sampler.measuring import PartitionSamplerMeasuring
 from dphist.anonymized.partition_sampler.radius import minus_log_above, radius
 from dphist.anonymized.partition_sampler.windows import windows_around
 from dphist.data.diagram import Diagram
@@ -32,7 +33,7 @@ _LARGEST_EPSILON = 1000
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class PartitionSampler(PartitionSamplerMeasuring):
+class PartitionSampler(PartitionSamplerMeasuring, AnonymizedMechanism):
     """A random diagram; each cell that differs multiplies its probability by exp(-epsilon / 2).
 
     Parameters
@@ -117,9 +118,6 @@ class PartitionSampler(PartitionSamplerMeasuring):
 
     def draws_on(self, public: Diagram) -> None:
         """None: a release is one draw, of a time that nothing foretells."""
-
-    def _draws_on(self, public: Diagram) -> int:
-        return 2**40  # so that it is run once: at small epsilon a run takes seconds
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return histograms that enclose the true one, all ranks and counts at once.

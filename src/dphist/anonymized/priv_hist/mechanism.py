@@ -8,15 +8,19 @@ from fractions import Fraction
 import numpy as np
 
 from dphist.anonymized.band import ALL_LABELS, Band, holding
-from dphist.anonymized.measuring.priv_hist import PrivHistMeasuring, Shares
+from dphist.anonymized.measuring import Drawn, PrivHistMeasuring, Shares
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
-    Drawn,
+    AnonymizedMechanism,
     checked_cell_epsilon,
 )
-from dphist.anonymized.priv_hist.band import bounds_of_blocks, bounds_of_split
-from dphist.anonymized.priv_hist.decoding import decode_blocks, decode_split
+from dphist.anonymized.priv_hist.decoding import (
+    bounds_of_blocks,
+    bounds_of_split,
+    decode_blocks,
+    decode_split,
+)
 from dphist.anonymized.reference import zipf_profile
 from dphist.arrays import IntArray
 from dphist.data.diagram import Diagram
@@ -42,7 +46,7 @@ _NO_RELEASE = "must hold the private total and the counts of a release"
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class PrivHist(PrivHistMeasuring):
+class PrivHist(PrivHistMeasuring, AnonymizedMechanism):
     """A private total, then columns for small counts and rows, or blocks, for large ones.
 
     Parameters
@@ -139,7 +143,8 @@ class PrivHist(PrivHistMeasuring):
             raise ParameterError("noisy", _NO_RELEASE)
         return len(noisy["rows"]) - int(noisy["above"][0])
 
-    def _draws_on(self, public: Diagram) -> int:
+    def draws_on(self, public: Diagram) -> int:
+        """Return about how many draws of noise a release of such a profile takes."""
         return 2 * math.isqrt(public.total)
 
     def band(self, release: Release, level: float = 0.95) -> Band:

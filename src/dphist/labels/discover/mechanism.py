@@ -11,8 +11,8 @@ from scipy.special import ndtri
 from dphist.arrays import IntArray
 from dphist.errors import Argument, ParameterError
 from dphist.labels.discover.law import look_sigma
+from dphist.labels.discover.measuring import DiscoverMeasuring
 from dphist.labels.discover.weights import LARGEST_SET, UNIT, first_weight
-from dphist.labels.measuring.discover import DiscoverMeasuring
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -38,7 +38,7 @@ _MOST_LOOKS = 64
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class DiscoverLabels(DiscoverMeasuring):
+class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
     """Labels that many users have, without counts.
 
     A user shares a weight of 1 (in l2 norm) among the user's labels. Every label's total gets

@@ -26,6 +26,19 @@ LARGEST_SET = 1 << 20
 
 _ROOT_BITS = 12  # of the fraction of a norm
 
+_SPREAD = 1.2
+_LOWEST = 8  # of HIGHEST: a label that seems out of reach keeps this priority
+_STEPS = 64  # in a spread
+# A table, because the last bit of NumPy's exp may depend on where in an array a number stands, and
+# so on other labels. Divisions and roundings do not.
+_BY_DISTANCE = np.array(
+    [
+        max(round(HIGHEST * math.exp(-((i / _STEPS) ** 2) / 2)), _LOWEST)
+        for i in range(4 * _STEPS + 1)
+    ],
+    np.int64,
+)
+
 
 def first_weight(labels: int) -> int:
     """Return the largest whole w with labels * w**2 <= UNIT**2: that of each of so many labels.
@@ -90,3 +103,18 @@ def caps(starts: IntArray) -> IntArray:
     distinct, place = np.unique(sizes, return_inverse=True)
     most = np.array([largest_weight(int(size)) for size in distinct], np.int64)
     return np.repeat(most[place], sizes)
+
+
+def next_priorities(
+    noisy: IntArray, look: int, looks: int, sigma: float, threshold: int
+) -> IntArray:
+    """Return the priorities of labels, a function of noisy numbers and public ones alone.
+
+    A label gains most from weight where its total is near the threshold: there the probability of
+    being above it grows fastest. With a standard error s of the mean of the looks so far, a label
+    whose mean is z s _SPREAD away has the priority HIGHEST exp(-z**2 / 2), but at least _LOWEST.
+    """
+    spread = _SPREAD * sigma / np.sqrt(look)
+    steps = np.abs((noisy / look - threshold / looks) / spread) * _STEPS
+    found: IntArray = _BY_DISTANCE[np.minimum(steps, len(_BY_DISTANCE) - 1).astype(np.int64)]
+    return found

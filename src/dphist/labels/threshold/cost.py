@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.errors import ParameterError
-from dphist.labels.mechanism import LabelsMechanism
+from dphist.labels.measuring import LabelsMeasuring
 from dphist.labels.one_release import convex_from, epsilon_of_ends
 from dphist.labels.threshold.correlation import Correlation, best_correlation
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
@@ -13,7 +13,7 @@ from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, dp_events
 from dphist.privacy.rounding import UP, decimal, round_up
 
 
-class ThresholdCost(LabelsMechanism):
+class ThresholdCost(LabelsMeasuring):
     """The claims of a `ThresholdHistogram`."""
 
     __slots__ = ()
@@ -91,7 +91,7 @@ class ThresholdCost(LabelsMechanism):
             claims = [epsilon for epsilon in known if epsilon is not None]
             if claims:
                 return min(claims)
-        return LabelsMechanism.epsilon_at(self, total, times)
+        return LabelsMeasuring.epsilon_at(self, total, times)
 
     def _of_sum(self, total: Fraction, times: int) -> Fraction | None:
         """Return the epsilon of releases that pay for the threshold and for the noise: Lemma 6."""

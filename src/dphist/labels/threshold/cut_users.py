@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dphist.arrays import IntArray
-from dphist.data.label_counts import LabelCounts
-from dphist.errors import Argument, BoundsError, ParameterError
-
-NAME = "users"
-"""The key of `Release.noisy` that holds both numbers."""
+from dphist.errors import ParameterError
+from dphist.labels.threshold.measuring import NAME
 
 _LEVEL = 0.975  # of each number, so that both are within their errors with 95 %
 
@@ -61,25 +58,6 @@ def checked(noisy: Mapping[str, IntArray]) -> IntArray:
     if found is None or found.shape != (2,):
         raise ParameterError("noisy", f"must hold two numbers of {NAME}, as the release has them")
     return found
-
-
-def check_counted(counts: LabelCounts, max_labels: int, max_count: int) -> None:
-    """Refuse data in which users were not counted, or were counted under other bounds."""
-    if counts.users is None:
-        raise ParameterError(
-            "count_cut_users",
-            "needs data in which users were counted",
-            "make them with LabelCounts.from_table(..., user=..., count_users=True)",
-        )
-    if (counts.max_labels, counts.max_count) != (max_labels, max_count):
-        raise BoundsError(
-            Argument("count_cut_users")
-            + " needs data with the mechanism's own bounds, "
-            + Argument("max_labels", max_labels)
-            + " and "
-            + Argument("max_count", max_count)
-            + ": users who had more are those with more than that"
-        )
 
 
 def _share(part: int, rest: int) -> float:

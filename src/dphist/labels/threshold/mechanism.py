@@ -7,7 +7,6 @@ from typing import Any, Literal, TypeAlias
 
 from dphist.arrays import IntArray
 from dphist.errors import Argument, ParameterError
-from dphist.labels.measuring.threshold import ThresholdMeasuring
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -19,26 +18,33 @@ from dphist.labels.mechanism import (
     checked_delta,
     checked_epsilon,
 )
+from dphist.labels.threshold.correlation import (
+    CorrelatedNoise,
+    best_correlation,
+    worthwhile_correlation,
+)
 from dphist.labels.threshold.cut_users import CutUsers, checked, cut_users
-from dphist.labels.threshold.description import described
 from dphist.labels.threshold.known_labels import listed, number_listed
-from dphist.labels.threshold.sharing import Correlated, forms, is_correlated
+from dphist.labels.threshold.law import gaussian_delta, geometric_delta
+from dphist.labels.threshold.measuring import ThresholdMeasuring
 from dphist.mechanism import parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.noise.search import first_true
 from dphist.parameters import Exact, checked_level, whole_number
+from dphist.privacy.as_text import down, plain, up
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
 from dphist.sentence import Sentence
 
 Noise: TypeAlias = Literal["laplace", "gaussian"]
+Correlated: TypeAlias = bool | Literal["auto"]
 
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ThresholdHistogram(ThresholdMeasuring):
+class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     """Counts with noise; of labels nobody listed, those with a noisy count above a threshold.
 
     Parameters
@@ -233,6 +239,17 @@ class ThresholdHistogram(ThresholdMeasuring):
         """
         return self.noise_law().deviation_of_sum(number_listed(labels, self.labels))
 
+    @property
+    def reached_delta(self) -> Fraction:
+        """The delta that the threshold really has, rounded up to 12 digits; at most `delta`."""
+        threshold = self.threshold
+        if threshold is None or self.delta is None:
+            return Fraction(0)
+        bounds = (self.delta, self.max_labels, self.max_count)
+        if isinstance(threshold, Fraction):
+            return gaussian_delta(self.noise_scale, threshold, *bounds)
+        return geometric_delta(1 / self.noise_scale, threshold, *bounds)
+
     def release_chance(self, count: int) -> float:
         """Return the probability with which a label of this count, in records, is released."""
         threshold, own = self.threshold, whole_number(count, "count", 0)
@@ -259,3 +276,115 @@ class ThresholdHistogram(ThresholdMeasuring):
     def description(self) -> str:
         """How a release is made."""
         return described(self.law, self.noise_law(), self.labels, self.count_cut_users)
+
+
+def described(law: NoiseLaw, sampler: Any, labels: tuple[Any, ...] | None, users: bool) -> str:
+    """Return the description of a mechanism.
+
+    Parameters
+    ----------
+    law : of its noise.
+    sampler : what draws the noise.
+    labels : those that are listed.
+    users : whether users who were cut are counted.
+    """
+    shared = f", {shared_in_words(sampler)}" if isinstance(sampler, CorrelatedNoise) else ""
+    if labels is None:
+        each = (
+            "Threshold (Rogers 2023, Algorithm 1). Each {label}'s count gets {noise} noise of its "
+            "own; a {label} is released if the sum is above the threshold."
+        )
+    else:
+        each = (
+            "Each listed {label}'s count with {noise} noise{shared}, {labels} that do not occur "
+            "included."
+        )
+    also = (
+        " The numbers of {users} within the bounds, and of those who had more, get noise too."
+        if users
+        else ""
+    )
+    return Sentence(each + also, noise=law.distribution, shared=shared)
+
+
+def shared_in_words(noise: CorrelatedNoise) -> str:
+    """State the covariance of correlated noise.
+
+    >>> from fractions import Fraction
+    >>> from dphist.labels.threshold.correlation import best_correlation
+    >>> shared_in_words(CorrelatedNoise(Fraction(4), best_correlation(4, 4)))
+    'a part of which all share (Lebeda 2024; variance 16, covariance of two counts 5.34375)'
+    """
+    variance = plain(down(noise.scale**2))
+    covariance = plain(up(noise.scale**2 * noise.correlation.ratio / (1 + noise.correlation.ratio)))
+    return (
+        f"a part of which all share (Lebeda 2024; variance {variance}, covariance of two counts "
+        f"{covariance})"
+    )
+
+
+def is_correlated(
+    asked: Correlated, noise: str, labels: int | None, most: int, sums_of: int, scale: Fraction
+) -> bool:
+    """Return whether noise is shared.
+
+    Parameters
+    ----------
+    asked : True or False, or "auto": where it notably lowers the variance of a count, or of a sum
+        of `sums_of` counts, at the same cost.
+    noise : "laplace" or "gaussian"; only Gaussian noise is shared.
+    labels : number of listed labels; None where labels come from the data.
+    most : labels that one user changes at most.
+    sums_of : labels in the sums that are to have a small error.
+    scale : standard deviation of the noise of a count, records.
+
+    Raises
+    ------
+    ParameterError
+        If True was asked for and there are no listed labels, noise is not Gaussian, or the grid is
+        too fine to be sampled.
+    """
+    if not isinstance(asked, bool) and asked != "auto":
+        raise ParameterError("correlated", "must be True, False or 'auto'")
+    if asked is True and labels is None:
+        raise ParameterError(
+            "correlated", "needs " + Argument("labels") + ": only known labels can share noise"
+        )
+    if asked is True and noise != "gaussian":
+        raise ParameterError(
+            "correlated",
+            "needs " + Argument("noise", "gaussian") + ": no other noise can be shared",
+        )
+    if asked is False or labels is None or noise != "gaussian":
+        return False
+    if asked == "auto":
+        worthwhile = worthwhile_correlation(labels, most, sums_of)
+        return worthwhile is not None and _is_sampled(CorrelatedNoise(scale, worthwhile))
+    if not _is_sampled(
+        CorrelatedNoise(scale, best_correlation(labels, most, sums_of, shared=True))
+    ):
+        raise ParameterError(
+            "correlated",
+            "must be False for so many labels at so small an epsilon: the noise would be beyond "
+            "what is sampled exactly",
+        )
+    return True
+
+
+def forms(delta: Any, **parameters: Any) -> list[dict[str, Any]]:
+    """Return the parameters among which calibration takes those with the smallest noise.
+
+    Which noise is the smaller one depends on the total, so a mechanism made by hand cannot decide
+    it. Gaussian noise needs a delta.
+    """
+    asked = parameters.get("correlated", False)
+    if asked is False or "noise" in parameters or parameters.get("labels") is None:
+        return [parameters]
+    both = [{**parameters, "noise": noise} for noise in ("laplace", "gaussian")]
+    if asked is True:
+        return both[1:]
+    return both[:1] if delta in (0, "0") else both
+
+
+def _is_sampled(noise: CorrelatedNoise) -> bool:
+    return max(noise.own, noise.shared) <= LARGEST_SIGMA

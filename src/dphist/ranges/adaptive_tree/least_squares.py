@@ -1,18 +1,69 @@
 """Least squares on the noisy counts of a binary tree, without a prior, and its variances.
 
-The error bars of an adaptive tree use only this. Nodes below the counted ones are not estimated
-here: without a prior, only their ancestor's count is known.
+The error bars of an adaptive tree use only this. First counts are separate from later ones. Nodes
+below the counted ones are not estimated here: without a prior, only their ancestor's count is
+known.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from dphist.arrays import BoolArray, FloatArray, IntArray
-from dphist.ranges.adaptive_tree.counts import Averages, DyadicCounts
 from dphist.ranges.adaptive_tree.inference import halves
+from dphist.ranges.bars import Part, prefix
+
+# Level, its nodes in ascending order, their noisy counts, and the variance of the noise.
+Batch: TypeAlias = tuple[int, IntArray, IntArray, float]
+# By level: averages of a node's counts, and their precision (0: none).
+Averages: TypeAlias = dict[int, tuple[FloatArray, FloatArray]]
+
+
+class DyadicCounts:
+    """First counts of nodes, made when nothing was known of them, and later counts.
+
+    Parameters
+    ----------
+    sizes : list of (2**level,) int32, as `DyadicShape.sizes` makes them.
+    batches : noisy counts in the order of counting.
+
+    Attributes
+    ----------
+    sizes : as given.
+    first, later : by level, the average of a node's counts and its precision. A count is later if
+        the node, or one below it, was counted before, so that earlier noise decided to take it.
+    deepest : the deepest level with a counted node.
+    """
+
+    __slots__ = ("deepest", "first", "later", "sizes")
+
+    def __init__(self, sizes: list[npt.NDArray[np.int32]], batches: Iterable[Batch]) -> None:
+        self.sizes, self.deepest = sizes, 0
+        self.first: Averages = {}
+        self.later: Averages = {}
+        known = [np.zeros(len(level), np.bool_) for level in sizes]
+        for level, nodes, counts, variance in batches:
+            before = known[level][nodes]
+            _add_counts(self.first, level, nodes[~before], counts[~before], variance)
+            _add_counts(self.later, level, nodes[before], counts[before], variance)
+            self.deepest = max(self.deepest, level)
+            for above in range(level, -1, -1):
+                known[above][nodes] = True
+                nodes = np.unique(nodes >> 1)
+
+
+def _add_counts(
+    kept: Averages, level: int, nodes: IntArray, counts: IntArray, variance: float
+) -> None:
+    if len(nodes) == 0:
+        return
+    value, precision = kept.setdefault(level, (np.zeros(2**level), np.zeros(2**level)))
+    before, more = precision[nodes], 1 / variance
+    value[nodes] = (before * value[nodes] + more * counts) / (before + more)
+    precision[nodes] = before + more
 
 
 class Met(NamedTuple):
@@ -200,3 +251,66 @@ def _average(
     value = np.where(both, second + weight * gap, np.where(has_second, second, first))
     variance = np.where(both, weight * np.where(both, v_first, 0.0), np.minimum(v_first, v_second))
     return value, variance, Met(weight, gap, spread)
+
+
+def path_variances(fit: LeastSquares, lo: IntArray, hi: IntArray) -> FloatArray:
+    """Return the variances of the sums of nodes `lo`, ..., `hi` - 1 of the deepest level.
+
+    Parameters
+    ----------
+    fit : LeastSquares
+    lo, hi : (q,) int64
+        No range may end within an unopened node.
+
+    Returns
+    -------
+    (q,) float64, records squared.
+
+    Notes
+    -----
+    A range is the part left of `hi` minus the part left of `lo`. Both are carried up from the
+    deepest level, as slopes and errors within the node that contains the edge, to the halves of
+    the smallest node that contains both. O(deepest level) for each edge, and O(1) for each range.
+    """
+    deepest = fit.deepest
+    if 2**deepest <= len(lo):
+        edges, left, right = np.arange(2**deepest + 1), lo, hi
+    else:
+        edges, which = np.unique(np.concatenate([lo, hi]), return_inverse=True)
+        left, right = which[: len(lo)], which[len(lo) :]
+    part = prefix(2**deepest - 1, edges)
+    # Levels up to the common ancestor: the bit length of the XOR of the two node numbers.
+    meeting = np.frexp((part.node[left] ^ part.node[right]).astype(np.float64))[1].astype(np.int8)
+    order = np.argsort(meeting, kind="stable")
+    starts = np.searchsorted(meeting[order], np.arange(deepest + 2))
+    found = np.zeros(len(lo))
+    here = order[: starts[1]]  # both in one node: all of it, or nothing
+    slope = part.slope[right[here]] - part.slope[left[here]]
+    found[here] = slope**2 * fit.variances[-1][part.node[left[here]]]
+    for up in range(1, deepest + 1):
+        level = deepest - up
+        here = order[starts[up] : starts[up + 1]]
+        one, other = left[here], right[here]
+        errors = part.variance[one] + part.variance[other]
+        whole = part.node[one] >> 1
+        joined = _up(fit.halvings[level], whole, 1 - part.slope[one], part.slope[other], errors)
+        found[here] = joined.variance + joined.slope**2 * fit.variances[level][whole]
+        part = _raised(fit.halvings[level], part)
+    return found
+
+
+def _raised(halving: Halving, part: Part) -> Part:
+    """Go to the parents: the part left of an edge includes the first half left of its node."""
+    is_second = (part.node & 1).astype(np.bool_)
+    first = np.where(is_second, 1.0, part.slope)
+    second = np.where(is_second, part.slope, 0.0)
+    return _up(halving, part.node >> 1, first, second, part.variance)
+
+
+def _up(
+    halving: Halving, parent: IntArray, first: FloatArray, second: FloatArray, variance: FloatArray
+) -> Part:
+    """Return the weighted sum of the halves as a part of their parent."""
+    share, spread = halving.share[parent], halving.spread[parent]
+    slope = share * first + (1 - share) * second
+    return Part(parent, slope, variance + (first - second) ** 2 * spread)

@@ -13,18 +13,18 @@ from dphist.errors import ParameterError
 from dphist.mechanism import parameter
 from dphist.parameters import Exact, optional_whole
 from dphist.ranges.adaptive_tree.answers import DyadicAnswers
-from dphist.ranges.adaptive_tree.counts import Batch, DyadicCounts
+from dphist.ranges.adaptive_tree.exploration import Rules, rules_for
 from dphist.ranges.adaptive_tree.inference import Measured, infer, spread_evenly
+from dphist.ranges.adaptive_tree.least_squares import Batch, DyadicCounts
 from dphist.ranges.adaptive_tree.path_budget import UNITS
-from dphist.ranges.adaptive_tree.rules import Rules, rules_for
-from dphist.ranges.measuring.adaptive_tree import AdaptiveTreeMeasuring
+from dphist.ranges.measuring import AdaptiveTreeMeasuring, Noisy
 from dphist.ranges.mechanism import (
     BINS,
     EPSILON,
     MOST_BINS,
     RHO,
     SENSITIVITY,
-    Noisy,
+    RangesMechanism,
 )
 from dphist.ranges.nonnegative import whole_intervals
 from dphist.release.mechanisms import savable
@@ -39,7 +39,7 @@ _SMALLEST_SHARE = Fraction(3, 100_000)
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class AdaptiveTree(AdaptiveTreeMeasuring):
+class AdaptiveTree(AdaptiveTreeMeasuring, RangesMechanism):
     """Counts of the nodes of a binary tree, opened where noisy counts say that it is worth it.
 
     Parameters

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.ranges.adaptive_tree.counts import DyadicCounts
-from dphist.ranges.adaptive_tree.least_squares import LeastSquares, Met
+from dphist.ranges.adaptive_tree.least_squares import DyadicCounts, LeastSquares, Met
 
 SQUARES, GAPS = 3, 2
 """Number of sums: three of gap variances times powers of weights, and two of gaps."""

@@ -9,20 +9,20 @@ import pyarrow as pa
 from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
 from dphist.data.listed_counts import look_up
-from dphist.labels.mechanism import LabelsMechanism, in_released_order
-from dphist.labels.threshold.correlated_noise import CorrelatedNoise
+from dphist.errors import Argument, BoundsError, ParameterError
+from dphist.labels.measuring import LabelsMeasuring, in_released_order
+from dphist.labels.threshold.correlation import CorrelatedNoise
 from dphist.labels.threshold.cost import ThresholdCost
-from dphist.labels.threshold.cut_users import NAME, check_counted
 from dphist.labels.threshold.law import (
-    gaussian_delta,
     gaussian_threshold,
-    geometric_delta,
     geometric_threshold,
 )
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
-from dphist.labels.threshold.sharing import check_only_adds
 from dphist.noise.inversion import Source
 from dphist.release.label_table import LabelTable
+
+NAME = "users"
+"""The key of `Release.noisy` that holds both numbers."""
 
 
 class ThresholdMeasuring(ThresholdCost):
@@ -39,17 +39,6 @@ class ThresholdMeasuring(ThresholdCost):
         if self.noise == "gaussian":
             return gaussian_threshold(scale, self.delta, self.max_labels, self.max_count)
         return geometric_threshold(1 / scale, self.delta, self.max_labels, self.max_count)
-
-    @property
-    def reached_delta(self) -> Fraction:
-        """The delta that the threshold really has, rounded up to 12 digits; at most `delta`."""
-        threshold = self.threshold
-        if threshold is None or self.delta is None:
-            return Fraction(0)
-        bounds = (self.delta, self.max_labels, self.max_count)
-        if isinstance(threshold, Fraction):
-            return gaussian_delta(self.noise_scale, threshold, *bounds)
-        return geometric_delta(1 / self.noise_scale, threshold, *bounds)
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         own = self._noise_for(self.max_count)
@@ -83,11 +72,30 @@ class ThresholdMeasuring(ThresholdCost):
         return GeometricNoise(self.epsilon / change)
 
     def _accept(self, table: object) -> LabelCounts:
-        counts = LabelsMechanism._accept(self, table)
-        if self.count_cut_users:
-            check_counted(counts, self.max_labels, self.max_count)
-        if self.correlated:
-            check_only_adds(counts)
+        counts = LabelsMeasuring._accept(self, table)
+        if self.count_cut_users and counts.users is None:
+            raise ParameterError(
+                "count_cut_users",
+                "needs data in which users were counted",
+                "make them with LabelCounts.from_table(..., user=..., count_users=True)",
+            )
+        bounds = self.max_labels, self.max_count
+        if self.count_cut_users and (counts.max_labels, counts.max_count) != bounds:
+            raise BoundsError(
+                Argument("count_cut_users")
+                + " needs data with the mechanism's own bounds, "
+                + Argument("max_labels", self.max_labels)
+                + " and "
+                + Argument("max_count", self.max_count)
+                + ": users who had more are those with more than that"
+            )
+        # One user who raises a count and lowers another one would be protected less.
+        if self.correlated and not counts.only_adds:
+            raise BoundsError(
+                "correlated noise needs counts to which a user only adds: count the labels with "
+                "LabelCounts.from_table, assert it with LabelCounts.from_counts(..., "
+                "only_adds=True), or make the mechanism with " + Argument("correlated", False)
+            )
         return counts
 
     def _protected_labels(self) -> int | None:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.labels.mechanism import user_of
+from dphist.labels.measuring import user_of
 from dphist.labels.top_labels import TopLabels
 from dphist.mechanism import MechanismBase
 from dphist.noise.for_tests import is_for_tests
@@ -61,21 +61,6 @@ class SessionMeasuring(MechanismBase):
 
     def __reduce__(self) -> str:
         raise TypeError("a session cannot be copied or pickled: its budget would be spent twice")
-
-    @property
-    def for_tests(self) -> bool:
-        """Whether random bits of a query came from the caller: then the session protects nobody."""
-        return self._left.for_tests
-
-    @property
-    def remaining(self) -> int:
-        """How many labels may still be returned."""
-        return self._left.labels
-
-    @property
-    def remaining_queries(self) -> int:
-        """How many queries may still be asked."""
-        return self._left.queries
 
     def top(
         self, counts: object, k: int = 10, candidates: int = 100, source: Source | None = None

@@ -3,7 +3,6 @@
 Nothing that a look shows is released. Only whether the sum of all looks is above the threshold is.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,25 +11,25 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import BoolArray, IntArray
-from dphist.labels.discover.weights import HIGHEST, UNIT, caps, first_weight, weights
+from dphist.data.label_counts import LabelCounts
+from dphist.errors import Argument, DataError, ParameterError
+from dphist.labels.discover.law import least_threshold, look_sigma
+from dphist.labels.discover.weights import (
+    HIGHEST,
+    UNIT,
+    caps,
+    first_weight,
+    next_priorities,
+    weights,
+)
+from dphist.labels.measuring import LabelsMeasuring
 from dphist.noise import Source, rounded_gaussian
+from dphist.privacy import ApproxZCDP
+from dphist.release.label_table import LabelTable
 from dphist.tables.counting.sets import Sets
 
 LARGEST_COUNT = 1 << 36
 """Larger counts are taken for this; that moves no two counts further apart."""
-
-_SPREAD = 1.2
-_LOWEST = 8  # of HIGHEST: a label that seems out of reach keeps this priority
-_STEPS = 64  # in a spread
-# A table, because the last bit of NumPy's exp may depend on where in an array a number stands, and
-# so on other labels. Divisions and roundings do not.
-_BY_DISTANCE = np.array(
-    [
-        max(round(HIGHEST * math.exp(-((i / _STEPS) ** 2) / 2)), _LOWEST)
-        for i in range(4 * _STEPS + 1)
-    ],
-    np.int64,
-)
 
 
 def found_labels(
@@ -72,21 +71,6 @@ def totals_of(sets: Sets) -> Callable[[IntArray], IntArray]:
     return totals
 
 
-def next_priorities(
-    noisy: IntArray, look: int, looks: int, sigma: float, threshold: int
-) -> IntArray:
-    """Return the priorities of labels, a function of noisy numbers and public ones alone.
-
-    A label gains most from weight where its total is near the threshold: there the probability of
-    being above it grows fastest. With a standard error s of the mean of the looks so far, a label
-    whose mean is z s _SPREAD away has the priority HIGHEST exp(-z**2 / 2), but at least _LOWEST.
-    """
-    spread = _SPREAD * sigma / np.sqrt(look)
-    steps = np.abs((noisy / look - threshold / looks) / spread) * _STEPS
-    found: IntArray = _BY_DISTANCE[np.minimum(steps, len(_BY_DISTANCE) - 1).astype(np.int64)]
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class AboveThreshold:
     """Of a batch of labels and counts, the labels with a noisy total above the threshold.
@@ -109,3 +93,55 @@ class AboveThreshold:
         released = batch.filter(pa.array(noisy * self.looks > self.threshold))
         place = released.schema.get_field_index("count")
         return released.set_column(place, "count", pa.array(np.ones(len(released), np.int64)))
+
+
+class DiscoverMeasuring(LabelsMeasuring):
+    """What sees the data: `docs/proofs/discover_labels.md`."""
+
+    __slots__ = ()
+
+    delta: Fraction
+    max_labels: int
+    looks: int
+
+    @property
+    def guarantee(self) -> ApproxZCDP:
+        """What a release costs in all: `docs/proofs/discover_labels.md`."""
+        return ApproxZCDP(self.epsilon**2 / 2, self.delta, self._unit)
+
+    @property
+    def _threshold(self) -> int:
+        """The threshold of the sum of all looks, in units."""
+        return least_threshold(self.epsilon, self.delta, self.max_labels, self.looks)
+
+    def _accept(self, table: object) -> LabelCounts:
+        counts = LabelsMeasuring._accept(self, table)
+        if counts.sets is None and counts.null_users is not None:
+            raise ParameterError(
+                "data",
+                "must say who has which label",
+                "make them with LabelCounts.from_table(..., user=..., keep_sets=True)",
+            )
+        return counts
+
+    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+        try:
+            return self._found(counts, source)
+        except MemoryError:  # NumPy's message says how many pairs there are
+            pass
+        raise DataError(
+            "not enough memory to look at who has which label: lower "
+            + Argument("max_labels")
+            + "; nothing was released"
+        )
+
+    def _found(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+        sigma, threshold = look_sigma(self.epsilon, self.looks), self._threshold
+        if counts.sets is not None:
+            above = found_labels(counts.sets, sigma, self.looks, threshold, source)
+            return LabelTable(pa.table({"label": counts.sets.labels.filter(pa.array(above))}))
+        # A user of counts has as many labels as the data say, but no user is assumed to have fewer.
+        most = self.max_labels if counts.max_labels is None else counts.max_labels
+        at_once = UNIT / self.epsilon
+        keep = AboveThreshold(at_once, most, self.looks, threshold, source)
+        return LabelTable(counts.filter_batches(keep).select(["label"]).sort_by("label"))

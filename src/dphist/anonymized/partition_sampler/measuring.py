@@ -1,11 +1,10 @@
 """Measuring of `PartitionSampler`: a draw of the exponential mechanism over partitions."""
 
-import contextlib
 from fractions import Fraction
 
 import numpy as np
 
-from dphist.anonymized.mechanism import AnonymizedMechanism
+from dphist.anonymized.measuring import AnonymizedMeasuring
 from dphist.anonymized.partition_sampler.paths import Paths
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, radius
 from dphist.anonymized.partition_sampler.windows import windows_around
@@ -17,7 +16,7 @@ from dphist.privacy import ApproxDP
 from dphist.tables import redact_errors
 
 
-class PartitionSamplerMeasuring(AnonymizedMechanism):
+class PartitionSamplerMeasuring(AnonymizedMeasuring):
     """What sees the data: `docs/proofs/partition_sampler.md`."""
 
     __slots__ = ()
@@ -51,12 +50,11 @@ class PartitionSamplerMeasuring(AnonymizedMechanism):
         )
         # NumPy's own message would reveal the size of the windows.
         paths = redact_errors(lambda: self._paths(profile), too_far)
-        drawn = None
-        with contextlib.suppress(MemoryError):  # other errors come from the source of bits
-            drawn = paths.draw(checked_source(source))
-        if drawn is None:
-            raise too_far
-        return drawn
+        try:
+            return paths.draw(checked_source(source))
+        except MemoryError:  # other errors come from the source of bits
+            pass
+        raise too_far
 
     def _paths(self, profile: Profile) -> Paths:
         # Many values underflow and are raised to a floor; a warning would depend on the data.
