@@ -7,7 +7,7 @@ from dphist.commands.options import RELEASE
 from dphist.commands.printing import say
 from dphist.document.options import Command
 from dphist.release.release import Release
-from dphist.report.citation import citation
+from dphist.report import citation
 
 
 def _cite(options: argparse.Namespace) -> None:

@@ -12,8 +12,7 @@ from dphist.commands.printing import say
 from dphist.commands.publishing import check_paths, outputs_of, say_written
 from dphist.commands.user_unit import unit_of
 from dphist.document.options import Command, Option, Table
-from dphist.document.plan_parts import several
-from dphist.document.planning import Planning
+from dphist.document.planning import Planning, several
 from dphist.planning.declared import planned_kinds
 from dphist.planning.document import document_of, table_csv
 from dphist.planning.make import plan

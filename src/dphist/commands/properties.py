@@ -11,10 +11,9 @@ from typing import Any
 from dphist.commands.options import DELIMITER, JSON, UsageError
 from dphist.commands.printing import say
 from dphist.data.profile import Profile
-from dphist.document.counted import unit_of
-from dphist.document.kinds import kind_of
+from dphist.document.kind import kind_of
 from dphist.document.options import Command, Option, parts_of, whole
-from dphist.document.totals import cost_of, for_tests_json
+from dphist.document.totals import for_tests_json
 from dphist.errors import Argument
 from dphist.parameters import Exact
 from dphist.properties.overview import Property, properties_of
@@ -23,8 +22,8 @@ from dphist.properties.source import Source, get_histogram
 from dphist.properties.words import interval_of, name_of, notes_of, value_of
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
-from dphist.render.text_table import WIDTH
-from dphist.report.kinds import json_of
+from dphist.render.text import WIDTH
+from dphist.report import json_of, shown_as
 
 _NOT_PRIVATE = "computed from the data themselves, so what is printed is not private"
 _SAMPLING = "Intervals are for the records as a sample of the population"
@@ -129,9 +128,7 @@ def _made(source: Source) -> str:
     if not isinstance(source, Release):
         return _NOT_PRIVATE
     said = f"; {FOR_TESTS}" if source.for_tests else ""
-    return (
-        f"released under {cost_of(source.mechanism, source.guarantee)}, for {unit_of(source)}{said}"
-    )
+    return f"released under {shown_as(source).fact('guarantee').text}{said}"
 
 
 def _errors(source: Source, resamples: int) -> str:

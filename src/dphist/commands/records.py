@@ -17,8 +17,7 @@ from dphist.document.options import Excludes, Needs, Option, Table, option_of, w
 from dphist.errors import Argument, join_arguments
 from dphist.privacy.unit import ONE_ROW
 from dphist.release.maker import Maker
-from dphist.render.as_json import content
-from dphist.render.text import text
+from dphist.render.text import content, text
 
 NAMES_USERS = Needs(["user"], "it says what the users of that column are")
 """What --unit needs."""

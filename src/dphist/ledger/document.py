@@ -5,10 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from dphist.document.blocks import (
-    CARD,
-    JSON,
-    PAGE,
-    TERMINAL,
+    BRIEF,
+    DRAWN,
+    HEADED,
+    ON_JSON,
+    ON_PAGE,
     Block,
     Column,
     Document,
@@ -19,8 +20,8 @@ from dphist.document.blocks import (
     Section,
     Table,
 )
-from dphist.document.delta_words import Number
-from dphist.document.guarantee_words import guarantee_in_words, plural_of
+from dphist.document.guarantee_words import guarantee_in_words
+from dphist.document.unit_words import Number, plural_of
 from dphist.ledger.charts import chart_of
 from dphist.ledger.entries import Entry
 from dphist.ledger.history import AccountHistory, Payment, histories
@@ -42,8 +43,6 @@ from dphist.sentence import Quoted, Sentence
 from dphist.visible import visible
 
 _MOST_ROWS = 200
-_PAGE, _JSON = frozenset({PAGE}), frozenset({JSON})
-_BRIEF = frozenset({TERMINAL, CARD})
 _LIMITS = {
     "Releases that do not go through the ledger": "They cost privacy as well, and the ledger does "
     "not know of them. Nor does it know of data that are in another ledger.",
@@ -75,9 +74,11 @@ def document_of(ledger: Ledger) -> Document:
             _people(found),
             _payments(found),
             Section(
-                "limits", "What is not covered", [Fact(*each, on=_PAGE) for each in _LIMITS.items()]
+                "limits",
+                "What is not covered",
+                [Fact(*each, on=ON_PAGE) for each in _LIMITS.items()],
             ),
-            Section("programs", "", _for_programs(ledger, entries, found), _JSON),
+            Section("programs", "", _for_programs(ledger, entries, found), ON_JSON),
         ],
         about="Privacy ledger",
         kicker="Privacy ledger",
@@ -100,9 +101,9 @@ def _days(entries: Sequence[Entry]) -> str:
 def _place(ledger: Ledger, entries: Sequence[Entry]) -> list[Block]:
     last = f", the last of {date_of(entries[-1].time)}" if entries else ""
     return [
-        Fact("Place", Quoted(visible(str(ledger.place))), on=_BRIEF),
-        Fact("Identity", words(ledger.id), on=_BRIEF),
-        Fact("Entries", f"{len(entries):,}{last}", on=_BRIEF),
+        Fact("Place", Quoted(visible(str(ledger.place))), on=BRIEF),
+        Fact("Identity", words(ledger.id), on=BRIEF),
+        Fact("Entries", f"{len(entries):,}{last}", on=BRIEF),
     ]
 
 
@@ -119,7 +120,7 @@ def _at_a_glance(history: AccountHistory) -> Fact:
         left, note = "closed", "nothing more can be charged"
     elif largest == "0":
         left, note = "nothing left", "no further pure release fits"
-    return Fact(Sentence("Account {name}", name=_name(history)), left, note=note, on=_PAGE)
+    return Fact(Sentence("Account {name}", name=_name(history)), left, note=note, on=ON_PAGE)
 
 
 def _account(history: AccountHistory, number: int, last: int) -> Section:
@@ -132,7 +133,7 @@ def _account(history: AccountHistory, number: int, last: int) -> Section:
     releases = f"{totals.entries:,} release{'s'[: totals.entries != 1]}"
     spent = f"{spent_text(totals, budget)}, by {releases}" if totals.entries else "nothing"
     blocks: list[Block] = [
-        Fact("Account", Sentence("{name}{closed}", name=_name(history), closed=closed), on=_BRIEF),
+        Fact("Account", Sentence("{name}{closed}", name=_name(history), closed=closed), on=BRIEF),
         Fact("Protects", Sentence("{unit}", unit=unit)),
     ]
     if account.dataset:
@@ -144,9 +145,9 @@ def _account(history: AccountHistory, number: int, last: int) -> Section:
     ]
     if not account.closed:
         largest = f"{largest_text(budget, totals)}, of one more pure release"
-        blocks.append(Fact("Largest ε", largest, on=_BRIEF))
-    blocks.append(Figures([chart_of(history, last, f"left{number}")], on=_PAGE))
-    blocks += [Note(said, on=_PAGE) for said in _promise(history)]
+        blocks.append(Fact("Largest ε", largest, on=BRIEF))
+    blocks.append(Figures([chart_of(history, last, f"left{number}")], on=ON_PAGE))
+    blocks += [Note(said, on=ON_PAGE) for said in _promise(history)]
     title = Sentence("Account {name}{closed}", name=_name(history), closed=closed)
     return Section(f"account{number}", title, blocks, wide=True)
 
@@ -188,7 +189,7 @@ def _people(found: list[AccountHistory]) -> Section:
             for history, name in rows
         ],
     }
-    table = _table(columns, "By whom", len(found) > 1, frozenset({PAGE, TERMINAL}))
+    table = _table(columns, "By whom", len(found) > 1, HEADED)
     return Section("people", "By whom", [table], wide=True)
 
 
@@ -210,10 +211,10 @@ def _payments(found: list[AccountHistory]) -> Section:
         "Date": [date_of(each.time) for each in payments],
     }
     left_out = len(every) - len(rows)
-    blocks: list[Block] = [_table(columns, "On what", len(found) > 1, frozenset({PAGE, CARD}))]
+    blocks: list[Block] = [_table(columns, "On what", len(found) > 1, DRAWN)]
     if left_out:
         more = f"The ledger has {left_out:,} older payments: see dphist ledger log."
-        blocks.append(Note(more, "aside", on=_PAGE))
+        blocks.append(Note(more, "aside", on=ON_PAGE))
     return Section("payments", "On what", blocks, wide=True)
 
 
@@ -245,7 +246,7 @@ def _for_programs(
         "accounts": [_account_json(history) for history in found],
     }
     exact = NoError("known exactly")
-    return [Fact("", "", key, value, exact, on=_JSON) for key, value in values.items()]
+    return [Fact("", "", key, value, exact, on=ON_JSON) for key, value in values.items()]
 
 
 def _account_json(history: AccountHistory) -> dict[str, Any]:

@@ -20,9 +20,9 @@ from dphist.commands.resources import RESOURCES
 from dphist.commands.user_unit import user_unit
 from dphist.data.label_counts import LabelCounts
 from dphist.document.blocks import JSON, Block, Fact, Note, Section
-from dphist.document.counted import threshold_text
 from dphist.document.kind import DataFacts
 from dphist.document.options import Excludes, Needs, Option, Table, option_of
+from dphist.document.unit_words import threshold_text
 from dphist.errors import Argument, join_arguments
 from dphist.labels.kind import KIND
 from dphist.labels.mechanism import LEVEL, LabelsMechanism

@@ -29,7 +29,7 @@ from dphist.ledger import Ledger
 from dphist.ledger.book import Account
 from dphist.ledger.charging import left_in_words
 from dphist.ledger.entries import Entry
-from dphist.render.as_json import content
+from dphist.render.text import content
 
 _SAFE = "spreadsheet-safe .csv"
 _MAKERS = {

@@ -7,7 +7,7 @@ from typing import Any
 from dphist.document.csv_field import Field, csv_field, safe_field
 from dphist.ledger.entries import Entry
 from dphist.ledger.table import EntryTable
-from dphist.render.text_table import beside, left, right
+from dphist.render.text import beside, left, right
 from dphist.visible import harmless
 
 _LONGEST = 200

@@ -15,7 +15,7 @@ from dphist.errors import BudgetError
 from dphist.ledger import Ledger
 from dphist.ledger.charging import left_in_words
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
-from dphist.render.text_table import beside, left, right
+from dphist.render.text import beside, left, right
 
 _MOST = 10_000
 _GAUSSIAN = (

@@ -25,7 +25,6 @@ from dphist.commands.stream.state import removed_if_unused
 from dphist.commands.stream.stop import Stopping
 from dphist.commands.stream.unit import unit_of_stream
 from dphist.commands.user_unit import user_unit
-from dphist.document.counted import how_many
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
     HOLDS_LABELS,
@@ -39,6 +38,7 @@ from dphist.document.options import (
     whole,
 )
 from dphist.document.totals import in_all, total_of
+from dphist.document.unit_words import how_many
 from dphist.errors import Argument, ParameterError, join_arguments
 from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate

@@ -18,7 +18,7 @@ from dphist.commands.publishing import outputs_of, say_written
 from dphist.commands.stream.outputs import write_outputs
 from dphist.commands.stream.progress import StreamProgress
 from dphist.commands.stream.stop import Stopping
-from dphist.document.counted import how_many
+from dphist.document.unit_words import how_many
 from dphist.errors import (
     ColumnError,
     DataError,
@@ -29,7 +29,7 @@ from dphist.errors import (
     UnsupportedError,
 )
 from dphist.release.label_types import text_of
-from dphist.render.text_table import in_columns
+from dphist.render.text import in_columns
 from dphist.streams import ContinualHistogram
 from dphist.streams.events.forms import Event, Form
 from dphist.streams.events.written import count_events

@@ -24,7 +24,7 @@ from dphist.lab.comparing.compare import compare
 from dphist.lab.comparing.comparison import Comparison
 from dphist.lab.comparing.document import document_of
 from dphist.parameters import positive_number
-from dphist.render.as_json import content
+from dphist.render.text import content
 
 _PICTURES = (".png", ".svg", ".pdf")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dphist.commands.options import UsageError, named_value
 from dphist.document.compared import LABEL, DataFile
-from dphist.document.kinds import kinds
+from dphist.document.kind import kinds
 from dphist.document.options import Option
 from dphist.errors import ParameterError
 from dphist.lab.auditing.named import imported, mechanisms
