@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dphist.data.label_counts import LabelCounts as LabelCounts
     from dphist.data.partial import Partial as Partial
     from dphist.data.profile import Profile as Profile
-    from dphist.document.kinds import register as register
+    from dphist.document.kind import register as register
     from dphist.errors import BoundsError as BoundsError
     from dphist.errors import BudgetError as BudgetError
     from dphist.errors import ColumnError as ColumnError
@@ -127,7 +127,7 @@ _HOMES = {
     "release.mechanism_json": ("mechanism_from_json", "mechanism_to_json"),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
-    "document.kinds": ("register",),
+    "document.kind": ("register",),
     "lab.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
     "tables.engine.resources": ("Resources",),

@@ -10,7 +10,7 @@ from typing import Any
 _FUNCTIONS = {
     "plot": "dphist.report",
     "html_of": "dphist.report.notebook",
-    "table_csv": "dphist.report.table",
+    "table_csv": "dphist.report",
 }
 
 

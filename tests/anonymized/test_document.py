@@ -24,7 +24,7 @@ from dphist.document.blocks import (
 )
 from dphist.document.kind import DataFacts
 from dphist.render.text import text
-from dphist.report.kinds import shown_as
+from dphist.report import shown_as
 from tests.anonymized.told import COUNTS, MADE, SCAN, VISITS
 
 each = pytest.mark.parametrize("name", MADE)

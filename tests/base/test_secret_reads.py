@@ -14,9 +14,7 @@ import dphist as dh
 from dphist.cli import main
 from dphist.ledger import Deferred
 from dphist.properties.overview import properties_of
-from dphist.report import report_html
-from dphist.report.kinds import json_of
-from dphist.report.summary import summary_text
+from dphist.report import json_of, report_html, summary_text
 from tests.mechanisms.cases import CASES, made, released
 from tests.support.abouts import ABOUT
 from tests.support.secret_reads import Reads, watch_reads

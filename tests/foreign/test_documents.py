@@ -14,8 +14,7 @@ from dphist.planning.document import document_of
 from dphist.planning.document import table_csv as table_csv_of_plan
 from dphist.release.document import checksum
 from dphist.render import text as terminal
-from dphist.report.summary import summary_text
-from dphist.report.table import table_csv
+from dphist.report import summary_text, table_csv
 
 PROFILE = dh.Profile.from_counts([30, 9, 9, 2])
 LABELS = dh.LabelCounts.from_counts(["a", "ü"], [900, 700], max_labels=1, max_count=1)

@@ -19,9 +19,7 @@ from dphist import ZCDP, ApproxDP, ApproxZCDP, ParameterError, PrivacyUnit, Pure
 from dphist.ledger.book import Account
 from dphist.ledger.budget import Budget
 from dphist.release.document import checksum
-from dphist.report import report_html
-from dphist.report.kinds import json_of
-from dphist.report.summary import summary_text
+from dphist.report import json_of, report_html, summary_text
 
 EACH = [PureDP, ZCDP]
 BOTH = [ApproxDP, ApproxZCDP]

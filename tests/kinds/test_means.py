@@ -25,9 +25,7 @@ from dphist.release import kind_names, mechanisms
 from dphist.release import release as release_files
 from dphist.render.html import page
 from dphist.render.text import text
-from dphist.report.html import report_html
-from dphist.report.summary import summary_text
-from dphist.report.table import table_csv
+from dphist.report import report_html, summary_text, table_csv
 from tests.kinds.means.amounts import Amounts
 from tests.kinds.means.kind import KIND
 from tests.kinds.means.mechanism import NoisyMean

@@ -12,9 +12,8 @@ from dphist.ledger.document import document_of
 from dphist.ledger.entries import Entry
 from dphist.ledger.history import histories
 from dphist.ledger.words import state_text
-from dphist.render.as_json import content
 from dphist.render.html import page
-from dphist.render.text import text
+from dphist.render.text import content, text
 from tests.ledger.told import EVIL, MADE, Costs, pay, pure
 from tests.report.test_html import Page
 
@@ -151,9 +150,7 @@ def test_entries_that_cannot_follow_each_other_are_not_shown(ledger: dh.Ledger) 
 @pytest.mark.verify
 def test_a_release_without_a_ledger_says_nothing_of_one() -> None:
     release = dh.AdaptiveScan(epsilon=1).release(dh.Profile.from_counts([3]))
-    from dphist.report import report_html
-    from dphist.report.kinds import json_of
-    from dphist.report.summary import summary_text
+    from dphist.report import json_of, report_html, summary_text
 
     assert "ledger" not in report_html(release).lower()
     assert "Ledger" not in summary_text(release)
@@ -162,8 +159,7 @@ def test_a_release_without_a_ledger_says_nothing_of_one() -> None:
 
 @pytest.mark.verify
 def test_ledger_account_and_entry_are_escaped_in_a_release(tmp_path: Path) -> None:
-    from dphist.report import report_html
-    from dphist.report.summary import summary_text
+    from dphist.report import report_html, summary_text
 
     ledger = dh.Ledger.create(
         tmp_path / "a.ledger", epsilon=1, unit="one record", name=EVIL, account=EVIL

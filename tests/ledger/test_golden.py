@@ -10,10 +10,9 @@ import dphist as dh
 from dphist.ledger.charts import chart_of
 from dphist.ledger.document import document_of, document_of_entries
 from dphist.ledger.history import histories
-from dphist.render.as_json import content
-from dphist.render.charts import draw_below, drawing_of
+from dphist.render.charts import draw_figure
 from dphist.render.html import page
-from dphist.render.text import text
+from dphist.render.text import content, text
 from tests.ledger.told import MADE
 from tests.support.golden import check_golden, text_of_axes, text_of_html
 
@@ -73,5 +72,4 @@ def test_json(name: str, ledger: dh.Ledger) -> None:
 def test_a_chart(name: str, ledger: dh.Ledger) -> None:
     entries = list(ledger.entries())
     charts = [chart_of(each, len(entries), "left") for each in histories(entries)]
-    drawn = draw_below([drawing_of(chart, {}) for chart in charts])
-    check(name, "plot", ledger, text_of_axes(drawn))
+    check(name, "plot", ledger, text_of_axes(draw_figure(charts, {})))

@@ -9,7 +9,7 @@ import pytest
 
 import dphist as dh
 from dphist.release.document import checksum
-from dphist.report.summary import summary_text
+from dphist.report import summary_text
 
 PARAMETERS: dict[str, Any] = {"epsilon": "0.1", "delta": "1e-7"}
 

@@ -14,8 +14,7 @@ from dphist.ledger.units import DataUnit, cost_for, for_account
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.guarantees import delta_of, rho_of
 from dphist.privacy.unit import asserted_unit
-from dphist.report import report_html
-from dphist.report.summary import summary_text
+from dphist.report import report_html, summary_text
 from tests.mechanisms.cases import every_mechanism, made
 
 FRAME = pa.table(

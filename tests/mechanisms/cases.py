@@ -16,8 +16,7 @@ import dphist as dh
 from dphist.noise import Source
 from dphist.release.document import checksum
 from dphist.release.maker import parameters_of
-from dphist.report import report_html
-from dphist.report.summary import summary_text
+from dphist.report import report_html, summary_text
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = jsonschema.Draft202012Validator(

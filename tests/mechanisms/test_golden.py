@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.report.table import table_csv
+from dphist.report import table_csv
 from tests.labels.told import LETTERS, WORDS, counted
 from tests.mechanisms.others import OtherLabels, OtherListed, OtherRanking, OtherStream
 from tests.report.told import ODD, shown

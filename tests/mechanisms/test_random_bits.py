@@ -12,8 +12,7 @@ import dphist as dh
 from dphist.privacy import Target
 from dphist.release.maker import parameters_of
 from dphist.release.release import FOR_TESTS
-from dphist.report.kinds import json_of
-from dphist.report.summary import summary_text
+from dphist.report import json_of, summary_text
 from tests.mechanisms.cases import (
     CASES,
     LABELS,

@@ -4,7 +4,7 @@ import pytest
 
 from dphist.planning.document import document_of, table_csv
 from dphist.planning.words import error_chart, odds_chart
-from dphist.render.charts import draw_below, drawing_of
+from dphist.render.charts import draw_figure
 from dphist.render.html import page
 from dphist.render.text import text
 from tests.planning.told import MADE
@@ -23,7 +23,7 @@ def test_a_plan(name: str, surface: str) -> None:
         "card": lambda: text_of_html(plan._repr_html_()),
         "table": lambda: table_csv(plan),
         "plot": lambda: text_of_axes(
-            draw_below([drawing_of(each(plan), {}) for each in (odds_chart, error_chart)])
+            draw_figure([each(plan) for each in (odds_chart, error_chart)], {})
         ),
     }[surface]
     check_golden(golden_path(__file__, name, surface), said())

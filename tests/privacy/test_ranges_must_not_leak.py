@@ -14,9 +14,7 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.ranges.budget import Budget
-from dphist.report import report_html
-from dphist.report.summary import summary_text
-from dphist.report.table import table_csv
+from dphist.report import report_html, summary_text, table_csv
 
 SENTINEL = 918273645
 MECHANISMS = ["adaptive", "tree", "leaves"]

@@ -9,9 +9,7 @@ import pytest
 import dphist as dh
 from dphist.anonymized import measuring
 from dphist.anonymized.partition_sampler.paths import Paths
-from dphist.report.html import report_html
-from dphist.report.summary import summary_text
-from dphist.report.table import table_csv
+from dphist.report import report_html, summary_text, table_csv
 from tests.privacy.diagrams import neighbour_pairs
 
 SENTINEL = 918273645

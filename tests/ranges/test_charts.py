@@ -21,10 +21,9 @@ from dphist.ranges.charts import (
 )
 from dphist.ranges.overview import usual_error
 from dphist.release.range_histogram.picture import ERRORS
-from dphist.render.charts import Palette, drawing_of
-from dphist.render.ticks import date_ticks
-from dphist.report import report_html
-from dphist.report.table import table_csv
+from dphist.render.charts import draw_chart
+from dphist.render.series import date_ticks
+from dphist.report import report_html, table_csv
 from tests.report.ranges_releases import ALL, HOURS, released
 from tests.report.test_html import Page
 
@@ -92,7 +91,7 @@ def ticks_of(axis: Declared) -> tuple[list[float], list[str]]:
     """Draw an empty chart with this axis below; return what is marked, and the texts."""
     ax = Figure().subplots()
     chart = Chart("c", "C", "An axis.", axis, Declared("y", 0, 1))
-    drawing_of(chart, {}).draw(ax, Palette())
+    draw_chart(ax, chart, {})
     return list(ax.get_xticks()), [text.get_text() for text in ax.get_xticklabels()]
 
 

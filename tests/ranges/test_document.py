@@ -32,9 +32,7 @@ from dphist.ranges.overview import (
     quantiles_of,
 )
 from dphist.release.range_histogram import RangeHistogram
-from dphist.report import report_html
-from dphist.report.summary import summary_text
-from dphist.report.table import table_csv
+from dphist.report import report_html, summary_text, table_csv
 from tests.report.ranges_releases import AGES, ALL, ENDLESS, HOSTILE, HOURS, bell, binned, released
 from tests.report.releases import number_protected
 from tests.report.test_html import Page
@@ -82,7 +80,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         str(release.guarantee),
         mechanism.description,
         f"dphist {release.version}",
-        mechanism_facts.paper(mechanism),
+        mechanism.reference,
         'dphist.Release.load("release.json")',
         "dphist show release.json",
     ):

@@ -8,11 +8,10 @@ import numpy as np
 from dphist import PrivacyUnit, Release
 from dphist.document.blocks import JSON, READ, Document, Fact, NoError, Section
 from dphist.document.chart import Axis, Chart, Line
-from dphist.document.counted import Counted
 from dphist.document.csv_field import Field
-from dphist.document.delta_words import Number
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.release import counts_of, make_document, promise_of_total
+from dphist.document.unit_words import Counted, Number
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,8 @@ from dphist import (
     SortedCounts,
 )
 from dphist.anonymized.band import Band
-from dphist.document.counted import number_of
-from dphist.document.delta_words import Number
-from dphist.document.kinds import kind_of
+from dphist.document.kind import kind_of
+from dphist.document.unit_words import Number, number_of
 from dphist.labels import bounding
 from dphist.streams.kind import number_of as streams_number
 

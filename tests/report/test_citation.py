@@ -9,7 +9,7 @@ import yaml
 
 import dphist as dh
 from dphist.cli import main
-from dphist.report.citation import citation
+from dphist.report import citation
 from tests.mechanisms.cases import CASES, made, released
 
 ROOT = Path(__file__).parents[2]

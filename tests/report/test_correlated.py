@@ -7,6 +7,7 @@ import pytest
 
 import dphist as dh
 from dphist.document.kind import DataFacts
+from dphist.document.mechanism_facts import describe_noise
 from dphist.labels.kind import KIND
 from dphist.labels.words import (
     chance_in_order,
@@ -14,8 +15,7 @@ from dphist.labels.words import (
     sums_in_words,
     sure_difference,
 )
-from dphist.report.disclosure.noise import describe_noise
-from dphist.report.summary import summary_text
+from dphist.report import summary_text
 from tests.mechanisms.cases import page
 
 LABELS = [f"ward {i}" for i in range(12)]

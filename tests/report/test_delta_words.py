@@ -11,11 +11,10 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.document import guarantee_words as words
-from dphist.document.delta_words import Number, delta_in_words
+from dphist.document.guarantee_words import delta_in_words
+from dphist.document.unit_words import Number
 from dphist.privacy import Target
-from dphist.report import report_html
-from dphist.report.kinds import json_of
-from dphist.report.summary import summary_text
+from dphist.report import json_of, report_html, summary_text
 from tests.report.releases import number_protected
 
 MILLIONTH = Fraction(1, 10**6)

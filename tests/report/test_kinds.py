@@ -14,7 +14,7 @@ import pytest
 
 import dphist as dh
 from dphist.anonymized.band import Band
-from dphist.document import kinds as registry
+from dphist.document import kind as registry
 from dphist.document import others
 from dphist.document.blocks import Document, Fact, Section, Table
 from dphist.document.kind import DataFacts
@@ -26,10 +26,7 @@ from dphist.release.kind_names import KINDS
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.render import html, text
-from dphist.report import kinds
-from dphist.report.html import report_html
-from dphist.report.summary import summary_text
-from dphist.report.table import table_csv
+from dphist.report import json_of, report_html, shown_as, summary_text, table_csv
 from dphist.sentence import Sentence
 from tests.labels.told import MADE as LABELS_MADE
 from tests.mechanisms.cases import LABELS
@@ -136,7 +133,7 @@ def test_a_mechanism_with_nothing_but_the_protocol_is_shown(value: Any) -> None:
     release = Average().release(value)
     assert total_of(release.mechanism).guarantee == dh.ZCDP(1).to_approx_dp("1e-6")
     assert "one record" in summary_text(release)
-    assert kinds.json_of(release)["guarantee"]["sensitivity"] == 1
+    assert json_of(release)["guarantee"]["sensitivity"] == 1
     if isinstance(value, dh.AnonymizedHistogram):
         assert "ε = 7.76621662532" in Page(report_html(release)).text
         dh.plot(release)
@@ -161,7 +158,7 @@ def test_labels_and_streams_of_somebody_else_are_shown(kind: Any, tmp_path: Path
     assert "Nobody. A paper." in page
     assert f"adding or removing {unit}" in page
     assert ("Labels that are missing." in page) == (appears is not None)
-    found = kinds.json_of(release)
+    found = json_of(release)
     assert found["labels"] == sum(label is not None for label in table_of(release).texts)
     assert "threshold" not in found
     assert kind.__name__ in dh.disclose(release, about=ABOUT).to_yaml()
@@ -250,7 +247,7 @@ def test_a_kind_of_somebody_else_is_shown_like_ours(value: Mean) -> None:
     assert "12.5" in release._repr_html_()
     assert table_csv(release) == "mean\n12.5\n"
     assert dh.plot(release)[0].get_title(loc="left") == "Mean"
-    found = kinds.json_of(release)
+    found = json_of(release)
     assert found["mean"] == 12.5
     assert found["guarantee"]["epsilon"] == "1"
 
@@ -294,7 +291,7 @@ def test_what_the_template_of_a_page_sees_holds_no_release(
     seen: list[Any] = []
     template = SimpleNamespace(render=lambda **given: seen.append(given))
     monkeypatch.setattr(html, "_template", lambda: template)
-    html.page(kinds.shown_as(made()))
+    html.page(shown_as(made()))
     held = {type(each) for each in _reached(seen)}
     assert {Fact, Table, Sentence} <= held
     assert not held & {dh.Release, Document, Section}
@@ -323,9 +320,7 @@ def _reached(value: Any) -> Iterator[Any]:
 def test_nothing_that_draws_is_imported_before_something_is_drawn(shown: str) -> None:
     code = (
         "import sys, dphist as dh\n"
-        "from dphist.report.kinds import json_of\n"
-        "from dphist.report.summary import summary_text\n"
-        "from dphist.report.table import table_csv\n"
+        "from dphist.report import json_of, summary_text, table_csv\n"
         "profile = dh.Profile.from_counts([9, 5, 5])\n"
         "release = dh.RankSplit(epsilon=1).release(profile)\n"
         f"{shown}\n"

@@ -36,10 +36,7 @@ from dphist.labels import words as labels_words
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import PrivacyUnit, Target
 from dphist.release.maker import parameters_of
-from dphist.report import report_html
-from dphist.report.kinds import shown_as
-from dphist.report.summary import summary_text
-from dphist.report.table import table_csv
+from dphist.report import report_html, shown_as, summary_text, table_csv
 from tests.report.releases import number_protected
 from tests.report.test_html import Page
 

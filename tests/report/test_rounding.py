@@ -15,13 +15,12 @@ import dphist as dh
 from dphist import ApproxDP, Profile, PureDP
 from dphist.document import guarantee_words as words
 from dphist.document import mechanism_facts
-from dphist.document.counted import threshold_text
 from dphist.document.totals import guarantee_json
+from dphist.document.unit_words import threshold_text
 from dphist.labels import words as labels_words
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.privacy.as_text import down, float_up, plain, short_exact, up
-from dphist.report.kinds import json_of
-from dphist.report.summary import summary_text
+from dphist.report import json_of, summary_text
 from dphist.streams import words as streams_words
 
 EPSILONS = [

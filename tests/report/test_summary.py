@@ -8,7 +8,7 @@ import pytest
 from dphist import AnonymizedHistogram, ApproxDP, ParameterError, PureDP, RankSplit, Release
 from dphist.document import guarantee_words as words
 from dphist.document import mechanism_facts
-from dphist.report.summary import summary_text
+from dphist.report import summary_text
 from tests.report import releases
 
 

@@ -10,11 +10,11 @@ import pytest
 
 import dphist as dh
 from dphist.document import mechanism_facts
-from dphist.document.counted import counted_after_cut
 from dphist.document.kind import DataFacts
+from dphist.document.unit_words import counted_after_cut
 from dphist.labels import bounding
 from dphist.labels import words as labels_words
-from dphist.report.summary import summary_text
+from dphist.report import summary_text
 from dphist.streams import words as streams_words
 
 CUT: dict[str, Any] = {"max_labels": 2}

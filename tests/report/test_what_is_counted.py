@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 
 import dphist as dh
-from dphist.document.delta_words import Number
+from dphist.document.unit_words import Number
 from dphist.labels.bounding import cut_users_in_words
 from dphist.labels.threshold.cut_users import CutUsers
-from dphist.report import kinds, report_html
-from dphist.report.summary import summary_text
+from dphist.report import json_of, report_html, summary_text
 from tests.report.releases import number_protected
 
 ROWS = pd.DataFrame({"who": np.arange(3000) % 700, "x": np.arange(3000) // 9 % 50, "w": "a"})
@@ -73,7 +72,7 @@ def test_counts_say_that_users_were_cut(make: Callable[[], dh.Release], said: st
     assert "Intervals cover the noise, not what was cut" in headline
     assert "users cut" in read(page[page.index("<table") :].replace("Users", "users"))
     assert said in read(summary_text(release))
-    assert said in kinds.json_of(release)["counts_of"]
+    assert said in json_of(release)["counts_of"]
     axes = dh.plot(release)
     legends = [text.get_text() for ax in axes for text in ax.get_legend().get_texts()]
     assert sum("users cut" in text for text in legends) == len(axes)
@@ -129,7 +128,7 @@ def test_rows_of_counts_are_cut_and_rows_are_not() -> None:
 def test_ranks_have_no_counts() -> None:
     data = dh.LabelCounts.from_table(TEXTS, label="w", user="who")
     release = dh.TopLabels(epsilon=2, delta="1e-6", k=3, candidates=5).release(data)
-    assert "counts_of" not in kinds.json_of(release)
+    assert "counts_of" not in json_of(release)
 
 
 @pytest.mark.verify
@@ -144,7 +143,7 @@ def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     )
     assert told in read(report_html(release))
     assert told in read(summary_text(release))
-    found = kinds.json_of(release)["cut_users"]
+    found = json_of(release)["cut_users"]
     assert found == {
         "within": cut.within,
         "cut": cut.cut,
@@ -156,7 +155,7 @@ def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     assert abs(cut.share - 1) < 0.2  # each of the 700 has three labels or more
     without = labelled()
     assert "The release does not state how many users" in read(report_html(without))
-    assert "cut_users" not in kinds.json_of(without)
+    assert "cut_users" not in json_of(without)
 
 
 def test_released_numbers_of_users_say_what_delta_is_worth() -> None:

@@ -5,8 +5,7 @@ import re
 import pyarrow as pa
 
 import dphist as dh
-from dphist.report import plot, report_html
-from dphist.report.summary import summary_text
+from dphist.report import plot, report_html, summary_text
 from tests.report.test_html import Page
 
 WORDS = {"label_name": "gene", "record_name": "mutation", "unit": "patient/patientes"}

@@ -5,7 +5,7 @@ from typing import Any
 
 from dphist.document.blocks import PAGE, Document, Surface, Table
 from dphist.release.release import Release
-from dphist.report.kinds import shown_as
+from dphist.report import shown_as
 
 CLINIC: dict[str, Any] = {
     "dataset": "Visits of 2025",

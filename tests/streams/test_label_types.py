@@ -19,7 +19,7 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.release.label_types import LABEL_TYPES, as_arrow, label_of, text_of, type_of
-from dphist.report.html import report_html
+from dphist.report import report_html
 
 UTC = datetime.UTC
 VALUES: dict[str, list[Any]] = {

@@ -18,10 +18,7 @@ from dphist.document.totals import total_in_words, total_of
 from dphist.privacy import Target
 from dphist.release.maker import parameters_of
 from dphist.release.running_counts import RunningCounts
-from dphist.report import report_html
-from dphist.report.kinds import json_of, told
-from dphist.report.summary import summary_text
-from dphist.report.table import table_csv
+from dphist.report import json_of, report_html, shown_as, summary_text, table_csv
 from dphist.streams import ContinualMechanism
 from dphist.streams import words as streams_words
 from dphist.streams.kind import KIND
@@ -151,7 +148,7 @@ def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
     assert "Whether one event is in the data or not," in summary_text(ALL["unknown"]())
     assert total_of(UNKNOWN) == Target(UNKNOWN.to_approx_dp("2e-6"))
     assert total_of(KNOWN) == Target(KNOWN.to_approx_dp("1e-6"))
-    assert told(ALL["users"](), "cost") == "(6, 1e-6)-differential privacy in all"
+    assert shown_as(ALL["users"]()).fact("cost").text == "(6, 1e-6)-differential privacy in all"
 
 
 @pytest.mark.verify

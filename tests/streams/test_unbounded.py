@@ -12,8 +12,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.report.html import report_html
-from dphist.report.summary import summary_text
+from dphist.report import report_html, summary_text
 from dphist.streams.counters.design import UNBOUNDED, unbounded_design
 from dphist.streams.counters.first_draw import first_draw, variance_without_past
 from dphist.streams.counters.noise_table import NoiseTable

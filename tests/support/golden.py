@@ -17,9 +17,7 @@ from matplotlib.ticker import FixedFormatter
 import dphist as dh
 from dphist.cli import main
 from dphist.release.release import VERSION
-from dphist.report import report_html
-from dphist.report.kinds import json_of
-from dphist.report.summary import summary_text
+from dphist.report import json_of, report_html, summary_text
 
 _BLOCKS = {"p", "h1", "h2", "h3", "dt", "dd", "li", "tr", "caption", "figcaption", "pre", "title"}
 _NO_TEXT = {"style", "svg", "script"}

@@ -15,7 +15,7 @@ from dphist.anonymized.band import Band
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.arrays import FloatArray, IntArray
 from dphist.document.chart import NARROW, Area, Axis, Chart, Line
-from dphist.document.counted import counted_of
+from dphist.document.unit_words import counted_of
 from dphist.privacy.as_text import percent
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release

@@ -30,15 +30,11 @@ from dphist.document.blocks import (
     Section,
     Table,
 )
-from dphist.document.counted import Counted, counted_of, number_of
 from dphist.document.csv_field import Field
-from dphist.document.delta_words import UNKNOWN
-from dphist.document.guarantee_words import neighbors_in_words
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.mechanism_facts import parameters, public_parameters
-from dphist.document.of_value import OfValue
-from dphist.document.of_value import Table as Head
 from dphist.document.release import counts_section, make_document, promise_of_records
+from dphist.document.unit_words import UNKNOWN, Counted, counted_of, neighbors_in_words, number_of
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -195,17 +191,15 @@ def disclose(mechanism: AnonymizedMechanism, _value: Any = None) -> Disclosed:
     return Disclosed(public=public)
 
 
-def describe_value(histogram: AnonymizedHistogram, most: int) -> OfValue:
-    """Return what is said of a histogram, with up to `most` rows: the largest counts."""
-    many = len(histogram.counts)
-    largest = [part[::-1][:most].tolist() for part in (histogram.counts, histogram.prevalences)]
-    rows = list(zip(*largest, strict=True))
-    caption = f"The largest {most} of {many:,} counts." if many > most else ""
-    return OfValue(
-        title="Released anonymized histogram",
-        facts=[("Labels", f"{histogram.labels:,}"), ("Records", f"{histogram.total:,}")],
-        head=Head(["count", "labels"], rows, many, caption=caption),
-    )
+def describe_value(histogram: AnonymizedHistogram, _most: int) -> Section:
+    """Return what is said of a histogram: its size, and its largest counts."""
+    counts, labels = (part[::-1] for part in (histogram.counts, histogram.prevalences))
+    blocks: list[Block] = [
+        Fact("Labels", f"{histogram.labels:,}"),
+        Fact("Records", f"{histogram.total:,}"),
+        Table([Column("count", counts), Column("labels", labels)], ("", "The largest counts", "")),
+    ]
+    return Section("value", "Released anonymized histogram", blocks)
 
 
 KIND = Kind(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan
-from dphist.document import plan_parts
+from dphist.document import planning
 from dphist.document.options import Option, Table
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.parameters import Exact, whole_number
@@ -28,19 +28,19 @@ _LIMIT = (
 def settings(
     *,
     total: int,
-    epsilon: Any = plan_parts.EPSILONS,
+    epsilon: Any = planning.EPSILONS,
     sensitivity: Any = 1,
     shape: Exact = 1,
 ) -> Iterator[Row]:
     """Yield what anonymized histograms cost and are worth; see `dphist.plan`."""
     records = whole_number(total, "total", 1)
-    for setting in plan_parts.grid_of_records(epsilon, sensitivity):
+    for setting in planning.grid_of_records(epsilon, sensitivity):
         error = AdaptiveScan(**setting).expected_error(records, shape)
         yield {**setting, "profile_error": error, "relative_error": error / records}
 
 
 def _command(_asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
-    return ["dphist anonymize FILE --label COLUMN", *plan_parts.bound_of_records(row, unit)]
+    return ["dphist anonymize FILE --label COLUMN", *planning.bound_of_records(row, unit)]
 
 
 def _options() -> Table:
@@ -52,7 +52,7 @@ def _options() -> Table:
             "S",
             typed="--expect-shape",
         ),
-        *plan_parts.options_of_records(AdaptiveScan),
+        *planning.options_of_records(AdaptiveScan),
     ]
 
 
@@ -64,15 +64,15 @@ def _labels(release: Release, _percent: bool) -> Found:
 def _profile_error(release: Release, percent: bool) -> Found | str:
     error = float(release.mechanism.expected_error(shape=release))
     said = "the profile is about {} off in all, as tried on the released one"
-    return plan_parts.error_in_records(release, error, said, percent)
+    return planning.error_in_records(release, error, said, percent)
 
 
 PLANNING = Planning(
     title="How many labels have each count",
     question="how many labels have each count",
     settings=settings,
-    columns=[plan_parts.SENSITIVITY, _PROFILE_ERROR, plan_parts.RELATIVE_ERROR],
-    unit=plan_parts.unit_of_records,
+    columns=[planning.SENSITIVITY, _PROFILE_ERROR, planning.RELATIVE_ERROR],
+    unit=planning.unit_of_records,
     guesses={"total": "records"},
     limit=lambda _asked: _LIMIT,
     quantities={"labels": Quantity(_labels), "profile error": Quantity(_profile_error, "may")},

@@ -7,8 +7,8 @@ from dphist.anonymized.band import ALL_LABELS, Band
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.data.diagram import Diagram
 from dphist.document.blocks import Between, Error, NoError, PlusMinus
-from dphist.document.counted import Counted
 from dphist.document.guarantee_words import error_in_short, error_in_words, share_in_words
+from dphist.document.unit_words import Counted
 from dphist.errors import ParameterError
 from dphist.privacy.as_text import percent
 from dphist.release.release import Release

@@ -16,7 +16,6 @@ from dphist.commands.records import (
 )
 from dphist.data.label_counts import LabelCounts
 from dphist.document.blocks import JSON, Block, Fact, Note
-from dphist.document.counted import threshold_text
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
     HOLDS_LABELS,
@@ -30,6 +29,7 @@ from dphist.document.options import (
     option_of,
     options_of,
 )
+from dphist.document.unit_words import threshold_text
 from dphist.errors import ParameterError, phrase
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels
 from dphist.labels.kind import KIND

@@ -11,8 +11,7 @@ from dphist.commands.printing import say
 from dphist.commands.publishing import check_paths, list_outputs, say_written
 from dphist.commands.records import read_known_labels
 from dphist.document.options import Command, Option, Table
-from dphist.document.plan_parts import several
-from dphist.document.planning import Planning
+from dphist.document.planning import Planning, several
 from dphist.errors import phrase
 from dphist.files import staged_outputs
 from dphist.planning.declared import planned_kinds

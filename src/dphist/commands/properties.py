@@ -11,10 +11,9 @@ from typing import Any
 from dphist.commands.options import DELIMITER, JSON, UsageError
 from dphist.commands.printing import say
 from dphist.data.profile import Profile
-from dphist.document.counted import unit_of
-from dphist.document.kinds import kind_of
+from dphist.document.kind import kind_of
 from dphist.document.options import Command, Option, parts_of, whole
-from dphist.document.totals import cost_of, for_tests_json
+from dphist.document.totals import for_tests_json
 from dphist.errors import phrase
 from dphist.parameters import Exact
 from dphist.properties.estimate import Source, get_histogram
@@ -23,8 +22,8 @@ from dphist.properties.resampling import RESAMPLES
 from dphist.properties.section import interval_of, name_of, notes_of, value_of
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
-from dphist.render.text_table import WIDTH, beside, left, right
-from dphist.report.kinds import json_of
+from dphist.render.text import WIDTH, beside, left, right
+from dphist.report import json_of, shown_as
 
 
 def _properties(options: argparse.Namespace) -> None:
@@ -127,11 +126,11 @@ def _describe(source: Source, resamples: int) -> tuple[str, str]:
     """Return how a histogram came to be, and what intervals say of the noise of a release."""
     if not isinstance(source, Release):
         return "computed from the data themselves, so what is printed is not private", ""
-    cost = cost_of(source.mechanism, source.guarantee)
+    guarantee = shown_as(source).fact("guarantee").text
     tests = f"; {FOR_TESTS}" if source.for_tests else ""
     on_top = "; the noise of the release comes on top"
     noise = ", and for the noise of the release" if resamples else on_top
-    return f"released under {cost}, for {unit_of(source)}{tests}", noise
+    return f"released under {guarantee}{tests}", noise
 
 
 def _wrap(text: str, first: str, other: str = "") -> list[str]:

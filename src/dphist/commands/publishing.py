@@ -19,10 +19,7 @@ from dphist.errors import DphistError, OutputFileError, phrase
 from dphist.files import check_distinct, check_output_path, staged_outputs
 from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
-from dphist.report import report_html
-from dphist.report.kinds import json_of, told
-from dphist.report.summary import summary_text
-from dphist.report.table import table_csv
+from dphist.report import json_of, report_html, shown_as, summary_text, table_csv
 from dphist.signals import handlers_wait
 from dphist.tables.engine.progress import Report
 from dphist.tables.engine.progress_display import ERASED, open_display
@@ -225,7 +222,7 @@ def _announce(
     if options.output is None:
         say(summary_text(release))
     else:
-        say(f"Released under {told(release, 'cost')}.")
+        say(f"Released under {shown_as(release).fact('cost').text}.")
     for line in said:
         say(line)
     say_written(paths)

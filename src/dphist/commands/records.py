@@ -25,8 +25,7 @@ from dphist.document.kind import DataFacts, Kind, Releasing
 from dphist.document.options import Command, Excludes, Needs, Option, Table, option_of, whole
 from dphist.errors import InputFileError
 from dphist.privacy.unit import ONE_ROW, ONE_USER, PrivacyUnit
-from dphist.render.as_json import content
-from dphist.render.text import text
+from dphist.render.text import content, text
 from dphist.tables import redact_errors
 from dphist.tables.engine.progress import Report
 

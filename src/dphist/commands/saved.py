@@ -15,7 +15,7 @@ from dphist.errors import DphistError
 from dphist.planning.make import check
 from dphist.planning.plan import Plan
 from dphist.release.release import Release
-from dphist.report.citation import citation
+from dphist.report import citation
 from dphist.signals import ignore_signals
 
 MISSED, OPEN = 4, 5

@@ -7,7 +7,7 @@ none reads a sentence.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Literal, TypeAlias
 
@@ -125,6 +125,7 @@ class Fact:
     note : what the number is of, or what the parameter means.
     code : whether the name is that of a parameter.
     on : the surfaces.
+    lines : parts of the text that a page shows one below the other; empty for a short text.
 
     Raises
     ------
@@ -140,6 +141,7 @@ class Fact:
     note: str = ""
     code: bool = False
     on: Surfaces = READ
+    lines: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         is_number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
@@ -221,6 +223,7 @@ class Table:
         Surfaces show these, and a page all rows.
     whole : whether pages and terminals show all rows and columns, however many and wide they are,
         and cards more rows than of other tables. A terminal shows the caption too.
+    total : number of rows of which the columns hold the first; None if they hold all.
     """
 
     columns: Sequence[Column]
@@ -229,6 +232,7 @@ class Table:
     on: Surfaces = READ
     number: str = ""
     whole: bool = False
+    total: int | None = None
 
     @property
     def rows(self) -> int:
@@ -296,6 +300,7 @@ class Document:
     ----------
     kind : name of the kind, or of what is not a release.
     title : the heading.
+    sections : of blocks, in their order.
     made : how it came to be, after the title: "released with differential privacy".
     version : of dphist.
     slots : the owner's words, see `dphist.sentence`.
@@ -306,18 +311,18 @@ class Document:
     warnings : what a reader must know first.
     glance : sections of facts that are shown first, without a heading.
     date : UTC day of the release, if it is known.
-    about : what the document is of, in a word: it stands before the title of a card.
+    about : what the document is of, in a word: it stands before the title of a card, if any.
     kicker : what it is of, as it stands above the title of a page.
     closing : what stands at the end of a page.
     """
 
     kind: str
     title: str
-    made: str
-    version: str
-    slots: Mapping[str, str]
-    headline: str
     sections: Sequence[Section]
+    made: str = ""
+    version: str = ""
+    slots: Mapping[str, str] = field(default_factory=dict)
+    headline: str = ""
     heads: Sequence[str] = ()
     result: str = ""
     lead: str = ""

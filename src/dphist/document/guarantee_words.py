@@ -1,22 +1,31 @@
-"""What a guarantee protects and means, in sentences, for documents and reports.
+"""What a guarantee and its delta mean, in sentences, for documents and reports.
 
 Everything here is a function of a mechanism's parameters and of released values. Numbers
 that state a promise are rounded to the side that promises less.
+
+Delta times the number of protected units should be far below 1. A mechanism that publishes all data
+of each person with probability delta satisfies (0, delta)-DP: among n persons it exposes delta * n
+on average.
 """
 
-from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
 
-from dphist.document.delta_words import UNKNOWN, Number, delta_in_words, is_too_large
-from dphist.errors import ParameterError
+from dphist.document.unit_words import (
+    UNKNOWN,
+    Contribution,
+    Number,
+    Protected,
+    as_contribution,
+    protected_in_words,
+    unit_in_words,
+)
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, delta_of
-from dphist.privacy.as_text import short_exact, with_article
+from dphist.privacy.as_text import down, plain, short_exact, up
+from dphist.privacy.delta_worth import MENTIONED, advised_delta
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
-from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
-from dphist.release.release import Release
-from dphist.sentence import EVENTS, Noun, Sentence, joined
+from dphist.privacy.unit import ONE_EDGE
+from dphist.sentence import Sentence, joined
 
 LEVEL = 0.95
 """Probability with which the noise of a count stays within its interval, at least."""
@@ -24,129 +33,6 @@ LEVEL = 0.95
 _LOG_OF_A_MILLION = Fraction(13815511, 10**6)  # ln(10**6), rounded up
 _ENDLESS = 30  # above this the chances are certainty to thirteen digits
 _MOST_DIGITS = 9  # of a factor near 1
-
-
-def plural_of(unit: PrivacyUnit) -> str:
-    """Name several of a unit; "units" where its name is no single word.
-
-    >>> plural_of(PrivacyUnit("patient")), plural_of(PrivacyUnit("one stay in a hospital"))
-    ('patients', 'units')
-    """
-    return unit.plural if unit.is_one_word else "units"
-
-
-def checked_release(release: Any) -> Release:
-    """Refuse anything but a release: a profile, say, would publish the data themselves."""
-    if not isinstance(release, Release):
-        raise ParameterError(
-            "release", "must be a dphist.Release, as mechanism.release(profile) returns it"
-        )
-    return release
-
-
-@dataclass(frozen=True, slots=True)
-class Contribution:
-    """What is protected where records are: those that one neighbor has and the other has not.
-
-    Attributes
-    ----------
-    records : how many there are, at most.
-    unit : whose records were bounded, or an edge of a graph. Without it the bound is a promise of
-        the caller.
-
-    >>> print(Contribution(1), "|", Contribution(20))
-    one record | one contribution of up to 20 records
-    >>> print(Contribution(20, PrivacyUnit("user")))
-    one user, who counts with up to 20 records
-    >>> print(Contribution(20, ONE_ROW))
-    one row, which counts with up to 20 records
-    >>> print(Contribution(1, ONE_EDGE), "|", Contribution(2, ONE_EDGE))
-    one edge | one edge, which is counted up to 2 times
-    """
-
-    records: int
-    unit: PrivacyUnit | None = None
-
-    def __str__(self) -> str:
-        return str(self.in_words())
-
-    def in_words(self, one: str = "one") -> Sentence:
-        """Name it; `one` begins the text, "One" at the start of a sentence."""
-        most, unit = self.records, self.unit
-        if unit is None and most == 1:
-            return Sentence(f"{one} {{record}}")
-        if unit is None:
-            return Sentence(f"{one} contribution of up to {{most:,}} {{records}}", most=most)
-        if unit == ONE_EDGE:
-            return Sentence(f"{one} edge{{clause}}", clause=_counted_times(most))
-        counts = "which counts" if unit == ONE_ROW else "who counts"
-        return Sentence(
-            f"{{unit}}, {counts} with up to {{most:,}} {{record{'s'[: most > 1]}}}",
-            unit=unit_in_words(unit.single, one),
-            most=most,
-        )
-
-    @property
-    def has_clause(self) -> bool:
-        """Whether a clause follows the noun."""
-        return self.unit is not None and (self.unit != ONE_EDGE or self.records > 1)
-
-
-def _counted_times(most: int) -> str:
-    return "" if most == 1 else f", which is counted up to {most:,} times"
-
-
-Protected: TypeAlias = PrivacyUnit | Contribution | int
-"""What is protected; a number is a `Contribution` of that many records."""
-
-_SLOTS = {"record": "record", "row": "record", "event": "record", "edge": ""}
-
-
-def nouns_of_unit(unit: PrivacyUnit) -> tuple[str, str, str]:
-    """Return what one and several of a unit are called, and one with its article.
-
-    The owner's word for a record takes the place of "row", too.
-    """
-    slot = _SLOTS.get(unit.who, "user")
-    words = unit.who, plural_of(replace(unit, or_rows=False)), with_article(unit.who)
-    if not slot:
-        return words
-    one, several, article = words
-    return Noun(one, slot), Noun(several, f"{slot}s"), Noun(article, f"a_{slot}")
-
-
-def unit_in_words(unit: PrivacyUnit, one: str = "one") -> Sentence:
-    """Name a unit as `str(unit)` does, with slots; `one` begins the text, or "all" of its events.
-
-    >>> print(unit_in_words(PrivacyUnit("account", or_rows=True, asserted=True), "One"))
-    One account, or one row without an account, as promised by the caller
-    >>> print(unit_in_words(PrivacyUnit("user", events=2), "One"))
-    All events of one user, of which at most 2 count
-    """
-    if unit.at_most > 1:
-        text = str(unit)
-        return Sentence("{text}", text=text if one.islower() else f"{text[0].upper()}{text[1:]}")
-    name, _, article = nouns_of_unit(unit)
-    rows = ", or one row without {article}" if unit.or_rows else ""
-    asserted = ", as promised by the caller" if unit.asserted else ""
-    named = f"{one} {{name}}{rows}"
-    if unit.events is not None:
-        every = "all" if one.islower() else "All"
-        named = f"{every} {{events}} of one {{name}}{rows}, of which at most {{most:,}} count"
-    given = {"name": name, "article": article, "most": unit.events}
-    return Sentence(f"{named}{asserted}", **given, **EVENTS)
-
-
-def protected_in_words(protected: Protected, one: str = "one") -> Sentence:
-    """Name what is protected; `one` begins the text."""
-    if isinstance(protected, PrivacyUnit):
-        return unit_in_words(protected, one)
-    return as_contribution(protected).in_words(one)
-
-
-def as_contribution(protected: Contribution | int) -> Contribution:
-    """Return what is protected; a number is that of the records of one contribution."""
-    return Contribution(protected) if isinstance(protected, int) else protected
 
 
 def _as_subject(protected: Protected) -> Sentence:
@@ -303,45 +189,6 @@ def guarantee_in_symbols(guarantee: Guarantee) -> str:
     return str(guarantee)
 
 
-def neighbors_in_words(sensitivity: int, unit: PrivacyUnit | None = None) -> Sentence:
-    """State which data are neighbors."""
-    return Sentence(
-        f"D and D′ are neighbors if {_template_of_neighbors(sensitivity, unit)}",
-        most=sensitivity,
-        unit=unit_in_words(ONE_RECORD if unit is None else replace(unit, asserted=False)),
-    )
-
-
-def _template_of_neighbors(sensitivity: int, unit: PrivacyUnit | None) -> str:
-    if unit is None and sensitivity > 1:
-        return (
-            "adding and removing at most {most:,} {records} in all turns one into the other. "
-            "Whoever made the data asserts that no unit has more; the mechanism cannot check it."
-        )
-    if unit is None:
-        return (
-            "adding or removing one {record} turns one into the other. Changing the {label} of "
-            "{a_record} removes one and adds one, which costs twice the epsilon."
-        )
-    removed = "adding or removing {unit}, with all {records}, turns one into the other."
-    if unit.asserted:
-        return (
-            f"{removed} Whoever made the data asserts that each has at most {{most:,}}; the "
-            "mechanism cannot check it."
-        )
-    if unit == ONE_EDGE:
-        return (
-            "adding or removing one edge, a row of the table, turns one into the other. An edge "
-            "adds at most {most:,} to all counts together."
-        )
-    if unit == ONE_ROW:
-        return (
-            "adding or removing {unit} turns one into the other. Each counts as at most {most:,} "
-            "{records}."
-        )
-    return f"{removed} At most {{most:,}} {{records}} of each were kept, chosen at random."
-
-
 def error_in_words(error: float, total: int | None) -> Sentence:
     """Say how far the release is expected to be from the truth.
 
@@ -428,3 +275,59 @@ def limits_in_words(protected: Protected, public: tuple[str, ...] = ()) -> list[
             )
         )
     return limits
+
+
+TOO_LARGE = Fraction(1, 10)
+"""From here on, a warning is given, and no promise is called strong."""
+
+
+def is_too_large(delta: Fraction, number: Number) -> bool:
+    """Whether delta times the number is so large that epsilon means little."""
+    return number.units is not None and delta * number.units >= TOO_LARGE
+
+
+def advised(number: Number) -> Fraction | None:
+    """Return a delta that is small for this number of units; None if it is unknown or 0."""
+    return advised_delta(number.units) if number.units else None
+
+
+def delta_in_words(delta: Fraction, number: Number) -> str:
+    """Say what delta means for a number of units; empty if it is small.
+
+    >>> delta_in_words(Fraction(1, 10**6), Number(9_000))
+    ''
+    >>> delta_in_words(Fraction(1, 10**6), Number(20_000))
+    'δ times the number of users, 20,000, is 0.02; at most 0.01 is usual.'
+    >>> delta_in_words(Fraction(1, 10**6), Number(200_000, "users", True)).split(". ")[0]
+    'Warning: δ times the number of users, 200,000 or more, is 0.2 or more'
+    >>> delta_in_words(Fraction(1, 10**6), UNKNOWN)
+    'This δ is meant for up to 10,000 users: δ times their number should be at most 0.01.'
+    """
+    if delta == 0:
+        return ""
+    if number.units is None:
+        return Sentence(
+            "This δ is meant for up to {most} {noun}: δ times their number should be at most 0.01.",
+            most=plain(down(MENTIONED / delta, 2)),
+            noun=number.noun,
+        )
+    product = delta * number.units
+    if product <= MENTIONED:
+        return ""
+    said = Sentence(
+        "δ times the number of {noun}, {units:,}{more}, is {times}{more}",
+        noun=number.noun,
+        units=number.units,
+        more=" or more" if number.at_least else "",
+        times=plain(up(product, 2)),
+    )
+    if product < TOO_LARGE:
+        return Sentence("{said}; at most 0.01 is usual.", said=said)
+    return Sentence(
+        "Warning: {said}. A mechanism that publishes all data of {times} {noun} on average keeps "
+        "this promise too, so the promise is not strong. Choose δ of {small} or less.",
+        said=said,
+        times=plain(up(product, 2)),
+        noun=number.noun,
+        small=plain(down(advised(number) or delta)),
+    )

@@ -12,6 +12,7 @@ from dphist.document.blocks import (
     DRAWN,
     EVERYWHERE,
     HEADED,
+    ON_CARD,
     ON_PAGE,
     READ,
     Block,
@@ -25,12 +26,16 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.document.chart import Axis, Chart, Line, Spans
-from dphist.document.counted import Counted, number_shown
-from dphist.document.delta_words import Number
-from dphist.document.guarantee_words import LEVEL, nouns_of_unit, unit_in_words
+from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts, Kind
-from dphist.document.release import CODES, counts_section, make_document, promise_of_total
-from dphist.document.totals import guarantee_for
+from dphist.document.release import (
+    CODES,
+    counts_section,
+    guarantee_of,
+    make_document,
+    promise_of_total,
+)
+from dphist.document.unit_words import Counted, Number, nouns_of_unit, number_shown, unit_in_words
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.mechanism import ExpectedError
 from dphist.privacy import PrivacyUnit
@@ -63,9 +68,7 @@ def document_of(
     UnsupportedError
         If `expected_error` of the mechanism returns no `ExpectedError`.
     """
-    expected, unit = expected_of(mechanism), guarantee_for(mechanism.guarantee, data.unit).unit
-    if release is not None:
-        unit = release.guarantee.unit
+    expected, unit = expected_of(mechanism), guarantee_of(mechanism, data, release).unit
     guess = Number(data.guesses[0] if data.guesses else None, nouns_of_unit(unit)[1])
     number = guess if release is None else number_shown(release, 0)
     hidden = "A missing {label} need not be rare: noise may have hidden it."
@@ -232,3 +235,13 @@ def _results(release: Release) -> Sequence[Block]:
         *counts,
         Note(joined((appearing, CODES)), "aside", on=ON_PAGE),
     ]
+
+
+def head_of_labels(table: LabelTable, most: int, caption: str = "The first labels") -> Table:
+    """Return the first rows of a table of labels, of any type that labels have, as text."""
+    head = LabelTable(table.to_arrow().slice(0, most))
+    texts = ["(missing)" if text is None else text for text in head.texts]
+    columns = [Column("label", texts, released=True)]
+    if head.counts is not None:
+        columns.append(Column("count", head.counts, bars=ON_CARD))
+    return Table(columns, ("", caption, ""), "No label was released.", total=len(table))

@@ -1,10 +1,9 @@
 """What every document of a release says, whatever its kind."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dphist.document.about import About, about_of, paid_in_words, paid_json
 from dphist.document.blocks import (
     BRIEF,
     HEADED,
@@ -19,47 +18,49 @@ from dphist.document.blocks import (
     Note,
     Section,
 )
-from dphist.document.counted import Counted
-from dphist.document.delta_words import Number
 from dphist.document.errata import errata_in_words
 from dphist.document.guarantee_words import (
-    Contribution,
-    Protected,
     guarantee_in_short,
     guarantee_in_symbols,
     guarantee_kind,
     limits_in_words,
-    protected_in_words,
     total_in_a_sentence,
 )
 from dphist.document.kind import DataFacts
-from dphist.document.mechanism_facts import call, noise, paper, parameters, public_parameters
+from dphist.document.mechanism_facts import call, noise, parameters, public_parameters
 from dphist.document.totals import (
-    cost_of,
     for_tests_json,
-    guarantee_for,
+    guarantee_json,
     in_all,
-    records_json,
     total_in_words,
     total_json,
     total_of,
     warnings_of,
 )
+from dphist.document.unit_words import Contribution, Counted, Number, Protected, protected_in_words
 from dphist.privacy import ZCDP, Guarantee, PrivacyUnit, Target
 from dphist.privacy.unit import ONE_ROW
-from dphist.release.maker import Maker
+from dphist.release.maker import Maker, target_of
 from dphist.release.presentation import Presentation, forms_of
 from dphist.release.release import FOR_TESTS, VERSION, Release
 from dphist.sentence import Sentence, joined, slots_of
+from dphist.visible import harmless
 
-RELEASED = "released with differential privacy"
-IF_RELEASED = f"if {RELEASED}"
-"""How a document came to be, and how it would: see `Document.made`."""
+_PAID = ("ledger", "account", "entry")
+_LONGEST = 200  # letters of a ledger's name
+_SHOWN = (
+    ("dataset", "Data"),
+    ("period", "Period"),
+    ("owner", "Owner"),
+    ("note", "Note"),
+    ("date", "Date (UTC)"),
+)
+
 CODES = 'The empty text is shown as "", and a character that cannot be printed by its code.'
 """What surfaces do to released labels."""
 
 
-def slots_of_owner(presentation: Presentation, unit: PrivacyUnit | None = None) -> dict[str, str]:
+def _slots_of_owner(presentation: Presentation, unit: PrivacyUnit | None = None) -> dict[str, str]:
     """Return the owner's words for labels, records and users.
 
     Parameters
@@ -84,30 +85,52 @@ class Promised:
     mechanism : that makes it.
     data : what is known of the data.
     release : what the mechanism returned; None if it is not made yet.
-    guarantee : of one release, with the unit of the data.
     protected : what is protected.
     neighbors : which data are neighbors, as a sentence.
     number : how many units there are, as far as public numbers show it.
-    cost : the guarantee as it follows "Released under".
-    json : the guarantee for programs, exact.
-    headline : the guarantee that a page shows in large letters, if it is not the total.
     """
 
     mechanism: Maker
     data: DataFacts
     release: Release | None
-    guarantee: Guarantee
     protected: Protected
     neighbors: str
     number: Number
-    cost: str
-    json: dict[str, Any]
-    headline: ZCDP | None = None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of one release, with the unit of the data."""
+        return guarantee_of(self.mechanism, self.data, self.release)
 
     @property
     def total(self) -> Target:
         """The guarantee in epsilon that is stated first, for one release or for several."""
         return total_of(self.mechanism)
+
+    @property
+    def headline(self) -> ZCDP | None:
+        """The guarantee that a page shows in large letters, if it is not the total."""
+        of_records = isinstance(self.protected, Contribution)
+        return self.guarantee if of_records and isinstance(self.guarantee, ZCDP) else None
+
+    @property
+    def cost(self) -> str:
+        """The guarantee as it follows "Released under"."""
+        calibrated = target_of(self.mechanism) is not None
+        if isinstance(self.protected, Contribution) and not calibrated:
+            return str(self.guarantee)
+        return in_all(self.total)
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The guarantee for programs, exact."""
+        if not isinstance(self.protected, Contribution):
+            return total_json(self.total, self.protected)
+        found = {**guarantee_json(self.guarantee), "sensitivity": self.protected.records}
+        target = target_of(self.mechanism)
+        if target is not None:
+            found["target"] = total_json(target, self.guarantee.unit)
+        return found
 
     @property
     def unit(self) -> Sentence:
@@ -130,9 +153,10 @@ class Promised:
         kind = guarantee_kind(self.headline or total.guarantee, total.releases)
         protects = Sentence("{kind}, for {unit}", kind=kind, unit=self.unit)
         cost = Sentence("{cost}, for {unit}", cost=self.cost, unit=self.unit)
+        told = BRIEF | ON_JSON
         facts = [
             Fact("Guarantee", self.short, note=protects, on=ON_PAGE),
-            Fact("Guarantee", cost, "guarantee", self.json, on=BRIEF | ON_JSON),
+            Fact("Guarantee", cost, "guarantee", self.json, on=told),
         ]
         return Section("promised", "", facts)
 
@@ -177,26 +201,39 @@ class Promised:
         """Return what a program is warned of."""
         return Fact("", "", "warnings", warnings_of(self.mechanism, self.number), on=ON_JSON)
 
+    def limits_section(self, own: Sequence[tuple[str, str]]) -> Section:
+        """Return what the guarantee does not cover."""
+        general = limits_in_words(self.protected, public_parameters(self.mechanism))
+        limits = [*own, *(each for each in general if each[0] not in dict(own))]
+        blocks = [Fact(name, how, on=ON_PAGE) for name, how in limits]
+        return Section("limits", "What is not covered", blocks)
+
+    def mechanism_section(
+        self, more: Sequence[Block], planned: bool, noise_of_each: bool
+    ) -> Section:
+        """Return how a release is made: if planned, terminals describe the mechanism too."""
+        mechanism = self.mechanism
+        name = type(mechanism).__name__
+        blocks: list[Block] = [
+            Fact("Mechanism", call(mechanism), on=ON_TERMINAL),
+            Fact("Mechanism", name, on=ON_CARD),
+            Note(mechanism.description, on=READ if planned else ON_PAGE),
+        ]
+        if planned:
+            blocks.append(Fact("", "", "mechanism", name, on=ON_JSON))
+        law = noise(mechanism) if noise_of_each else None
+        for each in [*parameters(mechanism), *([law] if law else [])]:
+            code = each is not law
+            blocks.append(Fact(each.name, each.value, note=each.meaning, code=code, on=ON_PAGE))
+        return Section("mechanism", "How it was made", [*blocks, *more])
+
 
 def promise_of_records(
     mechanism: Maker, data: DataFacts, release: Release | None, neighbors: str, number: Number
 ) -> Promised:
     """Return what a mechanism promises that protects a number of records, its sensitivity."""
-    guarantee = guarantee_for(mechanism.guarantee, data.unit)
-    if release is not None:
-        guarantee = release.guarantee
-    return Promised(
-        mechanism=mechanism,
-        data=data,
-        release=release,
-        guarantee=guarantee,
-        protected=Contribution(mechanism.guarantee.unit.at_most, data.unit),
-        neighbors=neighbors,
-        number=number,
-        cost=cost_of(mechanism, guarantee),
-        json=records_json(mechanism, guarantee),
-        headline=guarantee if isinstance(guarantee, ZCDP) else None,
-    )
+    records = Contribution(mechanism.guarantee.unit.at_most, data.unit)
+    return Promised(mechanism, data, release, records, neighbors, number)
 
 
 def promise_of_total(
@@ -205,7 +242,7 @@ def promise_of_total(
     release: Release | None,
     neighbors: str,
     number: Number,
-    protected: Protected | None = None,
+    protected: PrivacyUnit | None = None,
 ) -> Promised:
     """Return what a mechanism promises whose total in epsilon is stated.
 
@@ -213,20 +250,17 @@ def promise_of_total(
     ----------
     protected : what is protected (default: the unit of the guarantee).
     """
-    guarantee = guarantee_for(mechanism.guarantee, data.unit)
+    unit = protected or guarantee_of(mechanism, data, release).unit
+    return Promised(mechanism, data, release, unit, neighbors, number)
+
+
+def guarantee_of(mechanism: Maker, data: DataFacts, release: Release | None) -> Guarantee:
+    """Return the guarantee of a release; before there is one, for the unit that data will name."""
     if release is not None:
-        guarantee = release.guarantee
-    total, unit = total_of(mechanism), guarantee.unit if protected is None else protected
-    return Promised(
-        mechanism=mechanism,
-        data=data,
-        release=release,
-        guarantee=guarantee,
-        protected=unit,
-        neighbors=neighbors,
-        number=number,
-        cost=in_all(total),
-        json=total_json(total, unit),
+        return release.guarantee
+    guarantee = mechanism.guarantee
+    return (
+        guarantee if data.unit is None else replace(guarantee, unit=guarantee.unit.named(data.unit))
     )
 
 
@@ -255,33 +289,32 @@ def make_document(
     numbers : what a reader wants to know first.
     result : the result in a sentence.
     terms : blocks that follow the guarantee.
-    limits : see `limits_section`.
-    made_by, noise_of_each : see `mechanism_section`.
-    reading : see `citing_section`.
-    unit : see `slots_of_owner`.
+    limits : what the guarantee does not cover in this kind: what it is about, and how. It comes
+        first, and stands for what all kinds say of the same.
+    made_by : blocks that follow the parameters of the mechanism.
+    noise_of_each : whether all numbers that are measured have the same noise, which is stated.
+    reading : Python that reads the value of `release`.
+    unit : whom the data protect; their name stands where the owner has no word for a user.
     """
-    mechanism, data, release = promised.mechanism, promised.data, promised.release
-    planned = release is None
-    said, after = About([], [], "", None), list[Section]()
+    data, release = promised.data, promised.release
+    words, closing, program = data.presentation.to_content(), list[Section](), [promised.warnings()]
     if release is not None:
-        said = about_of(release)
-        name = Fact("", title, "title", on=frozenset())
-        after = [
-            about_section(release),
-            citing_section(release, reading),
-            Section("name", "", [name]),
+        marks = for_tests_json(release).items()
+        program = [*(Fact("", each, name, each, on=ON_JSON) for name, each in marks), *program]
+        closing = [
+            _about_section(release),
+            _citing_section(release, reading),
+            Section("name", "", [Fact("", title, "title", on=frozenset())]),
         ]
-    marks = {} if release is None else for_tests_json(release)
-    for_programs = [Fact("", mark, name, mark, on=ON_JSON) for name, mark in marks.items()]
     return Document(
         kind=kind,
         title=data.presentation.title or title,
-        made=IF_RELEASED if planned else RELEASED,
+        made=f"{'if ' if release is None else ''}released with differential privacy",
         version=VERSION if release is None else release.version,
-        slots=slots_of_owner(data.presentation, unit),
+        slots=_slots_of_owner(data.presentation, unit),
         headline=promised.short,
-        heads=said.heads,
-        date=said.date,
+        heads=[words[name] for name in ("dataset", "period") if name in words],
+        date=words.get("date"),
         result=result,
         lead=promised.lead,
         warnings=[] if release is None else _warn_of(release),
@@ -289,10 +322,10 @@ def make_document(
         sections=[
             *results,
             promised.section(terms),
-            limits_section(promised.protected, mechanism, limits),
-            mechanism_section(mechanism, made_by, planned, noise_of_each),
-            *after,
-            Section("program", "", [*for_programs, promised.warnings()], ON_JSON),
+            promised.limits_section(limits),
+            promised.mechanism_section(made_by, release is None, noise_of_each),
+            *closing,
+            Section("program", "", program, ON_JSON),
         ],
     )
 
@@ -319,64 +352,29 @@ def counts_of(counted: Counted) -> Fact:
     return Fact("", counted.whole, "counts_of", str(counted.whole), on=ON_JSON)
 
 
-def limits_section(
-    protected: Protected, mechanism: Maker, own: Sequence[tuple[str, str]] = ()
-) -> Section:
-    """Return what the guarantee does not cover.
-
-    Parameters
-    ----------
-    own : what a kind says of it: what it is about, and how. It comes first, and stands for what all
-        kinds say of the same.
-    """
-    general = limits_in_words(protected, public_parameters(mechanism))
-    limits = [*own, *(each for each in general if each[0] not in dict(own))]
-    return Section(
-        "limits", "What is not covered", [Fact(name, how, on=ON_PAGE) for name, how in limits]
-    )
-
-
-def mechanism_section(
-    mechanism: Maker, more: Sequence[Block], planned: bool, noise_of_each: bool = True
-) -> Section:
-    """Return how a release is made.
-
-    Parameters
-    ----------
-    more : blocks that follow the parameters.
-    planned : whether it is not made yet: then lines of a terminal describe the mechanism too.
-    noise_of_each : whether all numbers that are measured have the same noise, which is stated.
-    """
-    made = READ if planned else ON_PAGE
-    blocks: list[Block] = [
-        Fact("Mechanism", call(mechanism), on=ON_TERMINAL),
-        Fact("Mechanism", type(mechanism).__name__, on=ON_CARD),
-        Note(mechanism.description, on=made),
-    ]
-    if planned:
-        blocks.append(Fact("", "", "mechanism", type(mechanism).__name__, on=ON_JSON))
-    for each in parameters(mechanism):
-        blocks.append(Fact(each.name, each.value, note=each.meaning, code=True, on=ON_PAGE))
-    law = noise(mechanism) if noise_of_each else None
-    if law is not None:
-        blocks.append(Fact(law.name, law.value, note=law.meaning, on=ON_PAGE))
-    return Section("mechanism", "How it was made", [*blocks, *more])
+def _about_section(release: Release) -> Section:
+    """Return what people say of a release, and what their words for users and records stand for."""
+    said, who = release.presentation, release.guarantee.unit.who
+    texts = said.to_content()
+    rows = [Fact(name, texts[key], on=HEADED) for key, name in _SHOWN if key in texts]
+    meant = []
+    if said.unit is not None:
+        meant.append((said.unit, "one user of the data"))
+    if said.record_name is not None:
+        own = who if who in ("event", "row") else "record"
+        alone = "; each is protected by itself" if who in ("record", "event", "row") else ""
+        meant.append((said.record_name, f"one {own} of the data{alone}"))
+    for word, what in meant:
+        text = f'"{forms_of(word)[0]}" is the owner\'s word for {what}'
+        rows.append(Fact("Words", text, on=HEADED))
+    return Section("about", "About this release", rows)
 
 
-def about_section(release: Release) -> Section:
-    """Return what people say of a release, and its day."""
-    rows = about_of(release).rows
-    return Section("about", "About this release", [Fact(n, text, on=HEADED) for n, text in rows])
-
-
-def citing_section(release: Release, reading: str) -> Section:
-    """Return how a release is read and cited.
-
-    Parameters
-    ----------
-    reading : Python that reads the value of `release`.
-    """
-    mechanism, cited = release.mechanism, about_of(release).cited
+def _citing_section(release: Release, reading: str) -> Section:
+    """Return how a release is read and cited."""
+    mechanism, said = release.mechanism, release.presentation.to_content()
+    cited = [said[name] for name in ("owner", "title", "dataset", "date") if name in said]
+    owned = f"{', '.join(cited)}." if cited != [said.get("date")] else ""
     load = 'import dphist\n\nrelease = dphist.Release.load("release.json")\n'
     library = f"dphist {release.version} (The dphist maintainers). Mechanism {call(mechanism)}."
     blocks = [
@@ -387,8 +385,8 @@ def citing_section(release: Release, reading: str) -> Section:
         Note("On the command line, which also writes the table as CSV:"),
         Note("dphist show release.json --table table.csv", "code"),
         Note("Cite the release with the library, the mechanism and its paper:"),
-        Note(joined((cited, library)), "quote"),
-        Note(paper(mechanism), "quote"),
+        Note(joined((owned, library)), "quote"),
+        Note(mechanism.reference, "quote"),
     ]
     return Section("again", "Using and citing it", blocks, on=ON_PAGE)
 
@@ -402,3 +400,21 @@ def _warn_of(release: Release) -> list[str]:
             "whatever is said below."
         )
     return found
+
+
+def paid_in_words(provenance: Mapping[str, str]) -> str | None:
+    """Name the ledger, account and entry; None for a release without a ledger.
+
+    >>> paid_in_words({"ledger": "clinic (5e1f)", "account": "main", "entry": "3"})
+    'Entry 3 of the ledger clinic (5e1f), account main.'
+    """
+    if "ledger" not in provenance:
+        return None
+    ledger, account, entry = (harmless(provenance.get(name, "?"), _LONGEST) for name in _PAID)
+    accounts = "accounts" if ", " in account else "account"
+    return f"Entry {entry} of the ledger {ledger}, {accounts} {account}."
+
+
+def paid_json(provenance: Mapping[str, str]) -> dict[str, str]:
+    """Return ledger, account and entry for programs; empty for a release without a ledger."""
+    return {name: provenance[name] for name in _PAID if name in provenance}

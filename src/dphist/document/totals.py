@@ -1,11 +1,14 @@
 """Guarantees as people and programs read them: totals, sentences and JSON."""
 
-from dataclasses import replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from dphist.document.delta_words import Number, advised, delta_in_words
-from dphist.document.guarantee_words import Protected, guarantee_in_words
+from dphist.document.guarantee_words import advised, delta_in_words, guarantee_in_words
+from dphist.document.unit_words import Number, Protected
 from dphist.mechanism import MechanismBase
 from dphist.parameters import decimal_text
 from dphist.privacy import (
@@ -16,8 +19,10 @@ from dphist.privacy import (
     PrivacyUnit,
     PureDP,
     Target,
+    compose,
     delta_of,
 )
+from dphist.privacy.as_text import short_exact, up
 from dphist.release.maker import Maker, target_of
 from dphist.release.release import SUPPLIED, Release
 from dphist.sentence import Sentence
@@ -57,9 +62,14 @@ def proved_total_of(mechanism: Maker) -> PureDP | ApproxDP:
     if direct is not None:
         return direct
     own = delta_of(mechanism.guarantee)
-    at = min(2 * own, (1 + own) / 2) if own else USUAL_DELTA
+    at = wider(own) if own else USUAL_DELTA
     proves = mechanism if isinstance(mechanism, MechanismBase) else mechanism.guarantee
     return proves.to_approx_dp(at)
+
+
+def wider(delta: Fraction) -> Fraction:
+    """Return a total delta that leaves room for converting rho."""
+    return min(2 * delta, (1 + delta) / 2)
 
 
 def _direct(mechanism: Maker) -> PureDP | ApproxDP | None:
@@ -82,12 +92,6 @@ def in_all(total: Target) -> str:
     if total.releases == 1:
         return f"{total.guarantee} in all"
     return f"{total}, of which this is one"
-
-
-def cost_of(mechanism: Maker, guarantee: Guarantee) -> str:
-    """Name what a release of records costs: its guarantee, or what it was calibrated to."""
-    calibrated = target_of(mechanism) is not None
-    return in_all(total_of(mechanism)) if calibrated else str(guarantee)
 
 
 def total_in_words(total: Target, unit: Protected, number: Number, guarantee: Guarantee) -> str:
@@ -142,20 +146,196 @@ def total_json(total: Target, unit: Protected) -> dict[str, Any]:
     return found if total.releases == 1 else {**found, "releases": total.releases}
 
 
-def records_json(mechanism: Maker, guarantee: Guarantee) -> dict[str, Any]:
-    """Return the guarantee of a mechanism that protects a number of records, exactly."""
-    found = {**guarantee_json(guarantee), "sensitivity": mechanism.guarantee.unit.at_most}
-    target = target_of(mechanism)
-    if target is not None:
-        found["target"] = total_json(target, guarantee.unit)
-    return found
-
-
-def guarantee_for(guarantee: Guarantee, unit: PrivacyUnit | None) -> Guarantee:
-    """Return a guarantee for the unit that the data will name, before they are read."""
-    return guarantee if unit is None else replace(guarantee, unit=guarantee.unit.named(unit))
-
-
 def for_tests_json(release: Release) -> dict[str, str]:
     """Return the mark of a release whose random bits the caller supplied; empty for others."""
     return {"random_bits": SUPPLIED} if release.for_tests else {}
+
+
+_DIGITS = 6
+_SMALLEST_FLOAT = Decimal("1e-300")  # below it, a delta is written as text
+
+VARIANTS = {
+    PureDP: "Pure DP",
+    ApproxDP: "Approximate DP",
+    ZCDP: "Zero-concentrated DP",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A guarantee as it is disclosed.
+
+    Attributes
+    ----------
+    guarantee : pure, approximate or zero-concentrated; its numbers are exact.
+    details : what the numbers are of, and how they follow: sentences.
+    planned : how many releases of one mechanism the numbers are for, disclosed or not; 0 where
+        they are for those that are disclosed.
+    """
+
+    guarantee: PureDP | ApproxDP | ZCDP
+    details: tuple[str, ...]
+    planned: int = 0
+
+    @property
+    def variant(self) -> str:
+        """The name of the variant of differential privacy."""
+        return VARIANTS[type(self.guarantee)]
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whom the guarantee protects."""
+        return self.guarantee.unit
+
+    @property
+    def exact(self) -> dict[str, Fraction]:
+        """The parameters by name, exactly."""
+        held = ((name, getattr(self.guarantee, name, None)) for name in ("epsilon", "delta", "rho"))
+        return {name: value for name, value in held if value is not None}
+
+    @property
+    def rounded(self) -> dict[str, float | str]:
+        """The parameters by name, each rounded up to six digits; a tiny delta is text."""
+        return {name: rounded_up(value) for name, value in self.exact.items()}
+
+
+def rounded_up(number: Fraction) -> float | str:
+    """Round up to a number of six digits that JSON and YAML can hold.
+
+    The digits that a file shows are at least the number, as a float means its shortest decimal. A
+    number too small for a float is text.
+
+    >>> rounded_up(Fraction(1, 3)), rounded_up(Fraction(1, 10)), rounded_up(Fraction(1, 10**400))
+    (0.333334, 0.1, '1e-400')
+    """
+    shortest = up(number, _DIGITS)
+    if 0 < shortest < _SMALLEST_FLOAT:
+        return f"{shortest.normalize():e}"
+    near = float(shortest)
+    while Fraction(repr(near)) < number:
+        near = math.nextafter(near, math.inf)
+    return near
+
+
+def stated_of(releases: Sequence[Release]) -> Stated:
+    """Return what releases of one data set guarantee together.
+
+    Raises
+    ------
+    ParameterError
+        If they protect different units.
+    """
+    composed = compose(*[release.guarantee for release in releases])  # refuses different units
+    target = target_of(releases[0].mechanism)
+    planned = None if target is None else _planned(target, releases)
+    if planned is not None:
+        return planned
+    proved = [
+        replace(proved_total_of(release.mechanism), unit=release.guarantee.unit)
+        for release in releases
+    ]
+    how = _added(len(releases))
+    pure = [each for each in proved if isinstance(each, PureDP)]
+    if len(pure) == len(proved):
+        return Stated(_kept(compose(*pure)), how)
+    if isinstance(composed, ZCDP):
+        if target is not None and len(releases) == 1:
+            how = (f"The mechanism was calibrated to {target}.",)
+        return Stated(composed, (*how, _implied(composed)))
+    return Stated(_least(releases, composed, proved), (*how, *_as_zcdp(composed)))
+
+
+def stated_of_account(guarantee: Guarantee) -> Stated:
+    """Return what an account of a ledger guarantees, whatever is released through it."""
+    how = (
+        "This is the budget of an account of a ledger. It holds for all releases that the account "
+        "pays for, past and future, also if each is chosen after seeing the earlier ones.",
+    )
+    if isinstance(guarantee, ApproxZCDP):
+        total = guarantee.to_approx_dp(wider(guarantee.delta))
+        return Stated(total, (*how, *_as_zcdp(guarantee)))
+    if isinstance(guarantee, ZCDP):
+        return Stated(guarantee, (*how, _implied(guarantee)))
+    return Stated(guarantee, how)
+
+
+def _planned(target: Target, releases: Sequence[Release]) -> Stated | None:
+    """Return the total that one mechanism was calibrated to for these, and perhaps further ones."""
+    mechanism = releases[0].mechanism
+    if any(each.mechanism != mechanism for each in releases):
+        return None
+    if target.releases < len(releases):
+        return None
+    if target.releases == 1 and not isinstance(mechanism.guarantee, ApproxDP | ApproxZCDP):
+        return None  # a pure guarantee, or one in rho, says more
+    guarantee = replace(target.guarantee, unit=releases[0].guarantee.unit)
+    details = ["The mechanism was calibrated to cost at most this."]
+    if target.releases > 1:
+        details = [
+            f"The mechanism was calibrated to cost at most this for {target.releases:,} releases "
+            f"together, of which {_these(len(releases))} disclosed here."
+        ]
+    own = mechanism.guarantee
+    if isinstance(own, ApproxZCDP | ZCDP):
+        details.append(f"One release has {_in_numbers(own)}.")
+    return Stated(guarantee, tuple(details), target.releases if target.releases > 1 else 0)
+
+
+def _least(
+    releases: Sequence[Release], composed: Guarantee, proved: Sequence[PureDP | ApproxDP]
+) -> ApproxDP:
+    """Return the least epsilon that any accounting proves, at the delta of the plain sum."""
+    plain = _kept(compose(*proved))
+    delta = delta_of(plain)
+    claims = [plain.epsilon]
+    by_rho = compose(*[_in_rho(release.guarantee) for release in releases])
+    if delta > delta_of(by_rho):
+        claims.append(by_rho.to_approx_dp(delta).epsilon)
+    mechanism = releases[0].mechanism
+    if isinstance(mechanism, MechanismBase) and all(
+        each.mechanism == mechanism for each in releases
+    ):
+        together = mechanism.epsilon_at(delta, len(releases))
+        claims += [together] if together else []
+    return ApproxDP(min(claims), delta, composed.unit)
+
+
+def _in_rho(guarantee: Guarantee) -> ZCDP | ApproxZCDP:
+    if isinstance(guarantee, PureDP):
+        return guarantee.to_zcdp()
+    return guarantee.to_approx_zcdp() if isinstance(guarantee, ApproxDP) else guarantee
+
+
+def _kept(guarantee: Guarantee) -> PureDP | ApproxDP:
+    assert isinstance(guarantee, PureDP | ApproxDP)  # noqa: S101 - composed of such
+    return guarantee
+
+
+def _added(number: int) -> tuple[str, ...]:
+    if number == 1:
+        return ()
+    return (
+        f"This is the total of {number:,} releases, which are taken to be of one data set: their "
+        "costs are added. The total holds if these costs were fixed before the first release.",
+    )
+
+
+def _these(number: int) -> str:
+    return "one is" if number == 1 else f"{number:,} are"
+
+
+def _implied(guarantee: ZCDP) -> str:
+    return f"It implies {guarantee.to_approx_dp(USUAL_DELTA)}."
+
+
+def _as_zcdp(guarantee: Guarantee) -> tuple[str, ...]:
+    if not isinstance(guarantee, ApproxZCDP):
+        return ()
+    return (f"As approximate zero-concentrated DP: {_in_numbers(guarantee)}.",)
+
+
+def _in_numbers(guarantee: ZCDP | ApproxZCDP) -> str:
+    """Name rho, and delta if there is one, in few digits, rounded up."""
+    delta = delta_of(guarantee)
+    also = f" and delta = {short_exact(delta)}" if delta else ""
+    return f"rho = {short_exact(guarantee.rho)}{also}"

@@ -4,10 +4,16 @@ import math
 from collections.abc import Mapping
 from typing import Any, cast
 
-from dphist.document.counted import Counted, counted_after_cut, most_shown, number_shown
-from dphist.document.delta_words import Number
-from dphist.document.guarantee_words import nouns_of_unit, unit_in_words
 from dphist.document.kind import DataFacts
+from dphist.document.unit_words import (
+    Counted,
+    Number,
+    counted_after_cut,
+    most_shown,
+    nouns_of_unit,
+    number_shown,
+    unit_in_words,
+)
 from dphist.labels import ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.threshold.cut_users import CutUsers

@@ -7,7 +7,7 @@ import numpy as np
 
 from dphist.document import others
 from dphist.document.chart import Area, Axis, Chart, Line, Spans
-from dphist.document.counted import Counted
+from dphist.document.unit_words import Counted
 from dphist.errors import ParameterError
 from dphist.labels.bounding import counted_of, mechanism_of
 from dphist.labels.discover.mechanism import DiscoverLabels

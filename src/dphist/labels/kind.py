@@ -26,13 +26,16 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.document.chart import Chart
-from dphist.document.counted import Counted, share_in_words, threshold_text
 from dphist.document.csv_field import Field
-from dphist.document.delta_words import Number
-from dphist.document.guarantee_words import nouns_of_unit
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
-from dphist.document.of_value import OfValue, head_of_labels
 from dphist.document.release import CODES, counts_section, make_document, promise_of_total
+from dphist.document.unit_words import (
+    Counted,
+    Number,
+    nouns_of_unit,
+    share_in_words,
+    threshold_text,
+)
 from dphist.labels import DiscoverLabels, bounding, words
 from dphist.labels.auditing import AUDITING
 from dphist.labels.charts import LARGEST, chart_of_all, chart_of_order, charts_of
@@ -286,9 +289,9 @@ def _state_threshold(mechanism: LabelsMechanism) -> str:
     return Sentence(f"{{number}} {{records}}{above}", number=number)
 
 
-def describe_value(table: LabelTable, most: int) -> OfValue:
+def describe_value(table: LabelTable, most: int) -> Section:
     """Return what is said of labels, with up to `most` rows."""
-    return OfValue(title="Released labels", head=head_of_labels(table, most))
+    return Section("value", "Released labels", [others.head_of_labels(table, most)])
 
 
 KIND = Kind(

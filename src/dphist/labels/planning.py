@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from dphist.document import plan_parts
+from dphist.document import planning
 from dphist.document.options import HOLDS_LABELS, Needs, OneOf, Option, Table, option_of, whole
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.errors import Argument, ParameterError
@@ -18,7 +18,7 @@ from dphist.release.release import Release
 
 _USUAL_LABELS = (1, 3, 10, 30)
 _COLUMNS = [
-    plan_parts.MAX_LABELS,
+    planning.MAX_LABELS,
     Column(
         "max_count",
         "Count kept",
@@ -40,7 +40,7 @@ _COLUMNS = [
         holds=bool,
         role="choice",
     ),
-    *plan_parts.WORTH_OF_LABELS,
+    *planning.WORTH_OF_LABELS,
     Column(
         "sum_error",
         "Sum ±",
@@ -63,7 +63,7 @@ _LISTED = (
 
 def settings(
     *,
-    epsilon: Any = plan_parts.EPSILONS,
+    epsilon: Any = planning.EPSILONS,
     delta: Any = None,
     max_labels: Any = _USUAL_LABELS,
     max_count: Any = 1,
@@ -76,12 +76,12 @@ def settings(
     """Yield what labels cost and are worth; see `dphist.plan`."""
     guess = optional_whole(users, "users", 1)
     listed = _listed(labels, correlated, sums_of)
-    asked = plan_parts.grid(
-        max_labels=(max_labels, plan_parts.one_or_more),
-        max_count=(max_count, plan_parts.one_or_more),
+    asked = planning.grid(
+        max_labels=(max_labels, planning.one_or_more),
+        max_count=(max_count, planning.one_or_more),
         delta=(
-            plan_parts.delta_or_advised(delta, guess),
-            plan_parts.delta_of_labels if labels is None else probability,
+            planning.delta_or_advised(delta, guess),
+            planning.delta_of_labels if labels is None else probability,
         ),
         epsilon=(epsilon, privacy_parameter),
     )
@@ -90,7 +90,7 @@ def settings(
         row = {**setting, "noise": made.noise}
         if correlated:
             row["correlated"] = made.correlated
-        row |= plan_parts.worth_of_labels(made, setting, guess)
+        row |= planning.worth_of_labels(made, setting, guess)
         if sums_of is not None:
             row["sum_error"] = made.spread
         yield row
@@ -128,14 +128,14 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
     typed.append(f"--max-labels {row['max_labels']}")
     if row["max_count"] != 1:
         typed.append(f"--max-count {row['max_count']}")
-    return [*typed, *plan_parts.name_of(unit)]
+    return [*typed, *planning.name_of(unit)]
 
 
 def _options() -> Table:
     return [
-        plan_parts.compared(ThresholdHistogram, "max_labels", " (default: 1,3,10,30)"),
-        plan_parts.compared(ThresholdHistogram, "max_count"),
-        plan_parts.DELTA_OPTION,
+        planning.compared(ThresholdHistogram, "max_labels", " (default: 1,3,10,30)"),
+        planning.compared(ThresholdHistogram, "max_count"),
+        planning.DELTA_OPTION,
         option_of(
             ThresholdHistogram,
             "noise",
@@ -143,7 +143,7 @@ def _options() -> Table:
             choices=("laplace", "gaussian", "auto"),
             default=None,
         ),
-        plan_parts.USERS_OPTION,
+        planning.USERS_OPTION,
         OneOf(
             [
                 Option(
@@ -184,10 +184,10 @@ def _cut_users(release: Release, _percent: bool) -> Found | str:
     cut = getattr(release.mechanism, "cut_users", None)
     found = None if cut is None else cut(release.noisy)
     if found is None:
-        return f"{plan_parts.LOOK}; release with count_cut_users, and it is known"
+        return f"{planning.LOOK}; release with count_cut_users, and it is known"
     low, high = Fraction(found.low), Fraction(found.high)
-    ends = f"{plan_parts.as_percent(low)} to {plan_parts.as_percent(high)}"
-    said = f"{ends} of users were cut, {plan_parts.LEVEL}"
+    ends = f"{planning.as_percent(low)} to {planning.as_percent(high)}"
+    said = f"{ends} of users were cut, {planning.LEVEL}"
     return Found(Fraction(found.share), said, (low, high))
 
 
@@ -201,7 +201,7 @@ PLANNING = Planning(
     guesses={"labels": "labels in a public list", "users": "{many}"},
     limit=lambda asked: _LISTED if _is_listed(asked) else _CUT,
     quantities={
-        **plan_parts.quantities_of_labels(lambda release: release.value),
+        **planning.quantities_of_labels(lambda release: release.value),
         "cut users": Quantity(_cut_users, "must"),
     },
     command=_command,

@@ -8,9 +8,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from dphist.document.counted import threshold_text
-from dphist.document.guarantee_words import nouns_of_unit
 from dphist.document.kind import DataFacts
+from dphist.document.unit_words import nouns_of_unit, threshold_text
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.bounding import bounds_in_words, counts_users, mechanism_of, unit_of
 from dphist.labels.mechanism import LEVEL, LabelsMechanism

@@ -5,10 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from dphist.document.blocks import (
-    CARD,
-    JSON,
-    PAGE,
-    TERMINAL,
+    BRIEF,
+    DRAWN,
+    HEADED,
+    ON_JSON,
+    ON_PAGE,
+    ON_TERMINAL,
     Block,
     Column,
     Document,
@@ -20,8 +22,8 @@ from dphist.document.blocks import (
     Surfaces,
     Table,
 )
-from dphist.document.delta_words import Number
-from dphist.document.guarantee_words import guarantee_in_words, plural_of
+from dphist.document.guarantee_words import guarantee_in_words
+from dphist.document.unit_words import Number, plural_of
 from dphist.ledger.amounts import Cost
 from dphist.ledger.balance import Balance, Plan
 from dphist.ledger.budget import Budget
@@ -51,8 +53,6 @@ from dphist.sentence import Quoted, Sentence
 from dphist.visible import visible
 
 _MOST_ROWS = 200
-_PAGE, _JSON = frozenset({PAGE}), frozenset({JSON})
-_BRIEF = frozenset({TERMINAL, CARD})
 _LIMITS = {
     "Releases that do not go through the ledger": "They cost privacy as well, and the ledger does "
     "not know of them. Nor does it know of data that are in another ledger.",
@@ -78,9 +78,9 @@ def document_of(ledger: Ledger) -> Document:
         _people(found),
         _payments(found),
         Section(
-            "limits", "What is not covered", [Fact(*each, on=_PAGE) for each in _LIMITS.items()]
+            "limits", "What is not covered", [Fact(*each, on=ON_PAGE) for each in _LIMITS.items()]
         ),
-        Section("programs", "", _for_programs(ledger, entries, found), _JSON),
+        Section("programs", "", _for_programs(ledger, entries, found), ON_JSON),
     ]
     return _document(
         ledger.name,
@@ -97,15 +97,15 @@ def document_of(ledger: Ledger) -> Document:
 
 def _place(ledger: Ledger, entries: Sequence[Entry]) -> list[Block]:
     return [
-        Fact("Place", Quoted(visible(str(ledger.place))), on=_BRIEF),
-        Fact("Identity", words(ledger.id), on=_BRIEF),
+        Fact("Place", Quoted(visible(str(ledger.place))), on=BRIEF),
+        Fact("Identity", words(ledger.id), on=BRIEF),
         _count(entries),
     ]
 
 
 def _count(entries: Sequence[Entry]) -> Fact:
     last = f", the last of {date_of(entries[-1].time)}" if entries else ""
-    return Fact("Entries", f"{len(entries):,}{last}", on=_BRIEF)
+    return Fact("Entries", f"{len(entries):,}{last}", on=BRIEF)
 
 
 def _name(history: AccountHistory) -> Quoted:
@@ -121,7 +121,7 @@ def _at_a_glance(history: AccountHistory) -> Fact:
         left, note = "closed", "nothing more can be charged"
     elif largest == "0":
         left, note = "nothing left", "no further pure release fits"
-    return Fact(Sentence("Account {name}", name=_name(history)), left, note=note, on=_PAGE)
+    return Fact(Sentence("Account {name}", name=_name(history)), left, note=note, on=ON_PAGE)
 
 
 def _account(history: AccountHistory, number: int, last: int) -> Section:
@@ -134,7 +134,7 @@ def _account(history: AccountHistory, number: int, last: int) -> Section:
     releases = f"{totals.entries:,} release{'s'[: totals.entries != 1]}"
     spent = f"{spent_text(totals, budget)}, by {releases}" if totals.entries else "nothing"
     blocks: list[Block] = [
-        Fact("Account", Sentence("{name}{closed}", name=_name(history), closed=closed), on=_BRIEF),
+        Fact("Account", Sentence("{name}{closed}", name=_name(history), closed=closed), on=BRIEF),
         Fact("Protects", Sentence("{unit}", unit=unit)),
     ]
     if account.dataset:
@@ -146,9 +146,9 @@ def _account(history: AccountHistory, number: int, last: int) -> Section:
     ]
     if not account.closed:
         largest = f"{largest_text(budget, totals)}, of one more pure release"
-        blocks.append(Fact("Largest ε", largest, on=_BRIEF))
-    blocks.append(Figures([chart_of(history, last, f"left{number}")], on=_PAGE))
-    blocks += [Note(said, on=_PAGE) for said in _promise(history)]
+        blocks.append(Fact("Largest ε", largest, on=BRIEF))
+    blocks.append(Figures([chart_of(history, last, f"left{number}")], on=ON_PAGE))
+    blocks += [Note(said, on=ON_PAGE) for said in _promise(history)]
     title = Sentence("Account {name}{closed}", name=_name(history), closed=closed)
     return Section(f"account{number}", title, blocks, wide=True)
 
@@ -182,7 +182,7 @@ def _people(found: list[AccountHistory]) -> Section:
                 "Largest ε left of it": "–" if cap is None else largest_text(cap, totals),
             }
             rows.append(row)
-    table = _table(rows, _NOTHING, frozenset({PAGE, TERMINAL}), "By whom")
+    table = _table(rows, _NOTHING, HEADED, "By whom")
     return Section("people", "By whom", [table], wide=True)
 
 
@@ -204,11 +204,11 @@ def _payments(found: list[AccountHistory]) -> Section:
         }
         for payment, history in every[:_MOST_ROWS]
     ]
-    blocks: list[Block] = [_table(rows, _NOTHING, frozenset({PAGE, CARD}), "On what")]
+    blocks: list[Block] = [_table(rows, _NOTHING, DRAWN, "On what")]
     if len(every) > len(rows):
         left_out = len(every) - len(rows)
         more = f"The ledger has {left_out:,} older payments: see dphist ledger log."
-        blocks.append(Note(more, "aside", on=_PAGE))
+        blocks.append(Note(more, "aside", on=ON_PAGE))
     return Section("payments", "On what", blocks, wide=True)
 
 
@@ -268,7 +268,7 @@ def _account_json(history: AccountHistory) -> dict[str, Any]:
 def document_of_entries(ledger: Ledger, entries: Sequence[Entry]) -> Document:
     """Return some entries of a ledger, a row for each account that one charges."""
     rows = [row for entry in entries for row in _log_rows(entry)]
-    table = _table(rows, "There are no such entries.", frozenset({TERMINAL}))
+    table = _table(rows, "There are no such entries.", ON_TERMINAL)
     made = f"{how_many_entries(len(entries))} of a privacy ledger"
     count = _count(list(ledger.entries()))
     return _document(ledger.name, made, [Section("entries", "Entries", [count, table])])
@@ -332,7 +332,7 @@ def document_of_plan(
     blocks: list[Block] = [
         Fact("Account", Sentence("{name}", name=Quoted(words(balance.account)))),
         Fact("Left", left_in_words(budget, balance.totals)),
-        _table(rows, _NOTHING, frozenset({TERMINAL})),
+        _table(rows, _NOTHING, ON_TERMINAL),
     ]
     if found.ends_epsilons is not None:
         blocks.append(Note(f"Release {found.ends_epsilons + 1:,}: {ONLY_RHO}"))
@@ -359,4 +359,4 @@ def _document(name: str, made: str, sections: Sequence[Section], **more: Any) ->
 
 def _facts_for_programs(values: Mapping[str, Any]) -> list[Fact]:
     exact = NoError("known exactly")
-    return [Fact("", "", key, value, exact, on=_JSON) for key, value in values.items()]
+    return [Fact("", "", key, value, exact, on=ON_JSON) for key, value in values.items()]

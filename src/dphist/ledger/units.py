@@ -7,8 +7,7 @@ from typing import Any
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
-from dphist.document.kind import Kind
-from dphist.document.kinds import kind_of_mechanism, kinds
+from dphist.document.kind import Kind, kind_of_mechanism, kinds
 from dphist.errors import Argument, DphistError, LedgerError, ParameterError
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase

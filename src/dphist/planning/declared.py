@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 
-from dphist.document.kinds import kinds
-from dphist.document.plan_parts import only_data_show
-from dphist.document.planning import Column, Found, Planning, Quantity
+from dphist.document.kind import kinds
+from dphist.document.planning import Column, Found, Planning, Quantity, only_data_show
 from dphist.errors import ParameterError
 from dphist.privacy import ApproxDP, PureDP, delta_of
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up

@@ -6,8 +6,8 @@ from fractions import Fraction
 from inspect import signature
 from typing import Any
 
-from dphist.document.kinds import kind_of_value
-from dphist.document.plan_parts import LOOK
+from dphist.document.kind import kind_of_value
+from dphist.document.planning import LOOK
 from dphist.errors import ParameterError, join_arguments
 from dphist.parameters import decimal_text
 from dphist.planning.criteria import Criterion, criterion

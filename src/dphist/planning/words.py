@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from dphist.document.chart import Axis, Chart, Line
-from dphist.document.guarantee_words import plural_of
-from dphist.document.plan_parts import DELTA_TIMES_USERS
-from dphist.document.planning import Column, Row
+from dphist.document.planning import DELTA_TIMES_USERS, Column, Row
+from dphist.document.unit_words import plural_of
 from dphist.planning.declared import EPSILON, GUESSED_RIGHT, columns_of, planning_of
 from dphist.planning.plan import Plan
 from dphist.privacy.as_text import plain, short_exact, up
@@ -269,7 +268,7 @@ def groups(plan: Plan) -> dict[str, list[tuple[Fraction, float]]]:
 def _named(column: Column, value: Any, kept: str) -> str:
     """Name a bound, for a legend.
 
-    >>> from dphist.document.plan_parts import MAX_LABELS
+    >>> from dphist.document.planning import MAX_LABELS
     >>> from dphist.planning.declared import DELTA
     >>> _named(MAX_LABELS, 1, " kept"), _named(DELTA, Fraction(1, 10**6), " kept")
     ('1 label kept', 'δ = 1e-6')

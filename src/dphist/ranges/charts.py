@@ -8,7 +8,7 @@ import numpy as np
 
 from dphist.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from dphist.document.chart import NARROW, Area, Axis, Chart, Line, short_number
-from dphist.document.counted import Counted, counted_of
+from dphist.document.unit_words import Counted, counted_of
 from dphist.errors import ParameterError
 from dphist.ranges.overview import axis_text, short_edges, sums, usual_error
 from dphist.release.range_histogram import RangeHistogram

@@ -26,13 +26,10 @@ from dphist.document.blocks import (
     Table,
     number_text,
 )
-from dphist.document.counted import Counted, counted_of, counted_records, number_of
 from dphist.document.csv_field import Field
-from dphist.document.delta_words import Number
 from dphist.document.kind import DataFacts, Disclosed, Kind
-from dphist.document.of_value import OfValue
-from dphist.document.of_value import Table as Head
 from dphist.document.release import counts_section, make_document, promise_of_records
+from dphist.document.unit_words import Counted, Number, counted_of, counted_records, number_of
 from dphist.ranges import words
 from dphist.ranges.auditing import AUDITING
 from dphist.ranges.charts import bins_chart, charts_of, map_of, window_of
@@ -290,21 +287,30 @@ def disclose(_mechanism: RangesMechanism, value: RangeHistogram | None = None) -
     return Disclosed(public=[f"{what}: {words.axes_in_words(value)}."])
 
 
-def describe_value(histogram: RangeHistogram, most: int) -> OfValue:
+def describe_value(histogram: RangeHistogram, most: int) -> Section:
     """Return what is said of a histogram, with up to `most` rows."""
     axes = enumerate(histogram.bins.shape)
-    facts = [(f"Axis {histogram.axis_name(axis)}", f"{size:,} bins") for axis, size in axes]
-    facts += [(f"Records {name}", f"{number:,}") for name, number in histogram.outside.items()]
-    table = histogram.to_arrow()
-    rows = zip(*(column.to_pylist() for column in table.slice(0, most).columns), strict=True)
+    facts = [Fact(f"Axis {histogram.axis_name(axis)}", f"{size:,} bins") for axis, size in axes]
+    facts += [Fact(f"Records {name}", f"{number:,}") for name, number in histogram.outside.items()]
+    table, columns = histogram.to_arrow(), list[Column]()
+    for name in table.column_names:
+        cells = table[name].slice(0, most).to_pylist()
+        digits = isinstance(cells[0], int | float)
+        columns.append(Column(name, [_cell(each) for each in cells], digits=digits))
+    caption = "", "The first bins", ""
+    blocks: list[Block] = [*facts, Table(columns, caption, total=table.num_rows)]
     charts = {1: bins_chart, 2: map_of}
     chart = charts.get(histogram.bins.ndim)
-    return OfValue(
-        title="Released histogram over ranges",
-        facts=facts,
-        head=Head(table.column_names, list(rows), table.num_rows),
-        chart=chart and chart(histogram, counted_records(None, 1)),
-    )
+    if chart is not None:
+        blocks.append(Figures([chart(histogram, counted_records(None, 1))]))
+    return Section("value", "Released histogram over ranges", blocks)
+
+
+def _cell(value: Any) -> str:
+    """Write an edge, a count or an error."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else value.isoformat().removesuffix("T00:00:00")
 
 
 KIND = Kind(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dphist.document import plan_parts
+from dphist.document import planning
 from dphist.document.options import Option, Table, option_of, parts_of, whole
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.parameters import whole_number
@@ -15,7 +15,7 @@ from dphist.ranges.reference import random_boxes
 from dphist.release.release import Release
 
 _COLUMNS = [
-    plan_parts.SENSITIVITY,
+    planning.SENSITIVITY,
     Column(
         "total_given",
         "Total given",
@@ -38,7 +38,7 @@ _COLUMNS = [
         holds=float,
         chart="Error of a range",
     ),
-    plan_parts.RELATIVE_ERROR,
+    planning.RELATIVE_ERROR,
 ]
 _LIMIT = (
     "Other shapes",
@@ -51,7 +51,7 @@ def settings(
     *,
     bins: Any,
     total: int,
-    epsilon: Any = plan_parts.EPSILONS,
+    epsilon: Any = planning.EPSILONS,
     sensitivity: Any = 1,
     workload: Any = "ranges",
 ) -> Iterator[Row]:
@@ -61,7 +61,7 @@ def settings(
     name = "prefix_error" if prefixes else "range_error"
     made = [
         (AdaptiveTree(bins=bins, workload=workload, expected_total=records, **setting), setting)
-        for setting in plan_parts.grid_of_records(epsilon, sensitivity)
+        for setting in planning.grid_of_records(epsilon, sensitivity)
     ]
     told = any(tree.follows_total for tree, _ in made)
     for tree, setting in made:
@@ -76,7 +76,7 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
         typed.append("--workload prefix")
     if row.get("total_given"):
         typed.append(f"--expected-total {asked['total']}")
-    return [*typed, *plan_parts.bound_of_records(row, unit)]
+    return [*typed, *planning.bound_of_records(row, unit)]
 
 
 def _options() -> Table:
@@ -89,7 +89,7 @@ def _options() -> Table:
             required=True,
         ),
         option_of(AdaptiveTree, "workload", "; the error is stated for these"),
-        *plan_parts.options_of_records(AdaptiveTree),
+        *planning.options_of_records(AdaptiveTree),
     ]
 
 
@@ -107,7 +107,7 @@ def _range_error(release: Release, percent: bool) -> Found | str:
     low, high = (ends[0] if len(ends) == 1 else tuple(ends) for ends in (lo, hi))
     error = float(np.sqrt(np.mean(np.square(histogram.error(low, high)))))
     said = "a random range is about {} off (root mean square)"
-    return plan_parts.error_in_records(release, error, said, percent)
+    return planning.error_in_records(release, error, said, percent)
 
 
 PLANNING = Planning(
@@ -115,7 +115,7 @@ PLANNING = Planning(
     question="how many records lie in any range",
     settings=settings,
     columns=_COLUMNS,
-    unit=plan_parts.unit_of_records,
+    unit=planning.unit_of_records,
     guesses={"total": "records", "bins": "bins"},
     limit=lambda _asked: _LIMIT,
     quantities={"range error": Quantity(_range_error, "may")},

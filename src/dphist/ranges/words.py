@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dphist.document import guarantee_words
+from dphist.document import unit_words
 from dphist.document.blocks import Between, PlusMinus, number_text
 from dphist.document.guarantee_words import error_in_short
 from dphist.privacy import PrivacyUnit
@@ -109,7 +109,7 @@ def neighbors_in_words(sensitivity: int, unit: PrivacyUnit | None = None) -> Sen
             "Moving {a_record} to another bin removes one and adds one, which costs twice the "
             "epsilon."
         )
-    return guarantee_words.neighbors_in_words(sensitivity, unit)
+    return unit_words.neighbors_in_words(sensitivity, unit)
 
 
 def limits_in_words(has_edges: bool) -> list[tuple[str, str]]:

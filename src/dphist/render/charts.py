@@ -6,7 +6,7 @@ loop leaks nothing, and no backend has to be chosen.
 
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from dphist.document.chart import Area, Axis, Chart, Measured, short_number
 from dphist.errors import ParameterError
-from dphist.render.series import LIGHT, draw_series, name_series
-from dphist.render.ticks import date_ticks, distinct_names
+from dphist.render.series import LIGHT, date_ticks, distinct_names, draw_series, name_series
 from dphist.sentence import fill
 
 # Letters of a line of a legend with three entries, with two and with four: a figure of a page is
@@ -54,13 +53,7 @@ class Palette:
     series: Sequence[str] = LIGHT
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A plot: its title, what draws it into axes, and what a caption adds, in sentences."""
-
-    title: str
-    draw: Callable[[Axes, Palette], None]
-    note: str = ""
+_DEFAULT = Palette()
 
 
 class Panels(np.ndarray[Any, np.dtype[np.object_]]):
@@ -78,17 +71,10 @@ class Panels(np.ndarray[Any, np.dtype[np.object_]]):
         return picture.getvalue()
 
 
-def drawing_of(chart: Chart, slots: Mapping[str, str]) -> Drawing:
-    """Return what draws a declared chart, in the owner's words."""
-    return Drawing(
-        fill(chart.title, slots),
-        lambda ax, palette: _draw(ax, palette, chart, slots),
-        fill(chart.note, slots),
-    )
-
-
-def _draw(ax: Axes, palette: Palette, chart: Chart, slots: Mapping[str, str]) -> None:
-    """Draw a declared chart into axes, with limits, ticks, labels and legend but no title."""
+def draw_chart(
+    ax: Axes, chart: Chart, slots: Mapping[str, str], palette: Palette = _DEFAULT
+) -> None:
+    """Draw a chart into axes, in the owner's words: all but its title."""
     for each, axis, scale, limits, label in (
         (chart.x, ax.xaxis, ax.set_xscale, ax.set_xlim, ax.set_xlabel),
         (chart.y, ax.yaxis, ax.set_yscale, ax.set_ylim, ax.set_ylabel),
@@ -129,7 +115,7 @@ def _draw(ax: Axes, palette: Palette, chart: Chart, slots: Mapping[str, str]) ->
         ax.text(
             0.5, 0.5, fill(chart.empty, slots), transform=ax.transAxes, ha="center", va="center"
         )
-    finish(ax, palette, right=not isinstance(chart.y.ticks, str))  # texts stand on the left
+    _finish(ax, palette, right=not isinstance(chart.y.ticks, str))  # texts stand on the left
     if chart.series:
         name_series(ax, chart.series, palette.series, palette.grid)
 
@@ -197,27 +183,28 @@ def _plot(ax: Axes, measured: Measured, color: str) -> None:
     )
 
 
-def draw_charts(charts: Sequence[Drawing], width: float, height: float) -> Panels:
-    """Draw charts side by side, each below its title, in a figure of this size in inches."""
-    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04)
-    figure = Figure(figsize=(width, height), layout=layout)
-    axes = figure.subplots(1, len(charts), squeeze=False)[0]
-    for ax, chart in zip(axes, charts, strict=True):
-        chart.draw(ax, Palette())
-        add_title(ax, chart.title)
-    return np.asarray(axes, object).view(Panels)
+def draw_figure(
+    charts: Sequence[Chart],
+    slots: Mapping[str, str],
+    size: tuple[float, float] = (7, 4.6),
+    *,
+    beside: bool = False,
+) -> Panels:
+    """Draw charts into a new figure, each below its title: one below the other, or side by side.
 
-
-def draw_below(charts: Sequence[Drawing], width: float = 7, height: float = 4.6) -> Panels:
-    """Draw charts one below the other; the size is that of one chart, in inches."""
-    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, hspace=0.04)
-    figure = Figure(figsize=(width, height * len(charts)), layout=layout)
-    panels: Panels = draw_into(charts, figure.subplots(len(charts), 1, squeeze=False)[:, 0])
+    Parameters
+    ----------
+    size : width and height of one chart, in inches.
+    """
+    rows, columns = (1, len(charts)) if beside else (len(charts), 1)
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04, hspace=0.04)
+    figure = Figure(figsize=(columns * size[0], rows * size[1]), layout=layout)
+    panels: Panels = draw_into(charts, slots, figure.subplots(rows, columns, squeeze=False).ravel())
     return panels
 
 
-def draw_into(charts: Sequence[Drawing], ax: Any) -> Any:
-    """Draw charts into axes of the caller's, and return these.
+def draw_into(charts: Sequence[Chart], slots: Mapping[str, str], ax: Any) -> Any:
+    """Draw charts into axes of the caller's, each below its title, and return the axes.
 
     Parameters
     ----------
@@ -232,36 +219,44 @@ def draw_into(charts: Sequence[Drawing], ax: Any) -> Any:
             "ax", f"must be Axes, or a sequence of {len(charts)}, one for each plot"
         )
     for each, chart in zip(axes, charts, strict=False):
-        chart.draw(each, Palette())
-        add_title(each, chart.title)
+        draw_chart(each, chart, slots)
+        pad = 16 + 15 * legend_rows(each)  # above the legend
+        each.set_title(fill(chart.title, slots), loc="left", pad=pad, fontweight="bold")
     return ax if alone else np.asarray(axes, object).view(Panels)
 
 
-def finish(ax: Axes, palette: Palette, spacing: float = 1.2, right: bool = False) -> None:
+def _finish(ax: Axes, palette: Palette, right: bool) -> None:
     """Add grid and legend, and color the text.
 
     Parameters
     ----------
-    spacing : between the legend's entries, in letters.
     right : whether the legend stands above the right end of the axes.
     """
     ax.grid(visible=True, color=palette.grid, alpha=0.3, linewidth=0.7)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+    handles, names = ax.get_legend_handles_labels()
+    entries = sorted(zip(handles, names, strict=True), key=lambda entry: entry[1] != "Released")
     # Above the axes: inside them no corner is free for every shape of curve.
-    ax.legend(
-        *_legend_entries(ax),
+    legend = ax.legend(
+        [handle for handle, _ in entries],
+        [name for _, name in entries],
         loc="lower right" if right else "lower left",
         bbox_to_anchor=(1 if right else 0, 1),
-        ncols=legend_columns(ax),
+        ncols=_legend_columns(names),
         frameon=False,
         borderpad=0,
         borderaxespad=0.4,
         handlelength=1.4,
-        columnspacing=spacing,
+        columnspacing=1.2,
     )
-    if palette.text is not None:
-        color_text(ax, palette.text)
+    if palette.text is None:
+        return
+    for text in (*ax.texts, ax.xaxis.label, ax.yaxis.label, *legend.get_texts()):
+        text.set_color(palette.text)
+    ax.tick_params(colors=palette.text)
+    for spine in ax.spines.values():
+        spine.set_edgecolor(palette.text)
 
 
 def log_ticks(low: float, high: float, whole: bool = True) -> list[float]:
@@ -290,9 +285,8 @@ def log_ticks(low: float, high: float, whole: bool = True) -> list[float]:
     return [tick for tick in candidates if low <= tick <= high]
 
 
-def legend_columns(ax: Axes) -> int:
+def _legend_columns(names: Sequence[str]) -> int:
     """Return how many entries of the legend stand side by side: fewer where they are long."""
-    _, names = _legend_entries(ax)
     if len(names) > 3 and sum(sorted(map(len, names))[-4:]) <= _LETTERS_OF_FOUR:
         return 4
     if sum(map(len, names)) <= _LEGEND_LETTERS:
@@ -307,26 +301,3 @@ def legend_rows(ax: Axes) -> int:
         return 1
     columns: int = legend._ncols  # type: ignore[attr-defined]
     return max(-(-len(legend.get_texts()) // columns), 1)
-
-
-def add_title(ax: Axes, title: str) -> None:
-    """Add a title above the legend of an axes that was drawn."""
-    ax.set_title(title, loc="left", pad=16 + 15 * legend_rows(ax), fontweight="bold")
-
-
-def _legend_entries(ax: Axes) -> tuple[list[Any], list[str]]:
-    """Return handles and names, the released curve first."""
-    handles, names = ax.get_legend_handles_labels()
-    order = sorted(range(len(names)), key=lambda i: names[i] != "Released")
-    return [handles[i] for i in order], [names[i] for i in order]
-
-
-def color_text(ax: Axes, color: str) -> None:
-    """Give all text of axes a color."""
-    legend = ax.get_legend()
-    texts = [*ax.texts, ax.xaxis.label, ax.yaxis.label, *(legend.get_texts() if legend else [])]
-    for text in texts:
-        text.set_color(color)
-    ax.tick_params(colors=color)
-    for spine in ax.spines.values():
-        spine.set_edgecolor(color)

@@ -5,12 +5,12 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from dphist.document.blocks import PAGE, Document, Fact, Figures, Note, Section, Table
-from dphist.render.bars import draw_bars
+from dphist.document.blocks import PAGE, Column, Document, Fact, Figures, Note, Section, Table
 from dphist.sentence import Sentence, fill
 from dphist.visible import harmless
 
@@ -27,13 +27,7 @@ _IN_A_ROW: dict[type, str] = {Fact: "facts", Table: "tables"}
 
 def page(document: Document) -> str:
     """Return a document as the text of an HTML page."""
-    from dphist.render.charts import drawing_of  # matplotlib takes long to import
-    from dphist.render.svg import inline_svg
-
-    def draw(chart: Any) -> Markup:
-        drawing = drawing_of(chart, document.slots)
-        said = f"{fill(chart.text, document.slots)} {drawing.note}".strip()
-        return inline_svg(drawing, chart.name, said, chart.height)
+    from dphist.render.svg import inline_svg  # matplotlib takes long to import
 
     # The template sees texts and blocks alone: sections could reach the release.
     return _template().render(
@@ -54,7 +48,7 @@ def page(document: Document) -> str:
             {"name": each.name, "title": each.title, "wide": each.wide, "blocks": _group(each)}
             for each in document.sections
         ],
-        draw=draw,
+        draw=lambda chart: inline_svg(chart, document.slots, chart.name, chart.height),
         divide=_divide,
     )
 
@@ -145,3 +139,38 @@ def _template() -> Template:
     environment.filters["typeset"] = in_type
     environment.filters["unbroken"] = lambda text: text.replace(" ", "\u00a0")
     return environment.get_template("page.html.j2")
+
+
+_HAIR = 0.3  # percent of the bar's width; a narrower interval cannot be seen
+
+
+def draw_bars(column: Column, rows: int) -> tuple[list[Markup], bool]:
+    """Return a bar for each of the first rows, and whether any interval can be seen.
+
+    Bars begin at 0 and share one scale.
+    """
+    ends = column.low, column.cells, column.high
+    numbers = list(zip(*(np.asarray(end)[:rows].tolist() for end in ends), strict=True))
+    low = min((min(row) for row in numbers), default=0)
+    low, high = min(low, 0), max((max(row) for row in numbers), default=1)
+
+    def place(number: int) -> float:
+        return 100 * (number - low) / max(high - low, 1)
+
+    found, seen = [], False
+    for least, number, most in numbers:
+        start, end = sorted((place(0), place(number)))
+        shape = f'<rect x="{start:.2f}" y="1" width="{end - start:.2f}" height="8"/>'
+        if place(most) - place(least) >= _HAIR:
+            seen = True
+            shape += (
+                f'<path d="M{place(least):.2f} 5H{place(most):.2f}M{place(least):.2f} 2.5V7.5'
+                f'M{place(most):.2f} 2.5V7.5"/>'
+            )
+        found.append(
+            Markup(  # noqa: S704 - numbers alone
+                '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+                f"{shape}</svg>"
+            )
+        )
+    return found, seen

@@ -9,6 +9,7 @@ import io
 import re
 import textwrap
 import warnings
+from collections.abc import Mapping
 from xml.etree import ElementTree
 
 from markupsafe import Markup
@@ -16,8 +17,10 @@ from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dphist.render.charts import Drawing, Palette, legend_rows
+from dphist.document.chart import Chart
+from dphist.render.charts import Palette, draw_chart, legend_rows
 from dphist.render.series import LIGHT
+from dphist.sentence import fill, joined
 
 # Units of the drawing. A phone 390 pixels wide shows them at 0.9, so that text of 13 units
 # stays above 11 pixels there.
@@ -39,21 +42,22 @@ _PALETTE = Palette(line="#010101", band="#020202", grid="#030303", text="#040404
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
-def inline_svg(chart: Drawing, name: str, description: str, height: int = HEIGHT) -> Markup:
+def inline_svg(chart: Chart, slots: Mapping[str, str], name: str, height: int) -> Markup:
     """Draw a chart and return an `<svg>` element to be put into a page.
 
     Parameters
     ----------
     chart : if it names the ticks of the y axis by words, the figure makes room for them.
+    slots : the owner's words.
     name : goes in front of every id; different for each figure of a page.
-    description : what a reader who does not see the figure should know.
+    height : in units of which the drawing is 400 wide.
 
     Returns
     -------
     Markup
         The same for the same chart: no dates, no random ids. It loads nothing.
     """
-    root = ElementTree.fromstring(_drawn(chart, name, height))  # noqa: S314 - written a line ago, by us
+    root = ElementTree.fromstring(_draw(chart, slots, name, height))  # noqa: S314 - written a line ago, by us
     for element in root.iter():
         element.tag = _local(element.tag)
     for parent in list(root.iter()):
@@ -67,15 +71,16 @@ def inline_svg(chart: Drawing, name: str, description: str, height: int = HEIGHT
         root.attrib.pop(attribute, None)
     root.set("role", "img")
     root.set("aria-labelledby", f"{name}-title {name}-desc")
-    for place, (tag, text) in enumerate((("title", chart.title), ("desc", description))):
+    described = {"title": chart.title, "desc": joined((chart.text, chart.note))}
+    for place, (tag, text) in enumerate(described.items()):
         element = ElementTree.Element(tag, {"id": f"{name}-{tag}"})
-        element.text = text
+        element.text = fill(text, slots)
         root.insert(place, element)
     _drop_white_space(root)
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 - escaped by it
 
 
-def _drawn(chart: Drawing, name: str, height: int) -> str:
+def _draw(chart: Chart, slots: Mapping[str, str], name: str, height: int) -> str:
     settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": TEXT}
     # Matplotlib's own defaults: a report must not depend on the settings of its author.
     with style.context(["default", settings]):
@@ -84,7 +89,7 @@ def _drawn(chart: Drawing, name: str, height: int) -> str:
         file = io.StringIO()
         with warnings.catch_warnings():  # matplotlib's font may lack letters that the page's has
             warnings.simplefilter("ignore", UserWarning)
-            chart.draw(ax, _PALETTE)
+            draw_chart(ax, chart, slots, _PALETTE)
             _wrap_label(ax, height)
             figure.subplots_adjust(**_margins(ax, height))
             figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})

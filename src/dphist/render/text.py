@@ -3,13 +3,59 @@
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
-from dphist.document.blocks import TERMINAL, Document, Fact, Note, PlusMinus, Table
-from dphist.render.text_table import GAP, WIDTH, beside, left, right
+from dphist.document.blocks import JSON, TERMINAL, Document, Fact, Note, PlusMinus, Table
 from dphist.sentence import fill, joined
 from dphist.visible import harmless
+
+WIDTH = 78
+GAP = "   "
+
+
+def left(texts: Sequence[str], width: int | None = None) -> list[str]:
+    """Pad a column on the right, to the given number of cells or to its widest text.
+
+    >>> left(["a", "bcd"]), left(["a", "bcd"], 2)
+    (['a  ', 'bcd'], ['a ', 'b…'])
+    """
+    if width is not None:
+        return [in_columns(text, width) for text in texts]
+    widest = max(map(len, texts), default=0)
+    return [text.ljust(widest) for text in texts]
+
+
+def right(texts: Sequence[str]) -> list[str]:
+    """Pad a column of numbers on the left to its widest text.
+
+    >>> right(["1", "100"])
+    ['  1', '100']
+    """
+    widest = max(map(len, texts), default=0)
+    return [text.rjust(widest) for text in texts]
+
+
+def beside(*columns: Sequence[str], gap: str = GAP, width: int | None = WIDTH) -> list[str]:
+    """Return the lines of a table of padded columns, indented and cut to the terminal's width.
+
+    Parameters
+    ----------
+    width : the number of columns that are left; None for all.
+
+    >>> beside(["a", "b"], right(["1", "100"]))
+    ['  a     1', '  b   100']
+    """
+    return [f"  {gap.join(cells)}"[:width].rstrip() for cells in zip(*columns, strict=True)]
+
+
+def in_columns(text: str, columns: int) -> str:
+    """Pad or cut a text to a number of columns of a terminal."""
+    if cell_len(text) > columns:
+        return set_cell_size(text, columns - 1) + "…"
+    return set_cell_size(text, columns)
+
 
 _ROWS = 5  # of each end of a table
 _HEADING = 14  # letters of a line of a heading
@@ -106,3 +152,9 @@ def _bars(numbers: list[float]) -> list[str]:
     """Return numbers as bars; those below 0 have none."""
     longest = max(*numbers, 1.0)
     return ["#" * round(_BAR * max(number, 0) / longest) for number in numbers]
+
+
+def content(document: Document) -> dict[str, Any]:
+    """Return the values of facts by their keys, in the library's own words."""
+    facts = (block for block in document.blocks(JSON) if isinstance(block, Fact))
+    return {fact.key: fact.value for fact in facts if fact.key}

@@ -1,15 +1,23 @@
-"""Plots, the HTML report and the terminal's summary, from Release objects only.
+"""A release on each surface: page, lines of a terminal, table, plots, and facts for programs.
 
-Matplotlib and jinja2 are imported only when something is drawn. Matplotlib takes long to import
+Jinja2 and Matplotlib are imported only when something is drawn. Matplotlib takes long to import
 and writes into the user's home directory, which a command that draws nothing should not do.
 """
 
+import re
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from dphist.document.blocks import Document
+from dphist.document.csv_field import MARK, csv_field, safe_field
+from dphist.document.kind import DataFacts, kind_of
+from dphist.errors import ParameterError
+from dphist.files import check_output_path, write_text
 from dphist.parameters import whole_number
 from dphist.release.presentation import Words
 from dphist.release.release import Release
+from dphist.render.text import content, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +27,9 @@ if TYPE_CHECKING:
     from dphist.render.charts import Panels
 
 __all__ = ["plot", "report_html", "write_report"]
+
+_ENTRY = re.compile(r"^@.*?^}$", re.MULTILINE | re.DOTALL)
+_TITLE = re.compile(r"^  title = \{(.*)\},?$", re.MULTILINE)
 
 
 @overload
@@ -66,16 +77,14 @@ def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axe
     anonymized histograms enclose the whole true curves at once. All others hold for each label,
     place or time by itself.
     """
-    from dphist.document.guarantee_words import checked_release
-    from dphist.render.charts import draw_below, draw_charts, draw_into
-    from dphist.report.kinds import drawings_of
+    from dphist.render.charts import draw_figure, draw_into
 
-    checked = checked_release(release)
-    beside = whole_number(columns, "columns", 1, 2) == 2 and ax is None
-    drawings = drawings_of(checked)
-    if beside:
-        return draw_charts(drawings, 5.5 * len(drawings), 4.6)
-    return draw_below(drawings) if ax is None else draw_into(drawings, ax)
+    charts, slots = kind_of(checked_release(release)).charts(release), shown_as(release).slots
+    beside = whole_number(columns, "columns", 1, 2) == 2
+    if ax is None:
+        return draw_figure(charts, slots, (5.5 if beside else 7, 4.6), beside=beside)
+    axes: Panels | Axes = draw_into(charts, slots, ax)
+    return axes
 
 
 def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> None:
@@ -98,14 +107,97 @@ def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> 
     OutputFileError
         If the folder does not exist, cannot be written, or is full.
     """
-    from dphist.document.guarantee_words import checked_release
-    from dphist.report import html
-
-    html.write_report(checked_release(release).present(**words), path)
+    shown = checked_release(release).present(**words)
+    check_output_path(path)
+    write_text(path, report_html(shown))
 
 
 def report_html(release: Release) -> str:
     """Return the report as the text of an HTML page."""
-    from dphist.report import html
+    from dphist.render.html import page
+    from dphist.report.disclosure import disclosure_of
 
-    return html.report_html(release)
+    document = shown_as(checked_release(release))
+    return page(document.with_section(disclosure_of(release, document)))
+
+
+def summary_text(release: Release) -> str:
+    """Return what was released and what it promises, in lines of at most 78 columns."""
+    return text(shown_as(checked_release(release)))
+
+
+def json_of(release: Release) -> dict[str, Any]:
+    """Return guarantee, size and warnings of a release for programs."""
+    return content(shown_as(release))
+
+
+def table_csv(release: Release, *, spreadsheet_safe: bool = False) -> str:
+    """Return the released table as CSV with one header line, in UTF-8.
+
+    Parameters
+    ----------
+    spreadsheet_safe : write labels so that a spreadsheet runs none as a formula, and reads none as
+        a number or date: see `dphist.document.csv_field.safe_field`. The text begins with a byte
+        order mark.
+
+    | kind | columns | rows |
+    |---|---|---|
+    | anonymized | count,prevalence | one a count, ascending |
+    | ranges | start,stop,count,error; of several axes start_x,stop_x,... by name | one a bin |
+    | labels | label,count; rankings: label alone | one a label, in the order released |
+    | streams | time,label,count | one a label and reading |
+
+    The empty text is written ``""``. An empty field is a missing label, which says that fewer
+    labels than wanted were found. `LabelCounts.from_table` reads CSV the same way.
+    """
+    field = safe_field if spreadsheet_safe else csv_field
+    return f"{MARK if spreadsheet_safe else ''}{kind_of(release).table(release, field)}"
+
+
+def citation(release: Release) -> str:
+    """Return BibTeX entries for a release: this library, and the paper of the mechanism.
+
+    A mechanism whose paper is not known here, such as one of your own, is cited by the text of its
+    `reference`, as a comment.
+    """
+    mechanism = release.mechanism
+    reference = " ".join(str(getattr(mechanism, "reference", "")).split())
+    cited = [_of_library(release.version), *_papers(reference)]
+    said = f"% {type(mechanism).__name__}: {reference}" if reference else ""
+    return "\n\n".join([each for each in (said, *cited) if each]) + "\n"
+
+
+def _papers(reference: str) -> list[str]:
+    """Return the entries whose titles a reference has."""
+    bibtex = files("dphist.report").joinpath("papers.bib").read_text(encoding="utf-8")
+    found = []
+    for each in _ENTRY.finditer(bibtex):
+        title = _TITLE.search(each[0])
+        if title is not None and f". {title[1]}." in reference:
+            found.append(each[0])
+    return found
+
+
+def _of_library(version: str) -> str:
+    return (
+        "@software{dphist,\n"
+        "  author = {{The dphist maintainers}},\n"
+        "  title = {dphist: differentially private histograms},\n"
+        f"  version = {{{version}}},\n"
+        "  license = {Apache-2.0}\n"
+        "}"
+    )
+
+
+def shown_as(release: Release) -> Document:
+    """Return the document of a release."""
+    return kind_of(release).document(release.mechanism, DataFacts.of(release), release)
+
+
+def checked_release(release: Any) -> Release:
+    """Refuse anything but a release: a profile, say, would publish the data themselves."""
+    if not isinstance(release, Release):
+        raise ParameterError(
+            "release", "must be a dphist.Release, as mechanism.release(profile) returns it"
+        )
+    return release

@@ -5,9 +5,9 @@ import numpy as np
 from dphist.arrays import FloatArray
 from dphist.document import others
 from dphist.document.chart import NARROW, Axis, Chart, Line, Series
-from dphist.document.counted import threshold_text
 from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts
+from dphist.document.unit_words import threshold_text
 from dphist.release.release import Release
 from dphist.sentence import EVENTS, Sentence
 from dphist.streams.mechanism import ContinualMechanism

@@ -26,18 +26,23 @@ from dphist.document.blocks import (
     Section,
     Table,
 )
-from dphist.document.counted import Counted, most_shown, number_shown, share_in_words
 from dphist.document.csv_field import Field
-from dphist.document.delta_words import Number
-from dphist.document.guarantee_words import LEVEL, nouns_of_unit
+from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
-from dphist.document.of_value import OfValue, head_of_labels
 from dphist.document.release import (
     CODES,
     counts_of,
     counts_section,
     make_document,
     promise_of_total,
+)
+from dphist.document.unit_words import (
+    Counted,
+    Number,
+    most_shown,
+    nouns_of_unit,
+    number_shown,
+    share_in_words,
 )
 from dphist.privacy import PureDP
 from dphist.privacy.as_text import float_up, plain, up
@@ -302,19 +307,16 @@ def disclose(mechanism: ContinualMechanism, _value: Any = None) -> Disclosed:
     )
 
 
-def describe_value(counts: RunningCounts, most: int) -> OfValue:
+def describe_value(counts: RunningCounts, most: int) -> Section:
     """Return what is said of running counts, with up to `most` labels of the last reading."""
-    last = f"{int(counts.times[-1]):,}"
-    caption = f"The last reading, after {last} events."
-    return OfValue(
-        title="Released running counts",
-        facts=[
-            ("Readings", f"{len(counts):,}"),
-            ("Events until the last", last),
-            ("Labels in any reading", f"{len(counts.labels):,}"),
-        ],
-        head=head_of_labels(counts.latest, most, caption),
-    )
+    table = others.head_of_labels(counts.latest, most, "The last reading")
+    blocks: list[Block] = [
+        Fact("Readings", f"{len(counts):,}"),
+        Fact("Last reading", f"after {int(counts.times[-1]):,} events; the table shows it"),
+        Fact("Labels in any reading", f"{len(counts.labels):,}"),
+        table,
+    ]
+    return Section("value", "Released running counts", blocks)
 
 
 KIND = Kind(

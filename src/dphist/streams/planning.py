@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from dphist.document import plan_parts
+from dphist.document import planning
 from dphist.document.options import Table, option_of
 from dphist.document.planning import Asked, Column, Planning, Row
 from dphist.parameters import optional_whole, privacy_parameter, whole_number
@@ -30,7 +30,7 @@ _LIMIT = (
 def settings(
     *,
     horizon: int,
-    epsilon: Any = plan_parts.EPSILONS,
+    epsilon: Any = planning.EPSILONS,
     delta: Any = None,
     max_labels: Any = 1,
     max_events: Any = None,
@@ -41,17 +41,17 @@ def settings(
     events = whole_number(horizon, "horizon", 1)
     guess = optional_whole(users, "users", 1)
     more = {} if readings is None else {"readings": readings}
-    asked = plan_parts.grid(
-        max_labels=(max_labels, plan_parts.one_or_more),
+    asked = planning.grid(
+        max_labels=(max_labels, planning.one_or_more),
         max_events=(max_events, lambda value, name: optional_whole(value, name, 1)),
-        delta=(plan_parts.delta_or_advised(delta, guess or events), plan_parts.delta_of_labels),
+        delta=(planning.delta_or_advised(delta, guess or events), planning.delta_of_labels),
         epsilon=(epsilon, privacy_parameter),
     )
     for setting in asked:
         parameters = {**setting, "horizon": events, **more}
         parameters["max_events_per_user"] = parameters.pop("max_events")
         made = calibrate(ContinualMechanism, **parameters)
-        yield {**setting, **plan_parts.worth_of_labels(made, setting, guess)}
+        yield {**setting, **planning.worth_of_labels(made, setting, guess)}
 
 
 def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
@@ -60,23 +60,23 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
         typed.append(f"--max-labels {row['max_labels']}")
     if row["max_events"] is not None:
         bound = f"--format csv --user COLUMN --max-events-per-user {row['max_events']}"
-        typed += [bound, *plan_parts.name_of(unit)]
+        typed += [bound, *planning.name_of(unit)]
     return typed
 
 
 def _options() -> Table:
     return [
         option_of(ContinualMechanism, "horizon", required=True),
-        plan_parts.compared(ContinualMechanism, "max_labels"),
-        plan_parts.compared(
+        planning.compared(ContinualMechanism, "max_labels"),
+        planning.compared(
             ContinualMechanism,
             "max_events_per_user",
             " (default: single events)",
             parameter="max_events",
         ),
         option_of(ContinualMechanism, "readings"),
-        plan_parts.DELTA_OPTION,
-        plan_parts.USERS_OPTION,
+        planning.DELTA_OPTION,
+        planning.USERS_OPTION,
     ]
 
 
@@ -84,7 +84,7 @@ PLANNING = Planning(
     title="Running counts of a stream",
     question="running counts of a stream of events",
     settings=settings,
-    columns=[plan_parts.MAX_LABELS, _MAX_EVENTS, *plan_parts.WORTH_OF_LABELS],
+    columns=[planning.MAX_LABELS, _MAX_EVENTS, *planning.WORTH_OF_LABELS],
     unit=lambda asked: ONE_EVENT if asked.get("max_events") is None else ONE_USER,
     guesses={
         "users": "{many}",
@@ -92,7 +92,7 @@ PLANNING = Planning(
         "readings": "readings at most",
     },
     limit=lambda _asked: _LIMIT,
-    quantities=plan_parts.quantities_of_labels(lambda release: release.value.latest),
+    quantities=planning.quantities_of_labels(lambda release: release.value.latest),
     command=_command,
     options=_options,
 )

@@ -6,9 +6,15 @@ Functions of parameters, of what was stated before data were seen, and of releas
 from fractions import Fraction
 from typing import cast
 
-from dphist.document.counted import Counted, counted_after_cut, threshold_text
-from dphist.document.guarantee_words import LEVEL, nouns_of_unit, unit_in_words
+from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts
+from dphist.document.unit_words import (
+    Counted,
+    counted_after_cut,
+    nouns_of_unit,
+    threshold_text,
+    unit_in_words,
+)
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
 from dphist.release.release import Release

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dphist.document.options import option_of
-from dphist.document.plan_parts import EPSILONS, grid, guess
-from dphist.document.planning import Column, Found, Planning, Quantity, Row
+from dphist.document.planning import EPSILONS, Column, Found, Planning, Quantity, Row, grid, guess
 from dphist.parameters import privacy_parameter, whole_number
 from tests.kinds.means.mechanism import NoisyMean
 

@@ -10,18 +10,18 @@ from dphist.document.blocks import (
     PAGE,
     READ,
     Between,
+    Column,
     Document,
     Fact,
     Figures,
     Section,
+    Table,
 )
 from dphist.document.chart import Axis, Chart, Line, Spans
-from dphist.document.counted import Counted, number_of
 from dphist.document.csv_field import Field
-from dphist.document.delta_words import Number
 from dphist.document.kind import DataFacts
-from dphist.document.of_value import OfValue, Table
 from dphist.document.release import counts_of, make_document, promise_of_records
+from dphist.document.unit_words import Counted, Number, number_of
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 from tests.kinds.means.mean import Mean
@@ -76,6 +76,8 @@ def charts(release: Release) -> list[Chart]:
     return [Chart("mean", TITLE, "The released mean.", *axes, lines=lines, spans=spans)]
 
 
-def of_value(value: Mean, _most: int) -> OfValue:
+def of_value(value: Mean, _most: int) -> Section:
     """Return what a notebook shows of a mean by itself."""
-    return OfValue("Released mean", Table(["records", "mean"], [[value.records, value.mean]], 1))
+    cells = {"records": f"{value.records}", "mean": f"{value.mean}"}
+    columns = [Column(name, [text], digits=True) for name, text in cells.items()]
+    return Section("value", "Released mean", [Table(columns)])

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dphist.lab.comparing.document import document_of
-from dphist.render.as_json import content
 from dphist.render.html import page
+from dphist.render.text import content
 from tests.lab.comparing.told import TOLD
 from tests.support.golden import check_golden, text_of_axes, text_of_html
 

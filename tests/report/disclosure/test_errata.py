@@ -11,7 +11,7 @@ from dphist import cli
 from dphist.document import errata
 from dphist.document.errata import ERRATA, Erratum, errata_in_words, errata_of
 from dphist.release.presentation import Presentation
-from dphist.report.summary import summary_text
+from dphist.report import summary_text
 from tests.report.releases import hostile_release
 
 MADE_UP = Erratum(

@@ -12,10 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dphist as dh
-from dphist.document.totals import proved_total_of, total_of
+from dphist.document.totals import (
+    proved_total_of,
+    rounded_up,
+    stated_of,
+    stated_of_account,
+    total_of,
+)
 from dphist.lab.disclosure.disclose import disclose
 from dphist.privacy import delta_of
-from dphist.report.disclosure.parameters import rounded_up, stated_of, stated_of_account
 from tests.mechanisms.cases import CASES, calibrated, made, released
 from tests.support.abouts import ABOUT
 

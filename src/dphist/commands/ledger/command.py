@@ -22,8 +22,7 @@ from dphist.ledger.document import document_of, document_of_entries
 from dphist.ledger.entries import Entry
 from dphist.ledger.table import ENDINGS, to_csv, to_file, to_json
 from dphist.ledger.words import how_many_entries
-from dphist.render.as_json import content
-from dphist.render.text import text
+from dphist.render.text import content, text
 
 
 def _create(options: argparse.Namespace) -> None:

@@ -13,8 +13,7 @@ from dphist.document.options import Option, whole
 from dphist.errors import BudgetError, phrase
 from dphist.ledger.document import document_of_plan
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
-from dphist.render.as_json import content
-from dphist.render.text import text
+from dphist.render.text import content, text
 
 _MOST = 10_000
 

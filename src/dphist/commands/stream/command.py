@@ -19,7 +19,6 @@ from dphist.commands.publishing import check_purpose
 from dphist.commands.records import NAMES_USERS, read_known_labels, say_dry_run
 from dphist.commands.stream.outputs import check_stream_paths, find_replaceable, name_unit_of_stream
 from dphist.commands.stream.run import Run, remove_if_unused
-from dphist.document.counted import how_many
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
     HOLDS_LABELS,
@@ -33,6 +32,7 @@ from dphist.document.options import (
     whole,
 )
 from dphist.document.totals import in_all, total_of
+from dphist.document.unit_words import how_many
 from dphist.errors import ParameterError, join_arguments, phrase
 from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate

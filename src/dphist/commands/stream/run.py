@@ -18,7 +18,7 @@ from dphist import signals
 from dphist.commands.printing import say
 from dphist.commands.publishing import list_outputs, say_written
 from dphist.commands.stream.outputs import write_outputs
-from dphist.document.counted import how_many
+from dphist.document.unit_words import how_many
 from dphist.errors import (
     ColumnError,
     DataError,
@@ -29,7 +29,7 @@ from dphist.errors import (
     UnsupportedError,
 )
 from dphist.release.label_types import text_of
-from dphist.render.text_table import in_columns
+from dphist.render.text import in_columns
 from dphist.signals import Interrupted, Stopping
 from dphist.streams import ContinualHistogram
 from dphist.streams.events.forms import Event, Form

@@ -134,6 +134,12 @@ class Axis:
         """What UHI asks of an axis: it does not wrap around, and its bins are intervals."""
         return AxisTraits()
 
+    @property
+    def in_words(self) -> str:
+        """How many bins there are, from where to where."""
+        first, last = (_written(edge) for edge in self.edges[[0, -1]].tolist())
+        return f"{self.bins} bins from {first} to {last}"
+
     def __len__(self) -> int:
         return self.bins
 
@@ -322,8 +328,7 @@ class Axis:
         return Axis, (self.name, self.edges)
 
     def __repr__(self) -> str:
-        first, last = (_written(edge) for edge in self.edges[[0, -1]].tolist())
-        return f"Axis(name={self.name!r}, {self.bins} bins from {first} to {last})"
+        return f"Axis(name={self.name!r}, {self.in_words})"
 
     def _as_edge(self, value: Any) -> Any:
         """Return a value in the type of the edges, or None if no edge of that type equals it."""

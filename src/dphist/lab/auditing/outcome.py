@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dphist.document.kinds import kind_of_value
+from dphist.document.kind import kind_of_value
 from dphist.lab.auditing.subject import SilentProgramError
 from dphist.release.release import Release
 

@@ -21,7 +21,7 @@ from dphist.data.label_counts import LabelCounts
 from dphist.data.open_data import open_labels, open_listed, open_profile
 from dphist.data.profile import Profile
 from dphist.document.audited import AuditedClass, Auditing, OpenLabels, Pair, Setup, Statement
-from dphist.document.kinds import kind_of_mechanism, kinds
+from dphist.document.kind import kind_of_mechanism, kinds
 from dphist.errors import DphistError, ParameterError, UnsupportedError
 from dphist.foreign import read_json
 from dphist.mechanism import Mechanism

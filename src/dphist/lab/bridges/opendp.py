@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from dphist.data.guard import refuse_guarded
-from dphist.document.kinds import kinds
+from dphist.document.kind import kinds
 from dphist.errors import Argument, DphistError, ParameterError, UnsupportedError
 from dphist.mechanism import Mechanism, MechanismBase
 from dphist.parameters import Exact, whole_number

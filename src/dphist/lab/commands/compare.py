@@ -17,7 +17,7 @@ from dphist.commands.printing import complain, say
 from dphist.commands.publishing import check_outputs
 from dphist.commands.resources import MEASURED
 from dphist.document.compared import LABEL, DataFile, MissingParameterError
-from dphist.document.kinds import kinds
+from dphist.document.kind import kinds
 from dphist.document.options import Command, Group, Needs, OneOf, Option, Table, decimal
 from dphist.errors import ParameterError
 from dphist.files import staged_outputs
@@ -27,7 +27,7 @@ from dphist.lab.comparing.comparison import Comparison
 from dphist.lab.comparing.document import document_of
 from dphist.parameters import positive_number
 from dphist.release.mechanisms import ENTRY_POINTS
-from dphist.render.as_json import content
+from dphist.render.text import content
 
 _PICTURES = (".png", ".svg", ".pdf")
 

@@ -23,8 +23,7 @@ from dphist.document.compared import (
     Case,
     Contender,
 )
-from dphist.document.kind import Kind
-from dphist.document.kinds import kinds
+from dphist.document.kind import Kind, kinds
 from dphist.errors import Argument, ParameterError
 from dphist.files import check_output_path, write_text
 from dphist.lab.comparing.comparison import (

@@ -61,7 +61,7 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds * 1000:.2g} ms" if seconds < 0.1 else f"{seconds:.2g} s"
 
 
-_WIDTH, _HEIGHT, _LINE = 11, 4.4, 0.25  # of a picture, and of a name above it, in inches
+_WIDTH, _HEIGHT, _LINE = 5.5, 4.4, 0.25  # of a picture, and of a name above it, in inches
 NOTICE = "Made by looking at the data, without privacy: do not publish it if the data are secret."
 
 
@@ -200,14 +200,14 @@ class Comparison(Tabular):
         (2,) array of matplotlib Axes; `axes[0].figure.savefig(...)` saves the picture.
         """
         from dphist.lab.comparing.document import error_chart
-        from dphist.render.charts import draw_charts, drawing_of  # matplotlib is slow to import
+        from dphist.render.charts import draw_figure  # matplotlib is slow to import
 
         shown = self.measure(measure)
         charts = [
             error_chart(self, shown, by_time=by_time, given=True) for by_time in (False, True)
         ]
         height = _HEIGHT + _LINE * len(charts[0].measured)
-        return draw_charts([drawing_of(chart, {}) for chart in charts], _WIDTH, height)
+        return draw_figure(charts, {}, (_WIDTH, height), beside=True)
 
     def write_report(self, path: str | Path) -> None:
         """Write a page with pictures and the table, for a browser. Not for publication."""
@@ -221,7 +221,7 @@ class Comparison(Tabular):
         from dphist.lab.comparing.document import document_of
         from dphist.render.card import card
 
-        return card(document_of(self)).html()
+        return card(document_of(self))
 
 
 _COLUMNS = {

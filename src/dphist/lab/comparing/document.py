@@ -19,7 +19,7 @@ from dphist.document.blocks import (
 )
 from dphist.document.chart import Axis, Chart, Measured
 from dphist.document.compared import BLACK, Measure
-from dphist.document.kinds import kinds
+from dphist.document.kind import kinds
 from dphist.lab.comparing.comparison import (
     NOTICE,
     ComparedRow,

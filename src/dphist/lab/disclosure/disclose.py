@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.document.errata import errata_of
-from dphist.document.guarantee_words import checked_release
+from dphist.document.totals import stated_of, stated_of_account
 from dphist.errors import LedgerError, ParameterError, UnsupportedError
 from dphist.lab.disclosure.about import read_about
 from dphist.lab.disclosure.entry import Disclosed, RegistryEntry, content_of
@@ -18,8 +18,8 @@ from dphist.release.maker import Maker, target_of
 from dphist.release.mechanisms import known_in
 from dphist.release.presentation import Presentation
 from dphist.release.release import FOR_TESTS, Release
-from dphist.report.disclosure.facts import Facts, facts_of, facts_of_charge
-from dphist.report.disclosure.parameters import stated_of, stated_of_account
+from dphist.report import checked_release
+from dphist.report.disclosure import Facts, facts_of, facts_of_charge
 
 _ADDED = (
     "Releases compose sequentially: epsilons add up, or rhos where a release states its cost in "
@@ -84,7 +84,7 @@ def _of_releases(releases: Sequence[Release]) -> Disclosed:
             checked_release(release), "the release" if len(releases) == 1 else f"release {number}"
         )
     facts = [facts_of(release) for release in releases]
-    stream = any(each.continues for each in facts)
+    stream = any(each.own.continues for each in facts)
     _check_distinct(releases, facts)
     target = target_of(releases[0].mechanism)
     planned = target is not None and target.releases > len(releases)
@@ -177,7 +177,7 @@ def _check_distinct(releases: Sequence[Release], facts: Sequence[Facts]) -> None
                 "name it once",
             )
     pairs = zip(releases, facts, strict=True)
-    streams = [release.mechanism for release, said in pairs if said.continues]
+    streams = [release.mechanism for release, said in pairs if said.own.continues]
     if len(streams) != len(set(streams)):
         raise ParameterError(
             "releases",

@@ -9,14 +9,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from dphist.document.totals import Stated
 from dphist.errors import DphistError, ParameterError
 from dphist.files import write_text
 from dphist.lab.disclosure.about import TIER_3
 from dphist.privacy.as_text import short_exact
 from dphist.release.release import VERSION
-from dphist.report.disclosure.facts import CHOSEN_BEFORE, NOT_PROTECTED, RANDOMNESS, Facts
-from dphist.report.disclosure.parameters import Stated
-from dphist.report.disclosure.sections import POST_PROCESSING
+from dphist.report.disclosure import (
+    CHOSEN_BEFORE,
+    NOT_PROTECTED,
+    POST_PROCESSING,
+    RANDOMNESS,
+    Facts,
+)
 
 try:
     import jsonschema
@@ -250,8 +255,8 @@ def _exactly(stated: Stated) -> str:
 
 def _mechanisms(facts: Sequence[Facts], about: Mapping[str, Any]) -> str:
     """Return mechanisms, library, exactness, side channels and access, as the registry asks."""
-    found = Counter((each.mechanism, each.parameters, each.noise, each.threshold) for each in facts)
-    held = {(each.mechanism, each.parameters, each.noise, each.threshold): each for each in facts}
+    keys = [(each.name, each.parameters, each.noise, each.own.threshold) for each in facts]
+    found, held = Counter(keys), dict(zip(keys, facts, strict=True))
     lines = [_mechanism(held[key], number) for key, number in found.most_common(_MOST_LISTED)]
     if len(found) > _MOST_LISTED:
         lines.append(f"{len(found) - _MOST_LISTED:,} further settings of these mechanisms.")
@@ -273,13 +278,14 @@ def _mechanisms(facts: Sequence[Facts], about: Mapping[str, Any]) -> str:
 
 def _mechanism(facts: Facts, number: int) -> str:
     given = ", ".join(f"{each.name} = {each.value}" for each in facts.parameters)
-    scale = f" of scale {facts.noise.scale} records" if facts.noise.scale else ""
-    threshold = f" Release threshold: {facts.threshold}." if facts.threshold else ""
+    noise, threshold, mechanism = facts.noise, facts.own.threshold, facts.mechanism
+    scale = f" of scale {noise.scale} records" if noise.scale else ""
+    released = f" Release threshold: {threshold}." if threshold else ""
     times = "" if number == 1 else f" ({number:,} releases)"
     return (
-        f"{_code(facts.mechanism)}{times}: {_plain(facts.description)} Parameters: "
-        f"{_code(given)}. Noise: {_plain(facts.noise.law)}{scale}.{threshold} Method: "
-        f"{_plain(facts.paper)}"
+        f"{_code(facts.name)}{times}: {_plain(mechanism.description)} Parameters: "
+        f"{_code(given)}. Noise: {_plain(noise.law)}{scale}.{released} Method: "
+        f"{_plain(mechanism.reference)}"
     )
 
 

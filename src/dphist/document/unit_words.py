@@ -1,0 +1,347 @@
+"""Whom a guarantee protects, how many they are, and what released counts count, in words.
+
+Records are counted after each user was cut to the bounds. The noise intervals are for these counts.
+Noise does not say how far they are from the data before bounding, so every headline, table, legend
+and program output says what was counted.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeAlias
+
+from dphist.privacy import PrivacyUnit
+from dphist.privacy.as_text import plain, up, with_article
+from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
+from dphist.release.release import Release
+from dphist.sentence import EVENTS, Noun, Sentence, many
+
+
+def plural_of(unit: PrivacyUnit) -> str:
+    """Name several of a unit; "units" where its name is no single word.
+
+    >>> plural_of(PrivacyUnit("patient")), plural_of(PrivacyUnit("one stay in a hospital"))
+    ('patients', 'units')
+    """
+    return unit.plural if unit.is_one_word else "units"
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What is protected where records are: those that one neighbor has and the other has not.
+
+    Attributes
+    ----------
+    records : how many there are, at most.
+    unit : whose records were bounded, or an edge of a graph. Without it the bound is a promise of
+        the caller.
+
+    >>> print(Contribution(1), "|", Contribution(20))
+    one record | one contribution of up to 20 records
+    >>> print(Contribution(20, PrivacyUnit("user")))
+    one user, who counts with up to 20 records
+    >>> print(Contribution(20, ONE_ROW))
+    one row, which counts with up to 20 records
+    >>> print(Contribution(1, ONE_EDGE), "|", Contribution(2, ONE_EDGE))
+    one edge | one edge, which is counted up to 2 times
+    """
+
+    records: int
+    unit: PrivacyUnit | None = None
+
+    def __str__(self) -> str:
+        return str(self.in_words())
+
+    def in_words(self, one: str = "one") -> Sentence:
+        """Name it; `one` begins the text, "One" at the start of a sentence."""
+        most, unit = self.records, self.unit
+        if unit is None and most == 1:
+            return Sentence(f"{one} {{record}}")
+        if unit is None:
+            return Sentence(f"{one} contribution of up to {{most:,}} {{records}}", most=most)
+        if unit == ONE_EDGE:
+            return Sentence(f"{one} edge{{clause}}", clause=_counted_times(most))
+        counts = "which counts" if unit == ONE_ROW else "who counts"
+        return Sentence(
+            f"{{unit}}, {counts} with up to {{most:,}} {{record{'s'[: most > 1]}}}",
+            unit=unit_in_words(unit.single, one),
+            most=most,
+        )
+
+    @property
+    def has_clause(self) -> bool:
+        """Whether a clause follows the noun."""
+        return self.unit is not None and (self.unit != ONE_EDGE or self.records > 1)
+
+
+def _counted_times(most: int) -> str:
+    return "" if most == 1 else f", which is counted up to {most:,} times"
+
+
+Protected: TypeAlias = PrivacyUnit | Contribution | int
+"""What is protected; a number is a `Contribution` of that many records."""
+
+_SLOTS = {"record": "record", "row": "record", "event": "record", "edge": ""}
+
+
+def nouns_of_unit(unit: PrivacyUnit) -> tuple[str, str, str]:
+    """Return what one and several of a unit are called, and one with its article.
+
+    The owner's word for a record takes the place of "row", too.
+    """
+    slot = _SLOTS.get(unit.who, "user")
+    words = unit.who, plural_of(replace(unit, or_rows=False)), with_article(unit.who)
+    if not slot:
+        return words
+    one, several, article = words
+    return Noun(one, slot), Noun(several, f"{slot}s"), Noun(article, f"a_{slot}")
+
+
+def several_of(unit: PrivacyUnit) -> str:
+    """Name several of what is protected, as in a number of them."""
+    if unit.at_most > 1:
+        return "units"
+    return plural_of(unit) if unit.or_rows else nouns_of_unit(unit)[1]
+
+
+def unit_in_words(unit: PrivacyUnit, one: str = "one") -> Sentence:
+    """Name a unit as `str(unit)` does, with slots; `one` begins the text, or "all" of its events.
+
+    >>> print(unit_in_words(PrivacyUnit("account", or_rows=True, asserted=True), "One"))
+    One account, or one row without an account, as promised by the caller
+    >>> print(unit_in_words(PrivacyUnit("user", events=2), "One"))
+    All events of one user, of which at most 2 count
+    """
+    if unit.at_most > 1:
+        text = str(unit)
+        return Sentence("{text}", text=text if one.islower() else f"{text[0].upper()}{text[1:]}")
+    name, _, article = nouns_of_unit(unit)
+    rows = ", or one row without {article}" if unit.or_rows else ""
+    asserted = ", as promised by the caller" if unit.asserted else ""
+    named = f"{one} {{name}}{rows}"
+    if unit.events is not None:
+        every = "all" if one.islower() else "All"
+        named = f"{every} {{events}} of one {{name}}{rows}, of which at most {{most:,}} count"
+    given = {"name": name, "article": article, "most": unit.events}
+    return Sentence(f"{named}{asserted}", **given, **EVENTS)
+
+
+def protected_in_words(protected: Protected, one: str = "one") -> Sentence:
+    """Name what is protected; `one` begins the text."""
+    if isinstance(protected, PrivacyUnit):
+        return unit_in_words(protected, one)
+    return as_contribution(protected).in_words(one)
+
+
+def as_contribution(protected: Contribution | int) -> Contribution:
+    """Return what is protected; a number is that of the records of one contribution."""
+    return Contribution(protected) if isinstance(protected, int) else protected
+
+
+def neighbors_in_words(sensitivity: int, unit: PrivacyUnit | None = None) -> Sentence:
+    """State which data are neighbors."""
+    return Sentence(
+        f"D and D′ are neighbors if {_template_of_neighbors(sensitivity, unit)}",
+        most=sensitivity,
+        unit=unit_in_words(ONE_RECORD if unit is None else replace(unit, asserted=False)),
+    )
+
+
+def _template_of_neighbors(sensitivity: int, unit: PrivacyUnit | None) -> str:
+    if unit is None and sensitivity > 1:
+        return (
+            "adding and removing at most {most:,} {records} in all turns one into the other. "
+            "Whoever made the data asserts that no unit has more; the mechanism cannot check it."
+        )
+    if unit is None:
+        return (
+            "adding or removing one {record} turns one into the other. Changing the {label} of "
+            "{a_record} removes one and adds one, which costs twice the epsilon."
+        )
+    removed = "adding or removing {unit}, with all {records}, turns one into the other."
+    if unit.asserted:
+        return (
+            f"{removed} Whoever made the data asserts that each has at most {{most:,}}; the "
+            "mechanism cannot check it."
+        )
+    if unit == ONE_EDGE:
+        return (
+            "adding or removing one edge, a row of the table, turns one into the other. An edge "
+            "adds at most {most:,} to all counts together."
+        )
+    if unit == ONE_ROW:
+        return (
+            "adding or removing {unit} turns one into the other. Each counts as at most {most:,} "
+            "{records}."
+        )
+    return f"{removed} At most {{most:,}} {{records}} of each were kept, chosen at random."
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """How many protected units there are, as far as it is public.
+
+    Attributes
+    ----------
+    units : a guess, or what released numbers show; None if nothing shows it.
+    noun : what they are, in the plural, such as "users".
+    at_least : whether there may be more: released counts may show a part only.
+    """
+
+    units: int | None = None
+    noun: str = "users"
+    at_least: bool = False
+
+
+UNKNOWN = Number()
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What counts are of.
+
+    Attributes
+    ----------
+    whole : completes "counts of": "records, after each user was cut to at most 10 labels".
+    cut : the bound in short: "each user cut to 10 labels"; empty if nothing was cut.
+    who : for a legend: "users cut"; empty if nothing was cut.
+    """
+
+    whole: str
+    cut: str = ""
+    who: str = ""
+
+    @property
+    def sentence(self) -> Sentence:
+        """What counts and intervals are of, as a sentence."""
+        cut = " Intervals cover the noise, not what was cut." if self.cut else ""
+        return Sentence(f"Counts and intervals are of {{whole}}.{cut}", whole=self.whole)
+
+    @property
+    def released(self) -> Sentence:
+        """The legend's name of what was released."""
+        return Sentence(f"Released{', {who}' if self.who else ''}", who=self.who)
+
+    @property
+    def after(self) -> Sentence:
+        """What was cut, to follow the word "records"; empty if nothing was."""
+        return Sentence(", {cut}" if self.cut else "", cut=self.cut)
+
+
+def counted_after_cut(unit: PrivacyUnit, long: str, short: str, noun: str = "{records}") -> Counted:
+    """Return what is counted after each unit was cut to a bound.
+
+    >>> counted_after_cut(PrivacyUnit("user"), "at most 2 labels", "2 labels").whole
+    'records, after each user was cut to at most 2 labels'
+    """
+    who, several, _ = nouns_of_unit(unit)
+    return Counted(
+        Sentence(f"{noun}, after each {{who}} was cut to {{long}}", who=who, long=long, **EVENTS),
+        Sentence("each {who} cut to {short}", who=who, short=short),
+        Sentence("{several} cut", several=several),
+    )
+
+
+def threshold_text(threshold: Fraction | float | None) -> str:
+    """Write a threshold: a whole number, or three decimals, rounded up.
+
+    >>> threshold_text(Fraction(12345678, 10000)), threshold_text(Fraction(70))
+    ('1,234.568', '70')
+    """
+    return f"{math.ceil(1000 * Fraction(threshold or 0)) / 1000:,.3f}".rstrip("0").rstrip(".")
+
+
+def share_in_words(count: int, guess: int, several: str, provided: str = "") -> Sentence:
+    """Say what share of a guessed number of units a count is.
+
+    Parameters
+    ----------
+    several : what the units are called, in the plural.
+    provided : what holds then, to follow a comma.
+
+    >>> share_in_words(80, 10_000, "users"), share_in_words(80, 10, "events", ", if each adds 1")
+    ('80 of 10,000 users are 0.8 % of them.', '10 events are too few for that, if each adds 1.')
+    """
+    if count > guess:
+        said = f"{{guess:,}} {{several}} are too few for that{provided}."
+        return Sentence(said, guess=guess, several=several)
+    return Sentence(
+        f"{{count:,}} of {{guess:,}} {{several}} are {{share}} % of them{provided}.",
+        count=count,
+        guess=guess,
+        several=several,
+        share=plain(up(Fraction(100 * count, guess), 2)),
+    )
+
+
+def how_many(number: int, noun: str) -> str:
+    """Write a number of things.
+
+    >>> how_many(1, "event"), how_many(2000, "label")
+    ('1 event', '2,000 labels')
+    """
+    return f"{number:,} {noun}{'s'[: number != 1]}"
+
+
+def counted_of(release: Release) -> Counted:
+    """Return what the counts of a release of records count."""
+    bound = release.provenance.get("max_records", release.mechanism.guarantee.unit.at_most)
+    return counted_records(release.provenance.get("unit"), int(bound))
+
+
+def counted_records(unit: PrivacyUnit | None, most: int) -> Counted:
+    """Return what counts of records count.
+
+    Parameters
+    ----------
+    unit : whose records were bounded, as the data name it.
+    most : records of one unit that are kept, if they were.
+    """
+    if unit is None:
+        return Counted(Sentence("{records}"))
+    if unit.asserted:
+        return Counted(Sentence("{records} as the caller counted them"))
+    if unit == ONE_EDGE:
+        return Counted("edges")
+    held = many(most, "record")
+    return counted_after_cut(unit, Sentence("at most {held}", held=held), held)
+
+
+def number_of(release: Release) -> Number:
+    """Return how many units there are by the released total, or by all released counts."""
+    records = release.total
+    if records is None:
+        records = getattr(release.value, "total", 0)
+    one_record = release.guarantee.unit == ONE_RECORD
+    return number_shown(
+        release, max(records, 0), release.mechanism.guarantee.unit.at_most, exact=one_record
+    )
+
+
+def number_shown(release: Release, records: int, most: int = 1, *, exact: bool = False) -> Number:
+    """Return how many units a number of released records shows.
+
+    Parameters
+    ----------
+    records : a released number of records.
+    most : records of one unit, at most; `records` are of `records / most` units or more.
+    exact : whether there are no further units.
+    """
+    noun = several_of(release.guarantee.unit)
+    return Number(-(-records // most) or None, noun, at_least=not exact)
+
+
+def most_shown(counts: list[int], labels: int | None, most: int) -> tuple[int, int]:
+    """Return the records, and the records of one unit, that show the most units.
+
+    Parameters
+    ----------
+    counts : released counts of labels.
+    labels : how many labels one unit counts for, at most; None for any number.
+    most : records of one unit in one label, at most.
+    """
+    one = max([*counts, 0]), most
+    if labels is None:
+        return one
+    every = sum(count for count in counts if count > 0), most * labels
+    return max(one, every, key=lambda found: -(-found[0] // found[1]))

@@ -1,0 +1,291 @@
+"""What a release's page discloses, under the headings of published releases with such pages.
+
+"Dataset characteristics", "Data creation pipeline", "Privacy parameters" and "Caveats" head the
+pages of Wikimedia's releases. "Invariants", the privacy-loss budget and post-processing are what
+the United States Census Bureau reports for its own. The order is that of NIST SP 800-226: unit and
+parameters first, then the algorithm and side channels.
+
+All of it follows from a mechanism's parameters, from what was stated before data were seen, and
+from the shape of what was released. No released count is among it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dphist.document.blocks import ON_PAGE, Document, Fact, Section
+from dphist.document.errata import errata_in_words
+from dphist.document.kind import Disclosed, kind_of, kind_of_mechanism
+from dphist.document.mechanism_facts import Noise, Parameter, describe_noise, parameters
+from dphist.document.release import paid_in_words
+from dphist.document.totals import Stated, stated_of
+from dphist.document.unit_words import nouns_of_unit, several_of, unit_in_words
+from dphist.privacy import PrivacyUnit
+from dphist.privacy.as_text import short_exact
+from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
+from dphist.release.maker import Maker
+from dphist.release.mechanisms import package_of
+from dphist.release.release import VERSION, Release
+from dphist.report import shown_as
+from dphist.sentence import Sentence, joined, many, many_events
+from dphist.visible import harmless
+
+_BOUNDS: dict[str, Callable[[int], str]] = {
+    "max_labels": lambda most: many(most, "label"),
+    "max_count": lambda most: Sentence("{most:,} in each {label}", most=most),
+    "max_records": lambda most: many(most, "record"),
+    "max_events": many_events,
+}
+_TREATED = {
+    "refuse": "Data with a row without {missing} are refused.",
+    "drop": "Rows without {missing} are dropped.",
+    "separate": "Each row without {missing} counts as another one.",
+}
+_LONGEST = 200
+_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+
+NOT_PROTECTED = (
+    "Timing, memory and disk use are not protected: how long a release takes depends on the data, "
+    "so readers must not be able to measure it.",
+    "Names of columns count as public, and errors may show them.",
+    "What holds for everybody is not hidden: a reader may draw conclusions about a person from the "
+    "overall pattern, whether or not the person is in the data.",
+)
+"""What no release of dphist protects."""
+
+CHOSEN_BEFORE = "All of this must be chosen without a look at the data; dphist cannot check that."
+"""What holds of all that is published without noise."""
+
+_PUBLIC = "All parameters of the mechanism, and the bounds on contributions."
+
+RANDOMNESS = "Random bits come from the operating system; forks and threads share none."
+
+POST_PROCESSING = (
+    "Fits, rounding, intervals, tables and charts are computed from noisy numbers and parameters "
+    "alone. This costs no further privacy."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What software discloses of a mechanism and of how data came to it.
+
+    Attributes
+    ----------
+    mechanism : with its description and the paper that it comes from.
+    own : what its kind discloses of it.
+    neighbors : which data are neighbors.
+    steps : what was done to the data before counting, in sentences.
+    version : of dphist; empty where no release says it.
+    """
+
+    mechanism: Maker
+    own: Disclosed
+    neighbors: str
+    steps: Sequence[str] = ()
+    version: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the mechanism."""
+        return type(self.mechanism).__name__
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its parameters, with their values as text."""
+        return tuple(parameters(self.mechanism))
+
+    @property
+    def noise(self) -> Noise:
+        """The law, scale and exactness of its noise."""
+        return describe_noise(self.mechanism)
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What is published without noise, in sentences."""
+        return _PUBLIC, *self.own.public
+
+
+def facts_of(release: Release, document: Document | None = None) -> Facts:
+    """Return what is disclosed of a release.
+
+    Parameters
+    ----------
+    document : of the release, if it is there already.
+    """
+    own = _disclosed(release.mechanism, release.value)
+    return Facts(
+        release.mechanism,
+        own,
+        (document or shown_as(release)).fact("neighbors").text,
+        _done_to_data(release, cuts=own.cuts),
+        release.version,
+    )
+
+
+def facts_of_charge(mechanism: Maker, unit: PrivacyUnit) -> Facts:
+    """Return what is disclosed of a mechanism that a ledger paid for without keeping a release.
+
+    Parameters
+    ----------
+    unit : of the account.
+    """
+    neighbors = f"Two data sets are neighbors if they differ in {unit}, with all of its data."
+    return Facts(mechanism, _disclosed(mechanism), neighbors)
+
+
+def _disclosed(mechanism: Maker, value: Any = None) -> Disclosed:
+    """Return what the kind of a mechanism discloses of it; nothing of those of others."""
+    kind = kind_of_mechanism(mechanism)
+    return kind.disclosed(mechanism, value) if kind and kind.disclosed else Disclosed()
+
+
+def _done_to_data(release: Release, *, cuts: bool) -> list[str]:
+    """Say what was done to the data before counting.
+
+    Parameters
+    ----------
+    cuts : whether the mechanism itself cuts each unit to its bounds.
+    """
+    unit, said = release.guarantee.unit, release.provenance.get("unit")
+    one, _, article = nouns_of_unit(unit)
+    found: list[str] = [_bounding(release, said, Sentence("each {who}", who=one), cuts)]
+    for name, missing in (("null_users", article), ("null_labels", Sentence("{a_label}"))):
+        treatment = _TREATED.get(release.provenance.get(name, ""))
+        if treatment is not None:
+            found.append(Sentence(treatment, missing=missing))
+    return found
+
+
+def _bounding(release: Release, said: PrivacyUnit | None, each: Sentence, cuts: bool) -> str:
+    """Say how much of one unit was counted, and who made sure of it."""
+    unit = release.guarantee.unit
+    held = {name: bound for name, bound in unit.bounds if bound is not None}
+    bounds = joined(
+        (
+            Sentence("at most {held}", held=write(held[name]))
+            for name, write in _BOUNDS.items()
+            if name in held
+        ),
+        " and ",
+    )
+    if cuts:
+        made = type(release.mechanism)
+        by = "dphist" if package_of(made) is None else made.__name__
+        cut = "{by} cut {each} to {bounds}, chosen at random."
+        return Sentence(cut, by=by, each=each, bounds=bounds)
+    if said is None or said.asserted:
+        if unit == ONE_RECORD:
+            return Sentence(
+                "Each {record} is protected by itself: nobody's {records} were bounded."
+            )
+        named = unit_in_words(unit)
+        return Sentence(
+            "Whoever made the data asserts that {who} has {bounds}. dphist has not cut the data, "
+            "and cannot check it.",
+            who="one unit" if unit.at_most > 1 else named,
+            bounds=bounds or named,
+        )
+    if said in (ONE_ROW, ONE_EDGE) or not bounds:
+        return f"One {harmless(said.name, _LONGEST)} is protected by itself: nothing was bounded."
+    return Sentence(
+        "dphist cut {each} to {bounds}, chosen at random, before anything was counted. No count "
+        "contains what was cut.",
+        each=each,
+        bounds=bounds,
+    )
+
+
+def disclosure_of(release: Release, document: Document) -> Section:
+    """Return what the page of a release discloses.
+
+    Parameters
+    ----------
+    document : of the release.
+    """
+    facts, stated = facts_of(release, document), stated_of([release])
+    library = f"Library: dphist {facts.version}. Method: {facts.mechanism.reference}"
+    no_errata = f"The errata of dphist {VERSION} name no fault of version {release.version}."
+    said: dict[str, Sequence[str]] = {
+        "Privacy unit": _unit(release, facts),
+        "Privacy parameters": _parameters(facts, stated),
+        "Dataset characteristics": _characteristics(release, facts, document),
+        "Data creation pipeline": _steps(release, facts),
+        "Invariants": [*facts.public, CHOSEN_BEFORE],
+        "Privacy-loss accounting": _accounting(release, stated),
+        "Post-processing": [POST_PROCESSING],
+        "Implementation": [facts.noise.exactness, RANDOMNESS, library],
+        "Caveats": NOT_PROTECTED,
+        "Errata": errata_in_words(release) or [no_errata],
+    }
+    blocks = [Fact(name, joined(texts), lines=texts) for name, texts in said.items()]
+    return Section("disclosure", "Disclosure", blocks, ON_PAGE)
+
+
+def _steps(release: Release, facts: Facts) -> list[Sentence]:
+    """Return the steps from the data to the release, with their numbers."""
+    charged = "The cost is charged to a ledger, durably, before data are opened."
+    released = Sentence(
+        "{Labels} are released if their noisy {noisy} is above {threshold}.",
+        noisy=facts.own.noisy,
+        threshold=facts.own.threshold,
+    )
+    steps = [
+        *([charged] if "ledger" in release.provenance else []),
+        *facts.steps,
+        facts.mechanism.description,
+        *([released] if facts.own.threshold else []),
+    ]
+    return [Sentence("{n}. {step}", n=n, step=step) for n, step in enumerate(steps, 1)]
+
+
+def _unit(release: Release, facts: Facts) -> list[str]:
+    unit = release.guarantee.unit
+    return [
+        Sentence("Protected: {unit}, with all of its data.", unit=unit_in_words(unit)),
+        facts.neighbors,
+        Sentence(
+            "Not covered: m {several} together, such as a family or a person behind several of "
+            "them. For them ε is m times, and ρ m² times, as large; a δ grows even faster.",
+            several=several_of(unit),
+        ),
+    ]
+
+
+def _parameters(facts: Facts, stated: Stated) -> list[str]:
+    numbers = ", ".join(f"{_SYMBOLS[name]} = {short_exact(n)}" for name, n in stated.exact.items())
+    together = f", for {stated.planned:,} releases together" if stated.planned else ""
+    scale = Sentence("Noise scale: {scale} {records}.", scale=facts.noise.scale)
+    threshold = Sentence("Release threshold: {threshold}.", threshold=facts.own.threshold)
+    return [
+        f"Privacy-loss budget: {numbers} ({stated.variant}){together}.",
+        f"Noise: {facts.noise.law}.",
+        *filter(
+            None, (scale if facts.noise.scale else "", threshold if facts.own.threshold else "")
+        ),
+    ]
+
+
+def _characteristics(release: Release, facts: Facts, document: Document) -> list[str]:
+    kind = kind_of(release)
+    columns = kind.columns(release.value) if kind.columns else ""
+    return [
+        Sentence(
+            "{title}. Counts are of {whole}.",
+            title=document.fact("title").text,
+            whole=document.fact("counts_of").text,
+        ),
+        *([f"Columns of the table: {columns}."] if columns else []),
+        f"Made with dphist {facts.version}, mechanism {facts.name}.",
+    ]
+
+
+def _accounting(release: Release, stated: Stated) -> list[str]:
+    paid = paid_in_words(release.provenance)
+    if paid:
+        other = [paid, "Its account adds up all releases that it pays for."]
+    else:
+        other = [
+            "Other releases of the same data are not counted here; their costs add to this one."
+        ]
+    return [*stated.details, *other]

@@ -1,0 +1,194 @@
+"""What a notebook shows of a value: a card with what it is, the guarantee, a table, a figure.
+
+A card of released values shows them. A card of data that are not released shows their public bounds
+only, and says why. To show a class of yours, give it ``def _repr_html_(self): return
+shown_by("html_of", self)`` (`dphist.shown`), and call `register_view` with a function that returns
+a document of it.
+"""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from dphist.data.binned_counts import BinnedCounts
+from dphist.data.guard import Guarded
+from dphist.data.label_counts import LabelCounts
+from dphist.data.profile import Profile
+from dphist.document.blocks import Block, Column, Document, Fact, Note, Section, Table
+from dphist.document.guarantee_words import guarantee_in_words
+from dphist.document.kind import kind_of_value, kinds
+from dphist.document.mechanism_facts import parameters
+from dphist.document.totals import USUAL_DELTA, in_all, total_of, wider
+from dphist.document.unit_words import Number
+from dphist.errors import ParameterError, UnsupportedError
+from dphist.mechanism import MechanismBase
+from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, delta_of
+from dphist.privacy.guarantees import Protecting
+from dphist.release.release import FOR_TESTS, Release
+from dphist.release.released import Released
+from dphist.render.card import HEAD, card
+from dphist.report import shown_as
+from dphist.sentence import many
+
+View = Callable[[Any], Document]
+
+_OF_RELEASE = "Released values. The guarantee stands in the release that they came from."
+_NOT_SHOWN = (
+    "The data are secret, so no values are shown: what a notebook shows is saved with it. Give "
+    "them to a mechanism; its release is shown with its values."
+)
+
+
+def html_of(value: Any) -> str:
+    """Return what a notebook shows of a value, as HTML."""
+    for known in type(value).__mro__:
+        view = _view_of(known)
+        if view is not None:
+            return card(view(value))
+    raise UnsupportedError(f"a value of type {type(value).__name__} has no view: see register_view")
+
+
+def register_view(shown: type[Any], view: View) -> None:
+    """Have notebooks show a class, and its subclasses, as a document that a function makes.
+
+    Raises
+    ------
+    ParameterError
+        If the class has a view.
+    """
+    of_kind = any(kind.value_type is shown and kind.of_value is not None for kind in kinds())
+    if _view_of(shown) is not None or of_kind:
+        raise ParameterError("shown", f"must have no view yet: {shown.__name__} already has one")
+    _VIEWS[shown] = view
+
+
+def _view_of(shown: type[Any]) -> View | None:
+    """Return the view of a class; modules that few cards need are imported for these alone."""
+    module = _DOCUMENTS.get(f"{shown.__module__}.{shown.__qualname__}")
+    if module is None:
+        return _VIEWS.get(shown)
+    view: View = import_module(module).document_of
+    return view
+
+
+def _document(title: str, blocks: Sequence[Block], about: str = "", warning: str = "") -> Document:
+    """Return a document that cards alone show."""
+    warnings = [warning] if warning else []
+    return Document("", title, [Section("card", "", blocks)], about=about, warnings=warnings)
+
+
+def _of_release(release: Release) -> Document:
+    try:
+        return shown_as(release)
+    except (ParameterError, UnsupportedError):  # nobody registered it, or pages cannot state it
+        promised = [Fact("Guarantee", str(release.guarantee)), _protects(release.guarantee.unit)]
+        warning = f"Protects nobody: {FOR_TESTS}." if release.for_tests else ""
+        return _document(f"Release of {type(release.mechanism).__name__}", promised, "", warning)
+
+
+def _of_released(value: Any) -> Document:
+    """Return the document of a released value by itself, as its kind declares it."""
+    kind = kind_of_value(value)
+    if kind is None or kind.of_value is None:
+        raise UnsupportedError(f"no kind says how a {type(value).__name__} is shown by itself")
+    value_alone = kind.of_value(value, HEAD)
+    sections = [value_alone, Section("released", "", [Note(_OF_RELEASE)])]
+    return Document(kind.name, value_alone.title, sections, about="")
+
+
+def _of_mechanism(mechanism: MechanismBase) -> Document:
+    """Return the guarantee, the parameters and the source of a mechanism."""
+    guarantee, total = mechanism.guarantee, in_all(total_of(mechanism))
+    known = parameters(mechanism)
+    columns = [
+        Column("parameter", [each.name for each in known]),
+        Column("value", [each.value for each in known]),
+        Column("meaning", [each.meaning for each in known]),
+    ]
+    blocks: list[Block] = [
+        Fact("Guarantee", str(guarantee)),
+        *([] if total == f"{guarantee} in all" else [Fact("Total", total)]),
+        _protects(guarantee.unit),
+        Fact("Source", mechanism.reference),
+        Note(mechanism.description),
+        Note("A mechanism holds no data."),
+        Table(columns, whole=True),
+    ]
+    return _document(type(mechanism).__name__, blocks, "Mechanism")
+
+
+def _of_guarantee(guarantee: Guarantee) -> Document:
+    """Return what a guarantee is, whom it protects, and what it means."""
+    blocks: list[Block] = [Fact("Guarantee", str(guarantee)), _protects(guarantee.unit)]
+    stated = guarantee
+    if isinstance(guarantee, ZCDP | ApproxZCDP):
+        stated = guarantee.to_approx_dp(max(USUAL_DELTA, wider(delta_of(guarantee))))
+        blocks.append(Fact("Implies", str(stated)))
+    number = Number(None, guarantee.unit.plural)
+    meaning = guarantee_in_words(stated, guarantee.unit, number)
+    return _document("Guarantee", [*blocks, Note(meaning)])
+
+
+def _protects(unit: PrivacyUnit) -> Fact:
+    bounds = [f"{name} {'none' if most is None else f'{most:,}'}" for name, most in unit.bounds]
+    return Fact("Protects", f"{unit} ({', '.join(bounds)})" if bounds else str(unit))
+
+
+def _of_secret(data: Any, what: str, bounds: Sequence[Fact]) -> Document:
+    """Return the public bounds of data, and why their values are not shown."""
+    return _document(f"dphist.{type(data).__name__}", [*bounds, Note(_NOT_SHOWN)], what)
+
+
+def _of_profile(profile: Profile) -> Document:
+    bounds = [_unit(profile.unit), _sensitivity(profile.sensitivity)]
+    return _of_secret(profile, "Number of labels by count, not released", bounds)
+
+
+def _of_label_counts(counts: LabelCounts) -> Document:
+    most = counts.max_labels
+    labels = "no maximum" if most is None else f"at most {many(most, 'label')}"
+    bounds = [
+        _unit(counts.unit),
+        Fact("Labels of one unit", labels),
+        Fact("Count of one unit", f"at most {many(counts.max_count, 'record')} of each label"),
+    ]
+    if counts.for_tests:
+        bounds.append(Fact("Random bits", "supplied by the caller, for tests"))
+    return _of_secret(counts, "Counts of labels, not released", bounds)
+
+
+def _of_binned_counts(counts: BinnedCounts) -> Document:
+    axes = [
+        Fact(f"Axis {axis.name or place}", axis.in_words) for place, axis in enumerate(counts.axes)
+    ]
+    bounds = [*axes, _unit(counts.unit), _sensitivity(counts.sensitivity)]
+    return _of_secret(counts, "Counts of bins, not released", bounds)
+
+
+def _unit(unit: PrivacyUnit | None) -> Fact:
+    name = "one record, or what the caller asserts" if unit is None else str(unit)
+    return Fact("Privacy unit", name)
+
+
+def _sensitivity(records: int) -> Fact:
+    return Fact("Sensitivity", f"at most {many(records, 'record')} of one unit")
+
+
+def _of_guarded(data: Guarded) -> Document:
+    return _document("Data guarded by a ledger", [Note(f"{data.refusal()}.")])
+
+
+_DOCUMENTS = {
+    "dphist.ledger.ledger.Ledger": "dphist.ledger.document",
+    "dphist.planning.plan.Plan": "dphist.planning.document",
+}
+_VIEWS: dict[type[Any], View] = {
+    Release: _of_release,
+    Released: _of_released,
+    MechanismBase: _of_mechanism,
+    Protecting: _of_guarantee,
+    Profile: _of_profile,
+    LabelCounts: _of_label_counts,
+    BinnedCounts: _of_binned_counts,
+    Guarded: _of_guarded,
+}
