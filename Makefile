@@ -51,11 +51,11 @@ chromium:
 	  || { echo "make verify needs Chromium: install it, on Debian as root with" \
 	            "'apt-get install chromium'" >&2; exit 1; }
 
-# Cases that take long, and an hour of audits; the table goes into docs/audit.md. AUDITED="RankSplit ledger" audits some.
+# Cases that take long, and an hour of audits; the table goes into docs/guides/audit.md. AUDITED="RankSplit ledger" audits some.
 AUDIT_SECONDS := 3600
 audit: $(VENV)/.verify
 	$(BIN)/python -m pytest -m audit -n 2 $(TESTS)
-	$(BIN)/python -m benchmarks.everything_audited --seconds $(AUDIT_SECONDS) --write docs/audit.md \
+	$(BIN)/python -m benchmarks.everything_audited --seconds $(AUDIT_SECONDS) --write docs/guides/audit.md \
 	  $(AUDITED)
 
 # Each planted privacy bug in a copy: mutants/*.toml. MUTANTS="noise tree-*" runs some of them.
@@ -89,7 +89,7 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.kept $(BENCH_OPTIONS)
 
-# Some of the tables of docs/benchmarks.md.
+# Some of the tables of docs/understand/benchmarks.md.
 TABLES := noise release_time expected_error pages
 bench-tables: $(VENV)/.bench
 	set -e; for table in $(TABLES); do $(BIN)/python -m benchmarks.$$table; done

@@ -213,7 +213,7 @@ def test_commands_are_seeded_and_say_no_place_or_time(tmp_path, monkeypatch) -> 
 
 def test_the_section_on_discovering_prints_what_it_shows(folder, capsys) -> None:
     """Exactly, but for the number of labels, which is random."""
-    page = (ROOT / "docs" / "labels.md").read_text()
+    page = (ROOT / "docs" / "guides" / "labels.md").read_text()
     section = page.split("### DiscoverLabels\n")[1].split("\n### ")[0]
     code, shown = re.findall(r"^```(?:python|text)\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
     exec(compile(code, "labels.md", "exec"), {"dh": dphist})  # noqa: S102

@@ -1,7 +1,7 @@
 """The mechanism to use when one has no reason to use another: the adaptive scan.
 
-By `python -m benchmarks.anonymized` (`docs/comparison.md`) it has the lowest error of those that
-need to know nothing in advance, at every epsilon. The choice never depends on data.
+By `python -m benchmarks.anonymized` (`docs/understand/comparison.md`) it has the lowest error of
+those that need to know nothing in advance, at every epsilon. The choice never depends on data.
 """
 
 from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan

@@ -325,7 +325,7 @@ def bin_counts(
     max_records : required with `user`. With `count` and without `user`, a row counts at most that
         often, and the privacy unit is a row. Refused without both.
     progress : called with the fraction done, a float that also has rows and seconds, from any
-        thread; True shows it on a terminal or in a notebook (see docs/resources.md).
+        thread; True shows it on a terminal or in a notebook (see docs/guides/resources.md).
     delimiter : field separator of a text file, one character (default: a comma, or a tab for
         .tsv).
     unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one

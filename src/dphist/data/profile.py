@@ -189,7 +189,7 @@ class Profile(Diagram):
         sensitivity : records that one privacy unit adds to or removes from the table. You assert
             it; dphist cannot check it. Refused with `user`.
         progress : called with the fraction done, a float that also has rows and seconds, from any
-            thread; True shows it on a terminal or in a notebook (see docs/resources.md).
+            thread; True shows it on a terminal or in a notebook (see docs/guides/resources.md).
         delimiter : field separator of a text file, one character (default: a comma, or a tab for
             .tsv).
         unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one

@@ -1,6 +1,6 @@
 """Bounds on the true diagram from the noisy counts of an adaptive scan.
 
-Lemma 4 of `docs/proofs/adaptive_scan.md`.
+Lemma 4 of `docs/understand/proofs/adaptive_scan.md`.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Error bars: the likely error of each point of a scan's curve.
 
 They are estimates, not bounds, from the noise of the counts and the random variation of the curve.
-Pure functions of noisy numbers (`docs/adaptive-scan.md#error-bars`).
+Pure functions of noisy numbers (`docs/understand/adaptive-scan.md#error-bars`).
 """
 
 import numpy as np

@@ -17,7 +17,7 @@ _DRAWS_AT_ONCE = 1024
 
 
 class AdaptiveScanMeasuring(GeometricMechanism):
-    """What sees the data: `docs/proofs/adaptive_scan.md`."""
+    """What sees the data: `docs/understand/proofs/adaptive_scan.md`."""
 
     __slots__ = ()
 

@@ -8,7 +8,7 @@ from dphist.noise import Source, two_sided_geometric
 
 
 class CumulativeCountsMeasuring(GeometricMechanism):
-    """What sees the data: `docs/proofs/cumulative_counts.md`."""
+    """What sees the data: `docs/understand/proofs/cumulative_counts.md`."""
 
     __slots__ = ()
 

@@ -18,7 +18,7 @@ from dphist.tables import redact_errors
 
 
 class PartitionSamplerMeasuring(AnonymizedMechanism):
-    """What sees the data: `docs/proofs/partition_sampler.md`."""
+    """What sees the data: `docs/understand/proofs/partition_sampler.md`."""
 
     __slots__ = ()
 

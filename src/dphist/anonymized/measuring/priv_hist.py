@@ -17,7 +17,7 @@ Shares = tuple[Fraction, Fraction, Fraction]
 # Above this epsilon a cell the published algorithm never smooths.
 _HIGH_PRIVACY = 1
 # The default weights, and the epsilon a cell up to which smoothing has the lower error: see
-# `docs/proofs/priv_hist.md` and the table in `docs/benchmarks.md`.
+# `docs/understand/proofs/priv_hist.md` and the table in `docs/understand/benchmarks.md`.
 _SMOOTHED = (Fraction(1), Fraction(2), Fraction(37))
 _NOT_SMOOTHED = (Fraction(1), Fraction(39), Fraction(0))
 _SMOOTHING_HELPS = Fraction(1, 10)
@@ -25,7 +25,7 @@ _PER_COLUMN = 8  # blocks, or less, for each column up to T
 
 
 class PrivHistMeasuring(GeometricMechanism):
-    """What sees the data: `docs/proofs/priv_hist.md`."""
+    """What sees the data: `docs/understand/proofs/priv_hist.md`."""
 
     __slots__ = ()
 
@@ -80,8 +80,8 @@ class PrivHistMeasuring(GeometricMechanism):
 
         The cells of columns up to T, those of column T + 1, and those further right in
         the first rows are three disjoint regions once the noisy number of labels above T is
-        known (`docs/proofs/priv_hist.md`, Lemma 2). That number, and not the true one, says
-        how many rows there are and how many fake counts are on either side of T.
+        known (`docs/understand/proofs/priv_hist.md`, Lemma 2). That number, and not the true one,
+        says how many rows there are and how many fake counts are on either side of T.
         """
         epsilon = self.split_epsilon
         start, fakes = self._start(total), self._fakes(total)

@@ -13,14 +13,14 @@ from dphist.noise.magnitude import geometric_upper_bound
 
 # Share of epsilon spent on the total when none is public. A larger one costs error
 # everywhere, a smaller one widens the regions for small data at small epsilon; 1/40 lies
-# where the benchmark hardly tells shares apart (`docs/benchmarks.md`).
+# where the benchmark hardly tells shares apart (`docs/understand/benchmarks.md`).
 TOTAL_SHARE = Fraction(1, 40)
 # Probability that the estimated total, with its margin, is below the true one.
 MISSED = 1e-3
 
 
 class RankSplitMeasuring(GeometricMechanism):
-    """What sees the data: `docs/proofs/rank_split.md`."""
+    """What sees the data: `docs/understand/proofs/rank_split.md`."""
 
     __slots__ = ()
 

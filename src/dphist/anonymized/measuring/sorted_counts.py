@@ -8,7 +8,7 @@ from dphist.noise import Source, two_sided_geometric
 
 
 class SortedCountsMeasuring(GeometricMechanism):
-    """What sees the data: `docs/proofs/sorted_counts.md`."""
+    """What sees the data: `docs/understand/proofs/sorted_counts.md`."""
 
     __slots__ = ()
 

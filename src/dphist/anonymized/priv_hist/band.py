@@ -2,7 +2,7 @@
 
 No noise exceeds `t` in absolute value, except with the band's probability of failure; `most`
 bounds the true number of records, hence every count.
-Lemmas 5 and 6 of `docs/proofs/priv_hist.md`.
+Lemmas 5 and 6 of `docs/understand/proofs/priv_hist.md`.
 """
 
 import numpy as np

@@ -17,7 +17,7 @@ from dphist.release.label_table import LabelTable
 
 
 class DiscoverMeasuring(LabelsMechanism):
-    """What sees the data: `docs/proofs/discover_labels.md`."""
+    """What sees the data: `docs/understand/proofs/discover_labels.md`."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ class DiscoverMeasuring(LabelsMechanism):
 
     @property
     def guarantee(self) -> ApproxZCDP:
-        """What a release costs in all: `docs/proofs/discover_labels.md`."""
+        """What a release costs in all: `docs/understand/proofs/discover_labels.md`."""
         return ApproxZCDP(self.epsilon**2 / 2, self.delta, self._unit)
 
     @property

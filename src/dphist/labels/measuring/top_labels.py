@@ -18,7 +18,7 @@ _GRID = 32  # a quantile is rounded up to a multiple of 2**-32 or so
 
 
 class TopLabelsMeasuring(LabelsMechanism):
-    """What sees the data: `docs/proofs/top_labels.md`."""
+    """What sees the data: `docs/understand/proofs/top_labels.md`."""
 
     __slots__ = ()
 

@@ -17,7 +17,7 @@ _GRID = 32
 
 
 class TopThresholdMeasuring(LabelsMechanism):
-    """What sees the data: `docs/proofs/top_labels.md`."""
+    """What sees the data: `docs/understand/proofs/top_labels.md`."""
 
     __slots__ = ()
 

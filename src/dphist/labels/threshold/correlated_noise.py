@@ -50,7 +50,7 @@ class CorrelatedNoise:
 
         Both parts are rounded to whole units, of which a record has `units`, an odd number. So a
         sum of a count and both parts is never halfway between two records
-        (`docs/proofs/correlated_noise.md`, Lemma 1).
+        (`docs/understand/proofs/correlated_noise.md`, Lemma 1).
         """
         units = self.correlation.units
         common = rounded_gaussian(self.shared, 1, source)

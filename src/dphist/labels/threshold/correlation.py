@@ -4,7 +4,7 @@ Each of the d listed labels has noise of its own of variance sigma**2, and all o
 draw in common, of variance c sigma**2: the covariance is sigma**2 (I + c 11^T). One user who adds
 to m labels then moves the counts by a squared distance of m - beta m**2 in units of
 (max_count / sigma)**2, with beta = c / (1 + c d), in place of m. All of one user's changes must
-have one sign for this. `docs/proofs/correlated_noise.md`.
+have one sign for this. `docs/understand/proofs/correlated_noise.md`.
 """
 
 import functools

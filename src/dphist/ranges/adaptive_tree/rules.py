@@ -1,6 +1,6 @@
 """Which nodes of an adaptive tree are counted next, and at what cost: noisy numbers only.
 
-The constants were chosen on public data (docs/ranges.md). They affect the error, never the
+The constants were chosen on public data (docs/guides/ranges.md). They affect the error, never the
 guarantee, which the budget enforces for all constants.
 """
 

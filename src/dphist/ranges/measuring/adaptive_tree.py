@@ -16,7 +16,7 @@ from dphist.ranges.mechanism import Noisy, RangesMechanism
 
 
 class AdaptiveTreeMeasuring(RangesMechanism):
-    """What sees the data: `docs/proofs/adaptive_tree.md`."""
+    """What sees the data: `docs/understand/proofs/adaptive_tree.md`."""
 
     __slots__ = ()
 

@@ -12,7 +12,7 @@ from dphist.ranges.shape import TreeShape
 
 
 class HierarchicalTreeMeasuring(RangesMechanism):
-    """What sees the data: `docs/proofs/hierarchical_tree.md`."""
+    """What sees the data: `docs/understand/proofs/hierarchical_tree.md`."""
 
     __slots__ = ()
 

@@ -8,7 +8,7 @@ from dphist.ranges.mechanism import Noisy, RangesMechanism
 
 
 class LeafCountsMeasuring(RangesMechanism):
-    """What sees the data: `docs/proofs/hierarchical_tree.md`."""
+    """What sees the data: `docs/understand/proofs/hierarchical_tree.md`."""
 
     __slots__ = ()
 

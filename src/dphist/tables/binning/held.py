@@ -7,7 +7,7 @@ a private DuckDB (see `terms`), which spills. Both keep the same rows of each us
 A user with at most `max_records` rows keeps all of them, so their order decides nothing. Users are
 numbers here, DuckDB's hashes of them. If they are no integers, all rows with the hash of a user
 above the bound are compared; if two users share it, DuckDB tells users apart
-(docs/proofs/bounding.md, Lemma 10).
+(docs/understand/proofs/bounding.md, Lemma 10).
 """
 
 from collections.abc import Iterator

@@ -3,8 +3,8 @@
 The rows are held in a private DuckDB and read several times. A user with at most `most` records
 keeps all of them, so their order decides nothing. DuckDB numbers the other users and, where they
 are not numbers, the terms; equality is that of their bytes. What is left to rank are numbers (see
-`smallest`), and docs/proofs/bounding.md, Lemma 10, says that the records kept are those of
-`bounding.keep_records`.
+`smallest`), and docs/understand/proofs/bounding.md, Lemma 10, says that the records kept are those
+of `bounding.keep_records`.
 """
 
 from dataclasses import dataclass

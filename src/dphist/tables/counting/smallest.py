@@ -2,7 +2,7 @@
 
 Records are numbers here: a word holds the number of a user and the code of a term. Records of one
 user and term are alike, so words can be sorted, and no row needs to be known. Users are worked on
-in blocks of rows that stay in the processor's cache (docs/proofs/bounding.md, Lemma 10).
+in blocks of rows that stay in the processor's cache (docs/understand/proofs/bounding.md, Lemma 10).
 """
 
 from collections.abc import Callable, Iterator

@@ -2,7 +2,7 @@
 
 Users and labels are numbers here, equal exactly if the users or labels are. The rank of a label
 among the labels of its user is given, a hash under a key. It is compared, and nothing else: what is
-kept is what a window over the same ranks keeps (docs/proofs/bounding.md, Lemma 11).
+kept is what a window over the same ranks keeps (docs/understand/proofs/bounding.md, Lemma 11).
 """
 
 from dataclasses import dataclass

@@ -3,7 +3,7 @@
 Users and terms are numbers here. Those of users are DuckDB's hashes, which are different for
 different integers. A user with at most `most` records keeps all of them. The records of others are
 ordered by user and term, and numbered by their turns; then the hashes of user, term and turn decide
-(docs/proofs/bounding.md, Lemma 10).
+(docs/understand/proofs/bounding.md, Lemma 10).
 """
 
 from collections.abc import Callable, Sequence
