@@ -7,7 +7,7 @@ DEMO_DATA := data/passwords_yahoo.csv
 # Without compiled files each of the many commands that tests start would compile dphist again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check verify test-container chromium audit mutants mutants-random bench bench-tables size base docs format clean
+.PHONY: demo test coverage check verify test-container chromium audit mutants mutants-random bench bench-tables size base architecture docs format clean
 
 # The tests of `make test`, after the name of a Python.
 FAST := -m pytest -m "not audit and not verify" -n 2 --dist loadfile
@@ -101,6 +101,10 @@ size: $(VENV)/bin/python
 # The trusted base: files and lines of each part.
 base: $(VENV)/bin/python
 	@$(BIN)/python -m benchmarks.base
+
+# The picture of ARCHITECTURE.md, from the import contract and what rooms say of themselves.
+architecture: $(VENV)/.run
+	$(BIN)/python -m benchmarks.architecture
 
 # The site, from the Markdown in docs; docs/_build/html/index.html opens it. Nothing is downloaded.
 docs: $(VENV)/.docs

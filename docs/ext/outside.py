@@ -14,6 +14,7 @@ from typing import Any
 PAGES = {
     "../README.md": "start/overview.md",
     "../SECURITY.md": "project/security.md",
+    "../ARCHITECTURE.md": "project/architecture.md",
     "../CONTRIBUTING.md": "project/contributing.md",
     "../CODE_OF_CONDUCT.md": "project/code-of-conduct.md",
     "../ROADMAP.md": "project/roadmap.md",
