@@ -46,7 +46,8 @@ def describe(room: str) -> str:
 
 def draw() -> str:
     """Return the picture as SVG: orange rooms are of the trusted base, or in part."""
-    boxes, top = [], _MARGIN
+    boxes: list[str] = []
+    top = _MARGIN
     for rooms in read_layers():
         width = (_WIDTH - 2 * _MARGIN - _GAP * (len(rooms) - 1)) / len(rooms)
         texts = [
