@@ -89,7 +89,7 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.kept $(BENCH_OPTIONS)
 
-# Some of the tables of docs/understand/benchmarks.md.
+# Some of the tables of docs/understand/lab-notes.
 TABLES := noise release_time expected_error pages
 bench-tables: $(VENV)/.bench
 	set -e; for table in $(TABLES); do $(BIN)/python -m benchmarks.$$table; done

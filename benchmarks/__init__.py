@@ -1,1 +1,1 @@
-"""Side-by-side measurements; each prints a table of docs/understand/benchmarks.md."""
+"""Side-by-side measurements; each prints a table of docs/understand/lab-notes."""

@@ -10,7 +10,7 @@ same packages; what is not named is left out), and the processes take turns. Wha
 release, from a Parquet file or from a table in memory to released labels, bounding included; what
 can be done before there are data is timed apart. --file takes a Parquet file of one's own. All get
 the same bounds and the same total, (epsilon, delta) = (1, 1e-6), as it truly is:
-docs/understand/benchmarks.md says how OpenDP's is matched.
+docs/understand/lab-notes says how OpenDP's is matched.
 """
 
 import argparse

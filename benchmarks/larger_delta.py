@@ -2,7 +2,7 @@
 
     python -m benchmarks.larger_delta
 
-Prints the table of docs/understand/benchmarks.md: thresholds at a total of (1, 1e-6), and how many
+Prints the table of docs/understand/lab-notes: thresholds at a total of (1, 1e-6), and how many
 labels are released of each data set, with standard errors over trials. A trial bounds the users
 anew and draws new noise. Data as in `benchmarks.data`; the two files that are shipped are always
 there.

@@ -17,7 +17,7 @@ Shares = tuple[Fraction, Fraction, Fraction]
 # Above this epsilon a cell the published algorithm never smooths.
 _HIGH_PRIVACY = 1
 # The default weights, and the epsilon a cell up to which smoothing has the lower error: see
-# `docs/understand/proofs/priv_hist.md` and the table in `docs/understand/benchmarks.md`.
+# `docs/understand/proofs/priv_hist.md` and the table in `docs/understand/lab-notes`.
 _SMOOTHED = (Fraction(1), Fraction(2), Fraction(37))
 _NOT_SMOOTHED = (Fraction(1), Fraction(39), Fraction(0))
 _SMOOTHING_HELPS = Fraction(1, 10)

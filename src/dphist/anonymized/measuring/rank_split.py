@@ -13,7 +13,7 @@ from dphist.noise.magnitude import geometric_upper_bound
 
 # Share of epsilon spent on the total when none is public. A larger one costs error
 # everywhere, a smaller one widens the regions for small data at small epsilon; 1/40 lies
-# where the benchmark hardly tells shares apart (`docs/understand/benchmarks.md`).
+# where the benchmark hardly tells shares apart (`docs/understand/lab-notes`).
 TOTAL_SHARE = Fraction(1, 40)
 # Probability that the estimated total, with its margin, is below the true one.
 MISSED = 1e-3
