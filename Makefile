@@ -7,7 +7,7 @@ DEMO_DATA := data/passwords_yahoo.csv
 # Without compiled files each of the many commands that tests start would compile dphist again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check verify test-container chromium audit mutants mutants-random bench bench-tables size base docs format clean
+.PHONY: demo test coverage check verify test-container chromium audit mutants mutants-random bench bench-tables size base architecture docs format clean
 
 # The tests of `make test`, after the name of a Python.
 FAST := -m pytest -m "not audit and not verify" -n 2 --dist loadfile
@@ -51,11 +51,11 @@ chromium:
 	  || { echo "make verify needs Chromium: install it, on Debian as root with" \
 	            "'apt-get install chromium'" >&2; exit 1; }
 
-# Cases that take long, and an hour of audits; the table goes into docs/audit.md. AUDITED="RankSplit ledger" audits some.
+# Cases that take long, and an hour of audits; the table goes into docs/guides/audit.md. AUDITED="RankSplit ledger" audits some.
 AUDIT_SECONDS := 3600
 audit: $(VENV)/.verify
 	$(BIN)/python -m pytest -m audit -n 2 $(TESTS)
-	$(BIN)/python -m benchmarks.everything_audited --seconds $(AUDIT_SECONDS) --write docs/audit.md \
+	$(BIN)/python -m benchmarks.everything_audited --seconds $(AUDIT_SECONDS) --write docs/guides/audit.md \
 	  $(AUDITED)
 
 # Each planted privacy bug in a copy: mutants/*.toml. MUTANTS="noise tree-*" runs some of them.
@@ -89,7 +89,7 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.kept $(BENCH_OPTIONS)
 
-# Some of the tables of docs/benchmarks.md.
+# Some of the tables of docs/understand/lab-notes.
 TABLES := noise release_time expected_error pages
 bench-tables: $(VENV)/.bench
 	set -e; for table in $(TABLES); do $(BIN)/python -m benchmarks.$$table; done
@@ -101,6 +101,10 @@ size: $(VENV)/bin/python
 # The trusted base: files and lines of each part.
 base: $(VENV)/bin/python
 	@$(BIN)/python -m benchmarks.base
+
+# The picture of ARCHITECTURE.md, from the import contract and what rooms say of themselves.
+architecture: $(VENV)/.run
+	$(BIN)/python -m benchmarks.architecture
 
 # The site, from the Markdown in docs; docs/_build/html/index.html opens it. Nothing is downloaded.
 docs: $(VENV)/.docs

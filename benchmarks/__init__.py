@@ -1,1 +1,1 @@
-"""Side-by-side measurements; each module prints the table that docs/benchmarks.md shows."""
+"""Side-by-side measurements; each prints a table of docs/understand/lab-notes."""

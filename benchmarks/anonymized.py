@@ -13,10 +13,10 @@ same folder and hold the cells asked for: run slow mechanisms apart, then all to
 
 With --earlier, an earlier table.csv has the cells of the mechanisms that --mechanisms does not
 name, so that those of one mechanism are made again after its code changed, and the tables hold all.
-The files must hold the same data. `docs/comparison.csv` is such a table:
+The files must hold the same data. `docs/understand/comparison.csv` is such a table:
 
     python -m benchmarks.anonymized --seconds 40 --limit 600 --mechanisms AdaptiveScan \\
-        --earlier docs/comparison.csv
+        --earlier docs/understand/comparison.csv
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
     python -m benchmarks.composition
 
-Prints the tables of docs/accounting.md and draws its figure to benchmarks/out/composition.png.
-Nothing here reads data or draws noise; it takes some ten seconds.
+Prints the tables of docs/understand/accounting.md and draws its figure to
+benchmarks/out/composition.png. Nothing here reads data or draws noise; it takes some ten seconds.
 
 Each way ends in one epsilon at the same total delta:
 

@@ -2,10 +2,10 @@
 
     python -m benchmarks.correlated
 
-Prints the table of docs/benchmarks.md. Labels are public lists: months, days of the week, hours of
-the day, airports, common English words. The total is (1, 1e-6). Each trial bounds the users anew
-and draws new noise. Errors are mean absolute differences from the counts after bounding, which is
-the same for all. Data as in `benchmarks.data`.
+Prints the table of docs/understand/lab-notes. Labels are public lists: months, days of the
+week, hours of the day, airports, common English words. The total is (1, 1e-6). Each trial bounds
+the users anew and draws new noise. Errors are mean absolute differences from the counts after
+bounding, which is the same for all. Data as in `benchmarks.data`.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """Every mechanism of dphist, tables of every engine, streams and a ledger, audited.
 
-usage: python -m benchmarks.everything_audited [--seconds 3600] [--write docs/audit.md] [NAME ...]
+usage: python -m benchmarks.everything_audited [--seconds 3600] [--write docs/guides/audit.md]
+[NAME ...]
 
 `--write` puts the table into a page, in place of its section of this heading. Exit code 1 if a
 claim is refuted, or noise does not account for one.

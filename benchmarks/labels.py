@@ -9,8 +9,8 @@ Each library runs in a process of its own, under the Python named (they need oth
 same packages; what is not named is left out), and the processes take turns. What is timed is a
 release, from a Parquet file or from a table in memory to released labels, bounding included; what
 can be done before there are data is timed apart. --file takes a Parquet file of one's own. All get
-the same bounds and the same total, (epsilon, delta) = (1, 1e-6), as it truly is: docs/benchmarks.md
-says how OpenDP's is matched.
+the same bounds and the same total, (epsilon, delta) = (1, 1e-6), as it truly is:
+docs/understand/lab-notes says how OpenDP's is matched.
 """
 
 import argparse

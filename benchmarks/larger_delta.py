@@ -2,9 +2,10 @@
 
     python -m benchmarks.larger_delta
 
-Prints the table of docs/benchmarks.md: thresholds at a total of (1, 1e-6), and how many labels are
-released of each data set, with standard errors over trials. A trial bounds the users anew and
-draws new noise. Data as in `benchmarks.data`; the two files that are shipped are always there.
+Prints the table of docs/understand/lab-notes: thresholds at a total of (1, 1e-6), and how many
+labels are released of each data set, with standard errors over trials. A trial bounds the users
+anew and draws new noise. Data as in `benchmarks.data`; the two files that are shipped are always
+there.
 """
 
 import argparse
@@ -29,7 +30,7 @@ class PayingTheSum(ThresholdHistogram):
     __slots__ = ()
 
     def _of_larger(self, total: Fraction) -> None:
-        """Know nothing of `docs/proofs/threshold.md`, Lemma 8."""
+        """Know nothing of `docs/understand/proofs/threshold.md`, Lemma 8."""
 
 
 @dataclass(frozen=True, slots=True)

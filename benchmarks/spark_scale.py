@@ -1,4 +1,4 @@
-"""Cost in Spark over rows, users and partitions; docs/scale.md has the tables.
+"""Cost in Spark over rows, users and partitions; docs/guides/scale.md has the tables.
 
     python -m benchmarks.spark_scale rows users partitions kinds skew heavy shuffles
     python -m benchmarks.spark_scale rows --rows 100_000_000
@@ -98,7 +98,7 @@ def in_three_shuffles(job: Callable[[Any], object]) -> Callable[[Any], object]:
 
 
 def added_up_before(frame: Any) -> None:
-    """Count and release rows that the caller added up, as docs/scale.md advises for heavy users."""
+    """Count and release rows that the caller added up: docs/guides/scale.md, for heavy users."""
     exact = [f"CAST({name} AS STRING COLLATE UTF8_BINARY) AS {name}" for name in ("who", "term")]
     pairs = frame.selectExpr(*exact).groupBy("who", "term").count()
     found = LabelCounts.from_table(

@@ -16,7 +16,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m mutants", description=__doc__)
     parser.add_argument("names", nargs="*", help="names, patterns such as 'noise-*', or families")
     parser.add_argument("--list", action="store_true", help="list the mutants, and run none")
-    parser.add_argument("--page", action="store_true", help="print docs/mutants.md, and run none")
+    parser.add_argument(
+        "--page", action="store_true", help="print docs/understand/mutants.md, and run none"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="how many run at once (default: 2)")
     parser.add_argument(
         "--only-short", action="store_true", help="leave out those that only `make verify` catches"

@@ -21,7 +21,7 @@ class Mutant:
     family : name of the file that it stands in.
     name : unique; letters, digits and hyphens.
     learns : what a reader of a release could learn if the library had this bug.
-    lemma : page below `docs/proofs/` and number, such as "noise, Lemma 3"; or another page of the
+    lemma : page below `proofs/` and number, such as "noise, Lemma 3"; or another page of the
         repository where the rule stands that is broken.
     module : dotted name of the module that is edited.
     find : text that occurs exactly once in the module.
@@ -123,7 +123,11 @@ def _syntax(what: str, text: str) -> list[str]:
 def _missing_page(what: str, mutant: Mutant, root: Path) -> list[str]:
     """Name the page and lemma of a mutant if there is none such."""
     page, _, place = mutant.lemma.partition(", ")
-    path = root / page if page.endswith(".md") else root / "docs" / "proofs" / f"{page}.md"
+    path = (
+        root / page
+        if page.endswith(".md")
+        else root / "docs" / "understand" / "proofs" / f"{page}.md"
+    )
     if not path.exists():
         return [f"{what}: there is no page {page}"]
     if place.startswith("Lemma") and f"## {place}:" not in path.read_text():

@@ -1,6 +1,7 @@
 """The page of the documentation that lists the mutants."""
 
 from collections.abc import Iterable
+from posixpath import relpath
 
 from mutants.catalogue import Mutant
 
@@ -18,7 +19,7 @@ were caught. Two were missed because their cases were left to other targets, and
 back; one had become harmless, as the library refuses twice what it takes once, and weakens that
 too now. All three were then caught by name.
 
-`python -m mutants --page > docs/mutants.md` writes this page.
+`python -m mutants --page > docs/understand/mutants.md` writes this page.
 """
 
 
@@ -44,8 +45,7 @@ def _row(mutant: Mutant) -> str:
 
 
 def _link(lemma: str) -> str:
-    """Return the lemma with a link to its page, seen from `docs/`."""
+    """Return the lemma with a link to its page, seen from `docs/understand/`."""
     name, _, place = lemma.partition(", ")
-    target = f"../{name}" if name.endswith(".md") else f"proofs/{name}.md"
-    target = target.removeprefix("../docs/")
+    target = relpath(name, "docs/understand") if name.endswith(".md") else f"proofs/{name}.md"
     return f"[{name}]({target}){f', {place}' if place else ''}"

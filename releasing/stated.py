@@ -22,7 +22,7 @@ def check_versions(root: Path = ROOT) -> str:
     number = version(root)
     places = {
         "CITATION.cff": rf"^version: {re.escape(number)}$",
-        "docs/references.md": rf"version = {{{re.escape(number)}}}",
+        "docs/reference/references.md": rf"version = {{{re.escape(number)}}}",
         "CHANGELOG.md": rf"^## {re.escape(number)}\b",
     }
     for name, pattern in places.items():
@@ -46,10 +46,12 @@ def check_changelog(root: Path = ROOT) -> str:
 def check_audit(root: Path = ROOT) -> str:
     """The audit in the documentation has a day, of the last month before the release."""
     found = re.search(
-        r"^Version (\S+), (\d{4}-\d\d-\d\d)", (root / "docs/audit.md").read_text(), re.MULTILINE
+        r"^Version (\S+), (\d{4}-\d\d-\d\d)",
+        (root / "docs/guides/audit.md").read_text(),
+        re.MULTILINE,
     )
     if found is None:
-        raise CheckError("docs/audit.md states no version and day: make audit")
+        raise CheckError("docs/guides/audit.md states no version and day: make audit")
     day = check_changelog(root)
     age = (date.fromisoformat(day) - date.fromisoformat(found[2])).days
     if age < 0:

@@ -23,6 +23,7 @@ SHORTENED: Mapping[str, tuple[str, ...]] = {
     "bench-tables": ("TABLES=pages",),
     "size": (),
     "base": (),
+    "architecture": (),
     "test-oldest": (FEW,),
     "test-newest": (FEW,),
     "constraints": (),

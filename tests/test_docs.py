@@ -16,7 +16,9 @@ from tests.support.printed import SEEDS, differences, languages, printed, shown,
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PAGES += [ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES += [
+    ROOT / name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -213,7 +215,7 @@ def test_commands_are_seeded_and_say_no_place_or_time(tmp_path, monkeypatch) -> 
 
 def test_the_section_on_discovering_prints_what_it_shows(folder, capsys) -> None:
     """Exactly, but for the number of labels, which is random."""
-    page = (ROOT / "docs" / "labels.md").read_text()
+    page = (ROOT / "docs" / "guides" / "labels.md").read_text()
     section = page.split("### DiscoverLabels\n")[1].split("\n### ")[0]
     code, shown = re.findall(r"^```(?:python|text)\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
     exec(compile(code, "labels.md", "exec"), {"dh": dphist})  # noqa: S102
@@ -242,7 +244,7 @@ def test_readme_is_short_and_in_order() -> None:
     install, _, kinds, _, limits, _ = re.split(r"^## .*", text, flags=re.MULTILINE)[1:]
     assert all(command in install for command in ("make demo", "make test", "pip install ."))
     for kind in ("anonymized", "ranges", "labels", "streams"):
-        assert f"| [{kind}](docs/{kind}.md) |" in kinds
+        assert f"| [{kind}](docs/guides/{kind}.md) |" in kinds
     assert len(re.findall("^- ", limits, re.MULTILINE)) == 5
 
 

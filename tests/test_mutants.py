@@ -39,8 +39,8 @@ def toy(tmp_path: Path) -> Path:
     (root / "tests" / "__init__.py").write_text("")
     (root / "tests" / "test_toy.py").write_text(TESTS)
     (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
-    (root / "docs" / "proofs").mkdir(parents=True)
-    (root / "docs" / "proofs" / "noise.md").write_text("## Lemma 1: inversion\n")
+    (root / "docs" / "understand" / "proofs").mkdir(parents=True)
+    (root / "docs" / "understand" / "proofs" / "noise.md").write_text("## Lemma 1: inversion\n")
     shutil.copytree(FOLDER, root / "mutants", ignore=shutil.ignore_patterns("__pycache__"))
     return root
 
@@ -61,8 +61,8 @@ def test_there_are_enough_of_each_family() -> None:
 
 
 def test_the_page_lists_them() -> None:
-    """`python -m mutants --page > docs/mutants.md` writes it."""
-    assert (ROOT / "docs" / "mutants.md").read_text() == page(MUTANTS)
+    """`python -m mutants --page > docs/understand/mutants.md` writes it."""
+    assert (ROOT / "docs" / "understand" / "mutants.md").read_text() == page(MUTANTS)
 
 
 @pytest.mark.verify

@@ -9,7 +9,7 @@ import pytest
 from mutants.catalogue import Mutant, load
 
 ROOT = Path(__file__).parents[1]
-PROOFS = sorted((ROOT / "docs" / "proofs").glob("*.md"))
+PROOFS = sorted((ROOT / "docs" / "understand" / "proofs").glob("*.md"))
 LEMMAS = {
     page.stem: {int(number) for number in re.findall(r"^## Lemma (\d+):", page.read_text(), re.M)}
     for page in PROOFS
@@ -26,7 +26,7 @@ CITATION = re.compile(
 # A paper before it: "Manurangsi 2022, Theorem 6 and Lemma 10".
 OF_A_PAPER = re.compile(r"\b(?:(?:19|20)\d\d[^.;:()]*|(?:Theorem|Lemma) [\d.]+ and\W*)$")
 PAGE_BEFORE = re.compile(r"\b(\w+)(?:\.md[`)]*,?|,)\s+\(?\[?$")
-PAGE_AFTER = re.compile(r"\s+of\s+`?(?:docs/proofs/)?(\w+)\.md|[^\[\]]*\]\([^)\s]*?(\w+)\.md")
+PAGE_AFTER = re.compile(r"\s+of\s+`?(?:[\w/]*proofs/)?(\w+)\.md|[^\[\]]*\]\([^)\s]*?(\w+)\.md")
 PAGE = re.compile(r"\b(\w+)(?:\.md\b|,\s+Lemma)")
 
 
@@ -58,10 +58,16 @@ def citations(text: str, page: str | None = None) -> Iterator[tuple[str | None, 
 @pytest.mark.parametrize(
     ("text", "cited"),
     [
-        ("`docs/proofs/noise.md`, Lemmas 1 to 3 and 5.", [("noise", n) for n in (1, 2, 3, 5)]),
-        ("Lemmas 2 and\n3 of docs/proofs/noise.md: what is drawn", [("noise", 2), ("noise", 3)]),
+        (
+            "`docs/understand/proofs/noise.md`, Lemmas 1 to 3 and 5.",
+            [("noise", n) for n in (1, 2, 3, 5)],
+        ),
+        (
+            "Lemmas 2 and\n3 of docs/understand/proofs/noise.md: what is drawn",
+            [("noise", 2), ("noise", 3)],
+        ),
         ("`threshold.md`, Lemma 8; `noise.md`, Lemma 2", [("threshold", 8), ("noise", 2)]),
-        ("(`docs/proofs/noise.md`, Lemma 4)... (Lemma 5)", [("noise", 4), ("noise", 5)]),
+        ("(`docs/understand/proofs/noise.md`, Lemma 4)... (Lemma 5)", [("noise", 4), ("noise", 5)]),
         (
             "[Lemma 9](proofs/bounding.md) and [noise, Lemma\n4](n.md)",
             [("bounding", 9), ("noise", 4)],

@@ -81,7 +81,7 @@ def test_the_site_is_built_and_asks_no_other_host(site) -> None:
             wrong: list[str] = []
             page = context.new_page()
             _listen(page, asked, wrong)
-            for name in ("index", "labels", "reference/api/dphist.ThresholdHistogram"):
+            for name in ("index", "guides/labels", "reference/api/dphist.ThresholdHistogram"):
                 page.goto((site / f"{name}.html").as_uri())
                 wide = page.evaluate("document.documentElement.scrollWidth")
                 assert wide <= width, (name, scheme, width)
@@ -115,7 +115,7 @@ def _check_every_page_on_a_phone(browser, site: Path) -> None:
     for path in [*written, *made[::5]]:  # pages of names are made alike
         page.goto(path.as_uri())
         assert not page.evaluate(CUT_OFF), path
-    page.goto((site / "proofs" / "threshold.html").as_uri())
+    page.goto((site / "understand" / "proofs" / "threshold.html").as_uri())
     page.add_style_tag(content="code .pre { white-space: nowrap !important; }")
     assert page.evaluate(CUT_OFF)  # names of tests, as they were before
     page.goto((site / "understand" / "mechanisms.html").as_uri())

@@ -4,8 +4,9 @@
                                       [--smartnoise PYTHON] [--seconds 20] [--turns 2]
                                       [--names CASE ...]
 
-docs/audit-others.md says how to install them. Each case is audited `--turns` times, in processes of
-their own with fresh randomness; a claim counts as refuted only if each of these refutes it.
+docs/understand/audit-others.md says how to install them. Each case is audited `--turns` times, in
+processes of their own with fresh randomness; a claim counts as refuted only if each of these
+refutes it.
 """
 
 import argparse

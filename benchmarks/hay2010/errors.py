@@ -169,7 +169,7 @@ def harmonic_sum(runs: IntArray) -> float:
     """Return the sum, over runs of equal counts, of 1 + 1/2 + ... + 1/length.
 
     Noise of variance v gives S̄ an expected squared error of at most v times this sum, at any
-    epsilon (`docs/hay2010.md`); that of S̃ is v times the number of labels.
+    epsilon (`docs/understand/hay2010.md`); that of S̃ is v times the number of labels.
     """
     harmonic = np.cumsum(1 / np.arange(1, runs.max() + 1))
     return float(harmonic[runs - 1].sum())

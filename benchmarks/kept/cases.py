@@ -59,7 +59,7 @@ class Case:
     turns: int = 15
     times_ours: float = 1.0
     limit: float | None = None
-    page: str = "docs/benchmarks.md"
+    page: str = "docs/understand/benchmarks.md"
 
 
 def processor_of_children() -> float:

@@ -13,14 +13,15 @@ from typing import Any
 # What is outside of docs, or a folder in it, and the page that stands for it on the site.
 PAGES = {
     "../README.md": "start/overview.md",
-    "../SECURITY.md": "reference/security.md",
-    "../CONTRIBUTING.md": "reference/contributing.md",
-    "../CODE_OF_CONDUCT.md": "reference/code-of-conduct.md",
-    "../ROADMAP.md": "reference/roadmap.md",
-    "../CHANGELOG.md": "reference/changelog.md",
-    "../data/SOURCES.md": "reference/data.md",
-    "proofs": "proofs/index.md",
-    "decisions": "decisions/index.md",
+    "../SECURITY.md": "project/security.md",
+    "../ARCHITECTURE.md": "project/architecture.md",
+    "../CONTRIBUTING.md": "project/contributing.md",
+    "../CODE_OF_CONDUCT.md": "project/code-of-conduct.md",
+    "../ROADMAP.md": "project/roadmap.md",
+    "../CHANGELOG.md": "project/changelog.md",
+    "../data/SOURCES.md": "project/data.md",
+    "understand/proofs": "understand/proofs/index.md",
+    "project/decisions": "project/decisions/index.md",
 }
 LINK = re.compile(r"(\]\()(?!https?:|mailto:)([^)#\s]+)(#[^)\s]*)?(\))")
 SHOWN = re.compile(r"^<!-- page (\S+) -->$", re.MULTILINE)

@@ -59,7 +59,7 @@ class Mechanism(Maker, Protocol):
     data and refuses bad parameters with a `ParameterError`. The metadata of its fields say what the
     parameters mean: ``field(metadata={"meaning": "...", "not_given": "...", "public": True})``, see
     `Meaning`. `dphist.register` makes such a class save, load, plot and report like those of
-    dphist; `docs/own-mechanism.md` has an example.
+    dphist; `docs/guides/own-mechanism.md` has an example.
 
     `PayWhatYouGet` and `ContinualMechanism` are no mechanisms in this sense, because data come to
     them more than once: a session has `top` in place of `release`, and the parameters of a stream

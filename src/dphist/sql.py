@@ -96,8 +96,8 @@ def count_labels(
     Notes
     -----
     **Guarantee.** In the result of one run of the query, all rows of one user change at most
-    `max_labels` counts, each by at most `max_count` (docs/proofs/bounding.md, Lemma 9), if the
-    warehouse evaluates the query as SQL says, over one state of the table.
+    `max_labels` counts, each by at most `max_count` (docs/understand/proofs/bounding.md, Lemma 9),
+    if the warehouse evaluates the query as SQL says, over one state of the table.
     """
     if dialect not in _DIALECTS:
         raise ParameterError("dialect", f"must be one of {', '.join(map(repr, DIALECTS))}")

@@ -1,6 +1,6 @@
 """Isotonic projection: the paper's min-max form, and what keeps a band a band.
 
-Lemma 3 of docs/proofs/sorted_counts.md.
+Lemma 3 of docs/understand/proofs/sorted_counts.md.
 """
 
 import numpy as np

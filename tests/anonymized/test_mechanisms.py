@@ -237,7 +237,7 @@ def test_anonymize_uses_the_bound_of_the_profile() -> None:
 
 
 def test_yahoo_release_is_as_good_as_measured(yahoo) -> None:
-    """Error at epsilon 1 near 2,200 records of 69 million (see docs/comparison.md)."""
+    """Error at epsilon 1 near 2,200 records of 69 million (see docs/understand/comparison.md)."""
     release = dh.anonymize(yahoo, epsilon=1, source=random.Random(1).randbytes)
     assert 1_500 < yahoo.distance(release.value) < 3_000
 

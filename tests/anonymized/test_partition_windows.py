@@ -1,6 +1,6 @@
 """Windows of the partition sampler, against all partitions within the distance, and the distance.
 
-Lemmas 2 and 3 of docs/proofs/partition_sampler.md.
+Lemmas 2 and 3 of docs/understand/proofs/partition_sampler.md.
 """
 
 import math

@@ -12,7 +12,7 @@ from benchmarks.size import SOURCE, count_lines
 from benchmarks import base
 
 BASE = modules_of_base()
-PAGE = Path(__file__).parents[2] / "docs" / "trusted-base.md"
+PAGE = Path(__file__).parents[2] / "docs" / "understand" / "trusted-base.md"
 DOOR = "dphist.data.open_data"
 OPEN_TO = ("lab", "properties")
 """Rooms that look at data which their owner may look at."""

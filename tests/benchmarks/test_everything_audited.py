@@ -1,4 +1,4 @@
-"""The section of docs/audit.md that `make audit` writes."""
+"""The section of docs/guides/audit.md that `make audit` writes."""
 
 import dphist as dh
 from benchmarks import everything_audited

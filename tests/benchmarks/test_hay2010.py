@@ -29,7 +29,7 @@ REAL = [
     "words_subtlex_us, top 20,000",
 ]
 SHIPPED = "words_shakespeare, top 20,000"
-# Too many distinct counts: docs/hay2010.md says why.
+# Too many distinct counts: docs/understand/hay2010.md says why.
 LESS_THAN_TEN = {("SEARCHLOGS", "1"), ("words_subtlex_us, top 20,000", "1")}
 
 
@@ -134,7 +134,7 @@ def test_the_bound_is_reached_where_counts_are_far_apart(seeded) -> None:
     "noise", [(-3, -1, 0, 0, 4, 5), (2, 2, 2, -1, -1, -4), (1, 5, 7, 9, 20, 0)]
 )
 def test_projected_noise_of_a_run_has_harmonic_size(noise) -> None:
-    """The lemma of docs/hay2010.md, over all orders of some noise: E|P z|² = Σ E[S_k²] / k²."""
+    """The lemma of hay2010.md, over all orders of some noise: E|P z|² = Σ E[S_k²] / k²."""
     orders = np.array(list(itertools.permutations(noise)), float)
     sizes = [float(np.square(isotonic_decreasing(order)).sum()) for order in orders]
     partial = np.cumsum(orders, axis=1) / np.arange(1, len(noise) + 1)

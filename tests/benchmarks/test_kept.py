@@ -9,7 +9,7 @@ import pytest
 from benchmarks.kept import measuring
 from benchmarks.kept.measuring import Ratio
 
-BEFORE = Ratio("noise", 0.5, 0.01, 15, "numpy", 1.0, "docs/benchmarks.md")
+BEFORE = Ratio("noise", 0.5, 0.01, 15, "numpy", 1.0, "docs/understand/benchmarks.md")
 
 
 @pytest.mark.parametrize(

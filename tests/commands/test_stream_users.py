@@ -1,7 +1,7 @@
 """`dphist stream` counts no person twice because a file writes users as numbers and as text.
 
 A user that is a number in JSON is an integer, everything else is text, as in Python; the users of a
-state are of one type. `docs/proofs/streams.md`, Lemma 1.
+state are of one type. `docs/understand/proofs/streams.md`, Lemma 1.
 """
 
 import json

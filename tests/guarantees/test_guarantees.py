@@ -1,4 +1,4 @@
-"""Guarantees: values, composition, conversion. Lemmas of docs/proofs/accounting.md."""
+"""Guarantees: values, composition, conversion. Lemmas of docs/understand/proofs/accounting.md."""
 
 import math
 from dataclasses import FrozenInstanceError

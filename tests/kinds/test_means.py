@@ -272,7 +272,7 @@ def test_it_is_disclosed(release: dh.Release) -> None:
 
 
 def test_the_guide_lists_what_a_kind_declares() -> None:
-    guide = (ROOT / "docs/own-kind.md").read_text()
+    guide = (ROOT / "docs/guides/own-kind.md").read_text()
     declared = [(e.name, e.default is e.default_factory is MISSING) for e in fields(Kind)]
     listed = re.findall(r"^\| `(\w+)` \| (yes|no) \|", guide, re.MULTILINE)
     assert listed == [(name, "yes" if needed else "no") for name, needed in declared]

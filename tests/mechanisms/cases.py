@@ -20,7 +20,7 @@ from dphist.report import report_html, summary_text
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = jsonschema.Draft202012Validator(
-    json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
+    json.loads((ROOT / "docs" / "reference" / "release-1.schema.json").read_text())
 )
 PROFILE = dh.Profile.from_counts([200, 90, 90, 31, *range(1, 20), *[1] * 30])
 LABELS = pa.table({"label": ["x", "y", "z", "u"], "count": [400, 380, 3, 1]})

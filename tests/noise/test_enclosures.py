@@ -1,4 +1,4 @@
-"""Lemma 4 of docs/proofs/noise.md: the enclosures hold and are tight."""
+"""Lemma 4 of docs/understand/proofs/noise.md: the enclosures hold and are tight."""
 
 from fractions import Fraction
 

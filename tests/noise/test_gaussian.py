@@ -1,4 +1,4 @@
-"""Exact rounded Gaussian noise: Lemmas 1 to 5 of docs/proofs/noise.md."""
+"""Exact rounded Gaussian noise: Lemmas 1 to 5 of docs/understand/proofs/noise.md."""
 
 import math
 import random

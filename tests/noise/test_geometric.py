@@ -1,4 +1,4 @@
-"""Exact two-sided geometric noise: Lemmas 1 to 4 of docs/proofs/noise.md."""
+"""Exact two-sided geometric noise: Lemmas 1 to 4 of docs/understand/proofs/noise.md."""
 
 import math
 import os

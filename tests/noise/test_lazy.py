@@ -1,4 +1,4 @@
-"""Lazily refined real noise: Lemmas 1 and 2 of docs/proofs/top_labels.md."""
+"""Lazily refined real noise: Lemmas 1 and 2 of docs/understand/proofs/top_labels.md."""
 
 import math
 import os

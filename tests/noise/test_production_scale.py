@@ -1,6 +1,6 @@
 """The samplers at production scale: millions of draws in a call, epsilon far above any table.
 
-Lemmas 1 to 3 of docs/proofs/noise.md, and its section on randomness.
+Lemmas 1 to 3 of docs/understand/proofs/noise.md, and its section on randomness.
 """
 
 import os

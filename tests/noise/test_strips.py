@@ -1,4 +1,4 @@
-"""Which proposals become samples: accepted ones, each once (docs/proofs/noise.md, Lemma 1)."""
+"""Which proposals become samples: accepted ones, each once (proofs/noise.md, Lemma 1)."""
 
 import itertools
 

@@ -213,7 +213,7 @@ def test_the_error_of_a_profile_is_reached_on_real_data(seeded: Any) -> None:
     made = dh.for_error(dh.AdaptiveScan, relative_error="0.001", total=profile.total)
     source = seeded(6)
     off = [profile.distance(made.release(profile, source).value) for _ in range(8)]
-    # What is predicted is the error of a public curve: docs/planning.md measures 13 real ones.
+    # What is predicted is the error of a public curve: docs/guides/planning.md has 13.
     assert 0.0003 < np.mean(off) / profile.total <= 0.002
 
 

@@ -1,4 +1,4 @@
-"""A stream run on a noisy table that is given: `docs/proofs/streams.md`, Lemma 3.
+"""A stream run on a noisy table that is given: `docs/understand/proofs/streams.md`, Lemma 3.
 
 The table holds count + noise of each label at each time. A run of a stream gets as noise what is
 left of the table when its own counts are taken off, so that two neighbours see one table, and what

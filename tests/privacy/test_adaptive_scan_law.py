@@ -2,7 +2,7 @@
 
 The scan is replayed with fixed noisy counts: the one place that counts cells and adds noise is
 replaced by one that records the true number and reports the fixed one.
-Lemmas 1 to 3 of docs/proofs/adaptive_scan.md.
+Lemmas 1 to 3 of docs/understand/proofs/adaptive_scan.md.
 """
 
 import dataclasses

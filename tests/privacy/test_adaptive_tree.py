@@ -1,4 +1,4 @@
-"""The lemmas of docs/proofs/adaptive_tree.md, each with a planted bug.
+"""The lemmas of docs/understand/proofs/adaptive_tree.md, each with a planted bug.
 
 The noise is made such that any data end in the same published numbers. Then a tree must ask for the
 same counts, and the loss is the sum over counts of cost times difference: at most the budget.

@@ -1,4 +1,4 @@
-"""What correlated noise costs one user: docs/proofs/correlated_noise.md.
+"""What correlated noise costs one user: docs/understand/proofs/correlated_noise.md.
 
 Transcripts of the mechanism are replayed for every small user, which shows that what is released is
 a function of noisy whole numbers, and what the user moves these by. For two labels the exact law of

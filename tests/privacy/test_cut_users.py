@@ -1,4 +1,5 @@
-"""The numbers of users within the bounds and beyond: Lemma 7 of docs/proofs/threshold.md.
+"""The numbers of users within the bounds and beyond: Lemma 7 of
+docs/understand/proofs/threshold.md.
 
 What noise is added to, and which noise, is recorded of two neighbours; the losses are added up and
 compared with the guarantee, for every way in which one user may change both numbers.

@@ -1,4 +1,5 @@
-"""The law of what `DiscoverLabels` releases of small tables: docs/proofs/discover_labels.md.
+"""The law of what `DiscoverLabels` releases of small tables:
+docs/understand/proofs/discover_labels.md.
 
 Two looks at up to three labels. The noise of the first look is integrated over, by quantiles; the
 code says which priorities and which totals follow; and the noise of the second look then decides

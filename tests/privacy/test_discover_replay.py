@@ -1,4 +1,5 @@
-"""Transcripts of `DiscoverLabels`, replayed: Lemmas 1, 2 and 5 of docs/proofs/discover_labels.md.
+"""Transcripts of `DiscoverLabels`, replayed: Lemmas 1, 2 and 5 of
+docs/understand/proofs/discover_labels.md.
 
 All noise of all looks is recorded on one data set and replayed on others, such that the same noisy
 numbers come out. Then the same priorities must follow, and the exact totals of neighbors must

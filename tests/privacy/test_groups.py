@@ -1,4 +1,5 @@
-"""Group privacy: Lemma 9 of docs/proofs/accounting.md, on laws where it is tight or nearly so.
+"""Group privacy: Lemma 9 of docs/understand/proofs/accounting.md, on laws where it is tight or
+nearly so.
 
 Each planted bug is a weaker claim that one of these laws breaks.
 """

@@ -5,8 +5,8 @@ asked for and adds nothing. From that the law of every noisy count is known exac
 are clamped to a window, tails included in its ends, so that every probability is positive;
 clamping is post-processing, so a log-ratio above epsilon is a breach.
 
-Lemma 2 of docs/proofs/sorted_counts.md and cumulative_counts.md, Lemmas 2 and 3 of
-docs/proofs/rank_split.md.
+Lemma 2 of docs/understand/proofs/sorted_counts.md and cumulative_counts.md, Lemmas 2 and 3 of
+docs/understand/proofs/rank_split.md.
 """
 
 import itertools

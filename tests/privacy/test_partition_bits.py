@@ -1,7 +1,7 @@
 """Decisions of the partition sampler, bit by bit: no float makes one.
 
-Lemmas 6 to 8 of docs/proofs/partition_sampler.md. The law that these decisions add up to is
-tested in test_partition_law.py.
+Lemmas 6 to 8 of docs/understand/proofs/partition_sampler.md. The law that these decisions add up
+to is tested in test_partition_law.py.
 """
 
 import bisect

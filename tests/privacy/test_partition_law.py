@@ -1,6 +1,6 @@
 """The exact law of the partition sampler, from its own tables, against enumeration.
 
-Lemmas 1, 2, 4, 5 and 6 of docs/proofs/partition_sampler.md.
+Lemmas 1, 2, 4, 5 and 6 of docs/understand/proofs/partition_sampler.md.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Exact laws of PrivHist on all small neighbours.
 
 The mechanism itself runs, its sampler replaced by one that follows a script.
-Lemmas 1 to 4 of docs/proofs/priv_hist.md.
+Lemmas 1 to 4 of docs/understand/proofs/priv_hist.md.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""The lemmas of docs/proofs/hierarchical_tree.md, each with a planted bug.
+"""The lemmas of docs/understand/proofs/hierarchical_tree.md, each with a planted bug.
 
 The noise is replaced by one that writes down what it was asked for. What a mechanism would
 publish is then the exact count of each node it counts, with the share that the count costs, and

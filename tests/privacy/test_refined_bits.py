@@ -2,8 +2,9 @@
 
 Whatever refines a uniform number U until it is known to be above or below a threshold is given a U
 that leaves the threshold's digits at one bit, of any of three refinements: the bits before are the
-threshold's, those behind are random (docs/proofs/noise.md, Lemma 2, and
-docs/proofs/partition_sampler.md, Lemmas 6 and 8). tests/noise/test_lazy.py has that of lazy noise.
+threshold's, those behind are random (docs/understand/proofs/noise.md, Lemma 2, and
+docs/understand/proofs/partition_sampler.md, Lemmas 6 and 8). tests/noise/test_lazy.py has that of
+lazy noise.
 """
 
 import random

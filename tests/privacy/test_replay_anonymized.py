@@ -2,8 +2,8 @@
 
 A thousand million labels, counts above 10**9 and up to 2**61, calls of more than 2**22 draws, and
 epsilon from the smallest that is accepted, or can be run, to the largest. Lemmas 1 to 3 of
-docs/proofs/adaptive_scan.md, sorted_counts.md, cumulative_counts.md and rank_split.md, and 1 to 4
-of priv_hist.md.
+docs/understand/proofs/adaptive_scan.md, sorted_counts.md, cumulative_counts.md and rank_split.md,
+and 1 to 4 of priv_hist.md.
 """
 
 from fractions import Fraction

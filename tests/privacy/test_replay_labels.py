@@ -1,8 +1,8 @@
 """Transcripts of the mechanisms for labels, replayed at production scale.
 
 Hundreds of thousands of labels in several batches, counts above 10**9, users of many labels,
-epsilon from the smallest to the largest. Lemmas 1 to 3 of docs/proofs/threshold.md, 3 and 5 to 7 of
-top_labels.md.
+epsilon from the smallest to the largest. Lemmas 1 to 3 of docs/understand/proofs/threshold.md, 3
+and 5 to 7 of top_labels.md.
 """
 
 from collections.abc import Callable

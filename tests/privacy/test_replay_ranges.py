@@ -2,7 +2,7 @@
 
 Trees of twelve levels and more, mostly empty; counts above 10**9 and beside the cut-off at 2**62
 over the number of bins; calls of more than 2**22 draws; epsilon and rho from the smallest to the
-largest. Lemmas 1 to 3 of docs/proofs/adaptive_tree.md, 1 to 5 of hierarchical_tree.md.
+largest. Lemmas 1 to 3 of docs/understand/proofs/adaptive_tree.md, 1 to 5 of hierarchical_tree.md.
 """
 
 import math

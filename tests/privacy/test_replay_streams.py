@@ -2,7 +2,8 @@
 
 Horizons of 2**20 events and more, batches of hundreds of thousands, windows, users, listed labels
 and others. What noise is added to is out of sight, as sums over blocks of events exist nowhere but
-in the proof; here they are computed from the events. Lemmas 2, 3 and 6 of docs/proofs/streams.md.
+in the proof; here they are computed from the events. Lemmas 2, 3 and 6 of
+docs/understand/proofs/streams.md.
 """
 
 from collections.abc import Callable, Sequence

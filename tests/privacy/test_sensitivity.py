@@ -1,6 +1,6 @@
 """Brute force over all small diagrams: what gets noise changes by at most one cell.
 
-Lemma 1 of docs/proofs/sorted_counts.md, rank_split.md and cumulative_counts.md.
+Lemma 1 of docs/understand/proofs/sorted_counts.md, rank_split.md and cumulative_counts.md.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,8 @@
 """What several releases of one mechanism cost together, against a single one that costs as much.
 
 R releases for users of m labels have the squared distance, and the delta, of one release for users
-of R m labels whose threshold has R times the delta. `docs/proofs/accounting.md`, Lemmas 1 and 7.
+of R m labels whose threshold has R times the delta. `docs/understand/proofs/accounting.md`, Lemmas
+1 and 7.
 """
 
 from collections.abc import Callable
@@ -34,7 +35,7 @@ LIKE: dict[str, Callable[[int], Any]] = {
     ),
 }
 # Those of which one release pays for its threshold or its noise: from how many releases, one with
-# the same noise and no threshold (`docs/proofs/threshold.md`, Lemma 8).
+# the same noise and no threshold (`docs/understand/proofs/threshold.md`, Lemma 8).
 LARGER: dict[str, Callable[[int], Any]] = {
     "gaussian": lambda r: ThresholdHistogram(
         epsilon="1/3", max_labels=3 * r, labels=list(range(3 * r)), noise="gaussian"

@@ -1,6 +1,6 @@
 """How often a label that one event brought is released, counted in real streams.
 
-Lemma 7 of docs/proofs/streams.md.
+Lemma 7 of docs/understand/proofs/streams.md.
 """
 
 from typing import Any

@@ -1,4 +1,5 @@
-"""The released counts are one function of a noisy table: `docs/proofs/streams.md`, Lemma 3.
+"""The released counts are one function of a noisy table: `docs/understand/proofs/streams.md`,
+Lemma 3.
 
 All neighbouring streams of up to five events over two labels, and of eight in the audit, are run
 through `ContinualHistogram` itself, on tables whose entries lie at the threshold or about it.

@@ -1,4 +1,4 @@
-"""Exact laws of ThresholdHistogram on small neighbours: `docs/proofs/threshold.md`.
+"""Exact laws of ThresholdHistogram on small neighbours: `docs/understand/proofs/threshold.md`.
 
 The mechanism itself runs on labels of one count, its sampler replaced by one that hands out every
 value of the noise once and records the parameter it was asked for. That gives the exact law of

@@ -3,9 +3,9 @@
 The mechanism itself runs on all small neighbours, with its noise replaced by a recorder of centers
 and scale; so the laws of what it releases are known in closed form (that the noise and the choice
 are those is what tests/noise/test_lazy.py and tests/labels/test_top_*.py show). For each pair
-the laws P~, Q~ and the event S of docs/proofs/top_labels.md are made, and three things checked:
-restricted to S they are below the laws of what is released, S has mass 1 - delta or more, and the
-Renyi divergences are at most rho * order, both ways.
+the laws P~, Q~ and the event S of docs/understand/proofs/top_labels.md are made, and three things
+checked: restricted to S they are below the laws of what is released, S has mass 1 - delta or more,
+and the Renyi divergences are at most rho * order, both ways.
 """
 
 import functools

@@ -47,7 +47,7 @@ from dphist.properties.resampling import (
     sample_of,
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "properties.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "properties.md"
 PROFILE = dh.Profile.from_prevalences([1, 2, 3, 5, 9, 40], [60, 25, 12, 6, 3, 1])
 RELEASED = dh.AnonymizedHistogram(PROFILE.counts, PROFILE.prevalences)
 

@@ -40,7 +40,7 @@ def test_every_number_is_the_library_s_own(case: str) -> None:
 
 
 def test_a_guess_of_the_total_is_given_where_the_tree_follows_it() -> None:
-    """Strengths of 200 to 2,000 of prefixes: docs/ranges.md, What a guess of the total gains."""
+    """Of 200 to 2,000 of prefixes: docs/guides/ranges.md, What a guess of the total gains."""
     asked: dict[str, Any] = {"epsilon": ["0.01", "0.1", 1], "bins": 64, "total": 9000}
     prefixes = dh.plan("ranges", **asked, workload="prefix")
     assert prefixes.column("total_given") == [False, True, False]

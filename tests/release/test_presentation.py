@@ -16,7 +16,7 @@ from dphist.release.document import checksum
 from dphist.release.presentation import WORDS, Presentation
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "docs" / "reference" / "release-1.schema.json").read_text())
 WORDED = {
     "title": "Genes mutated in tumors",
     "unit": "patient",

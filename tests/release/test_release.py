@@ -23,7 +23,7 @@ from dphist.tables.reading.types import plain
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = jsonschema.Draft202012Validator(
-    json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
+    json.loads((ROOT / "docs" / "reference" / "release-1.schema.json").read_text())
 )
 
 MECHANISMS = [
@@ -162,7 +162,7 @@ def test_saving_into_a_missing_folder_says_so(release, tmp_path) -> None:
 
 @pytest.mark.verify
 def test_document_fits_its_published_schema(release) -> None:
-    schema = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
+    schema = json.loads((ROOT / "docs" / "reference" / "release-1.schema.json").read_text())
     jsonschema.validate(json.loads(release.to_json()), schema)
 
 

@@ -241,7 +241,7 @@ def test_a_release_is_saved_and_loaded_and_fits_the_schema(tmp_path: Path) -> No
     assert dh.Release.load(tmp_path / "r.json") == release
     content = json.loads(release.to_json())
     assert content["kind"] == "streams"
-    schema = json.loads((ROOT / "docs" / "release-1.schema.json").read_text())
+    schema = json.loads((ROOT / "docs" / "reference" / "release-1.schema.json").read_text())
     jsonschema.validate(content, schema)
     assert "RunningCounts(3 readings, 6 labels)" in repr(release)
     for value in ({**SOUND, "times": []}, {**SOUND, "labels": [1]}, {**SOUND, "more": 1}):

@@ -12,14 +12,20 @@ from releasing.running import ROOT, CheckError, run
 
 from releasing import stated
 
-FILES = ("pyproject.toml", "CITATION.cff", "CHANGELOG.md", "docs/references.md", "docs/audit.md")
+FILES = (
+    "pyproject.toml",
+    "CITATION.cff",
+    "CHANGELOG.md",
+    "docs/reference/references.md",
+    "docs/guides/audit.md",
+)
 
 
 @pytest.fixture
 def copy(tmp_path) -> Path:
     """The files that state a version."""
-    (tmp_path / "docs").mkdir()
     for name in FILES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -39,7 +45,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     [
         ("pyproject.toml", r'^version = ".*"', 'version = "9.9.9"'),
         ("CITATION.cff", "^version: .*", "version: 9.9.9"),
-        ("docs/references.md", r"version = \{.*\}", "version = {9.9.9}"),
+        ("docs/reference/references.md", r"version = \{.*\}", "version = {9.9.9}"),
         ("CHANGELOG.md", r"^## [\d.]+", "## 9.9.9"),
     ],
 )
@@ -61,7 +67,9 @@ def test_a_changelog_without_a_day_is_found(copy) -> None:
 @pytest.mark.parametrize(("day", "good"), [("2026-11-01", True), ("2026-10-01", False)])
 def test_an_old_audit_is_found(day, good, copy) -> None:
     _edited(copy / "CHANGELOG.md", r"^## .*", f"## {stated.version()} (2026-12-01)")
-    _edited(copy / "docs/audit.md", r"^Version \S+, \d{4}-\d\d-\d\d", f"Version 0.2.0, {day}")
+    _edited(
+        copy / "docs/guides/audit.md", r"^Version \S+, \d{4}-\d\d-\d\d", f"Version 0.2.0, {day}"
+    )
     if good:
         assert day in stated.check_audit(copy)
     else:
@@ -71,7 +79,9 @@ def test_an_old_audit_is_found(day, good, copy) -> None:
 
 def test_a_release_dated_before_its_audit_is_found(copy) -> None:
     _edited(copy / "CHANGELOG.md", r"^## .*", f"## {stated.version()} (2026-12-01)")
-    _edited(copy / "docs/audit.md", r"^Version \S+, \d{4}-\d\d-\d\d", "Version 0.2.0, 2026-12-02")
+    _edited(
+        copy / "docs/guides/audit.md", r"^Version \S+, \d{4}-\d\d-\d\d", "Version 0.2.0, 2026-12-02"
+    )
     with pytest.raises(CheckError, match="later than the changelog's 2026-12-01"):
         stated.check_audit(copy)
 

@@ -38,7 +38,7 @@ def test_the_command_prints_it(tmp_path: Path, capsys) -> None:
 
 
 def test_the_page_of_references_has_every_mechanism() -> None:
-    page = (ROOT / "docs" / "references.md").read_text()
+    page = (ROOT / "docs" / "reference" / "references.md").read_text()
     papers = (ROOT / "src" / "dphist" / "report" / "papers.bib").read_text()
     assert papers.strip() in page
     assert f"version = {{{version('dphist')}}}" in page
@@ -56,7 +56,7 @@ AUDITS = {"ding2018", "bichsel2021", "gilbert2018", "kong2023"}
 
 @pytest.mark.parametrize("name", [name for name in CASES if "," not in name])
 def test_the_page_cites_what_the_command_does(name: str) -> None:
-    page = (ROOT / "docs" / "references.md").read_text()
+    page = (ROOT / "docs" / "reference" / "references.md").read_text()
     papers = (ROOT / "src" / "dphist" / "report" / "papers.bib").read_text()
     mechanism = made(name)
     row = re.search(rf"^\|.*`{type(mechanism).__name__}`.*\| `(\w+)` \|$", page, re.MULTILINE)

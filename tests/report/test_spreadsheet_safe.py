@@ -37,7 +37,7 @@ PARTS = [
 
 
 def without_apostrophes(field: str) -> str:
-    """As `docs/release-format.md` says."""
+    """As `docs/reference/release-format.md` says."""
     return re.sub(r"(^|[;\t\r\n])'", r"\1", field)
 
 

@@ -1,4 +1,4 @@
-"""What the rounding of decaying parts costs: `docs/proofs/streams.md`, Lemmas 5 and 6.
+"""What the rounding of decaying parts costs: `docs/understand/proofs/streams.md`, Lemmas 5 and 6.
 
 The distance of neighbours is computed anew from what a counter does, not from what it states: a
 step of whole numbers is split between the parts (any split proves a bound), and each part's next

@@ -1,4 +1,4 @@
-"""Sums and noise of the binary mechanism, by brute force (`docs/proofs/streams.md`)."""
+"""Sums and noise of the binary mechanism, by brute force (`docs/understand/proofs/streams.md`)."""
 
 import itertools
 from collections import defaultdict

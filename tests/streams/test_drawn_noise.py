@@ -2,7 +2,8 @@
 
 In the place of a sampler, the k-th draw moves the k-th path alone, by one standard deviation as it
 was asked for. So the paths of a table are the matrix of the noise as drawn, and its guarantee is
-compared with the one that the mechanism states. Lemmas 3, 5 and 9 of docs/proofs/streams.md.
+compared with the one that the mechanism states. Lemmas 3, 5 and 9 of
+docs/understand/proofs/streams.md.
 """
 
 from fractions import Fraction

@@ -1,6 +1,6 @@
 """The pure counter: its blocks by brute force, and what its noise costs.
 
-Lemma 9 of docs/proofs/streams.md.
+Lemma 9 of docs/understand/proofs/streams.md.
 """
 
 import itertools

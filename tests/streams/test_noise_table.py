@@ -1,6 +1,6 @@
 """Paths of noise have the law that is stated, whenever they are drawn.
 
-Lemma 2 of docs/proofs/streams.md.
+Lemma 2 of docs/understand/proofs/streams.md.
 """
 
 import math

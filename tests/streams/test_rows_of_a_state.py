@@ -1,6 +1,7 @@
 """A state of more rows than any batch of rows holds is read back whole: paths, times, labels.
 
-What is left out is drawn again for counts that were read before. Lemma 8 of docs/proofs/streams.md.
+What is left out is drawn again for counts that were read before. Lemma 8 of
+docs/understand/proofs/streams.md.
 """
 
 from dataclasses import replace

@@ -1,7 +1,8 @@
 """How far one event moves a running count, computed in two other ways.
 
-Lemma 4 of docs/proofs/streams.md: by the norm that the noise's covariance gives a step, for a long
-but finite past; and by the series of the innovations, with zeros that a general root finder found.
+Lemma 4 of docs/understand/proofs/streams.md: by the norm that the noise's covariance gives a step,
+for a long but finite past; and by the series of the innovations, with zeros that a general root
+finder found.
 """
 
 import warnings

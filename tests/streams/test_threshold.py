@@ -1,4 +1,4 @@
-"""The threshold of a stream, recomputed: `docs/proofs/streams.md`, Lemma 7."""
+"""The threshold of a stream, recomputed: `docs/understand/proofs/streams.md`, Lemma 7."""
 
 import itertools
 import math

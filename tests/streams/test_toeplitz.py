@@ -1,8 +1,8 @@
 """Parts without a past: their law, what an event costs, and what rounding adds.
 
-Lemmas 4, 5 and 7 of `docs/proofs/streams.md`. The law is computed in two other ways: from the
-stationary parts, given that noise was zero for a long time; and as the matrix of the innovations'
-series.
+Lemmas 4, 5 and 7 of `docs/understand/proofs/streams.md`. The law is computed in two other ways:
+from the stationary parts, given that noise was zero for a long time; and as the matrix of the
+innovations' series.
 """
 
 import itertools

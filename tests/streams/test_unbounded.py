@@ -95,7 +95,7 @@ def made(**parameters: Any) -> dh.ContinualMechanism:
     "parameters", [{}, {"readings": 1000}, {"max_labels": 3, "max_events_per_user": 4}], ids=str
 )
 def test_the_counter_of_a_mechanism_is_as_far_as_is_paid(parameters: dict[str, int]) -> None:
-    """All labels of all events of a user together, hardly less: docs/proofs/streams.md, Lemma 6."""
+    """All labels of all events of a user together, hardly less: proofs/streams.md, Lemma 6."""
     mechanism = made(**parameters)
     counter = mechanism.counter
     assert isinstance(counter, ToeplitzCounter)

@@ -1,4 +1,5 @@
-"""Users of one stream are of one type, so that no person is two: `docs/proofs/streams.md`, Lemma 1.
+"""Users of one stream are of one type, so that no person is two:
+`docs/understand/proofs/streams.md`, Lemma 1.
 
 A user is a value of a type, whatever container brings it: a call, a frame of any engine, or a line
 of the command's input (`tests/commands/test_stream_users.py`).

@@ -1,4 +1,4 @@
-"""Which events of a user count, whatever is in them: `docs/proofs/streams.md`, Lemma 1.
+"""Which events of a user count, whatever is in them: `docs/understand/proofs/streams.md`, Lemma 1.
 
 All streams of a few events, labels and users are run through what a stream does before it counts,
 and through copies of it with bugs.

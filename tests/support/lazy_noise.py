@@ -3,7 +3,7 @@
 They ask `LazyNoise` once for all candidates and the threshold, with centers that are counts less
 the next count. Here the real numbers themselves are kept, by label, with that next count added
 again, so that they can be given to a run on other data: a label has the same noisy count there, and
-the threshold is the same. `docs/proofs/top_labels.md`, Lemmas 3, 5 and 6.
+the threshold is the same. `docs/understand/proofs/top_labels.md`, Lemmas 3, 5 and 6.
 """
 
 import math

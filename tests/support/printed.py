@@ -14,7 +14,7 @@ The number of lines must agree, also of random output. Widths of columns and spa
 lines do not matter. A line `...` stands for lines that the page leaves out; it shows those before
 and after. What depends on the place and time of a run is shown as in `_FIXED`.
 
-    python -m tests.support.printed docs/labels.md
+    python -m tests.support.printed docs/guides/labels.md
 
 writes what is printed with the first randomness into the text blocks of pages.
 """

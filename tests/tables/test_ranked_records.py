@@ -48,7 +48,7 @@ def finished(number: int) -> int:
 
 
 def in_python(rows: Rows, most: int, key: str) -> Counter[int]:
-    """The terms of records with a place beyond `most` (docs/proofs/bounding.md, Lemma 10)."""
+    """The terms of records with a place beyond `most` (proofs/bounding.md, Lemma 10)."""
     first, second = int(key[:16], 16), int(key[16:], 16)
     turns: Counter[tuple[int, int]] = Counter()
     own: dict[int, list[tuple[int, int]]] = {}

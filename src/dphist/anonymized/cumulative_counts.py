@@ -90,7 +90,7 @@ class CumulativeCounts(CumulativeCountsMeasuring, AnonymizedMechanism):
         """Return histograms that enclose the true cumulative prevalences, all at once.
 
         If no noise exceeds t, projecting keeps every one within t of the truth
-        (`docs/proofs/cumulative_counts.md`, Lemma 3); t comes from the noise alone.
+        (`docs/understand/proofs/cumulative_counts.md`, Lemma 3); t comes from the noise alone.
         """
         missed = self._missed(release, level)
         columns = tiling.columns_below(release.value, 0, self.largest)

@@ -142,7 +142,7 @@ def check_size(noisy: int) -> None:
 
 
 class SortedCountsMeasuring(AnonymizedMeasuring):
-    """What sees the data: `docs/proofs/sorted_counts.md`."""
+    """What sees the data: `docs/understand/proofs/sorted_counts.md`."""
 
     __slots__ = ()
 
@@ -159,7 +159,7 @@ class SortedCountsMeasuring(AnonymizedMeasuring):
 
 
 class CumulativeCountsMeasuring(AnonymizedMeasuring):
-    """What sees the data: `docs/proofs/cumulative_counts.md`."""
+    """What sees the data: `docs/understand/proofs/cumulative_counts.md`."""
 
     __slots__ = ()
 
@@ -177,14 +177,14 @@ class CumulativeCountsMeasuring(AnonymizedMeasuring):
 
 # Share of epsilon spent on the total when none is public. A larger one costs error
 # everywhere, a smaller one widens the regions for small data at small epsilon; 1/40 lies
-# where the benchmark hardly tells shares apart (`docs/benchmarks.md`).
+# where the benchmark hardly tells shares apart (`docs/understand/benchmarks.md`).
 TOTAL_SHARE = Fraction(1, 40)
 # Probability that the estimated total, with its margin, is below the true one.
 MISSED = 1e-3
 
 
 class RankSplitMeasuring(AnonymizedMeasuring):
-    """What sees the data: `docs/proofs/rank_split.md`."""
+    """What sees the data: `docs/understand/proofs/rank_split.md`."""
 
     __slots__ = ()
 
@@ -231,7 +231,7 @@ Shares = tuple[Fraction, Fraction, Fraction]
 # Above this epsilon a cell the published algorithm never smooths.
 _HIGH_PRIVACY = 1
 # The default weights, and the epsilon a cell up to which smoothing has the lower error: see
-# `docs/proofs/priv_hist.md` and the table in `docs/benchmarks.md`.
+# `docs/understand/proofs/priv_hist.md` and the table in `docs/understand/benchmarks.md`.
 _SMOOTHED = (Fraction(1), Fraction(2), Fraction(37))
 _NOT_SMOOTHED = (Fraction(1), Fraction(39), Fraction(0))
 _SMOOTHING_HELPS = Fraction(1, 10)
@@ -239,7 +239,7 @@ _PER_COLUMN = 8  # blocks, or less, for each column up to T
 
 
 class PrivHistMeasuring(AnonymizedMeasuring):
-    """What sees the data: `docs/proofs/priv_hist.md`."""
+    """What sees the data: `docs/understand/proofs/priv_hist.md`."""
 
     __slots__ = ()
 
@@ -294,8 +294,8 @@ class PrivHistMeasuring(AnonymizedMeasuring):
 
         The cells of columns up to T, those of column T + 1, and those further right in
         the first rows are three disjoint regions once the noisy number of labels above T is
-        known (`docs/proofs/priv_hist.md`, Lemma 2). That number, and not the true one, says
-        how many rows there are and how many fake counts are on either side of T.
+        known (`docs/understand/proofs/priv_hist.md`, Lemma 2). That number, and not the true one,
+        says how many rows there are and how many fake counts are on either side of T.
         """
         epsilon = self.split_epsilon
         start, fakes = self._start(total), self._fakes(total)
@@ -334,7 +334,7 @@ _DRAWS_AT_ONCE = 1024
 
 
 class AdaptiveScanMeasuring(AnonymizedMeasuring):
-    """What sees the data: `docs/proofs/adaptive_scan.md`."""
+    """What sees the data: `docs/understand/proofs/adaptive_scan.md`."""
 
     __slots__ = ()
 

@@ -121,8 +121,8 @@ class RankSplit(RankSplitMeasuring, AnonymizedMechanism):
         """Return histograms that enclose the true one, all ranks and counts at once.
 
         If no noise exceeds t, every projected row and column is within t of the truth
-        (`docs/proofs/rank_split.md`, Lemma 4); t comes from the noise alone. With a public
-        `total` below the true one, only cells within the first k rows or columns are meant.
+        (`docs/understand/proofs/rank_split.md`, Lemma 4); t comes from the noise alone. With a
+        public `total` below the true one, only cells within the first k rows or columns are meant.
         """
         missed = self._missed(release, level, 0.998) - (MISSED if self.total is None else 0)
         rows = infer_decreasing(release.noisy["rows"])

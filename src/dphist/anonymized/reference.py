@@ -3,8 +3,8 @@
 The public profile is a sample from Zipf's law: its i-th largest count is about A / i, or A / i^s
 for a public guess of s. It may also be an older release. A sample, because real counts vary by
 chance: mechanisms that infer smooth curves are too good at the smooth curve floor(A / i), and
-`AdaptiveScan` had up to 1.6 times the error predicted with it. `docs/benchmarks.md` compares errors
-on thirteen real profiles with the predicted ones.
+`AdaptiveScan` had up to 1.6 times the error predicted with it. `docs/understand/lab-notes`
+compares errors on thirteen real profiles with the predicted ones.
 """
 
 import math

@@ -119,7 +119,7 @@ class SortedCounts(SortedCountsMeasuring, AnonymizedMechanism):
         """Return histograms that enclose the first `labels` true counts, all at once.
 
         If no noise exceeds t, sorting or projecting keeps every count within t of the truth
-        (`docs/proofs/sorted_counts.md`, Lemma 3); t comes from the noise alone.
+        (`docs/understand/proofs/sorted_counts.md`, Lemma 3); t comes from the noise alone.
         """
         missed = self._missed(release, level)
         counts = tiling.first_rows(release.value, self.labels)

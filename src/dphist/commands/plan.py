@@ -103,7 +103,7 @@ def command() -> Command:
     return Command(
         text="Compute what a release would cost and be worth for several ε, without data: the odds "
         "of guessing right who is in it, the smallest count that appears, the error.",
-        epilog="See 'dphist plan KIND --help'. The guide is docs/planning.md.",
+        epilog="See 'dphist plan KIND --help'. The guide is docs/guides/planning.md.",
         action="KIND",
         actions={
             kind: (planning.question, _action(kind, planning, planning.options))

@@ -164,7 +164,7 @@ def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
 
 def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangesMechanism:
     """Return the mechanism; the choice looks at the options alone."""
-    # By docs/ranges.md the adaptive tree has the lowest error.
+    # By docs/guides/ranges.md the adaptive tree has the lowest error.
     chosen = _CHOSEN.get(options.mechanism, AdaptiveTree)
     given = given_parameters(options, options.command.options, AdaptiveTree)
     for name in given:

@@ -217,7 +217,8 @@ COMMAND = Command(
     epilog="A section has a command (anonymize, ranges, labels, top or stream), FILE as file, and "
     "the options of that command by their long names. [defaults] holds what several share. Streams "
     "are checked and added up with the others, and run by themselves: 'dphist stream --config TOML "
-    "< events'. Each release names the SHA-256 hash of the file. The guide is docs/planning.md.",
+    "< events'. Each release names the SHA-256 "
+    "hash of the file. The guide is docs/guides/planning.md.",
     table=[
         argument("config", "the configuration", "TOML"),
         Option("section", "only this section; may be given several times", "NAME", repeats=True),

@@ -116,7 +116,7 @@ class LabelCounts(Secret):
             one user: a person with several such rows is then protected for one of them only.
         null_labels : "refuse" rows without a label, or "drop" them.
         progress : called with the fraction done, a float that also has rows and seconds, from any
-            thread; True shows it on a terminal or in a notebook (see docs/resources.md).
+            thread; True shows it on a terminal or in a notebook (see docs/guides/resources.md).
         delimiter : field separator of a text file, one character (default: a comma, or a tab for
             .tsv).
         count_users : also count the users within the bounds and those over them, for a mechanism
@@ -146,7 +146,7 @@ class LabelCounts(Secret):
         -----
         **Guarantee.** Adding or removing all rows of one user changes at most `max_labels` of the
         counts, each by at most `max_count`, whatever labels are chosen: see
-        docs/proofs/bounding.md. Not covered: a person who appears as several users.
+        docs/understand/proofs/bounding.md. Not covered: a person who appears as several users.
 
         >>> import pandas as pd
         >>> rows = pd.DataFrame({"who": [1, 1, 1, 2], "word": ["a", "a", "b", "b"]})
@@ -258,8 +258,8 @@ class LabelCounts(Secret):
         Notes
         -----
         **Guarantee.** As for `from_table`, because each user adds to the counts of one part only:
-        docs/proofs/bounding.md, Lemma 8. dphist cannot check that all parts were cut from the same
-        data.
+        docs/understand/proofs/bounding.md, Lemma 8. dphist cannot check that all parts were cut
+        from the same data.
         """
         found = all_parts("labels", cls.__name__, parts)
         head = found[0].head
@@ -303,7 +303,7 @@ class LabelCounts(Secret):
             _is_cut=has_users or counting.columns["count"] is not None,
             for_tests=is_for_tests(source),
             _sets=sets,
-            only_adds=True,  # docs/proofs/bounding.md, Lemma 2
+            only_adds=True,  # docs/understand/proofs/bounding.md, Lemma 2
         )
 
     def bounds_in_text(self) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 A neighbor's diagram has one cell more or less, and this cell is in at most one of these regions.
 So the vector of their counts has L1 sensitivity 1 per cell
-(Hay et al. 2010, Proposition 3; `docs/proofs/rank_split.md`, Lemma 1).
+(Hay et al. 2010, Proposition 3; `docs/understand/proofs/rank_split.md`, Lemma 1).
 """
 
 import numpy as np

@@ -89,7 +89,7 @@ class Statement:
     """Where the releases of a mechanism state their noisy numbers.
 
     A release *states* its noisy numbers if no other noisy numbers lead to the same release.
-    `docs/proofs/audits.md`, Lemma 2, proves it for each mechanism that has a statement.
+    `docs/understand/proofs/audits.md`, Lemma 2, proves it for each mechanism that has a statement.
 
     Attributes
     ----------

@@ -147,7 +147,7 @@ def _exceeded(name: str, bound: int | None, protected: int | None) -> BoundsErro
 
 
 class TopLabelsMeasuring(LabelsMeasuring):
-    """What sees the data: `docs/proofs/top_labels.md`."""
+    """What sees the data: `docs/understand/proofs/top_labels.md`."""
 
     __slots__ = ()
 
@@ -191,7 +191,7 @@ class TopLabelsMeasuring(LabelsMeasuring):
 
 
 class TopThresholdMeasuring(LabelsMeasuring):
-    """What sees the data: `docs/proofs/top_labels.md`."""
+    """What sees the data: `docs/understand/proofs/top_labels.md`."""
 
     __slots__ = ()
 

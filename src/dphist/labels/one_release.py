@@ -2,7 +2,8 @@
 
 A label of a user is new, and the threshold may betray it, or shared with others, and its noisy
 count may. As long as the delta of the noise is convex in the squared distance, a mixture of both is
-never worse than one of the ends (`docs/proofs/threshold.md`, Lemma 8; `top_labels.md`, Lemma 8).
+never worse than one of the ends (`docs/understand/proofs/threshold.md`, Lemma 8; `top_labels.md`,
+Lemma 8).
 """
 
 import math
@@ -47,7 +48,8 @@ def epsilon_of_ends(ends: Iterable[tuple[Fraction, Fraction]]) -> Fraction | Non
 def convex_from(mu_squared: Fraction) -> Fraction:
     """Return an E from which on the delta of Gaussian noise is convex up to this squared distance.
 
-    The smallest E of 12 digits with t**2 + 4 t <= 4 E**2 (`docs/proofs/accounting.md`, Lemma 10).
+    The smallest E of 12 digits with t**2 + 4 t <= 4 E**2 (`docs/understand/proofs/accounting.md`,
+    Lemma 10).
     """
     square = mu_squared * (mu_squared + 4) / 4
     scale = _SCALE + max(0, square.denominator.bit_length() - square.numerator.bit_length())

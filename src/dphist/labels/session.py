@@ -41,7 +41,7 @@ class Left:
 
 
 class SessionMeasuring(MechanismBase):
-    """What sees the data: `docs/proofs/top_labels.md`."""
+    """What sees the data: `docs/understand/proofs/top_labels.md`."""
 
     __slots__ = ()
 

@@ -96,7 +96,7 @@ class TopThreshold(TopThresholdMeasuring, LabelsMechanism):
 
         None where that delta is too small for any. It is that of exact Gaussian noise, and of one
         release the one for which nearly the larger of the deltas of threshold and noise is paid, in
-        place of their sum (`docs/proofs/top_labels.md`, Lemma 8).
+        place of their sum (`docs/understand/proofs/top_labels.md`, Lemma 8).
         """
         total = probability(delta, "delta")
         times = whole_number(releases, "releases", 1, MOST_RELEASES)

@@ -1,7 +1,7 @@
 """Budgets of accounts, and the filter that decides which entry still fits.
 
 The rules, and the proof that they hold when costs are chosen on the way, are in
-docs/proofs/ledger.md.
+docs/understand/proofs/ledger.md.
 """
 
 from dataclasses import dataclass

@@ -23,7 +23,7 @@ class LargestRho:
     Attributes
     ----------
     rho : of at most 12 digits; 0 if none was found.
-    order : of the conversion (docs/proofs/accounting.md, Lemma 3); None for a rho of 0.
+    order : of the conversion (docs/understand/proofs/accounting.md, Lemma 3); None for a rho of 0.
     """
 
     rho: Fraction

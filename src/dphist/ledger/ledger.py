@@ -44,9 +44,10 @@ class Ledger(LedgerAccounts):
     ---------
     All that is released through an account is together (epsilon, delta)-DP, or what else the
     account was opened with, for its privacy unit: also if each release, its mechanism and its cost
-    are chosen after seeing all earlier ones (docs/proofs/ledger.md). The charge is durable before
-    the first look at the data. Not covered: releases that do not go through the ledger, data that
-    are in the account of another ledger as well, and whoever edits the ledger (SECURITY.md).
+    are chosen after seeing all earlier ones (docs/understand/proofs/ledger.md). The charge is
+    durable before the first look at the data. Not covered: releases that do not go through the
+    ledger, data that are in the account of another ledger as well, and whoever edits the ledger
+    (SECURITY.md).
 
     Use `create` or `open`. A Ledger may be used from several threads and by forked processes.
     """
@@ -303,8 +304,8 @@ class Ledger(LedgerAccounts):
 
         Notes
         -----
-        The stream may run beside other releases: docs/proofs/ledger.md, Lemma 5. The ledger notes
-        how many commits the state file had, so that an older copy of it is noticed.
+        The stream may run beside other releases: docs/understand/proofs/ledger.md, Lemma 5. The
+        ledger notes how many commits the state file had, so that an older copy of it is noticed.
         """
         if parameters and mechanism is not None:
             raise ParameterError("mechanism", "must be left out where its parameters are given")

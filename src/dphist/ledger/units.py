@@ -129,7 +129,7 @@ def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: s
     Notes
     -----
     A release that protects m records enters an account of users who have at most k records with
-    ceil(k / m) steps: group privacy (docs/proofs/accounting.md, Lemma 9).
+    ceil(k / m) steps: group privacy (docs/understand/proofs/accounting.md, Lemma 9).
     """
     own = guarantee.unit
     if data.unit is not None:

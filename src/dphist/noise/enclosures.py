@@ -2,7 +2,7 @@
 
 Every function returns integers `(low, high)` with low <= 2**bits * value <= high. The code uses
 integer arithmetic only and rounds outwards, so the bounds do not depend on floating point.
-`docs/proofs/noise.md`, Lemma 4.
+`docs/understand/proofs/noise.md`, Lemma 4.
 """
 
 import functools

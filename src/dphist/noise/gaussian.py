@@ -61,7 +61,7 @@ def rounded_gaussian(
     Notes
     -----
     Floating point proposes an integer and marks uncertain samples; integer arithmetic on further
-    bits decides these: `docs/proofs/noise.md`, Lemma 5.
+    bits decides these: `docs/understand/proofs/noise.md`, Lemma 5.
     """
     exact = positive_number(sigma, "sigma", LARGEST_SIGMA)
     return sample_shape(size, _law(exact).sample, source)

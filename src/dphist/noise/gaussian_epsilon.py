@@ -6,7 +6,7 @@ If the exact counts of neighbors are mu standard deviations apart, Gaussian nois
     d(E) = Q(a) - e**E Q(b),    a = E/mu - mu/2,    b = E/mu + mu/2,
 
 where Q(x) = Pr[N(0, 1) > x] (Balle and Wang 2018, Theorem 8). The computed epsilon is an upper
-bound: `docs/proofs/accounting.md`, Lemmas 7 and 8.
+bound: `docs/understand/proofs/accounting.md`, Lemmas 7 and 8.
 """
 
 import functools

@@ -52,7 +52,7 @@ def two_sided_geometric(
 
     Notes
     -----
-    No floating-point number decides an outcome: `docs/proofs/noise.md`.
+    No floating-point number decides an outcome: `docs/understand/proofs/noise.md`.
     """
     return sample_shape(size, geometric_law(epsilon).sample, source)
 

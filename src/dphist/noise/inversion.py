@@ -3,7 +3,7 @@
 A magnitude is sampled as N = #{i >= 0 : U < t_i} for a uniform real U and decreasing thresholds
 t_0 > t_1 > ... -> 0, so that Pr[N > i] = t_i. The first bits of U give an interval. N is known
 unless a threshold lies in this interval; only then are more bits of the same U drawn.
-`docs/proofs/noise.md`, Lemma 2.
+`docs/understand/proofs/noise.md`, Lemma 2.
 """
 
 import functools

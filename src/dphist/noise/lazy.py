@@ -3,7 +3,7 @@
 A sample is the number x with Pr[X > x] = U for a uniform real U. The first 64 bits of U give an
 interval for x. If the interval leaves a comparison or a rounding undecided, more bits of the same
 U are drawn, and integer arithmetic finds a narrower interval. So every answer is exactly that of
-the real number. `docs/proofs/top_labels.md`, Lemmas 1 and 2.
+the real number. `docs/understand/proofs/top_labels.md`, Lemmas 1 and 2.
 """
 
 import functools

@@ -4,7 +4,7 @@ A point below a curve is drawn from strips. Each of the 65,536 words of 16 bits 
 rectangle as wide as its cell and 1 high, and the rectangles of a cell lie on top of each other and
 cover what is below the curve there. A rectangle that lies wholly below the curve is sure: its word
 is accepted as it is. Any other word needs a height within its rectangle, which is compared with
-the curve. `docs/proofs/noise.md`, Lemma 1.
+the curve. `docs/understand/proofs/noise.md`, Lemma 1.
 """
 
 import math

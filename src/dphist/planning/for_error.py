@@ -45,8 +45,8 @@ def for_error(
     predicts from public numbers, `expected_error`, is at most what was asked for at this epsilon,
     and more at the next smaller decimal. Predictions for labels and streams are exact, so that no
     smaller epsilon is enough. Those for ranges and anonymized histograms come from a few trials on
-    public data and fluctuate between neighboring epsilons (`docs/planning.md` says by how much), so
-    that a slightly smaller epsilon may have as small an error.
+    public data and fluctuate between neighboring epsilons (`docs/guides/planning.md` says by how
+    much), so that a slightly smaller epsilon may have as small an error.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def for_error(
     total : int
         A public guess of the number of records, for the errors of ranges and of anonymized
         histograms. These errors are averages on public data of that size, rougher than most
-        real data; `docs/planning.md` has measurements.
+        real data; `docs/guides/planning.md` has measurements.
     shape : number or Release, optional
         Of anonymized histograms, a public guess of the curve, as in `expected_error`: the exponent
         of a power law (default: 1), or an older release that is likely to be alike.

@@ -97,7 +97,7 @@ class Plan(Tabular):
         return checksum(self._content())
 
     def to_json(self) -> str:
-        """Return the plan as a JSON document (format 1, see `docs/planning.md`)."""
+        """Return the plan as a JSON document (format 1, see `docs/guides/planning.md`)."""
         return with_checksum(self._content())
 
     def save(self, path: str | Path) -> None:

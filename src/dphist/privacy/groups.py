@@ -1,7 +1,7 @@
 """Group privacy: the guarantee for several units, from the guarantee for one.
 
 Data sets that differ in `steps` units are joined by a path of `steps` pairs of neighbors. All four
-results are proved in `docs/proofs/accounting.md` (Lemma 9) and rounded up.
+results are proved in `docs/understand/proofs/accounting.md` (Lemma 9) and rounded up.
 """
 
 import math

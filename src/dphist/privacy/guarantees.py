@@ -42,7 +42,7 @@ class Protecting(ABC):
         """Return the guarantee for `members` units together: group privacy.
 
         Epsilon grows `members`-fold and rho `members`**2-fold; a delta grows faster still
-        (`docs/proofs/accounting.md`, Lemma 9). The result is rounded up.
+        (`docs/understand/proofs/accounting.md`, Lemma 9). The result is rounded up.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class PureDP(Protecting):
 
         Randomized response is the worst case of a pure guarantee. Its Renyi divergences D_a / a
         have the supremum epsilon tanh(epsilon/2), the limit for a -> 1
-        (`docs/proofs/accounting.md`), which is at most epsilon**2 / 2.
+        (`docs/understand/proofs/accounting.md`), which is at most epsilon**2 / 2.
         """
         return ZCDP(pure_to_rho(self.epsilon), self.unit)
 
@@ -253,7 +253,8 @@ class ApproxZCDP(Protecting):
 
     For neighboring data there are two distributions with Renyi divergences at most rho * a, both
     ways, which lie below the two output distributions on an event of mass at least 1 - delta
-    (`docs/proofs/accounting.md`; a generalization of Bun and Steinke 2016, Definition 8.1).
+    (`docs/understand/proofs/accounting.md`; a generalization of Bun and Steinke 2016, Definition
+    8.1).
 
     Parameters
     ----------

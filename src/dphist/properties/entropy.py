@@ -208,7 +208,7 @@ def _distances(
     rare. The geometric mean is between the two. Without the number of labels, labels may be far
     rarer than Chao's bound implies and the entropy larger: the upper end adds 2 nats times the
     share of records with such labels. These choices were made by measured coverage
-    (docs/benchmarks.md).
+    (docs/understand/lab-notes).
 
     Few records may all miss an event: it would add the entropy of its indicator.
     """

@@ -16,7 +16,7 @@ from dphist.arrays import FloatArray, IntArray
 from dphist.properties.polynomials import Entropy, best_approximation, unbiased
 
 # Cap on log k. A higher degree fits the curve better, but near the transition the variance grows
-# faster than the bias falls (docs/benchmarks.md).
+# faster than the bias falls (docs/understand/lab-notes).
 _MOST = 11.0
 
 

@@ -45,7 +45,7 @@ class Budget:
         """Draw int64 noise at `share` of the cost, for counts of which a record changes one, by 1.
 
         Releasing such counts with this noise costs ``share * amount`` in epsilon or rho
-        (`docs/proofs/hierarchical_tree.md`, Lemma 2).
+        (`docs/understand/proofs/hierarchical_tree.md`, Lemma 2).
         """
         if self.gaussian:
             return rounded_gaussian(self.sigma(share), size, source)
@@ -74,7 +74,7 @@ class Budget:
         """Return the smallest h with noise at `share` of the cost within h with this probability.
 
         At full cost, no mechanism that is epsilon-DP for a record has answers within fewer records
-        of the count with 95 % for all data (`docs/proofs/adaptive_tree.md`, Lemma 4).
+        of the count with 95 % for all data (`docs/understand/proofs/adaptive_tree.md`, Lemma 4).
         """
         if self.gaussian:
             return gaussian_half_width(self.sigma(share), level)

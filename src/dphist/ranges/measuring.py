@@ -115,7 +115,7 @@ class RangesMeasuring(MechanismBase):
 
 
 class LeafCountsMeasuring(RangesMeasuring):
-    """What sees the data: `docs/proofs/hierarchical_tree.md`."""
+    """What sees the data: `docs/understand/proofs/hierarchical_tree.md`."""
 
     __slots__ = ()
 
@@ -124,7 +124,7 @@ class LeafCountsMeasuring(RangesMeasuring):
 
 
 class HierarchicalTreeMeasuring(RangesMeasuring):
-    """What sees the data: `docs/proofs/hierarchical_tree.md`."""
+    """What sees the data: `docs/understand/proofs/hierarchical_tree.md`."""
 
     __slots__ = ()
 
@@ -189,7 +189,7 @@ def name_of_level(level: int) -> str:
 
 
 class AdaptiveTreeMeasuring(RangesMeasuring):
-    """What sees the data: `docs/proofs/adaptive_tree.md`."""
+    """What sees the data: `docs/understand/proofs/adaptive_tree.md`."""
 
     __slots__ = ()
 

@@ -13,7 +13,7 @@ def uneven(bins: tuple[int, ...], total: int, number: int = 0) -> IntArray:
     Every half of an interval, from the whole axis down to single bins, has a share of its records
     that is drawn from the law Beta(2, 2), in several axes by turns. Real histograms are about as
     rough, where a bell curve is so smooth that mechanisms for ranges are too good at it
-    (`docs/planning.md`).
+    (`docs/guides/planning.md`).
 
     >>> uneven((4,), 100)
     array([ 9, 32, 28, 31])

@@ -212,7 +212,7 @@ class Release(Released):
         path : of the file, written whole or not at all (default: the text is returned).
         spreadsheet_safe : for a file that people open in a spreadsheet, which runs some labels as
             formulas and changes others. An apostrophe stands ahead of each label that does not
-            begin with a letter or has a digit (`docs/release-format.md`).
+            begin with a letter or has a digit (`docs/reference/release-format.md`).
 
         Raises
         ------
@@ -226,7 +226,7 @@ class Release(Released):
         return None
 
     def to_json(self) -> str:
-        """Return the release as a JSON document (format 1, see `docs/release-format.md`)."""
+        """Return the release as a JSON document, as in `docs/reference/release-format.md`."""
         content = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,

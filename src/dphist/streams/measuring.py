@@ -19,7 +19,7 @@ from dphist.streams.threshold import threshold_units
 
 
 class StreamMeasuring(MechanismBase):
-    """What the guarantee of a stream rests on: `docs/proofs/streams.md`."""
+    """What the guarantee of a stream rests on: `docs/understand/proofs/streams.md`."""
 
     __slots__ = ()
 

@@ -93,7 +93,7 @@ class ContinualMechanism(StreamMeasuring):
     differ in one event, which is empty in one of them; or, with `max_events_per_user`, in all
     events of one user, which are empty in one of them. The number and the times of events, and the
     times of readings, are public. The streams do not depend on what is released
-    (`docs/proofs/streams.md`). Not covered: the time an update or reading takes.
+    (`docs/understand/proofs/streams.md`). Not covered: the time an update or reading takes.
     """
 
     reference = (

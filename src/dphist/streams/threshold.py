@@ -19,7 +19,7 @@ def threshold_units(
     (max_labels readings)), a threshold T is valid if Pr[j + N > T] <= c j / events for every j:
     then the probability that any such label is released is at most max_labels c at one time, and
     at most delta over all readings. The T required by j is convex in j, so the first and the last
-    j decide (`docs/proofs/streams.md`, Lemma 7).
+    j decide (`docs/understand/proofs/streams.md`, Lemma 7).
 
     At one `time`, its variance decides; else the largest of all times.
 

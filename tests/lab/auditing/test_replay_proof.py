@@ -1,6 +1,7 @@
 """Claims below what the noise costs are refuted by its law; claims at it never are.
 
-The lemmas of docs/proofs/audits.md: ratios of draws, what a release states, probabilities.
+The lemmas of docs/understand/proofs/audits.md: ratios of draws, what a release states,
+probabilities.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""The threshold keeps delta, and hardly less would: Lemma 4 of docs/proofs/discover_labels.md."""
+"""The threshold keeps delta, and hardly less would: Lemma 4 of proofs/discover_labels.md."""
 
 import itertools
 import math

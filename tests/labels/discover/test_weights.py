@@ -1,4 +1,4 @@
-"""Weights of users, exactly: Lemma 1 of docs/proofs/discover_labels.md."""
+"""Weights of users, exactly: Lemma 1 of docs/understand/proofs/discover_labels.md."""
 
 import itertools
 import math

@@ -1,10 +1,10 @@
 """Bounds on the true diagram, and error bars, from the noisy counts of an adaptive scan.
 
-Bounds are those of Lemma 4 of `docs/proofs/adaptive_scan.md`. Error bars are estimates, not bounds,
-from the noise of the counts and the random variation of the curve
-(`docs/adaptive-scan.md#error-bars`). Where a curve was decoded twice, they follow from the model of
-`refining.py`: the inverse of the banded matrix, near its diagonal, and the law of a Brownian bridge
-inside blocks. Pure functions of noisy numbers.
+Bounds are those of Lemma 4 of `docs/understand/proofs/adaptive_scan.md`. Error bars are estimates,
+not bounds, from the noise of the counts and the random variation of the curve
+(`docs/understand/adaptive-scan.md#error-bars`). Where a curve was decoded twice, they follow from
+the model of `refining.py`: the inverse of the banded matrix, near its diagonal, and the law of a
+Brownian bridge inside blocks. Pure functions of noisy numbers.
 """
 
 from collections.abc import Mapping

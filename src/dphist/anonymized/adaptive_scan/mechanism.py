@@ -62,12 +62,12 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
     Blocks of columns from the left for as long as they cost less than rows would, then blocks
     of the rows of what lies right of them. Each block's number of cells gets noise with the
     whole of epsilon: given the noisy counts so far the blocks are fixed and disjoint, so a
-    record changes one of them (`docs/proofs/adaptive_scan.md`). Nothing needs to be
+    record changes one of them (`docs/understand/proofs/adaptive_scan.md`). Nothing needs to be
     known in advance. Time and memory O(sqrt(total) + 1 / epsilon).
-    Source: this library (docs/adaptive-scan.md).
+    Source: this library (docs/understand/adaptive-scan.md).
     """
 
-    reference = "This library's own; see docs/adaptive-scan.md in its repository."
+    reference = "This library's own; see docs/understand/adaptive-scan.md in its repository."
 
     epsilon: Fraction = parameter(**EPSILON)
     sensitivity: int = parameter(**SENSITIVITY)
@@ -116,8 +116,9 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return histograms that enclose the true one, all ranks and counts at once.
 
-        They follow from the noisy counts if no noise exceeds t (`docs/proofs/adaptive_scan.md`,
-        Lemma 4), and are widened where the decoding leaves them.
+        They follow from the noisy counts if no noise exceeds t
+        (`docs/understand/proofs/adaptive_scan.md`, Lemma 4), and are widened where the decoding
+        leaves them.
         """
         missed, noisy = self._missed(release, level), release.noisy
         draws = len(noisy["columns"]) + len(noisy["rows"])
@@ -128,7 +129,8 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
         """Return error bars: histograms that enclose the true one at about `level` of the points.
 
         Far narrower than `band`, and no bound: they are the decoding's own estimate of how
-        far it is off at each rank (`docs/adaptive-scan.md#error-bars` has measured coverage).
+        far it is off at each rank (`docs/understand/adaptive-scan.md#error-bars` has measured
+        coverage).
         """
         z = NormalDist().inv_cdf(1 - self._missed(release, level) / 2)
         noisy, epsilon = release.noisy, float(self.cell_epsilon)
@@ -176,7 +178,7 @@ def anonymize(
     """Release an anonymized histogram with the adaptive scan, whatever the data.
 
     It has the lowest error of the mechanisms that need to know nothing in advance, at every epsilon
-    (`docs/comparison.md`).
+    (`docs/understand/comparison.md`).
 
     Parameters
     ----------

@@ -2,7 +2,8 @@
 
 Nothing here sees data. The loop in `mechanism.py` asks `Scan` where the next blocks end and passes
 their noisy counts to it. The proof of privacy needs only that blocks are consecutive and functions
-of earlier noisy counts (`docs/proofs/adaptive_scan.md`, Lemma 1), so floating point is safe.
+of earlier noisy counts (`docs/understand/proofs/adaptive_scan.md`, Lemma 1), so floating point is
+safe.
 
 A curve is the heights of the diagram's columns, or the remaining lengths of its rows; a position
 is the number of the column or row.

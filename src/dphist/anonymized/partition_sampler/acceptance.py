@@ -4,7 +4,8 @@ A proposal of probability Q at distance d is accepted with probability R = exp(-
 the same C for all proposals. So accepted partitions follow the exponential mechanism, whatever
 floats the proposal tables contain. R is a power of exp(-rate) times a rational number, and close to
 1. Floating-point bounds are almost always enough to accept. Otherwise integers decide, with as many
-bits of a uniform number and of R as needed (`docs/proofs/partition_sampler.md`, Lemma 6).
+bits of a uniform number and of R as needed (`docs/understand/proofs/partition_sampler.md`, Lemma
+6).
 """
 
 import math

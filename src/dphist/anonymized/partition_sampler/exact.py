@@ -4,7 +4,7 @@ This is the simple form of the algorithm in `paths`. From tables of sums of weig
 drawn first, and then each entry given the one after it. Integers enclose the sums. If the
 enclosures and the known bits of the uniform numbers leave a draw undecided, everything is repeated
 with twice as many bits of the same uniform numbers. This form is used after many rejections, which
-occur only for unusual sources of bits (`docs/proofs/partition_sampler.md`, Lemma 8).
+occur only for unusual sources of bits (`docs/understand/proofs/partition_sampler.md`, Lemma 8).
 """
 
 import bisect

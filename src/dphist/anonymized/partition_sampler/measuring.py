@@ -17,7 +17,7 @@ from dphist.tables import redact_errors
 
 
 class PartitionSamplerMeasuring(AnonymizedMeasuring):
-    """What sees the data: `docs/proofs/partition_sampler.md`."""
+    """What sees the data: `docs/understand/proofs/partition_sampler.md`."""
 
     __slots__ = ()
 

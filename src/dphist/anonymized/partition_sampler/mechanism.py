@@ -54,15 +54,15 @@ class PartitionSampler(PartitionSamplerMeasuring, AnonymizedMechanism):
 
     The sampler is exact. Tables of floats propose a diagram, and integer arithmetic decides whether
     to keep it, with as many random bits as needed. The only assumption is that NumPy adds and
-    multiplies float64 with relative errors below 2**-52 (`docs/proofs/partition_sampler.md`).
-    `PrivHist` is faster and needs no delta.
+    multiplies float64 with relative errors below 2**-52
+    (`docs/understand/proofs/partition_sampler.md`). `PrivHist` is faster and needs no delta.
 
     Notes
     -----
     Delta sets a maximum distance from the true diagram. Time and memory are proportional to the
     number of cells in which diagrams within this distance can differ, with 8 bytes per cell. This
-    number is below O(n**1.5 / epsilon). `docs/comparison.md` has running times. A source of bits
-    that is not random, such as one of all ones, takes longer.
+    number is below O(n**1.5 / epsilon). `docs/understand/comparison.md` has running times. A
+    source of bits that is not random, such as one of all ones, takes longer.
 
     Source: Blocki, Datta, Bonneau 2016, with a wider window. The published window left out draws
     around an empty diagram, so its true delta was larger than stated.

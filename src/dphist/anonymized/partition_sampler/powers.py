@@ -2,7 +2,7 @@
 
 The tables of the partition sampler need close upper bounds of these powers. Integer arithmetic
 computes them, rounding up. The only assumption about floating point is a relative error of at most
-2**-52 for a product (`docs/proofs/partition_sampler.md`, Lemma 7).
+2**-52 for a product (`docs/understand/proofs/partition_sampler.md`, Lemma 7).
 """
 
 import math

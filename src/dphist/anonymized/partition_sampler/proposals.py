@@ -2,7 +2,8 @@
 
 The tables of the two halves propose rows and columns, and sides have integer weights. So the
 probability of a proposal is known exactly. Each proposal is accepted with a ratio that makes the
-accepted ones follow the exponential mechanism (`docs/proofs/partition_sampler.md`, Lemma 6).
+accepted ones follow the exponential mechanism (`docs/understand/proofs/partition_sampler.md`,
+Lemma 6).
 """
 
 import bisect

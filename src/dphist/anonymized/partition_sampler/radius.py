@@ -1,7 +1,7 @@
 """Radius around the true diagram that contains a draw of the sampler, except for a given mass.
 
 Floating point proposes a parameter; the radius is computed from it in integers and fractions,
-rounded outwards. Lemma 2 of `docs/proofs/partition_sampler.md`.
+rounded outwards. Lemma 2 of `docs/understand/proofs/partition_sampler.md`.
 """
 
 import math
@@ -53,8 +53,8 @@ def radius(total: int, rate: Fraction, log_mass: Fraction) -> int:
     -----
     For 0 < t < rate, Pr[d > D] <= exp(-(rate - t) D) Z(t), and the sum Z(t) of exp(-t d)
     over all partitions is at most 2 exp(c sqrt(n) + c^2 / 2t) / (1 - exp(-t / 2))
-    (`docs/proofs/partition_sampler.md`, Lemma 2). Every t gives a valid bound. Floating point finds
-    the best of many values of t; D is computed for this t in fractions, rounded up.
+    (`docs/understand/proofs/partition_sampler.md`, Lemma 2). Every t gives a valid bound. Floating
+    point finds the best of many values of t; D is computed for this t in fractions, rounded up.
     """
     share = _best_share(total, float(rate), float(log_mass))
     t = rate * share

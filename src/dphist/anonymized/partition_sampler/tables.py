@@ -5,7 +5,7 @@ largest down to q. A proposal is drawn exactly according to these sums, whatever
 values from v on, q has probability (S(q) - S(q + 1)) / S(v), decided by as many random bits as
 needed. The only condition is that each difference S(q) - S(q + 1) is at least its share, which is
 exp(-rate |q - true|) times the sum at q of the previous entry. To ensure it, the sums are enlarged
-by more than any rounding error (`docs/proofs/partition_sampler.md`, Lemmas 6 and 7).
+by more than any rounding error (`docs/understand/proofs/partition_sampler.md`, Lemmas 6 and 7).
 """
 
 import bisect

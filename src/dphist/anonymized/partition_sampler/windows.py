@@ -3,7 +3,7 @@
 Consider all partitions with a sorted L1 distance of at most D from a diagram. Their i-th count is
 in one window, their number of counts >= r is in another, and their Durfee side (the largest i for
 which the i-th count is at least i) is in a third. The partition sampler draws only from these
-windows. See Lemma 3 of `docs/proofs/partition_sampler.md`.
+windows. See Lemma 3 of `docs/understand/proofs/partition_sampler.md`.
 """
 
 from collections.abc import Callable

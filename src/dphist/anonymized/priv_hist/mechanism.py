@@ -150,8 +150,9 @@ class PrivHist(PrivHistMeasuring, AnonymizedMechanism):
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return histograms that enclose the true one, all ranks and counts at once.
 
-        They follow from the noisy counts if no noise exceeds t (`docs/proofs/priv_hist.md`,
-        Lemmas 5 and 6), and are widened where the published decoding leaves them.
+        They follow from the noisy counts if no noise exceeds t
+        (`docs/understand/proofs/priv_hist.md`, Lemmas 5 and 6), and are widened where the
+        published decoding leaves them.
         """
         missed = self._missed(release, level, 0.998) - _MISSED
         total = release.total or 0

@@ -230,7 +230,7 @@ def command() -> Command:
         "or your own where looking is allowed.",
         epilog="With --output, results are kept after each cell: run the same command again, with "
         "more --seconds or other mechanisms, and it goes on where it stopped. The guide is "
-        "docs/compare.md.",
+        "docs/guides/compare.md.",
         table=[
             *_MECHANISMS,
             Group("data, one of", "", [OneOf(files, required=True)]),

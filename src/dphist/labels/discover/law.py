@@ -2,7 +2,8 @@
 
 A user with t labels may have t that nobody else has. Each ends with at most `most_added(t)` units
 and the noise of all looks, so that it is released with a probability p(t), and any of them with
-at most t p(t), which must not exceed delta for any t (`docs/proofs/discover_labels.md`, Lemma 4).
+at most t p(t), which must not exceed delta for any t (`docs/understand/proofs/discover_labels.md`,
+Lemma 4).
 """
 
 import functools

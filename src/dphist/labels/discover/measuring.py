@@ -96,7 +96,7 @@ class AboveThreshold:
 
 
 class DiscoverMeasuring(LabelsMeasuring):
-    """What sees the data: `docs/proofs/discover_labels.md`."""
+    """What sees the data: `docs/understand/proofs/discover_labels.md`."""
 
     __slots__ = ()
 
@@ -106,7 +106,7 @@ class DiscoverMeasuring(LabelsMeasuring):
 
     @property
     def guarantee(self) -> ApproxZCDP:
-        """What a release costs in all: `docs/proofs/discover_labels.md`."""
+        """What a release costs in all: `docs/understand/proofs/discover_labels.md`."""
         return ApproxZCDP(self.epsilon**2 / 2, self.delta, self._unit)
 
     @property

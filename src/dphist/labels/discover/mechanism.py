@@ -53,7 +53,7 @@ class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
     `max_labels` labels, whatever the number of looks; also (E, d(E) + delta)-DP for every E >= 0,
     where d(E) is the exact delta of Gaussian noise at mu = epsilon, see `epsilon_at`. Covered are
     the labels, their number and order. Not covered is the time it takes, and, of a bare frame of
-    counts, a promise that does not hold. Proof: `docs/proofs/discover_labels.md`.
+    counts, a promise that does not hold. Proof: `docs/understand/proofs/discover_labels.md`.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
         """Return the smallest epsilon known for `releases` releases at a total delta.
 
         None where that delta is too small for any. It is the exact one of the noise, which is below
-        what zCDP shows (`docs/proofs/discover_labels.md`, Lemma 3).
+        what zCDP shows (`docs/understand/proofs/discover_labels.md`, Lemma 3).
         """
         total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
         left = total - times * self.delta

@@ -1,8 +1,8 @@
 """What users add to their labels, in whole units, such that no user adds more than 1 in l2 norm.
 
 A unit is 2**-20. Labels have priorities, whole numbers, and a user's weights are proportional to
-the priorities of the user's labels. All roundings lower a weight (`docs/proofs/discover_labels.md`,
-Lemma 1).
+the priorities of the user's labels. All roundings lower a weight
+(`docs/understand/proofs/discover_labels.md`, Lemma 1).
 """
 
 import math

@@ -4,7 +4,7 @@ Each of the d listed labels has noise of its own of variance sigma**2, and all o
 draw in common, of variance c sigma**2: the covariance is sigma**2 (I + c 11^T). One user who adds
 to m labels then moves the counts by a squared distance of m - beta m**2 in units of
 (max_count / sigma)**2, with beta = c / (1 + c d), in place of m. All of one user's changes must
-have one sign for this. `docs/proofs/correlated_noise.md`.
+have one sign for this. `docs/understand/proofs/correlated_noise.md`.
 """
 
 import functools
@@ -156,7 +156,7 @@ class CorrelatedNoise:
 
         Both parts are rounded to whole units, of which a record has `units`, an odd number. So a
         sum of a count and both parts is never halfway between two records
-        (`docs/proofs/correlated_noise.md`, Lemma 1).
+        (`docs/understand/proofs/correlated_noise.md`, Lemma 1).
         """
         units = self.correlation.units
         common = rounded_gaussian(self.shared, 1, source)

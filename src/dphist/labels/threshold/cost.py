@@ -76,8 +76,8 @@ class ThresholdCost(LabelsMeasuring):
         """Return the smallest epsilon known for `releases` releases at a total delta.
 
         None where that delta is too small for any. For Gaussian noise it is the exact one, which is
-        below what zCDP shows (`docs/proofs/threshold.md`, Lemma 6), and of one release the one for
-        which threshold and noise do not add their deltas (Lemma 8).
+        below what zCDP shows (`docs/understand/proofs/threshold.md`, Lemma 6), and of one release
+        the one for which threshold and noise do not add their deltas (Lemma 8).
         """
         total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
         if self.noise == "gaussian":

@@ -2,7 +2,8 @@
 
 A user may bring `max_labels` labels that nobody else has, each with a count of `max_count`.
 Each is released by itself with probability p = Pr[Z > T - max_count], so that any of them is with
-probability 1 - (1 - p)**max_labels, which must not exceed delta (`docs/proofs/threshold.md`).
+probability 1 - (1 - p)**max_labels, which must not exceed delta
+(`docs/understand/proofs/threshold.md`).
 """
 
 import functools

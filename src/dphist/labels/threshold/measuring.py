@@ -26,7 +26,7 @@ NAME = "users"
 
 
 class ThresholdMeasuring(ThresholdCost):
-    """What sees the data: `docs/proofs/threshold.md`."""
+    """What sees the data: `docs/understand/proofs/threshold.md`."""
 
     __slots__ = ()
 

@@ -86,14 +86,14 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     E >= 0, where d(E) is the exact delta of Gaussian noise for mu**2 = m epsilon**2 (Balle and Wang
     2018, Theorem 8), and R releases together with R mu**2 and R delta, see `epsilon_at`. One
     release by itself is even (E, max(d(E), delta))-DP while d(E) is small, as a label of a user is
-    new or shared, but not both (Wilkins et al. 2022; `docs/proofs/threshold.md`, Lemma 8). With
-    listed labels delta is 0 in all of these, and `max_labels` at most their number. Neighbors
-    differ in one user, who adds at most `max_count` to each of at most `max_labels` labels. With
-    `correlated` noise m is the smaller `weight`: the squared distance is that of the worst user who
-    *adds* to counts; data in which a user may also lower a count are not covered, and are refused
-    (`docs/proofs/correlated_noise.md`). Covered are labels, counts, number and order of the rows,
-    and the numbers of users; not covered is the time it takes, and, if a bare frame is given
-    instead of a `LabelCounts`, a promise that does not hold.
+    new or shared, but not both (Wilkins et al. 2022; `docs/understand/proofs/threshold.md`, Lemma
+    8). With listed labels delta is 0 in all of these, and `max_labels` at most their number.
+    Neighbors differ in one user, who adds at most `max_count` to each of at most `max_labels`
+    labels. With `correlated` noise m is the smaller `weight`: the squared distance is that of the
+    worst user who *adds* to counts; data in which a user may also lower a count are not covered,
+    and are refused (`docs/understand/proofs/correlated_noise.md`). Covered are labels, counts,
+    number and order of the rows, and the numbers of users; not covered is the time it takes, and,
+    if a bare frame is given instead of a `LabelCounts`, a promise that does not hold.
 
     Notes
     -----

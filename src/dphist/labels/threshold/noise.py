@@ -62,7 +62,7 @@ class GaussianNoise:
         m N is rounded to an integer, m odd. That integer is (whole - 1/2 + (rest + 1/2) / m) m
         to the nearest, so `whole` is N rounded to an integer, and with T = (g + 1/2) / m the real
         c + N is above T iff m (c + whole) + rest > g + (m - 1) / 2. Compared in two parts, so
-        that nothing overflows (`docs/proofs/threshold.md`, Lemma 3).
+        that nothing overflows (`docs/understand/proofs/threshold.md`, Lemma 3).
         """
         fine = grid(self.sigma)
         half = fine // 2

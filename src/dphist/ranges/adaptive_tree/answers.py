@@ -292,7 +292,7 @@ class DyadicAnswers(Answers):
     counted nodes that intersect it. A bar reaches from 1.96 standard errors below the first sum to
     1.96 above the second, both by least squares, without the prior of the estimates. It is
     extended if it does not contain the estimate, or ends too close to it
-    (`docs/ranges.md`, Error bars).
+    (`docs/guides/ranges.md`, Error bars).
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Which nodes of an adaptive tree are counted next, and at what cost: noisy numbers only.
 
 `Rules` decide, and `Explorer` counts until the budget of every path is spent. The constants were
-chosen on public data (docs/ranges.md). They affect the error, never the guarantee, which the budget
-enforces for all constants.
+chosen on public data (docs/guides/ranges.md). They affect the error, never the guarantee, which
+the budget enforces for all constants.
 """
 
 import math

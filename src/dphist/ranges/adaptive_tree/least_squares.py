@@ -167,7 +167,8 @@ def least_squares(noisy: DyadicCounts) -> LeastSquares:
     Notes
     -----
     Up the tree by inverse variance, then down: the difference between a node's count and the sum
-    of its halves is distributed by their variances (`docs/proofs/hierarchical_tree.md`, Lemma 6).
+    of its halves is distributed by their variances (`docs/understand/proofs/hierarchical_tree.md`,
+    Lemma 6).
     """
     said = _sweep_up(noisy)
     counts, variances, halvings = [said[0].value], [said[0].variance], []

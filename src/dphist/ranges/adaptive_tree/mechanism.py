@@ -54,7 +54,7 @@ class AdaptiveTree(AdaptiveTreeMeasuring, RangesMechanism):
     expected_total : int, optional
         A public guess of the number of records, never taken from the data. If it is small for the
         budget, the budget is divided to suit few records. The guarantee is the same for every
-        guess; a wrong guess only costs accuracy (`docs/ranges.md`).
+        guess; a wrong guess only costs accuracy (`docs/guides/ranges.md`).
     sensitivity : int
         Records that one privacy unit (a person) can add or remove; 1 unless given.
 
@@ -72,17 +72,17 @@ class AdaptiveTree(AdaptiveTreeMeasuring, RangesMechanism):
     has left; others stop, and are counted once more with all they have left, together with
     siblings that stop too. Disjoint nodes do not compose, so what counts is the sum along each
     path, which a `PathBudget` refuses to exceed before anything is counted
-    (`docs/proofs/adaptive_tree.md`). Estimates follow from all noisy counts under a fixed public
-    prior; they are non-negative and whole. Time and memory are O(bins) in one axis, and up to
-    2**axes times that in several, which are padded to powers of two.
-    Source: this library (docs/ranges.md).
+    (`docs/understand/proofs/adaptive_tree.md`). Estimates follow from all noisy counts under a
+    fixed public prior; they are non-negative and whole. Time and memory are O(bins) in one axis,
+    and up to 2**axes times that in several, which are padded to powers of two.
+    Source: this library (docs/guides/ranges.md).
 
     >>> tree = AdaptiveTree(epsilon=100, bins=4)
     >>> tree.release([2, 0, 10, 2]).value.count(0, 4)
     14
     """
 
-    reference = "This library's own; see docs/ranges.md in its repository."
+    reference = "This library's own; see docs/guides/ranges.md in its repository."
 
     epsilon: Fraction | None = parameter(**EPSILON)
     rho: Fraction | None = parameter(**RHO)

@@ -14,7 +14,7 @@ class PathBudget:
 
     A record changes only the counts of nodes that contain its bin. So if no account exceeds
     `UNITS`, a record costs at most the budget, however nodes and shares depend on earlier noisy
-    counts (`docs/proofs/adaptive_tree.md`, Lemma 2).
+    counts (`docs/understand/proofs/adaptive_tree.md`, Lemma 2).
 
     Parameters
     ----------

@@ -256,7 +256,7 @@ class TreeAnswers(Answers):
     A node is its share of its parent plus an error independent of all nodes above. Children have
     variances v_i before they are made to add up. Afterwards, the parent's error is distributed in
     proportion to them, and the rest has covariance diag(v) - v v' / sum(v).
-    That is exact for least squares (`docs/proofs/hierarchical_tree.md`, Lemma 6).
+    That is exact for least squares (`docs/understand/proofs/hierarchical_tree.md`, Lemma 6).
     """
 
     def __init__(

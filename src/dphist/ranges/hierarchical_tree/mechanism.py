@@ -62,7 +62,7 @@ class HierarchicalTree(HierarchicalTreeMeasuring, RangesMechanism):
     Notes
     -----
     A record is counted once in each of `levels` levels, and each gets an equal share of epsilon
-    or rho (`docs/proofs/hierarchical_tree.md`). Time and memory O(bins).
+    or rho (`docs/understand/proofs/hierarchical_tree.md`). Time and memory O(bins).
     Source: Hay, Rastogi, Miklau, Suciu 2010, sec. 4; branching by Qardaji, Yang, Li 2013.
 
     >>> tree = HierarchicalTree(epsilon=50, bins=4, branching=2)

@@ -7,7 +7,7 @@ label needs one number for each part, and nothing is computed between two readin
 
 A part is a whole number of small units. Given the last one, x, the next is round(a x) plus rounded
 exact Gaussian noise. The guarantee accounts for the distance that rounding may add to neighbors
-(`docs/proofs/streams.md`, Lemmas 4 to 6).
+(`docs/understand/proofs/streams.md`, Lemmas 4 to 6).
 """
 
 import functools

@@ -7,8 +7,8 @@ part still goes on by itself as a Markov process, and at time t the parts have t
 
     V(t)_ij = w_j [i = j] - m_i m_j (theta_i theta_j)**t / (1 - theta_i theta_j),
 
-with the m_j of `spectrum.responses` (`docs/proofs/streams.md`, Lemma 4). Only this first draw
-differs from that of stationary parts.
+with the m_j of `spectrum.responses` (`docs/understand/proofs/streams.md`, Lemma 4). Only this
+first draw differs from that of stationary parts.
 """
 
 import functools

@@ -11,7 +11,7 @@ so that the innovations of a step 1[t >= s] are the coefficients e_h of
     prod_j (1 - theta_j z) / (sqrt(g) (1 - z) prod_i (1 - mu_i z)),
 
 and sum e_h**2 over h below the horizon bounds the squared distance of neighboring streams
-(`docs/proofs/streams.md`, Lemma 4).
+(`docs/understand/proofs/streams.md`, Lemma 4).
 """
 
 import functools

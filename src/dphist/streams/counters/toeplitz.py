@@ -5,7 +5,7 @@ sum then is sum over h < t of c_h Z(t - h), a lower triangular Toeplitz matrix t
 noise (buffered: Dvijotham, McMahan, Pillutla, Steinke and Thakurta 2024). One event moves it by no
 more than the stationary noise, and its variance is smaller at every time: it grows from c_0**2 to
 nearly the stationary one. Only the first draw differs, so any number of events are skipped at once.
-`docs/proofs/streams.md`, Lemmas 4, 5 and 7.
+`docs/understand/proofs/streams.md`, Lemmas 4, 5 and 7.
 """
 
 import functools

@@ -189,9 +189,9 @@ class Objects(Form):
 class Rows(Form):
     """CSV with a header line; an empty field is no label, and blank lines are no events.
 
-    Fields and quotes are held to the rule of text files (docs/anonymized.md). Unlike there, a line
-    may end with or without a carriage return, a row may have up to `LONGEST` bytes, and an empty
-    line is no event even if there is one column. Users are text.
+    Fields and quotes are held to the rule of text files (docs/guides/anonymized.md). Unlike there,
+    a line may end with or without a carriage return, a row may have up to `LONGEST` bytes, and an
+    empty line is no event even if there is one column. Users are text.
     """
 
     def __init__(

@@ -6,8 +6,8 @@ rows, so other users cannot change it. An engine that repeats part of its work u
 makes the same choice.
 
 The hash is the engine's own. Hashes are never shown, and privacy does not depend on them: the
-bounds hold for every key and every function (docs/proofs/bounding.md). If hash values are uniform,
-the choice is uniform; nothing else is required of the hash.
+bounds hold for every key and every function (docs/understand/proofs/bounding.md). If hash values
+are uniform, the choice is uniform; nothing else is required of the hash.
 """
 
 import secrets

@@ -5,7 +5,7 @@ its decimal digits; of bytes, the bytes; of a UUID, its text), of which the firs
 digits are a whole number, modulo the number of parts. So every engine, machine and language agrees.
 Users of two types are not written alike, so that one person could be in two parts: each part
 records the type of its users, and parts of two types are refused. Privacy does not depend on MD5:
-any function of the user would do (docs/proofs/bounding.md, Lemma 8).
+any function of the user would do (docs/understand/proofs/bounding.md, Lemma 8).
 """
 
 from dataclasses import dataclass

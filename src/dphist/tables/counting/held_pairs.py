@@ -2,7 +2,7 @@
 
 A window that ranks all pairs of a user and a label takes DuckDB longer than counting them. Here it
 only hands out numbers, which `ranking` ranks. Both keep the same labels of each user under one
-key (docs/proofs/bounding.md, Lemma 11):
+key (docs/understand/proofs/bounding.md, Lemma 11):
 
 1. The rows are held in a table, unless they are in memory already, so that all steps see the same.
 2. The rows of each label are counted; its number comes along, a hash if the label is no integer.

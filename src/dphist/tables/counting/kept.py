@@ -7,7 +7,7 @@ ranked in arrays (see `ranking`).
 
 If several users, or several terms, have one hash, DuckDB numbers all values one by one, and
 everything is counted again. Hashes of values decide which records are kept either way, so it does
-not depend on these numbers (docs/proofs/bounding.md, Lemma 10).
+not depend on these numbers (docs/understand/proofs/bounding.md, Lemma 10).
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -2,7 +2,7 @@
 
 Users and terms are numbers here, different for different users and terms. Which numbers these are
 decides nothing. What is kept of a user is a function of the ranks, or hashes, of this user's own
-rows (docs/proofs/bounding.md, Lemmas 10 and 11).
+rows (docs/understand/proofs/bounding.md, Lemmas 10 and 11).
 """
 
 from collections.abc import Callable, Sequence

@@ -2,7 +2,7 @@
 
 `record` and `replay` give the exact numbers of two neighbors under the same noisy ones, so that the
 law of the noise says how much likelier these are on one of the two. Where the release states them,
-the release is that much likelier, which may refute a claim (`docs/proofs/audits.md`).
+the release is that much likelier, which may refute a claim (`docs/understand/proofs/audits.md`).
 """
 
 import math

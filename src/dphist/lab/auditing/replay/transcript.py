@@ -44,7 +44,7 @@ class Request:
     def log_ratio(self, here: int, there: int) -> Fraction:
         """Return a number that the log of Pr[a draw is `here`] / Pr[it is `there`] is not below.
 
-        Exact for geometric noise (`docs/proofs/audits.md`, Lemma 1).
+        Exact for geometric noise (`docs/understand/proofs/audits.md`, Lemma 1).
         """
         if self.sampler == "geometric":
             return self.parameter * (abs(there) - abs(here))

@@ -64,7 +64,7 @@ def bound_epsilons(
     error : probability with which any of them is too high.
     joint : whether the two probabilities are bounded together, by their odds ratio, or each by
         itself. It must be decided before the runs are made. Together is narrower for an event that
-        is rare on the other neighbor (`docs/proofs/audits.md`, Lemma 5).
+        is rare on the other neighbor (`docs/understand/proofs/audits.md`, Lemma 5).
 
     Returns
     -------

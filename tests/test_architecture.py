@@ -1,0 +1,20 @@
+"""ARCHITECTURE.md: its picture is drawn from the code, and what it names is there."""
+
+import re
+from pathlib import Path
+
+from benchmarks.architecture import PICTURE, draw
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_picture_is_that_of_the_code() -> None:
+    assert PICTURE.read_text() == draw(), "draw it again: make architecture"
+
+
+def test_what_is_named_is_there() -> None:
+    named = re.findall(
+        r"`((?:src|tests|docs|mutants)/[\w./]*)`", (ROOT / "ARCHITECTURE.md").read_text()
+    )
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / path).exists()] == []
