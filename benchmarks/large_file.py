@@ -23,7 +23,7 @@ _FEW = "'label-' || (hash(i) % 1000)"
 
 _RUN = """
 import json, resource, sys, time
-from dphist.tables import count_records, sum_counts
+from dphist.counting import count_records, sum_counts
 start = time.perf_counter()
 if sys.argv[2] == "sum_counts":
     counts, prevalences = sum_counts(sys.argv[1], label="label", count="count")

@@ -25,7 +25,7 @@ from unittest.mock import patch
 
 from benchmarks.markdown import print_table
 from dphist import LabelCounts, Profile, ThresholdHistogram, bin_counts
-from dphist.tables.engine.rows import SparkRows
+from dphist.counting.engine.rows import SparkRows
 
 MAX_LABELS = 10
 LABELS = 1_000_000

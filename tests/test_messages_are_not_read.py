@@ -17,7 +17,7 @@ READING = {
     *("match", "fullmatch", "search", "sub", "findall", "finditer", "capitalize", "count"),
 }
 # The messages of other libraries, which carry no values.
-OTHERS = {"tables/engine/redaction.py", "foreign.py"}
+OTHERS = {"counting/engine/redaction.py", "foreign.py"}
 
 
 @cache

@@ -12,9 +12,8 @@ import pytest
 
 import dphist as dh
 from dphist.errors import ParameterError
-from tests.support.postgres import Server, running_server
-from tests.tables.contribution_engines import Rows, table_of
-from tests.tables.test_contributions import (
+from tests.counting.contribution_engines import Rows, table_of
+from tests.counting.test_contributions import (
     BOUNDS,
     FOUR,
     LEVEL,
@@ -25,6 +24,7 @@ from tests.tables.test_contributions import (
     laws,
     most_changed,
 )
+from tests.support.postgres import Server, running_server
 
 both = pytest.mark.parametrize("dialect", dh.sql.DIALECTS)
 

@@ -30,7 +30,7 @@ _ROOMS: tuple[str, ...] = (
     "ledger",
     "streams",
 )
-_ROOMS += ("mechanisms", "privacy", "tables")
+_ROOMS += ("mechanisms", "privacy", "counting")
 
 
 class CoverageMap:

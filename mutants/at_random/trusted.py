@@ -9,7 +9,7 @@ _LIBRARY = Path("src", "dphist")
 _FOLDERS: tuple[str, ...] = (
     "noise",
     "privacy",
-    "tables",
+    "counting",
     "data",
     "anonymized",
     "ranges",
@@ -36,11 +36,11 @@ _LEFT_OUT = {
         "ledger/digits.py ledger/history.py ledger/table.py ledger/signing.py data/diagram.py"
     ),
     "progress and resources": (
-        "tables/engine/progress*.py tables/engine/resources.py tables/engine/space_needed.py "
-        "tables/engine/threads.py tables/engine/interruptible.py"
+        "counting/engine/progress*.py counting/engine/resources.py counting/engine/space_needed.py "
+        "counting/engine/threads.py counting/engine/interruptible.py"
     ),
     "Spark, which `make verify` runs": (
-        "tables/engine/spark/*.py tables/reading/spark*.py tables/binning/spark_slots.py"
+        "counting/engine/spark/*.py counting/reading/spark*.py counting/binning/spark_slots.py"
     ),
     "only imports": "*__init__.py",
 }

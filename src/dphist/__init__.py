@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dphist.anonymized import RankSplit as RankSplit
     from dphist.anonymized import SortedCounts as SortedCounts
     from dphist.anonymized import anonymize as anonymize
+    from dphist.counting.engine.resources import Resources as Resources
     from dphist.data.axis.axis import Axis as Axis
     from dphist.data.binned_counts import BinnedCounts as BinnedCounts
     from dphist.data.binned_counts import bin_counts as bin_counts
@@ -74,7 +75,6 @@ if TYPE_CHECKING:
     from dphist.report import write_report as write_report
     from dphist.streams import ContinualHistogram as ContinualHistogram
     from dphist.streams import ContinualMechanism as ContinualMechanism
-    from dphist.tables.engine.resources import Resources as Resources
 
     __version__: str
 
@@ -130,7 +130,7 @@ _HOMES = {
     "document.kind": ("register",),
     "lab.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
-    "tables.engine.resources": ("Resources",),
+    "counting.engine.resources": ("Resources",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "labels": (
         "DiscoverLabels",

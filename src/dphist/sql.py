@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dphist.counting import LARGEST
+from dphist.counting.bounding.bounds import fresh_key
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
-from dphist.tables import LARGEST
-from dphist.tables.counting.bounding import fresh_key
 
 __all__ = ["DIALECTS", "count_labels", "label_counts"]
 

@@ -103,9 +103,9 @@ def test_others_import_nothing_that_reads_rows() -> None:
     found = {
         (name, imported)
         for name, tree in OUTSIDE.items()
-        if not name.startswith("dphist.tables")
+        if not name.startswith("dphist.counting")
         for module, imported in imports_of(tree)
-        if module.startswith("dphist.tables") and not FOR_OTHERS.fullmatch(imported)
+        if module.startswith("dphist.counting") and not FOR_OTHERS.fullmatch(imported)
     }
     assert found == set()
 

@@ -10,8 +10,8 @@ import pytest
 
 from dphist.commands.stream import run
 from dphist.commands.stream.run import StreamProgress
-from dphist.tables.engine import progress_display
-from dphist.tables.engine.progress_display import ERASED
+from dphist.counting.engine import progress_display
+from dphist.counting.engine.progress_display import ERASED
 
 
 class Terminal(io.StringIO):

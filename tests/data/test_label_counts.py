@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from dphist.counting.bounding import stores
+from dphist.counting.reading.types import plain
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import DataError, DphistError, ParameterError
-from dphist.tables.counting import stores
-from dphist.tables.reading.types import plain
-from tests.tables.contribution_engines import spark
-from tests.tables.refusal import SENTINEL, refused
+from tests.counting.contribution_engines import spark
+from tests.counting.refusal import SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

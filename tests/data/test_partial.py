@@ -15,8 +15,8 @@ import pytest
 import dphist as dh
 from dphist.data.partial import Partial
 from dphist.errors import ColumnError, DataError, DphistError, InputFileError, ParameterError
-from tests.tables.contribution_engines import ENGINES, Engine, table_of
-from tests.tables.test_contributions import BOUNDS, WITH, WITHOUT, falls, most_changed
+from tests.counting.contribution_engines import ENGINES, Engine, table_of
+from tests.counting.test_contributions import BOUNDS, WITH, WITHOUT, falls, most_changed
 
 PARTS = 3
 PLAIN = [engine for engine in ENGINES if engine.name != "spark"]

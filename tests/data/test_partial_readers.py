@@ -22,9 +22,9 @@ import pytest
 import dphist as dh
 from dphist.data.partial import Partial
 from dphist.errors import ColumnError, DataError, ParameterError
+from tests.counting.backends import csv_text
+from tests.counting.contribution_engines import spark
 from tests.data.test_partial import part_in_python
-from tests.tables.backends import csv_text
-from tests.tables.contribution_engines import spark
 
 PARTS = 2
 NUMBERS = range(40)

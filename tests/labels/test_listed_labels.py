@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.counting.reading.types import plain
 from dphist.data.listed_counts import look_up
 from dphist.errors import ColumnError, ParameterError
 from dphist.labels.threshold.known_labels import listed
 from dphist.release.label_table import LabelTable
-from dphist.tables.reading.types import plain
 
 DAY = datetime.datetime(2024, 1, 1)
 TEN = datetime.datetime(2024, 1, 1, 10)

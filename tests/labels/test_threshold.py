@@ -282,7 +282,7 @@ def test_rows_come_by_released_count_then_label_whatever_the_input_s_order(
     noise: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Noise that is a function of the label alone stands for equal noise in both orders."""
-    monkeypatch.setattr("dphist.tables.counting.stores._ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("dphist.counting.bounding.stores._ROWS_AT_ONCE", 3)
     labels = [f"label {k}" for k in range(12)]
     values = [40, 40, 41, 39, 1, 90, 40, 2, 90, 41, 40, 77]
     for name in ("two_sided_geometric", "rounded_gaussian"):

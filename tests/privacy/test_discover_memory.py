@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.counting.bounding.sets import Sets
 from dphist.errors import DataError
 from dphist.labels.discover import measuring
-from dphist.tables.counting.sets import Sets
 
 FOUND = "918273645"
 MECHANISM = dh.DiscoverLabels(epsilon=1, delta="1e-6", max_labels=3)

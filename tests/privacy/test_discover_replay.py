@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.counting.bounding.sets import Sets
 from dphist.lab.auditing.replay import DivergedError, loss_of_neighbours, record, replay
 from dphist.labels.discover import measuring
 from dphist.labels.discover.weights import UNIT, weights
-from dphist.tables.counting.sets import Sets
 from tests.labels.discover.sets import data, sets
 
 LABELS = 300

@@ -18,8 +18,8 @@ from dphist.labels.threshold import noise as module
 from dphist.labels.threshold.noise import GeometricNoise
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.privacy.calibration import calibrate
-from tests.tables.contribution_engines import bounded, spark, table_of
-from tests.tables.refusal import SENTINEL, refused
+from tests.counting.contribution_engines import bounded, spark, table_of
+from tests.counting.refusal import SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 
@@ -360,7 +360,7 @@ def test_both_steps_of_a_payment_hold_the_lock() -> None:
 
 def test_a_key_has_128_bits() -> None:
     """Planted: a key of one byte, under which 1 in 256 runs makes the same choices."""
-    from dphist.tables.counting.bounding import fresh_key
+    from dphist.counting.bounding.bounds import fresh_key
 
     keys = [fresh_key() for _ in range(200)]
     assert {len(key) for key in keys} == {32}

@@ -24,10 +24,10 @@ import pyarrow.parquet
 import pytest
 
 import dphist as dh
-from dphist.tables.counting.bounding import Bounds
-from dphist.tables.counting.contributions import count_labels
-from tests.tables.backends import csv_text
-from tests.tables.contribution_engines import spark
+from dphist.counting.bounding.bounds import Bounds
+from dphist.counting.bounding.contributions import count_labels
+from tests.counting.backends import csv_text
+from tests.counting.contribution_engines import spark
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

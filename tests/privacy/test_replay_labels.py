@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from dphist import ParameterError, PayWhatYouGet, ThresholdHistogram, TopLabels, TopThreshold
+from dphist.counting.bounding import stores
 from dphist.data.label_counts import LabelCounts
 from dphist.lab.auditing.replay import (
     SAMPLERS,
@@ -26,7 +27,6 @@ from dphist.lab.auditing.replay import (
 )
 from dphist.labels.threshold.law import grid
 from dphist.labels.threshold.noise import GeometricNoise
-from dphist.tables.counting import stores
 from tests.support.lazy_noise import (
     THRESHOLD,
     Counts,

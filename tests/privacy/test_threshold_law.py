@@ -272,7 +272,7 @@ def each_label_has_noise_of_its_own(mechanism: ThresholdHistogram) -> bool:
 def test_each_label_has_noise_of_its_own(
     noise: Any, labels: Any, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dphist.tables.counting.stores._ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr("dphist.counting.bounding.stores._ROWS_AT_ONCE", at_once)
     delta = "0.01" if labels is None else None
     mechanism = ThresholdHistogram(epsilon=1, delta=delta, max_labels=1, noise=noise, labels=labels)
     assert each_label_has_noise_of_its_own(mechanism)

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.counting.reading.types import plain
 from dphist.errors import OutputFileError, ReleaseFileError
 from dphist.privacy import Target
-from dphist.tables.reading.types import plain
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = jsonschema.Draft202012Validator(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dphist.counting.bounding.sets import Sets
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.guard import Guarded
 from dphist.data.label_counts import LabelCounts
@@ -18,7 +19,6 @@ from dphist.streams.events.cutting import Events
 from dphist.streams.events.forms import Event
 from dphist.streams.events.users import UserEvents
 from dphist.streams.state.state import Step, StreamState
-from dphist.tables.counting.sets import Sets
 
 SECRET: dict[type, tuple[str, ...]] = {
     Profile: ("counts", "prevalences", "_cells", "_heights"),

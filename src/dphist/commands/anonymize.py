@@ -15,11 +15,11 @@ from dphist.commands.records import (
     release_or_quote,
     unit_options,
 )
+from dphist.counting.engine.progress import Progress
 from dphist.data.profile import Profile
 from dphist.document.kind import DataFacts
 from dphist.document.options import Command, Excludes, Needs, Option, option_of
 from dphist.errors import ColumnError, phrase
-from dphist.tables.engine.progress import Progress
 
 
 def _anonymize(options: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ from dphist.commands.records import (
     read_known_labels,
     release_or_quote,
 )
+from dphist.counting.engine.progress import Progress
 from dphist.data.label_counts import LabelCounts
 from dphist.document.blocks import JSON, Block, Fact, Note
 from dphist.document.kind import DataFacts
@@ -38,7 +39,6 @@ from dphist.labels.noise_choice import threshold_histogram
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.unit import unit_of_users
 from dphist.sentence import Sentence
-from dphist.tables.engine.progress import Progress
 
 _EPILOG = (
     "FILE has one row per record, with a column of labels and, if a user may have several rows, a "

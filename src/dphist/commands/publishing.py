@@ -15,14 +15,14 @@ from dphist.commands.ledger.options import find_place_to_pay, is_file
 from dphist.commands.options import UsageError
 from dphist.commands.presentation import present_release
 from dphist.commands.printing import say
+from dphist.counting.engine.progress import Report
+from dphist.counting.engine.progress_display import ERASED, open_display
 from dphist.errors import DphistError, OutputFileError, phrase
 from dphist.files import check_distinct, check_output_path, staged_outputs
 from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.report import json_of, report_html, shown_as, summary_text, table_csv
 from dphist.signals import handlers_wait
-from dphist.tables.engine.progress import Report
-from dphist.tables.engine.progress_display import ERASED, open_display
 
 Protected: TypeAlias = tuple[PrivacyUnit | None, int | None]
 """Whom data will protect that are not read yet, None where they name no unit, and the maximum

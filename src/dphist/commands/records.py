@@ -20,14 +20,14 @@ from dphist.commands.presentation import (
 from dphist.commands.printing import say
 from dphist.commands.publishing import Protected, describe_existing, find_in_the_way, release_file
 from dphist.commands.resources import RESOURCES, estimate_space
+from dphist.counting import redact_errors
+from dphist.counting.engine.progress import Report
 from dphist.document.blocks import JSON, Block, Document, Fact, Note, Section
 from dphist.document.kind import DataFacts, Kind, Releasing
 from dphist.document.options import Command, Excludes, Needs, Option, Table, option_of, whole
 from dphist.errors import InputFileError
 from dphist.privacy.unit import ONE_ROW, ONE_USER, PrivacyUnit
 from dphist.render.text import content, text
-from dphist.tables import redact_errors
-from dphist.tables.engine.progress import Report
 
 NAMES_USERS = Needs(["user"], "it says what the users of that column are")
 """What --unit needs."""

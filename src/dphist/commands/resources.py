@@ -58,7 +58,7 @@ def _resources_of(options: argparse.Namespace) -> AbstractContextManager[Any]:
     given = {name: getattr(options, name, None) for name in _NAMES}
     if all(value is None for value in given.values()):
         return nullcontext()
-    from dphist.tables.engine.resources import Resources  # slow to import, and seldom needed
+    from dphist.counting.engine.resources import Resources  # slow to import, and seldom needed
 
     return Resources(**given)
 
@@ -74,8 +74,8 @@ def estimate_space(options: argparse.Namespace, way: str) -> tuple[list[str], di
     """
     if not way:
         return [], {}
-    from dphist.tables.engine.private_duckdb import memory_limit  # slow to import
-    from dphist.tables.engine.space_needed import space_needed
+    from dphist.counting.engine.private_duckdb import memory_limit  # slow to import
+    from dphist.counting.engine.space_needed import space_needed
 
     rows = options.expect_rows or _GUESS
     limit = memory_limit()

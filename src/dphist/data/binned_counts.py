@@ -13,6 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
+from dphist.counting import redact_errors
+from dphist.counting.binning.slots import OTHER_SLOTS
+from dphist.counting.engine.progress import Progress
 from dphist.data.axis.axis import Axis, axes_of_content
 from dphist.data.axis.edges import grid_of
 from dphist.data.counting import Counting, cut_of
@@ -23,9 +26,6 @@ from dphist.errors import ParameterError, UnsupportedError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data, unit_of_users
 from dphist.signals import stoppable
-from dphist.tables import redact_errors
-from dphist.tables.binning.slots import OTHER_SLOTS
-from dphist.tables.engine.progress import Progress
 
 __all__ = ["BinnedCounts", "bin_counts"]
 
@@ -364,7 +364,7 @@ def bin_counts(
 def _of_slots(
     slots: IntArray, axes: tuple[Axis, ...], most: int, unit: PrivacyUnit | None
 ) -> BinnedCounts:
-    """Return the counts of slots; see `dphist.tables.binning.slots`."""
+    """Return the counts of slots; see `dphist.counting.binning.slots`."""
     below, above, nulls = (int(slots[place]) for place in (0, -2, -1))
     several = {"outside": below, "null": nulls}
     outside = {"below": below, "above": above, "null": nulls} if len(axes) == 1 else several

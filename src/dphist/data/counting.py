@@ -1,7 +1,7 @@
 """Counting: a table that is counted, by which of its columns, and whom the counts protect.
 
 `from_table` and `partial` of profiles, labels and bins take what they are given into a `Counting`.
-It passes the rows to `dphist.tables`, and makes a part of what comes back.
+It passes the rows to `dphist.counting`, and makes a part of what comes back.
 """
 
 from collections.abc import Mapping
@@ -10,26 +10,26 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from dphist import tables
 from dphist.arrays import IntArray
-from dphist.data.partial import Partial, partial_of
-from dphist.errors import DataError, ParameterError, phrase
-from dphist.noise.inversion import Source, checked_source
-from dphist.privacy.unit import PrivacyUnit, unit_of_users
-from dphist.tables.binning.slots import Grid, bin_rows
-from dphist.tables.binning.users import bin_rows_bounded
-from dphist.tables.counting import cuts
-from dphist.tables.counting.bounding import Bounds
-from dphist.tables.counting.contributions import (
+from dphist.counting import count_records, redact_errors, sum_counts
+from dphist.counting.binning.slots import Grid, bin_rows
+from dphist.counting.binning.users import bin_rows_bounded
+from dphist.counting.bounding import cuts
+from dphist.counting.bounding.bounds import Bounds
+from dphist.counting.bounding.contributions import (
     bounded_pairs,
     count_bounded_records,
     count_labels,
     label_bounded_records,
 )
-from dphist.tables.counting.cuts import Cut
-from dphist.tables.counting.sets import Sets, sets_of
-from dphist.tables.counting.stores import ArrowStore, Store
-from dphist.tables.engine.progress import Progress
+from dphist.counting.bounding.cuts import Cut
+from dphist.counting.bounding.sets import Sets, sets_of
+from dphist.counting.bounding.stores import ArrowStore, Store
+from dphist.counting.engine.progress import Progress
+from dphist.data.partial import Partial, partial_of
+from dphist.errors import DataError, ParameterError, phrase
+from dphist.noise.inversion import Source, checked_source
+from dphist.privacy.unit import PrivacyUnit, unit_of_users
 
 _KEY_BYTES = 16
 
@@ -87,14 +87,14 @@ class Counting:
             sets = sets_of(*pairs)
             return sets, ArrowStore(sets.counts())
 
-        return tables.redact_errors(hold, unheld)
+        return redact_errors(hold, unheld)
 
     def count_profile(self, max_records: int | None) -> Pairs:
         """Return how many labels have each count, with at most `max_records` rows of a user."""
         if max_records is not None:
             given = {"max_records": max_records, **self._reading}
             return count_bounded_records(self.frame, **self._names, **given)
-        count = tables.sum_counts if "count" in self._names else tables.count_records
+        count = sum_counts if "count" in self._names else count_records
         return count(self.frame, **self._names, **self._reading)
 
     def count_records(self, max_records: int) -> Store:
@@ -185,10 +185,8 @@ def to_label_array(labels: Any, label_type: pa.DataType | None) -> Any:
     if isinstance(labels, str | bytes):
         raise unfit
     if typed:  # Arrow would crash on invalid offsets
-        tables.redact_errors(lambda: labels.validate(full=True), unfit)
-    return tables.redact_errors(
-        lambda: labels.cast(kind) if typed else pa.array(labels, kind), unfit
-    )
+        redact_errors(lambda: labels.validate(full=True), unfit)
+    return redact_errors(lambda: labels.cast(kind) if typed else pa.array(labels, kind), unfit)
 
 
 def _draw_key(source: Source | None) -> str | None:

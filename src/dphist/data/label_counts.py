@@ -10,6 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from dphist.counting import LARGEST, check_counts
+from dphist.counting.bounding.bounds import Bounds
+from dphist.counting.bounding.contributions import count_labels
+from dphist.counting.bounding.sets import Sets
+from dphist.counting.bounding.stores import Keep, Store, counts_of
+from dphist.counting.engine.progress import Progress
 from dphist.data.counting import Counting, check_label_bounds, cut_of, to_label_array
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is
@@ -19,12 +25,6 @@ from dphist.noise.inversion import Source
 from dphist.parameters import optional_whole, whole_number
 from dphist.privacy.unit import ASSERTED_USER, PrivacyUnit, asserted_unit
 from dphist.signals import stoppable
-from dphist.tables import LARGEST, check_counts
-from dphist.tables.counting.bounding import Bounds
-from dphist.tables.counting.contributions import count_labels
-from dphist.tables.counting.sets import Sets
-from dphist.tables.counting.stores import Keep, Store, counts_of
-from dphist.tables.engine.progress import Progress
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from dphist.counting import redact_errors
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ColumnError, phrase
-from dphist.tables import redact_errors
 
 
 def look_up(counts: LabelCounts, labels: Sequence[Any]) -> tuple[pa.Array, list[int]]:

@@ -1,10 +1,9 @@
 """Partial: exact counts of one part of the users, made somewhere, to be merged with the others.
 
 A table, or many files, may be too large for one machine, or may lie in several places. Each user
-belongs to one part, by a rule that needs nothing but the user (`dphist.tables.counting.cuts`). Each
-part is bounded and counted by itself, and the counts of all parts are added. Since no user is in
-two parts, the sums have the same bounds as the counts of the whole table.
-"""
+belongs to one part, by a rule that needs nothing but the user (`dphist.counting.bounding.cuts`).
+Each part is bounded and counted by itself, and the counts of all parts are added. Since no user is
+in two parts, the sums have the same bounds as the counts of the whole table."""
 
 import io
 import json
@@ -19,13 +18,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dphist.arrays import IntArray
+from dphist.counting import LARGEST, redact_errors
+from dphist.counting.bounding.bounds import NULL_LABELS, NULL_USERS
+from dphist.counting.bounding.cuts import MOST_PARTS, RULE, USER_TYPES, Cut
 from dphist.errors import DataError, InputFileError, ParameterError, phrase
 from dphist.files import staged_outputs
 from dphist.foreign import read_json
 from dphist.privacy import PrivacyUnit
-from dphist.tables import LARGEST, redact_errors
-from dphist.tables.counting.bounding import NULL_LABELS, NULL_USERS
-from dphist.tables.counting.cuts import MOST_PARTS, RULE, USER_TYPES, Cut
 
 _FORMAT = 3  # 2 did not say of which type the users are
 _KEY = b"dphist partial"

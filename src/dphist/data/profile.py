@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dphist import tables
 from dphist.arrays import IntArray
+from dphist.counting import (
+    check_counts,
+    check_total,
+    count_degrees,
+    read_profile,
+    redact_errors,
+    sum_counts,
+)
+from dphist.counting.engine.progress import Progress
 from dphist.data.counting import Counting, cut_of
 from dphist.data.diagram import Diagram, merge_pairs
 from dphist.data.guard import Guarding, Secret, guarded
@@ -24,7 +32,6 @@ from dphist.privacy.unit import (
     unit_of_users,
 )
 from dphist.signals import stoppable
-from dphist.tables.engine.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
@@ -91,13 +98,13 @@ class Profile(Diagram, Secret):
         >>> profile.counts, profile.prevalences
         (array([3, 8]), array([1, 2]))
         """
-        checked = tables.check_counts(counts, "counts")
+        checked = check_counts(counts, "counts")
         too_long = DataError("counts do not fit in memory; make the profile from a table or file")
         # NumPy's own error would reveal the number of counts.
-        distinct, prevalences = tables.redact_errors(
+        distinct, prevalences = redact_errors(
             lambda: np.unique(checked[checked > 0], return_counts=True), too_long
         )
-        tables.check_total(distinct, prevalences)
+        check_total(distinct, prevalences)
         said = None if unit is None else asserted_unit(unit)
         return cls(distinct, prevalences.astype(np.int64), sensitivity, said)
 
@@ -119,13 +126,13 @@ class Profile(Diagram, Secret):
         >>> Profile.from_prevalences([8, 3], [2, 1]).total
         19
         """
-        each = tables.check_counts(counts, "counts")
-        how_many = tables.check_counts(prevalences, "prevalences")
+        each = check_counts(counts, "counts")
+        how_many = check_counts(prevalences, "prevalences")
         if len(each) != len(how_many):
             raise ParameterError(("counts", "prevalences"), "must have the same length")
         if np.any(each == 0):
             raise DataError(phrase("{counts} must be positive; leave out labels that never occur"))
-        tables.check_total(each, how_many)  # before anything is added up
+        check_total(each, how_many)  # before anything is added up
         said = None if unit is None else asserted_unit(unit)
         return cls(*merge_pairs(each, how_many), sensitivity, said)
 
@@ -155,7 +162,7 @@ class Profile(Diagram, Secret):
             If a column is missing or a value in it is not a count.
         """
         said = None if unit is None else asserted_unit(unit)
-        return cls(*tables.read_profile(path, delimiter=delimiter), sensitivity, said)
+        return cls(*read_profile(path, delimiter=delimiter), sensitivity, said)
 
     @classmethod
     @stoppable
@@ -269,7 +276,7 @@ class Profile(Diagram, Secret):
         """
         found = all_parts("records", cls.__name__, parts)
         head, table = found[0].head, pa.concat_tables([each.table for each in found])
-        pairs = tables.sum_counts(table, label="label", count="count")
+        pairs = sum_counts(table, label="label", count="count")
         bound = whole_number(head["max_records"], "max_records", 1)
         unit = PrivacyUnit.from_content(head["unit"])
         return guarded(cls(*pairs, bound, unit), ledger)
@@ -325,7 +332,7 @@ class Profile(Diagram, Secret):
         >>> Profile.from_edges(path, source="u", target="v", directed=True).sorted_counts()
         array([1, 1])
         """
-        pairs = tables.count_degrees(
+        pairs = count_degrees(
             frame,
             source=source,
             target=target,

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import AnyArray, IntArray
+from dphist.counting import redact_errors
+from dphist.counting.checks import LARGEST, check_counts
 from dphist.data.axis.axis import Axis
 from dphist.data.axis.edges import edges_of
 from dphist.errors import ParameterError
-from dphist.tables import redact_errors
-from dphist.tables.checks import LARGEST, check_counts
 
 _KINDS = ("regular", "variable")
 _CATEGORIES = ("category_int", "category_str")

@@ -9,6 +9,7 @@ from typing import final
 import pyarrow as pa
 
 from dphist.arrays import IntArray
+from dphist.counting import LARGEST
 from dphist.data.guard import refuse_guarded
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import Argument, BoundsError
@@ -20,7 +21,6 @@ from dphist.privacy import ApproxZCDP, PrivacyUnit
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release, provenance_of
 from dphist.release.released import refuse_released
-from dphist.tables import LARGEST
 
 LARGEST_COUNT = LARGEST
 """Larger counts are taken for this; that moves no two counts further apart."""

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray
+from dphist.counting import redact_errors
+from dphist.counting.checks import LARGEST, check_counts, check_grid
 from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.guard import refuse_guarded
 from dphist.errors import DataError, ParameterError
 from dphist.privacy import PrivacyUnit
 from dphist.release.released import refuse_released
-from dphist.tables import redact_errors
-from dphist.tables.checks import LARGEST, check_counts, check_grid
 
 
 @dataclass(frozen=True, slots=True, repr=False)

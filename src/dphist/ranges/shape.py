@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dphist.arrays import AnyArray
+from dphist.counting.checks import LARGEST
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
-from dphist.tables.checks import LARGEST
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dphist.counting.reading.types import UserType
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP
@@ -12,7 +13,6 @@ from dphist.release.release import FOR_TESTS
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.live import LiveState
 from dphist.streams.state.state import StreamState
-from dphist.tables.reading.types import UserType
 
 
 class StreamProperties:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from dphist.counting.bounding.sets import Sets
+from dphist.counting.bounding.stores import ArrowStore
 from dphist.data.label_counts import LabelCounts
 from dphist.privacy import PrivacyUnit
-from dphist.tables.counting.sets import Sets
-from dphist.tables.counting.stores import ArrowStore
 
 
 def sets(users: Sequence[Sequence[int]], singles: Sequence[int] | None = None) -> Sets:

@@ -9,11 +9,11 @@ from dphist.anonymized.partition_sampler.paths import Paths
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, radius
 from dphist.anonymized.partition_sampler.windows import windows_around
 from dphist.arrays import IntArray
+from dphist.counting import redact_errors
 from dphist.data.profile import Profile
 from dphist.errors import Argument, DphistError
 from dphist.noise.inversion import Source, checked_source
 from dphist.privacy import ApproxDP
-from dphist.tables import redact_errors
 
 
 class PartitionSamplerMeasuring(AnonymizedMeasuring):

@@ -18,6 +18,8 @@ from dphist import signals
 from dphist.commands.printing import say
 from dphist.commands.publishing import list_outputs, say_written
 from dphist.commands.stream.outputs import write_outputs
+from dphist.counting.engine.progress import Done
+from dphist.counting.engine.progress_display import ERASED, open_display
 from dphist.document.unit_words import how_many
 from dphist.errors import (
     ColumnError,
@@ -34,8 +36,6 @@ from dphist.signals import Interrupted, Stopping
 from dphist.streams import ContinualHistogram
 from dphist.streams.events.forms import Event, Form
 from dphist.streams.events.written import count_events
-from dphist.tables.engine.progress import Done
-from dphist.tables.engine.progress_display import ERASED, open_display
 from dphist.visible import harmless
 
 _READ = 2**20  # bytes at once: a chunk that is counted takes a fraction of a second

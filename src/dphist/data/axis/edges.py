@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import AnyArray, FloatArray, IntArray
+from dphist.counting.binning.slots import Grid, value_roles
+from dphist.counting.date_ranges import dates_of_range
+from dphist.counting.reading.columns import check_name
 from dphist.data.axis.times import (
     DAY,
     FIRST_DAY,
@@ -30,9 +33,6 @@ from dphist.data.axis.times import (
 )
 from dphist.errors import Argument, ParameterError, join_arguments, phrase
 from dphist.parameters import exact_number
-from dphist.tables.binning.slots import Grid, value_roles
-from dphist.tables.date_ranges import dates_of_range
-from dphist.tables.reading.columns import check_name
 
 # (n + 1,) int64, float64, datetime64[D] or datetime64[us], strictly increasing.
 

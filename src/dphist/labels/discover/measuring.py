@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import BoolArray, IntArray
+from dphist.counting.bounding.sets import Sets
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import Argument, DataError, ParameterError
 from dphist.labels.discover.law import least_threshold, look_sigma
@@ -26,7 +27,6 @@ from dphist.labels.measuring import LabelsMeasuring
 from dphist.noise import Source, rounded_gaussian
 from dphist.privacy import ApproxZCDP
 from dphist.release.label_table import LabelTable
-from dphist.tables.counting.sets import Sets
 
 LARGEST_COUNT = 1 << 36
 """Larger counts are taken for this; that moves no two counts further apart."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 from scipy.special import ndtr
 
 from dphist.arrays import BoolArray, IntArray
+from dphist.counting import LARGEST as LARGEST_COUNT
 from dphist.labels.threshold.law import grid
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.magnitude import (
@@ -16,7 +17,6 @@ from dphist.noise.magnitude import (
     geometric_half_width,
     geometric_standard_deviation,
 )
-from dphist.tables import LARGEST as LARGEST_COUNT
 
 
 @dataclass(frozen=True, slots=True)

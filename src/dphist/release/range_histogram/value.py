@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import AnyArray, FloatArray, NumberArray
+from dphist.counting import LARGEST
 from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.document import read_numbers
@@ -22,7 +23,6 @@ from dphist.release.range_histogram.boxes import checked_boxes, places_of
 from dphist.release.range_histogram.exchange import Exchanged
 from dphist.release.released import Released
 from dphist.release.tabular import pandas_module
-from dphist.tables import LARGEST
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
+from dphist.counting.reading.types import UserType
 from dphist.noise.inversion import Source, checked_source
-from dphist.tables.reading.types import UserType
 
 _BYTES = 8  # of randomness per label; ties are rare, and are drawn again
 

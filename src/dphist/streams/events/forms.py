@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from dphist.counting.reading.types import UserType
 from dphist.errors import ColumnError, DataError
 from dphist.foreign import RepeatedKeyError, read_json
 from dphist.release.label_types import IN_WORDS, LabelType, text_of
 from dphist.streams.events.user_types import check_user_type
-from dphist.tables.reading.types import UserType
 
 LONGEST = 2**24  # bytes of a line, or of the lines of a CSV row: more is no text file
 _WHOLE = range(-(2**63), 2**63)  # users that are numbers

@@ -15,6 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
+from dphist.counting import redact_errors
+from dphist.counting.reading.columns import Use, Wanted, check_request, key_column
+from dphist.counting.reading.gate import is_table, open_source
+from dphist.counting.reading.types import UserType, decoded_type
 from dphist.errors import Argument, DataError, ParameterError
 from dphist.release.label_types import IN_WORDS, LabelType
 from dphist.streams.events.columns import (
@@ -36,10 +40,6 @@ from dphist.streams.events.cutting import (
     starts_of,
 )
 from dphist.streams.events.typed import check_labels, typed_labels_of
-from dphist.tables import redact_errors
-from dphist.tables.reading.columns import Use, Wanted, check_request, key_column
-from dphist.tables.reading.gate import is_table, open_source
-from dphist.tables.reading.types import UserType, decoded_type
 
 __all__ = ["Events", "cut", "keep_known", "one_event", "read_events", "remove_labels", "user_key"]
 

@@ -5,11 +5,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
+from dphist.counting import redact_errors
+from dphist.counting.reading.types import OBJECTS, plain
 from dphist.errors import Argument, ColumnError, DataError
 from dphist.release.label_types import IN_WORDS, LabelType, is_of_type, text_of
 from dphist.streams.events.columns import to_int64
-from dphist.tables import redact_errors
-from dphist.tables.reading.types import OBJECTS, plain
 
 
 def check_labels(kind: pa.DataType, name: str, wanted: LabelType) -> None:

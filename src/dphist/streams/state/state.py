@@ -11,6 +11,7 @@ from operator import itemgetter
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
+from dphist.counting.reading.types import UserType
 from dphist.errors import Argument, HorizonError, ParameterError
 from dphist.noise import Source
 from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
@@ -19,7 +20,6 @@ from dphist.streams.events.keys import BatchKey, Progress
 from dphist.streams.events.user_types import check_user_type
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
-from dphist.tables.reading.types import UserType
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

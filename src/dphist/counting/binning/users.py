@@ -1,0 +1,185 @@
+"""From rows to counts of bins, after bounding each user, or each row of several records.
+
+Here a row consists of its slot (see `slots`), its number of records and its user. The slot depends
+only on the row and on public edges. So if two tables differ in the rows of one user, their tables
+of slots differ in the rows of the same user. The slots are then bounded and counted (see `terms`).
+Rows outside all bins are treated like other rows, because their number is released too.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from dphist.arrays import IntArray
+from dphist.counting.binning.held import TooManyRows, count_held, hold_rows
+from dphist.counting.binning.slots import (
+    Grid,
+    Slotting,
+    counts_of_slots,
+    number_of_slots,
+    raise_unreadable,
+    rows_of_slots,
+)
+from dphist.counting.bounding.bounds import fresh_key
+from dphist.counting.bounding.contributions import MISSING_USERS
+from dphist.counting.bounding.cuts import Cut, check_users
+from dphist.counting.bounding.problems import problem_number, raise_problem
+from dphist.counting.bounding.terms import count_bounded_terms
+from dphist.counting.checks import LARGEST, Problem
+from dphist.counting.engine.interruptible import interruptible
+from dphist.counting.engine.private_duckdb import open_private_connection
+from dphist.counting.engine.progress import Progress
+from dphist.counting.engine.rows import DuckRows
+from dphist.counting.reading.columns import Wanted, count_column, key_column
+from dphist.counting.reading.gate import open_source
+from dphist.counting.reading.source import Batches, Source, stream_rows
+from dphist.counting.reading.spark import SparkSource
+
+
+def bin_rows_bounded(
+    frame: object,
+    grid: Grid,
+    *,
+    user: str | None = None,
+    count: str | None = None,
+    max_records: int | None = None,
+    key: str | None = None,
+    cut: Cut | None = None,
+    progress: Progress | None = None,
+    delimiter: str | None = None,
+) -> IntArray:
+    """Bound each user, or each row, to `max_records` records, then count them between fixed edges.
+
+    Parameters
+    ----------
+    frame, grid, progress, delimiter
+        As for `bin_rows`.
+    user : the column of users, without missing values.
+    count : the column that says how many records a row is; 1 without it.
+    max_records : maximum number of records of a user, of which a random subset is kept, or of a
+        row if there is no `user`; None for no maximum, without `user`.
+    key : 32 hexadecimal digits
+        Key for the choice of records (default: drawn at random).
+    cut : the part of the users that is counted; None for all of them.
+
+    Returns
+    -------
+    (B + 3,) int64, the records kept below, in each bin, above, and null; see `slots`.
+
+    Raises
+    ------
+    ParameterError, InputFileError
+        As for `bin_rows`.
+    ColumnError
+        As for `bin_rows`, or if the column of users or of counts has an unsuitable type.
+    DataError
+        As for `bin_rows`, or if a row has no user, or a count that is missing, negative or above
+        2**62 - 1.
+    """
+    others = [] if count is None else [count_column("amount", count, "count")]
+    if user is not None:
+        others.append(key_column("who", user, "user", only_text=cut is not None))
+    with ExitStack() as stack:
+        wanted = [*grid.wanted(), *others]
+        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        grid.check(source)
+        check_users(source, cut)
+        count_rows = partial(
+            count_bounded_terms,
+            source=source,
+            wanted=others,
+            terms=number_of_slots(grid),
+            max_records=max_records,
+            key=key,
+            cut=cut,
+        )
+        if isinstance(source, SparkSource):
+            roles = [column.role for column in others]
+            found = count_rows(lambda: rows_of_slots(source, grid, roles), source.run)
+        else:
+            held_most = max_records if cut is None else None
+            found = _count_here(stack, source, grid, others, held_most, key, count_rows)
+    return counts_of_slots(*found, grid, wanted)
+
+
+def _count_here(
+    stack: ExitStack,
+    source: Source,
+    grid: Grid,
+    others: Sequence[Wanted],
+    held_most: int | None,
+    key: str | None,
+    count_rows: Callable[..., tuple[IntArray, IntArray]],
+) -> tuple[IntArray, IntArray]:
+    """Bound in memory where rows are records and not too many, and in a private DuckDB otherwise.
+
+    Either way the rows are streamed once; returns slots and their counts.
+
+    Parameters
+    ----------
+    held_most : maximum number of records of a user, for rows in memory; None to hold none there.
+    count_rows : `count_bounded_terms` of rows and of what runs them.
+    """
+    slotting = Slotting(grid, grid.texts(source))
+    roles = [column.role for column in others]
+    batches = _with_slots(source.batches(), slotting, roles)
+    # Not the connection that reads the file: a connection runs one query at a time.
+    connection = open_private_connection(stack, large=True)
+    if roles == ["who"] and held_most is not None:
+        try:
+            held = source.run(lambda: hold_rows(batches, source.wall.problem))
+        except TooManyRows as more:
+            batches = more.stream
+        else:
+            found = _count_held(source, held, grid, others[0], held_most, key, connection)
+            raise_unreadable(grid, slotting)
+            return found
+
+    def opened() -> DuckRows:
+        return stream_rows(connection, batches, source.wall)
+
+    def run(call: Any) -> Any:
+        return interruptible(connection, lambda: source.run(call))
+
+    found = count_rows(opened, run)
+    raise_unreadable(grid, slotting)
+    return found
+
+
+def _count_held(
+    source: Source,
+    held: pa.Table,
+    grid: Grid,
+    user: Wanted,
+    max_records: int,
+    key: str | None,
+    connection: duckdb.DuckDBPyConnection,
+) -> tuple[IntArray, IntArray]:
+    """Bound and count rows in memory; returns all slots and their counts."""
+    if held["who"].null_count:
+        number = problem_number([user], user.role, Problem.MISSING)
+        raise_problem(number, [user], source.wall.problem, missing=MISSING_USERS)
+
+    def counted() -> IntArray:
+        most = min(max_records, LARGEST)
+        return count_held(held, number_of_slots(grid), most, key or fresh_key(), connection)
+
+    counts = interruptible(connection, lambda: source.wall(counted))
+    return np.arange(len(counts)), counts
+
+
+def _with_slots(batches: Batches, slotting: Slotting, roles: Sequence[str]) -> Batches:
+    for batch in batches:
+        yield _to_slots(batch.columns, slotting, roles)
+
+
+def _to_slots(columns: list[pa.Array], slotting: Slotting, roles: Sequence[str]) -> pa.RecordBatch:
+    """Return the slots of rows, and their other columns, which come last and have these names."""
+    values = len(columns) - len(roles)
+    slots = pa.array(slotting.find(columns[:values]))
+    return pa.RecordBatch.from_arrays([slots, *columns[values:]], names=["term", *roles])

@@ -1,0 +1,223 @@
+"""Users bounded in arrays: DuckDB counts the rows of each label, and dropped rows are taken off.
+
+A window that ranks all pairs of a user and a label takes DuckDB longer than counting them. Here it
+only hands out numbers, which `ranking` ranks. Both keep the same labels of each user under one
+key (docs/understand/proofs/bounding.md, Lemma 11):
+
+1. The rows are held in a table, unless they are in memory already, so that all steps see the same.
+2. The rows of each label are counted; its number comes along, a hash if the label is no integer.
+3. If two labels, or two users, have one number, nothing here applies: a window ranks the rows.
+4. The numbers of each row's user and label, and their rank, are streamed into the arrays.
+5. A label's count is the number of its rows less that of the rows dropped. So both must be of the
+   same rows: sums over the labels' numbers are compared, in case the memory of a table changed.
+
+A few rows are numbered by Arrow instead, in one query and without hashes of labels and users.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dphist.arrays import IntArray, WordArray
+from dphist.counting.bounding.ranking import drop_labels
+from dphist.counting.bounding.user_parts import UserParts, UserRows
+from dphist.counting.engine.private_duckdb import memory_limit
+from dphist.counting.engine.rows import DuckRows
+
+ROW_BYTES = 60
+"""About the memory of a row in arrays, in bytes: three numbers, twice at times, and its result."""
+
+FEW_ROWS = 1 << 16
+"""Up to this many rows are numbered by Arrow."""
+
+FEW_BYTES = 1 << 26
+"""Maximum size of them: Arrow takes no more than 2 GB of text from DuckDB, and never spills."""
+
+SHARE = 4
+"""Of the limit of DuckDB's memory, the part that arrays may take besides it."""
+
+_ROWS_AT_ONCE = 1 << 18
+_ONE = np.uint64(1)
+_PAIRS, _LABELS, _DROPPED = "dphist_pairs", "dphist_labels", "dphist_dropped"
+
+
+def hold_pairs(rows: DuckRows) -> DuckRows:
+    """Return the same rows in a form that gives them again each time they are evaluated."""
+    if rows.size is not None:
+        return rows
+    size = rows.create(_PAIRS)
+    held = DuckRows(rows.connection, rows.connection.table(_PAIRS), spent=(_PAIRS,))
+    # How long many rows are decides nothing, and reading their text takes a while.
+    nbytes = int(held.fetch([held.lengths("who", "term")])[0][0] or 0) if size <= FEW_ROWS else 0
+    return replace(held, size=size, nbytes=nbytes)
+
+
+def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table | None:
+    """From (who, term, problem) to (term, records, problem), each user bounded to `most` labels.
+
+    Parameters
+    ----------
+    rows : held rows, see `hold_pairs`. A row with a problem has no user and no label.
+    key : 32 hexadecimal digits
+    most : maximum number of labels of a user, at least 1.
+
+    Returns
+    -------
+    The labels with their counts, or no more than the problems, if there are any; those of a few
+    rows as an Arrow table. None if two labels or two users have the same hash.
+    """
+    if rows.size is not None and rows.size <= FEW_ROWS and rows.nbytes <= FEW_BYTES:
+        return _bound_few(rows, key, most)
+    connection = rows.connection
+    label, exact = rows.number_of("term")
+    steps = ["count(*) AS records", "max(problem) AS problem", f"{label} AS label"]
+    rows.group(["term"], *steps).create(_LABELS)
+    labels = DuckRows(connection, connection.table(_LABELS), spent=(*rows.spent, _LABELS))
+    problem, number, total = labels.fetch(["max(problem)", "count(*)", "sum(records)"])[0]
+    if problem:  # then there is an error, and no counts
+        return labels.where("problem > 0").project("term", "0::BIGINT AS records", "problem")
+    sums, differ = _numbers_of(labels, int(number))
+    if not (exact or differ) or not users_differ(rows):
+        connection.execute(f"DROP TABLE {_LABELS}")
+        return None
+    _drop_beyond(rows, key, most, int(total or 0), sums)
+    return _less_dropped(labels)
+
+
+def _bound_few(rows: DuckRows, key: str, most: int) -> pa.Table:
+    """As `bound_in_arrays`, with the places of users and labels among them as numbers."""
+    found = rows.to_arrow(["who", "term", "problem", f"{rows.rank(key)} AS rank"])
+    if pc.max(found["problem"]).as_py():
+        wrong = found.filter(pc.greater(found["problem"], 0)).select(["term", "problem"])
+        return wrong.append_column("records", pa.array(np.zeros(len(wrong), np.int64)))
+    places, labels = _places(found["term"])
+    users, _ = _places(found["who"])
+    gone = drop_labels(UserRows(users, places, _words(found["rank"])), most)
+    records = _occurrences(places, len(labels)) - _occurrences(gone, len(labels))
+    counts = {"term": labels, "records": records, "problem": np.zeros_like(records)}
+    return pa.table(counts).filter(pa.array(records > 0))
+
+
+def _occurrences(places: WordArray, number: int) -> IntArray:
+    found: IntArray = np.bincount(places.view(np.int64), minlength=number)
+    return found
+
+
+def _numbers_of(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
+    """Return the `_sums_of` all rows, and whether all labels have different numbers.
+
+    NumPy computes both in a fifth of DuckDB's time, which would need numbers of 128 bits. A label's
+    number takes 8 bytes here; where these are too many, DuckDB says whether numbers are different.
+    """
+    sums = np.zeros(2, np.uint64)
+    fit = number <= _ROWS_AT_ONCE or 8 * number * SHARE <= memory_limit()
+    # A copy: a view of a batch would hold all columns of it.
+    ordered, end = np.empty(number if fit else 0, np.uint64), 0
+    for batch in labels.project("label", "records").relation.to_arrow_reader(_ROWS_AT_ONCE):
+        own, records = map(_words, batch.columns)
+        sums += _sums_of(own, records)
+        if fit:
+            ordered[end : end + len(own)] = own
+            end += len(own)
+    if not fit:
+        different = labels.fetch(["count(DISTINCT label)"])[0][0]
+        return sums, bool(different == number)
+    ordered.sort()
+    return sums, bool((ordered[1:] != ordered[:-1]).all())
+
+
+def users_differ(rows: DuckRows) -> bool:
+    """Whether no two users have the same number."""
+    user, exact = rows.number_of("who")
+    if exact:
+        return True
+    users = rows.group(["who"], f"{user} AS number")
+    found, different = users.fetch(["count(*)", "count(DISTINCT number)"])[0]
+    return bool(found == different)
+
+
+def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: WordArray) -> None:
+    """Make the table of labels of dropped rows; `expected` are the `_sums_of` all rows.
+
+    Many rows are ranked in turns, some users at a time. The turn is a function of the user, so that
+    the rows of a user are ranked together.
+    """
+    connection = rows.connection
+    # Numbers of integers are BIGINT and may be negative; the arrays hold their bits.
+    connection.execute(
+        f"CREATE TABLE {_DROPPED} AS SELECT label, 0::BIGINT AS number FROM {_LABELS} LIMIT 0"  # noqa: S608
+    )
+    kind = connection.table(_DROPPED).types[0].id
+    stored = np.uint64 if kind == "ubigint" else np.int64
+    threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
+    (user, _), (label, _) = rows.number_of("who"), rows.number_of("term")
+    turns = _turns(total)
+    sums = np.zeros_like(expected)
+    for turn in range(turns):
+        own = rows if turns == 1 else rows.where(f"hash(who) % {turns} = {turn}")
+        numbers = own.project(f"{user} AS who", f"{label} AS term", f"{rows.rank(key)} AS rank")
+        parts = UserParts(total // turns)
+        for batch in numbers.relation.to_arrow_reader(_ROWS_AT_ONCE):
+            pairs = UserRows(*map(_words, batch.columns))
+            sums += _sums_of(pairs.terms, _ONE)
+            parts.add(pairs)
+        gone = parts.each(lambda own: drop_labels(own, most), threads)
+        if gone:
+            # In chunks, which DuckDB reads with all its threads.
+            labels = pa.chunked_array([part.view(stored) for part in gone])
+            dropped = connection.from_arrow(pa.table({"label": labels}))
+            dropped.aggregate("label, count(*) AS number", "label").insert_into(_DROPPED)
+    lost = connection.execute(
+        f"SELECT count(*) FROM {_DROPPED} ANTI JOIN {_LABELS} USING (label)"  # noqa: S608
+    ).fetchall()[0][0]
+    if lost or (sums != expected).any():  # the rows counted and the rows dropped are not the same
+        raise RuntimeError("labels have other numbers than before")
+
+
+def _sums_of(labels: WordArray, records: WordArray | np.uint64) -> WordArray:
+    """Return sums over rows, modulo 2**64: of label numbers, and of squares of their low halves.
+
+    Parameters
+    ----------
+    labels : (labels,) uint64, numbers.
+    records : the number of rows of each, uint64.
+    """
+    low = labels & np.uint64(2**32 - 1)
+    return np.array([(labels * records).sum(), (low * low * records).sum()], np.uint64)
+
+
+def _less_dropped(labels: DuckRows) -> DuckRows:
+    """From the labels to (term, records, problem), without the rows dropped."""
+    connection = labels.connection
+    joined = connection.sql(
+        f"SELECT term, problem, records, CAST(coalesce(number, 0) AS BIGINT) AS dropped "  # noqa: S608
+        f"FROM {_LABELS} LEFT JOIN (SELECT label, sum(number) AS number FROM {_DROPPED} "
+        "GROUP BY label) USING (label)"
+    )
+    given = DuckRows(connection, joined, spent=(*labels.spent, _DROPPED))
+    return given.where("records > dropped").project(
+        "term", "records - dropped AS records", "problem"
+    )
+
+
+def _turns(total: int) -> int:
+    """Return in how many turns the rows fit into memory."""
+    if total <= _ROWS_AT_ONCE:
+        return 1
+    return -(-total * ROW_BYTES * SHARE // memory_limit())
+
+
+def _places(column: pa.ChunkedArray) -> tuple[WordArray, pa.Array]:
+    """Return a column as places among its distinct values, and these."""
+    encoded = pa.concat_arrays(column.chunks).dictionary_encode() if column.num_chunks else None
+    if encoded is None:
+        return np.zeros(0, np.uint64), pa.array([], column.type)
+    return encoded.indices.to_numpy().astype(np.uint64), encoded.dictionary
+
+
+def _words(column: pa.Array) -> WordArray:
+    """Return whole numbers of 64 bits, those below 0 as their bits."""
+    words: WordArray = column.to_numpy().view(np.uint64)
+    return words

@@ -1,0 +1,259 @@
+"""A private DuckDB, in which a caller cannot change the meaning of SQL.
+
+Bounding and counting require that two labels are equal exactly if their bytes are. On a caller's
+connection this may fail: columns and sessions may have collations for which `a` equals `A`, and
+macros may replace functions. So rows are streamed into this database first.
+"""
+
+import atexit
+import ctypes
+import os
+import secrets
+import tempfile
+from contextlib import ExitStack, nullcontext, suppress
+from pathlib import Path
+
+import duckdb
+
+from dphist import files
+from dphist.counting.engine.resources import resources
+from dphist.errors import Argument, DataError, DphistError
+from dphist.signals import exceptions_wait
+
+# Beyond this DuckDB spills to its folder; benchmarks/large_file.py and benchmarks/label_speed.py
+# measure the total memory of the process. Each thread needs a share, so threads are limited.
+_MEMORY = 2 * 10**9
+_MOST_THREADS = 8
+# View of the rows of a table that is counted.
+GIVEN = "dphist_given"
+_UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+
+def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.DuckDBPyConnection:
+    """Return a connection that downloads and prints nothing, and spills into its own folder.
+
+    When `stack` is closed, the connection is closed, its tables are dropped, and its folder is
+    removed. Spilled labels are not encrypted; only the owner of the folder may read them. The
+    `Resources` in force say how much memory, how many threads, and where the folder is.
+
+    Parameters
+    ----------
+    stack : closes the connection.
+    large : whether to use a quarter of the machine's memory, if that is more than the default of
+        2 GB, before spilling. Bounding many users takes twice as long with spilling.
+
+    Notes
+    -----
+    A database takes 20 ms to make. So one is kept for the next call: emptied, and with the settings
+    above, as only this package runs SQL in it. No two connections share a database at any time.
+    """
+    with exceptions_wait():  # DuckDB would turn a signal here into an error of its own
+        folder = _folder(stack)
+        database = _idle_database(folder) or _new_database(folder)
+        connection = database.cursor()
+        process = os.getpid()
+        stack.push(lambda kind, *_: _close(database, connection, kind, process))
+        asked = resources()
+        memory = asked.bytes or default_memory(_quarter(connection), large=large)
+        threads = asked.threads or min(_processors(connection), _MOST_THREADS)
+        connection.execute(
+            f"SET memory_limit = '{memory}B'; SET threads = {threads}; "
+            "SET enable_profiling = 'no_output'"  # for `row_count`
+        )
+        _keep_count_of_progress(connection)
+    return connection
+
+
+# Databases that are empty and not in use, one or for a moment two, with the process that made each.
+_idle: list[tuple[int, duckdb.DuckDBPyConnection]] = []
+
+
+def _new_database(folder: str) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(
+        config={
+            "temp_directory": folder,
+            "preserve_insertion_order": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "enable_external_file_cache": "false",  # of one table, nothing stays for the next
+            "disabled_optimizers": "filter_pushdown",  # a scan gives all rows: see `row_count`
+        }
+    )
+
+
+def _idle_database(folder: str) -> duckdb.DuckDBPyConnection | None:
+    """Return the idle database, if this process has one, for use with another folder."""
+    with suppress(IndexError):
+        process, database = _idle.pop()
+        if process != os.getpid():
+            _leave_to_parent(database)
+            return None
+        try:
+            database.execute(f"SET temp_directory = '{_quoted(folder)}'")
+        except duckdb.Error:
+            database.close()
+            return None
+        return database
+    return None
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def _folder(stack: ExitStack) -> str:
+    """Make a folder readable by its owner only, until `stack` is closed or the process ends."""
+    below = Path(resources().temp or tempfile.gettempdir())
+    folder = str(below / f"dphist-{secrets.token_hex(8)}")
+    files.register_temporary(folder)
+    stack.callback(_remove, folder)
+    try:
+        Path(folder).mkdir(mode=0o700)
+    except OSError as error:
+        reason = error.strerror or "the system refused"
+    else:
+        return folder
+    raise DataError(f"no temporary folder could be made: {reason}; " + MORE_ROOM)
+
+
+def _remove(folder: str) -> None:
+    with exceptions_wait():
+        files.remove_temporary(folder)
+
+
+def _close(
+    database: duckdb.DuckDBPyConnection,
+    connection: duckdb.DuckDBPyConnection,
+    kind: type[BaseException] | None,
+    process: int,
+) -> None:
+    """Close a connection; keep its database if it is empty, and nothing but our errors ended it.
+
+    `process` made it; another one, which was forked, leaves it alone.
+    """
+    if process != os.getpid():
+        _leave_to_parent(connection, database)
+        return
+    with exceptions_wait():
+        connection.close()
+        ended_well = kind is None or issubclass(kind, DphistError)
+        if ended_well and not _idle and _is_emptied(database):
+            _idle.append((process, database))
+        else:
+            database.close()
+
+
+def _leave_to_parent(*connections: duckdb.DuckDBPyConnection) -> None:
+    """Never close what a forked process has of its parent's, not even when the process exits.
+
+    Its threads are missing here, so that closing it, or dropping the last reference, could wait for
+    ever or end the process with a signal. So it gets a reference that nobody drops.
+    """
+    for connection in connections:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+def _is_emptied(database: duckdb.DuckDBPyConnection) -> bool:
+    """Drop all tables and the rows given; return whether the database can be used again.
+
+    One that has spilled cannot: it may hold files in its folder, and DuckDB allows it no other.
+    """
+    try:
+        for (name,) in database.execute("SELECT table_name FROM duckdb_tables()").fetchall():
+            database.execute(f'DROP TABLE "{name}"')
+        database.execute(f"DROP VIEW IF EXISTS {GIVEN}; SET temp_directory = ''")
+    except duckdb.Error:
+        return False
+    return True
+
+
+def close_idle() -> None:
+    """Close the idle databases: their threads would be missing in a forked process."""
+    with suppress(IndexError):
+        while True:  # two threads may each have left one
+            process, database = _idle.pop()
+            if process == os.getpid():
+                database.close()
+            else:
+                _leave_to_parent(database)
+
+
+atexit.register(close_idle)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=close_idle)
+
+
+def _keep_count_of_progress(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make DuckDB track its progress without printing it.
+
+    DuckDB ties tracking to printing. In a notebook without ipywidgets it cannot print and refuses
+    both settings; then it neither prints nor tracks.
+    """
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar_print = false; SET enable_progress_bar = true")
+
+
+MORE_ROOM = (
+    "give "
+    + Argument("memory", "8GB")
+    + ", or "
+    + Argument("temp", "FOLDER")
+    + " on a larger disk (in Python by dphist.Resources)"
+)
+"""What to do where memory or disk ran out."""
+
+
+def out_of_room(work: str) -> DataError:
+    """Return the error for DuckDB running out of memory or disk during `work`."""
+    return DataError(
+        f"{work} ran out of memory, or of disk below the folder of temporary files: " + MORE_ROOM
+    )
+
+
+def default_memory(quarter: int, *, large: bool) -> int:
+    """Return the limit of memory where none was asked for, in bytes, at most half of what there is.
+
+    Parameters
+    ----------
+    quarter : a quarter of the memory of the machine, or of its container.
+    """
+    return max(quarter if large else 0, min(_MEMORY, 2 * quarter or _MEMORY))
+
+
+def memory_limit() -> int:
+    """Return how much memory counting may use here before it spills, in bytes."""
+    asked = resources().bytes
+    if asked is not None:
+        return asked
+    return default_memory(_quarter(None), large=True)
+
+
+# What DuckDB's settings are by default. It is asked once in a process: a query takes longer than to
+# open a database that is kept.
+_default: dict[str, str] = {}
+
+
+def _default_of(connection: duckdb.DuckDBPyConnection | None, setting: str) -> str:
+    """Return a default, asked of `connection`, or of a new one."""
+    if setting not in _default:
+        with nullcontext(connection) if connection else duckdb.connect() as asked:
+            asked.execute(f"RESET {setting}")
+            found = asked.execute(f"SELECT current_setting('{setting}')").fetchall()
+        _default[setting] = str(found[0][0])
+    return _default[setting]
+
+
+def _processors(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return the number of usable processors."""
+    return int(_default_of(connection, "threads"))
+
+
+def _quarter(connection: duckdb.DuckDBPyConnection | None) -> int:
+    """Return a quarter of the machine's memory, in bytes; DuckDB's default limit is 80 %."""
+    return int(_bytes(_default_of(connection, "memory_limit")) / 0.8 / 4)
+
+
+def _bytes(text: str) -> float:
+    """Parse a size in DuckDB's format; 0 for anything else."""
+    number, _, unit = text.partition(" ")
+    return float(number) * _UNITS[unit] if unit in _UNITS else 0.0

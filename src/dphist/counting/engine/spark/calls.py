@@ -1,0 +1,185 @@
+"""Calls into Spark that a signal stops at once, and whose progress is told.
+
+Each call runs in a thread of its own, whose jobs have a tag. The thread inherits the local
+properties of the caller's, such as its job group, scheduler pool and tags, and changes none there.
+"""
+
+import contextvars
+import secrets
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, TypeVar
+
+from dphist.counting.engine.progress import Measured, Report, reported
+from dphist.counting.engine.spark.progress import measured_in_classic, measured_in_connect
+from dphist.counting.engine.spark.sessions import is_connect
+from dphist.signals import exceptions_wait
+
+T = TypeVar("T")
+
+_SECONDS_BETWEEN = 0.1
+_SECONDS_TO_STOP = 10.0
+
+
+def call_spark(session: Any, call: Callable[[], T], progress: Report | None = None) -> T:
+    """Return ``call()``, which runs queries of a Spark session; a signal cancels them in Spark.
+
+    Parameters
+    ----------
+    session : of PySpark, classic or Connect.
+    call : function of no arguments.
+    progress : function of a `Done`, or None
+        What is told of the tasks of these queries; see `reported`.
+
+    Notes
+    -----
+    What a signal handler raises is delayed until the queries have ended, or for 10 s if Spark does
+    not answer. Other jobs go on, unless the handler stops them: that of PySpark, which a classic
+    session installs where it starts, cancels all jobs of the session for Ctrl-C.
+
+    Where threads of Python have no thread of Java (``PYSPARK_PIN_THREAD=false``), jobs cannot be
+    marked. Then the call runs in the caller's thread, with no progress and nothing to cancel.
+    """
+    jobs = _jobs_of(session)
+    if jobs is None:
+        return call()
+    results: list[T] = []
+    errors: list[BaseException] = []
+    ended = threading.Event()
+    settings = contextvars.copy_context()  # such as `Resources`
+
+    def work(*, marked: bool = False) -> None:
+        try:
+            if marked:
+                with suppress(Exception):  # marks must never cost a result
+                    jobs.mark()
+            results.append(settings.run(call))
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            ended.set()
+
+    from pyspark import InheritableThread
+
+    # A daemon, so that a Spark that never answers does not keep Python from ending.
+    thread = InheritableThread(
+        partial(work, marked=True), session=session, name="dphist-spark", daemon=True
+    )
+    with jobs.watched(thread, progress), exceptions_wait() as waiting:
+        try:
+            thread.start()
+        except Exception:  # Spark has ended, which the call reports in our words
+            work()
+        while not ended.wait(_SECONDS_BETWEEN):
+            if waiting:
+                _stop(jobs, ended)
+                break
+            if not thread.is_alive() and not ended.is_set():
+                work()  # it ended before the call: Spark ended while it copied properties
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+class _Jobs(ABC):
+    """The jobs of one call, which have a tag.
+
+    Attributes
+    ----------
+    tag : nobody else's.
+    """
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+        self.tag = f"dphist-{secrets.token_hex(8)}"
+
+    @abstractmethod
+    def mark(self) -> None:
+        """Mark the jobs that this thread starts from now on."""
+
+    @abstractmethod
+    def cancel(self) -> None:
+        """Cancel the jobs that run."""
+
+    @abstractmethod
+    @contextmanager
+    def watched(self, thread: threading.Thread, progress: Report | None) -> Iterator[None]:
+        """Tell of the progress of the jobs of a thread while the block runs."""
+
+
+class _ClassicJobs(_Jobs):
+    """Jobs of a classic session."""
+
+    def mark(self) -> None:
+        context = self.session.sparkContext
+        context.addJobTag(self.tag)
+        context.setInterruptOnCancel(True)  # a task that sorts looks at nothing else
+
+    def cancel(self) -> None:
+        self.session.sparkContext.cancelJobsWithTag(self.tag)
+
+    @contextmanager
+    def watched(self, thread: threading.Thread, progress: Report | None) -> Iterator[None]:
+        with reported(lambda: measured_in_classic(self.session.sparkContext, self.tag), progress):
+            yield
+
+
+class _ConnectJobs(_Jobs):
+    """Operations of a session of Spark Connect."""
+
+    def mark(self) -> None:
+        self.session.addTag(self.tag)
+
+    def cancel(self) -> None:
+        self.session.interruptTag(self.tag)
+
+    @contextmanager
+    def watched(self, thread: threading.Thread, progress: Report | None) -> Iterator[None]:
+        latest = Measured(-1.0)
+
+        def handle(stages: Any, **_: Any) -> None:
+            nonlocal latest
+            if threading.current_thread() is thread:  # not another query of the session
+                measured = measured_in_connect(stages or ())
+                if measured.total is not None:  # a second query of one call begins with no stage
+                    latest = measured
+
+        if progress is not None:
+            self.session.registerProgressHandler(handle)
+        try:
+            with reported(lambda: latest, progress):
+                yield
+        finally:
+            if progress is not None:
+                with suppress(Exception):  # the session may have ended
+                    self.session.removeProgressHandler(handle)
+
+
+def _jobs_of(session: Any) -> _Jobs | None:
+    """Return the jobs of a session; None if its threads cannot mark them."""
+    if is_connect(session):
+        return _ConnectJobs(session)
+    from pyspark import SparkContext
+
+    pinned = type(SparkContext._gateway).__name__ == "ClientServer"
+    return _ClassicJobs(session) if pinned else None
+
+
+def _stop(jobs: _Jobs, ended: threading.Event) -> None:
+    """Cancel jobs until their thread has ended, or give up.
+
+    Repeatedly, because the thread may be between two jobs. From another thread, because Spark may
+    not answer, and a second signal must not interrupt a request halfway.
+    """
+
+    def cancel() -> None:
+        while not ended.is_set():
+            with suppress(Exception):
+                jobs.cancel()
+            ended.wait(_SECONDS_BETWEEN)
+
+    threading.Thread(target=cancel, name="dphist-spark-stop", daemon=True).start()
+    ended.wait(_SECONDS_TO_STOP)

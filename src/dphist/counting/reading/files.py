@@ -1,0 +1,138 @@
+"""Files as sources, read in place by a private DuckDB.
+
+Nothing is inferred from the content: a guess would depend on the data and could change with one
+record. The extension determines the format of a file. Every field of a text file is text, so
+``007`` and ``7`` are two labels. Delimiter, quote and header are fixed.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+
+from dphist.counting.engine.interruptible import interruptible
+from dphist.counting.engine.private_duckdb import open_private_connection, out_of_room
+from dphist.counting.engine.progress import Report, of_query, reported
+from dphist.counting.engine.redaction import Wall
+from dphist.counting.engine.row_count import ExpectedRows
+from dphist.counting.engine.rows import DuckRows
+from dphist.counting.reading.columns import Wanted
+from dphist.counting.reading.file_format import OpenedFile, format_of
+from dphist.counting.reading.parquet_files import open_parquet_file
+from dphist.counting.reading.relations import check_batches
+from dphist.counting.reading.source import ROWS_AT_ONCE, Batches, Source
+from dphist.counting.reading.text_files import check_delimiter, open_text_file
+from dphist.errors import InputFileError
+
+T = TypeVar("T")
+
+
+def open_file(
+    stack: ExitStack,
+    path: str | os.PathLike[str],
+    wanted: Sequence[Wanted],
+    progress: Report | None,
+    delimiter: str | None,
+) -> "FileSource":
+    """Open a file on a private connection, which is closed together with `stack`.
+
+    Parameters
+    ----------
+    path : str or path
+        Taken literally: ``*``, ``?`` and ``[`` are part of the name.
+    wanted, progress, delimiter
+        As for `open_source`.
+
+    Raises
+    ------
+    ParameterError, InputFileError, ColumnError
+    """
+    check_delimiter(delimiter)
+    shown = f"'{os.fspath(path)}'"
+    path = Path(path).absolute()  # so that no engine interprets a leading `~` or `s3:`
+    kind = format_of(path.name, shown, delimiter)
+    check_regular(path, shown)
+    connection = open_private_connection(stack, large=True)
+    if kind.delimiter:
+        opened = open_text_file(connection, path, kind, wanted, shown)
+    else:
+        opened = open_parquet_file(connection, path, wanted, shown)
+    wall = Wall(opened.failure, out_of_room(f"reading {shown}"))
+    source = FileSource(wanted, opened, connection, wall, not_read(shown))
+    source.from_text = bool(kind.delimiter)
+    source.progress = progress
+    if kind.delimiter:
+        source.size = wall(lambda: path.stat().st_size), "bytes"
+    return source
+
+
+class FileSource(Source):
+    """Columns of a file, on a private connection; all of its records are read, or none counts.
+
+    Attributes
+    ----------
+    size : the number of rows of a Parquet file, or of bytes of a text file, and what it counts.
+    """
+
+    def __init__(
+        self,
+        wanted: Sequence[Wanted],
+        opened: OpenedFile,
+        connection: duckdb.DuckDBPyConnection,
+        wall: Wall,
+        not_read: InputFileError,
+    ) -> None:
+        super().__init__(wanted, opened.kinds, wall)
+        self._connection, self._number, self._not_read = connection, opened.number, not_read
+        self.size = opened.number, "rows"
+        self._relation = wall(lambda: opened.relation.project(opened.projection))
+
+    def rows(self) -> DuckRows:
+        """Return the rows; DuckDB reads the file when they are evaluated."""
+        expected = ExpectedRows(lambda: self._number, self._not_read, repeatable=True)
+        return DuckRows(self._connection, self._relation, expected=expected)
+
+    def batches(self) -> Batches:
+        """Yield the rows in batches."""
+        read = 0
+        for batch in check_batches(self._relation.to_arrow_reader(ROWS_AT_ONCE), self.wanted):
+            read += len(batch)
+            yield batch
+        if read != self._number:
+            raise self._not_read
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Return ``call()``; reports progress, and Ctrl-C stops it immediately."""
+        with reported(of_query(self._connection, *self.size), self.progress):
+            return interruptible(self._connection, lambda: self.wall(call))
+
+
+def not_read(shown: str) -> InputFileError:
+    """Return the error for a file of which DuckDB returned more or fewer rows than it has."""
+    return InputFileError(
+        f"{shown} could not be read completely, so nothing was counted: do not change it while it "
+        "is read, or write it again, if possible in another format"
+    )
+
+
+def check_regular(path: Path, shown: str) -> None:
+    """Refuse anything but a readable file, in Python: DuckDB's errors differ between versions."""
+    problem = f"{shown} cannot be read"
+    try:
+        if path.is_dir():
+            problem = f"{shown} is a folder: name a file"
+        elif not path.exists():
+            problem = f"{shown} does not exist"
+        elif not path.is_file():
+            problem = f"{shown} must be a regular file"
+        else:
+            with path.open("rb"):
+                return
+    except PermissionError:
+        problem = f"{shown} cannot be read: its permissions forbid it"
+    except (OSError, ValueError):
+        pass
+    raise InputFileError(problem)

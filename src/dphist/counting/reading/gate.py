@@ -1,0 +1,75 @@
+"""The only entry for a caller's rows: opens a dataframe or file as a `Source`."""
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from dphist.counting.engine.progress import Progress
+from dphist.counting.engine.progress_display import report_to
+from dphist.counting.reading.columns import Wanted, check_request
+from dphist.counting.reading.files import open_file
+from dphist.counting.reading.frames import is_frame, open_frame, unordered_error
+from dphist.counting.reading.source import Source
+from dphist.counting.reading.spark import is_spark, open_spark
+from dphist.errors import ParameterError
+
+
+def open_source(
+    stack: ExitStack,
+    frame: object,
+    wanted: Sequence[Wanted],
+    *,
+    progress: Progress | None = None,
+    delimiter: str | None = None,
+    ordered: bool = False,
+) -> Source:
+    """Open a dataframe or a file, and check the names and types of the wanted columns.
+
+    Parameters
+    ----------
+    stack : closes the source, and the DuckDB that may hold its rows.
+    frame : dataframe or path
+        Anything Narwhals reads (pandas, Polars, DuckDB, Arrow, ...), Spark, or a file: .csv, .tsv
+        or .txt, each also with .gz or .zst, or .parquet. A text file is UTF-8 with a header line,
+        and all its fields are text; an empty field is missing, ``""`` is the empty text.
+    wanted : the columns.
+    progress : function of a float, or bool, optional
+        A function is called with a `Done`, which is a float: see `reported`. True shows progress on
+        a terminal or in a notebook, and nowhere else.
+    delimiter : str, optional
+        Field separator of a text file, one character (default: by its extension).
+    ordered : bool
+        Whether the order of the rows matters; batches then return the rows in this order.
+
+    Raises
+    ------
+    ParameterError
+        If `frame` is not a table, two parameters name the same column, `delimiter` is invalid, or
+        `ordered` is true and the rows have no order.
+    ColumnError
+        If a column is missing, occurs twice, or has an unsuitable type.
+    DataError
+        If the frame's engine fails.
+    InputFileError
+        If the file is missing or its content does not match its extension.
+    """
+    check_request(wanted, progress)
+    report = report_to(stack, progress)
+    if isinstance(frame, str | os.PathLike):
+        return open_file(stack, frame, wanted, report, delimiter)
+    if delimiter is not None:
+        raise ParameterError("delimiter", "applies to text files only: leave it out")
+    source: Source
+    if is_spark(frame):
+        if ordered:
+            raise unordered_error()
+        source = open_spark(frame, wanted)
+    else:
+        source = open_frame(stack, frame, wanted, ordered=ordered)
+    source.progress = report
+    return source
+
+
+def is_table(frame: object) -> bool:
+    """Whether this is a dataframe that can be opened."""
+    return is_spark(frame) or is_frame(frame)

@@ -1,0 +1,100 @@
+"""Dataframes of PySpark, classic and Connect: their rows stay in Spark.
+
+PySpark is imported only if there is such a frame. Text is converted to bytes, so that no collation
+of a caller merges two labels.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+
+from dphist.counting.engine.redaction import Wall
+from dphist.counting.engine.rows import SparkRows
+from dphist.counting.engine.spark.calls import call_spark
+from dphist.counting.engine.spark.sessions import refuse_stopped
+from dphist.counting.reading.columns import Use, Wanted, find_position
+from dphist.counting.reading.source import Batches, Source, T, engine_failure
+from dphist.counting.reading.spark_functions import refuse_replaced
+from dphist.counting.reading.types import UNFIT
+from dphist.errors import DataError
+
+# The Arrow types of Spark's types.
+_KINDS = {
+    **{"boolean": pa.bool_(), "byte": pa.int8(), "short": pa.int16(), "integer": pa.int32()},
+    **{"long": pa.int64(), "float": pa.float32(), "double": pa.float64()},
+    **{"date": pa.date32(), "timestamp": pa.timestamp("us", "UTC")},
+    **{"timestamp_ntz": pa.timestamp("us"), "binary": pa.binary(), "void": pa.null()},
+    **{"string": pa.string(), "char": pa.string(), "varchar": pa.string()},
+}
+
+
+def is_spark(frame: object) -> bool:
+    """Whether this is a dataframe of PySpark, without importing it."""
+    kind = type(nw.to_native(frame, pass_through=True))
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
+
+
+def open_spark(frame: object, wanted: Sequence[Wanted]) -> "SparkSource":
+    """Open a Spark dataframe; raises the errors of `open_source`."""
+    native: Any = nw.to_native(frame, pass_through=True)
+    wall = Wall(engine_failure(wanted))
+    stopped = DataError(
+        "the Spark session of frame was stopped: make the frame again in a session that runs"
+    )
+    refuse_stopped(native.sparkSession, stopped)
+    wall(lambda: refuse_replaced(native.sparkSession))
+    existing = wall(lambda: list(native.columns))
+    named = []
+    for column in wanted:
+        find_position(column.name, existing, ignore_case=True)
+        escaped = column.name.replace("`", "``")
+        named.append(f"`{escaped}` AS {column.role}")
+    renamed = wall(lambda: native.selectExpr(*named))
+    fields = wall(lambda: {field.name: field.dataType for field in renamed.schema})
+    kinds = {role: _kind_of(field) for role, field in fields.items()}
+    return SparkSource(wanted, kinds, renamed, wall)
+
+
+class SparkSource(Source):
+    """Columns of a Spark dataframe.
+
+    Attributes
+    ----------
+    frame : the dataframe; columns are named by their roles, and text keys are bytes.
+    """
+
+    def __init__(
+        self, wanted: Sequence[Wanted], kinds: Mapping[str, pa.DataType], frame: Any, wall: Wall
+    ) -> None:
+        super().__init__(wanted, kinds, wall)
+        values = [_value_of(kinds[column.role], column) for column in wanted]
+        self.frame = wall(lambda: frame.selectExpr(*values))
+
+    def rows(self) -> SparkRows:
+        """Return the rows, which stay in Spark."""
+        return SparkRows(self.frame)
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Return ``call()``; Ctrl-C cancels its jobs, and the tasks of its stages are reported."""
+        session = self.frame.sparkSession
+        return call_spark(session, lambda: self.wall(call), self.progress)
+
+    def batches(self) -> Batches:
+        """Refuse: only counts leave Spark, never rows."""
+        raise TypeError("rows of Spark cannot be read in batches")
+
+
+def _kind_of(field: Any) -> pa.DataType:
+    if field.typeName() == "decimal":
+        return pa.decimal128(field.precision, field.scale)
+    return _KINDS.get(field.typeName(), UNFIT)
+
+
+def _value_of(kind: pa.DataType, column: Wanted) -> str:
+    text = kind in (pa.string(), pa.null())
+    if column.use is Use.KEY and text:
+        # Text that is not UTF-8 fails: Spark would display it like another value's text.
+        return f"CAST(validate_utf8(CAST({column.role} AS STRING)) AS BINARY) AS {column.role}"
+    return column.role
