@@ -36,8 +36,7 @@ if sys.platform != "win32":  # there nothing is noted: only an exit removes what
 
 _TRIES, _SECONDS_BETWEEN = 100, 0.01
 
-# What this package names its temporary folders and files; nothing else is ever removed for another
-# process.
+# What this package names its temporary files; nothing else is removed for another process.
 _OURS = re.compile(r"dphist-[0-9a-f]{16}|\..+\.[0-9a-f]{12}\.part", re.DOTALL)
 
 # Path and the process that created it: a forked process must not remove files of its parent.
