@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dphist import Resources
-from dphist.counting.bounding import bounding, held_pairs, stores
+from dphist.counting.bounding import bounds, held_pairs, stores
 from dphist.counting.engine.rows import DuckRows
 from dphist.errors import DataError
 from tests.counting.contribution_engines import bounded, table_of
@@ -51,7 +51,7 @@ def go(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bound in this way from now on."""
     monkeypatch.setattr(held_pairs, "FEW_ROWS", 2**16 if way == "few" else -1)
     if way == "window":
-        monkeypatch.setattr(bounding, "bound_in_arrays", lambda *_: None)
+        monkeypatch.setattr(bounds, "bound_in_arrays", lambda *_: None)
 
 
 @pytest.fixture(params=WAYS)
@@ -169,9 +169,9 @@ def test_equal_hashes_make_no_two_values_one(column: str, monkeypatch: pytest.Mo
         windows.append(1)
         return rank(*arguments)
 
-    rank = bounding._rank
+    rank = bounds._rank
     monkeypatch.setattr(DuckRows, "number_of", colliding)
-    monkeypatch.setattr(bounding, "_rank", ranked)
+    monkeypatch.setattr(bounds, "_rank", ranked)
     assert as_dict(count(table_of(rows), KEYS[0], max_labels=2)) == expected
     assert windows == [1]
     assert expected == bounded(rows_once(rows), 2, 1, KEYS[0])
@@ -190,7 +190,7 @@ def test_numbers_that_do_not_fit_into_memory_are_compared_by_the_engine(
     monkeypatch.setattr(held_pairs, "_ROWS_AT_ONCE", 2)
     monkeypatch.setattr(held_pairs, "_turns", lambda _: 1)
     monkeypatch.setattr(held_pairs, "memory_limit", lambda: 0)
-    monkeypatch.setattr(bounding, "_rank", lambda *_: windows.append(1))
+    monkeypatch.setattr(bounds, "_rank", lambda *_: windows.append(1))
     counts = as_dict(count(table_of(rows_once(rows)), KEYS[0], max_labels=2))
     assert counts == bounded(rows_once(rows), 2, 1, KEYS[0])
     assert windows == []
@@ -295,7 +295,7 @@ def test_a_file_that_changes_is_read_once(
         pq.write_table(after, path)
         return held
 
-    monkeypatch.setattr(bounding, "hold_pairs", changed)
+    monkeypatch.setattr(bounds, "hold_pairs", changed)
     assert as_dict(count(path, KEYS[0], max_labels=2)) == expected
 
 

@@ -15,6 +15,7 @@ import pytest
 import dphist as dh
 from dphist import AdaptiveTree, Axis, HierarchicalTree, LeafCounts, Release, bin_counts
 from dphist.document import guarantee_words as words
+from dphist.document import unit_words
 from dphist.document import mechanism_facts
 from dphist.document.blocks import CARD, PAGE, TERMINAL, Between, Document, Fact, PlusMinus, Table
 from dphist.document.csv_field import csv_field
@@ -279,7 +280,7 @@ def test_who_was_bounded_is_who_is_protected() -> None:
     for shown in (page, " ".join(summary_text(release).split())):
         assert f"Whether {unit}, is in the data" in shown
         assert "one contribution" not in shown
-    assert words.neighbors_in_words(5, dh.PrivacyUnit("user")) in page
+    assert unit_words.neighbors_in_words(5, dh.PrivacyUnit("user")) in page
 
 
 def test_thousands_of_bins_of_an_axis_are_numbered_once() -> None:
