@@ -15,8 +15,7 @@ import pytest
 import dphist as dh
 from dphist import AdaptiveTree, Axis, HierarchicalTree, LeafCounts, Release, bin_counts
 from dphist.document import guarantee_words as words
-from dphist.document import unit_words
-from dphist.document import mechanism_facts
+from dphist.document import mechanism_facts, unit_words
 from dphist.document.blocks import CARD, PAGE, TERMINAL, Between, Document, Fact, PlusMinus, Table
 from dphist.document.csv_field import csv_field
 from dphist.document.kind import DataFacts
