@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from rich.cells import cell_len
 
 from dphist import (
     ApproxDP,
@@ -36,6 +35,7 @@ from dphist.labels import words as labels_words
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import PrivacyUnit, Target
 from dphist.release.maker import parameters_of
+from dphist.render.text import count_columns
 from dphist.report import report_html, shown_as, summary_text, table_csv
 from tests.report.releases import number_protected
 from tests.report.test_html import Page
@@ -259,7 +259,7 @@ def test_the_plot_shows_counts_intervals_and_threshold(release: Release) -> None
 
 def test_the_summary_fits_a_terminal(release: Release) -> None:
     text = summary_text(release)
-    assert all(cell_len(line) <= 78 for line in text.splitlines())
+    assert all(count_columns(line) <= 78 for line in text.splitlines())
     assert text.endswith("\n")
     assert all(line == line.rstrip() for line in text.splitlines())
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from rich.cells import cell_len
 
 from dphist import ApproxDP, Release
 from dphist.document import guarantee_words as words
@@ -18,6 +17,7 @@ from dphist.document.totals import total_in_words, total_of
 from dphist.privacy import Target
 from dphist.release.maker import parameters_of
 from dphist.release.running_counts import RunningCounts
+from dphist.render.text import count_columns
 from dphist.report import json_of, report_html, shown_as, summary_text, table_csv
 from dphist.streams import ContinualMechanism
 from dphist.streams import words as streams_words
@@ -217,7 +217,7 @@ def test_markup_and_control_characters_do_nothing() -> None:
 
 def test_the_summary_fits_a_terminal(release: Release) -> None:
     text = summary_text(release)
-    assert all(cell_len(line) <= 78 for line in text.splitlines())
+    assert all(count_columns(line) <= 78 for line in text.splitlines())
     assert all(line == line.rstrip() for line in text.splitlines())
     assert text.endswith("\n")
 

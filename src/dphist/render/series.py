@@ -12,11 +12,10 @@ import numpy as np
 from matplotlib import dates
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator
-from rich.cells import cell_len
 
 from dphist.arrays import BoolArray, FloatArray
 from dphist.document.chart import Series
-from dphist.render.text import in_columns
+from dphist.render.text import count_columns, in_columns
 from dphist.visible import harmless
 
 # On white and on the dark background of a page, each has a contrast of at least 4.5 to 1.
@@ -57,7 +56,7 @@ def name_series(ax: Axes, drawn: Sequence[Series], colors: Sequence[str], grid: 
     (_, end), (low, high) = ax.get_xlim(), ax.get_ylim()
     ticks = MaxNLocator(nbins=4, integer=True).tick_values(0, end)
     ax.xaxis.set_major_locator(FixedLocator([tick for tick in ticks if 0 <= tick <= end]))
-    ax.set_xlim(0, end * (1 + _LEADER + _LETTER * max(map(cell_len, names))))
+    ax.set_xlim(0, end * (1 + _LEADER + _LETTER * max(map(count_columns, names))))
     _draw_grid(ax, grid, end)
     last = [int(np.flatnonzero(np.isfinite(each.y))[-1]) for each in drawn]
     heights = [float(each.y[at]) for each, at in zip(drawn, last, strict=True)]
@@ -151,7 +150,7 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 def _in_two_lines(name: str, letters: int) -> str:
-    if cell_len(name) <= letters:
+    if count_columns(name) <= letters:
         return name
     lines = textwrap.wrap(name, letters, break_on_hyphens=False) or [name]
     if len(lines) == 1:

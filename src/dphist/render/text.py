@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from rich.cells import cell_len, set_cell_size
+from wcwidth import wcswidth
 
 from dphist.document.blocks import JSON, TERMINAL, Document, Fact, Note, PlusMinus, Table
 from dphist.sentence import fill, joined
@@ -52,9 +52,21 @@ def beside(*columns: Sequence[str], gap: str = GAP, width: int | None = WIDTH) -
 
 def in_columns(text: str, columns: int) -> str:
     """Pad or cut a text to a number of columns of a terminal."""
-    if cell_len(text) > columns:
-        return set_cell_size(text, columns - 1) + "…"
-    return set_cell_size(text, columns)
+    if count_columns(text) <= columns:
+        return text + " " * (columns - count_columns(text))
+    shown = text[:columns]
+    while count_columns(shown) >= columns:
+        shown = shown[:-1]
+    return shown + " " * (columns - 1 - count_columns(shown)) + "…"
+
+
+def count_columns(text: str) -> int:
+    """Return the number of columns of a terminal that a text takes, without control characters.
+
+    >>> count_columns("日本"), count_columns("e\u0301")
+    (4, 1)
+    """
+    return max(wcswidth(text), 0)
 
 
 _ROWS = 5  # of each end of a table
@@ -122,7 +134,7 @@ def _table(table: Table, document: Document) -> list[str]:
             headings.append(textwrap.wrap(fill(name, document.slots), _HEADING))
             own = [harmless(cell, 200) for cell in cells] if column.released else cells
             columns.append([fill(cell, document.slots) for cell in own])
-            wide = max(map(cell_len, [name, *own])) if table.whole else _LABEL
+            wide = max(map(count_columns, [name, *own])) if table.whole else _LABEL
             of_texts = partial(left, width=wide) if column.released else left
             sides.append(of_texts if column.is_text else right)
     for column in table.columns:
