@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options = found
             files.remove_abandoned()
             run_command(options)
-            if sys.stdout is not None:  # None where the caller closed it
+            if sys.stdout is not None:  # None if the caller closed it
                 sys.stdout.flush()
     except DphistError as error:
         return _fail(error.format(options.write), _code(error))

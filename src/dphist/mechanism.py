@@ -109,7 +109,7 @@ class ExpectedError:
         where all labels are released.
     half_width : int or None
         The smallest q for which the noise of a released count is within q with probability `level`;
-        None where no counts are released.
+        None if no counts are released.
     noise_scale : scale of the noise, in records.
     level : probability.
     """
@@ -224,7 +224,7 @@ class MechanismBase(Maker):
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the smallest epsilon known for `releases` releases at a total delta.
 
-        None where that delta is too small for any. Releases may be chosen after earlier results;
+        None if that delta is too small for any. Releases may be chosen after earlier results;
         their number and this mechanism are fixed beforehand.
         """
         total = probability(delta, "delta")

@@ -32,7 +32,7 @@ class Drawn(NamedTuple):
     Attributes
     ----------
     value : the released histogram.
-    total : a private estimate of the number of records, or None where nothing estimates it apart.
+    total : a private estimate of the number of records, or None if nothing estimates it apart.
     noisy : the noisy counts that `value` was inferred from, where they are kept.
     """
 

@@ -80,7 +80,7 @@ class AnonymizedMechanism(AnonymizedMeasuring):
         """Return histograms that enclose the true one with probability `level` or more."""
 
     def pointwise_band(self, release: Release, level: float = 0.95) -> Band | None:
-        """Return error bars, estimated for each point by itself; None where there are none."""
+        """Return error bars, estimated for each point by itself; None if there are none."""
         self._check_asked(release, level, 0.999999)
         return None
 

@@ -170,7 +170,7 @@ def _stated_bounds(options: argparse.Namespace, bounds: Mapping[str, Any]) -> di
 
 
 def _likely(mechanism: LabelsMechanism) -> int | None:
-    """Return the count that is released with 95 %; None where all listed labels are."""
+    """Return the count that is released with 95 %; None if all listed labels are."""
     return None if mechanism.threshold is None else mechanism.likely_count(LEVEL)
 
 

@@ -25,7 +25,7 @@ from dphist.report import json_of, report_html, shown_as, summary_text, table_cs
 from dphist.signals import handlers_wait
 
 Protected: TypeAlias = tuple[PrivacyUnit | None, int | None]
-"""Whom data will protect that are not read yet, None where they name no unit, and the maximum
+"""Whom data will protect that are not read yet, None if they name no unit, and the maximum
 number of records of one such unit, if bounded: what they will say of themselves."""
 
 

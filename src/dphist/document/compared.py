@@ -311,7 +311,7 @@ def errors_of(
 
     Parameters
     ----------
-    released : counts by label; None where only labels are released.
+    released : counts by label; None if only labels are released.
     truth : true counts by label, of all labels that occur.
     total : their sum.
     """

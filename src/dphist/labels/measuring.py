@@ -32,7 +32,7 @@ class LabelsMeasuring(MechanismBase):
     Attributes
     ----------
     epsilon : the papers' parameter of a single label; what a release costs is `guarantee`.
-    delta : the probability with which a label may betray a user, or None where none can.
+    delta : the probability with which a label may betray a user, or None if none can.
     max_labels : how many labels one user changes at most; None if that is not bounded.
     max_count : by how much one user changes the count of a label at most.
     noise : "laplace", "gaussian" or "gumbel".

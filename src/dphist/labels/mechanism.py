@@ -52,7 +52,7 @@ class LabelsMechanism(LabelsMeasuring):
     @property
     @abstractmethod
     def threshold(self) -> int | Fraction | None:
-        """Noisy counts above it are released, in records; None where labels are listed."""
+        """Noisy counts above it are released, in records; None if labels are listed."""
 
     @abstractmethod
     def likely_count(self, chance: float) -> int:
@@ -65,7 +65,7 @@ class LabelsMechanism(LabelsMeasuring):
     def half_width(self, level: float = LEVEL) -> int | None:
         """Return the smallest q at which the noise of a count is within q with this probability.
 
-        None where no counts are released.
+        None if no counts are released.
         """
 
     def expected_error(self) -> ExpectedError:
@@ -81,7 +81,7 @@ class LabelsMechanism(LabelsMeasuring):
         """Return bounds on the true count of each released label, in the order of its rows.
 
         They reach `half_width` to both sides, and not below 1 unless labels are listed: a label
-        that nobody listed occurs. None where a release has no counts.
+        that nobody listed occurs. None if a release has no counts.
         """
         self._check_asked(release, level)
         counts, width = release.value.counts, self.half_width(level)

@@ -94,7 +94,7 @@ class TopThreshold(TopThresholdMeasuring, LabelsMechanism):
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the smallest epsilon known for `releases` releases at a total delta.
 
-        None where that delta is too small for any. It is that of exact Gaussian noise, and of one
+        None if that delta is too small for any. It is that of exact Gaussian noise, and of one
         release the one for which nearly the larger of the deltas of threshold and noise is paid, in
         place of their sum (`docs/understand/proofs/top_labels.md`, Lemma 8).
         """

@@ -15,7 +15,7 @@ class Amounts:
 
     Attributes
     ----------
-    epsilon : sum of the pure releases' epsilons, or what is left for them; None where other
+    epsilon : sum of the pure releases' epsilons, or what is left for them; None if other
         releases rule a sum of epsilons out, or the account is one of rho.
     rho, delta : sums over all releases, or what is left; of a pure account rho is not counted.
     """

@@ -17,7 +17,7 @@ class Deferred:
     Parameters
     ----------
     open : function without parameters that returns the data.
-    unit : whom the data will protect, such as "one user"; None where they name no unit.
+    unit : whom the data will protect, such as "one user"; None if they name no unit.
     records : maximum number of records of one such unit, if bounded.
     about : what is opened, in words that are public, such as a path and the names of columns. A key
         that was used with other words is refused: the stored release is of other data. The ledger

@@ -26,8 +26,8 @@ class DataUnit:
 
     Attributes
     ----------
-    unit : such as "one user"; None where the data name no unit.
-    records : maximum number of records of one such unit; None where there is no bound.
+    unit : such as "one user"; None if the data name no unit.
+    records : maximum number of records of one such unit; None if there is no bound.
     """
 
     unit: PrivacyUnit | None

@@ -26,7 +26,7 @@ class Verdict:
     Attributes
     ----------
     criterion : the criterion.
-    holds : True or False; None where known noise and released values do not decide it.
+    holds : True or False; None if known noise and released values do not decide it.
     said : the value found and what it is, or what it would take to find it.
     """
 

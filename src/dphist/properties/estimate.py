@@ -34,7 +34,7 @@ class Estimate:
     method : name of the estimator.
     standard_error : standard deviation of the estimate due to sampling, or None if unknown.
         Excludes bias and the noise of a release unless `notes` says otherwise.
-    interval : lower and upper end of a 95 % interval, or None where no defensible value exists.
+    interval : lower and upper end of a 95 % interval, or None if no defensible value exists.
     unit : unit of `value`: "bits", "labels", "1" for a plain number.
     notes : assumptions and limits of the estimate.
     source : what was given: "data" (a Profile; the estimate is not private), "released value" (an

@@ -65,7 +65,7 @@ class Maker(Protocol):
     def intervals(self, release: Any, /, level: float = 0.95) -> Any:
         """Return bounds on the truth, with `lower`, `upper` and `level`; post-processing.
 
-        Of anonymized histograms a `Band`, of others `Intervals`; None where a release has no
+        Of anonymized histograms a `Band`, of others `Intervals`; None if a release has no
         counts.
         """
 

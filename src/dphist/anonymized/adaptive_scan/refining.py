@@ -118,7 +118,7 @@ class Solved(NamedTuple):
 def solved(clues: Sequence[Clue], size: int, band: int) -> Solved | None:
     """Return the solution of equations in `size` unknowns at most `band` apart; O(size).
 
-    None where floating point leaves the matrix without a factor.
+    None if floating point leaves the matrix without a factor.
     """
     from scipy.linalg import cho_solve_banded, cholesky_banded  # slow to import
 
@@ -303,7 +303,7 @@ class Refined:
 
 
 def refined(scanned: Scanned) -> Refined | None:
-    """Return the most likely curve; None where there are too few blocks, or no digits left."""
+    """Return the most likely curve; None if there are too few blocks, or no digits left."""
     if len(scanned.counts) < fewest_blocks(scanned.epsilon):
         return None
     usual = noise_variance(scanned.epsilon)

@@ -121,7 +121,7 @@ class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the smallest epsilon known for `releases` releases at a total delta.
 
-        None where that delta is too small for any. It is the exact one of the noise, which is below
+        None if that delta is too small for any. It is the exact one of the noise, which is below
         what zCDP shows (`docs/understand/proofs/discover_labels.md`, Lemma 3).
         """
         total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)

@@ -31,7 +31,7 @@ class ThresholdCost(LabelsMeasuring):
 
     @property
     def correlation(self) -> Correlation | None:
-        """What the listed labels have in common of their noise; None where nothing."""
+        """What the listed labels have in common of their noise; None if nothing."""
         if not self.correlated or self.labels is None:
             return None
         return best_correlation(len(self.labels), self.changed_labels, self.sums_of, shared=True)
@@ -75,7 +75,7 @@ class ThresholdCost(LabelsMeasuring):
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the smallest epsilon known for `releases` releases at a total delta.
 
-        None where that delta is too small for any. For Gaussian noise it is the exact one, which is
+        None if that delta is too small for any. For Gaussian noise it is the exact one, which is
         below what zCDP shows (`docs/understand/proofs/threshold.md`, Lemma 6), and of one release
         the one for which threshold and noise do not add their deltas (Lemma 8).
         """

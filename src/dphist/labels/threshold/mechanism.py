@@ -333,7 +333,7 @@ def is_correlated(
     asked : True or False, or "auto": where it notably lowers the variance of a count, or of a sum
         of `sums_of` counts, at the same cost.
     noise : "laplace" or "gaussian"; only Gaussian noise is shared.
-    labels : number of listed labels; None where labels come from the data.
+    labels : number of listed labels; None if labels come from the data.
     most : labels that one user changes at most.
     sums_of : labels in the sums that are to have a small error.
     scale : standard deviation of the noise of a count, records.

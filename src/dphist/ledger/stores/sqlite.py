@@ -326,7 +326,7 @@ def _check_local(folder: Path) -> None:
 
 
 def _file_system(folder: Path) -> str | None:
-    """Return the type of the file system of a folder; None where it is not known."""
+    """Return the type of the file system of a folder; None if it is not known."""
     if sys.platform != "linux":
         return None
     try:

@@ -120,7 +120,7 @@ def _compare(run: Sourced, pair: Pair, claim: Claim, seconds: float, seen: _Seen
 
 
 def _follow_source(subject: Subject) -> Sourced | None:
-    """Return a callable of data and a path, or None where no source of randomness is taken."""
+    """Return a callable of data and a path, or None if no source of randomness is taken."""
     run: Callable[..., Any] = subject.run
     mechanism = subject.mechanism
     declared = auditing_of(mechanism)

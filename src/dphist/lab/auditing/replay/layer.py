@@ -72,7 +72,7 @@ class Laws:
     ) -> tuple[Transcript, Transcript, Fraction | None]:
         """Return transcripts of both with the same noisy numbers, and the log of their ratio.
 
-        The ratio is None where the release states no noisy numbers.
+        The ratio is None if the release states no noisy numbers.
 
         Raises
         ------
@@ -96,7 +96,7 @@ def prove_by_law(laws: Laws, claim: Claim) -> Finding | None:
     """Return a release that is as much likelier on the first neighbor as the noise lets it be.
 
     Draws are chosen, which all have a positive probability: after each run those are turned over
-    that are on the wrong side. None where no release states its noisy numbers.
+    that are on the wrong side. None if no release states its noisy numbers.
     """
     best: tuple[Fraction, Transcript] = Fraction(0), Transcript()
     chosen: list[NumberArray] = []

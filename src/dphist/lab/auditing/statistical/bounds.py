@@ -154,7 +154,7 @@ def caught_from(
 
     Returns
     -------
-    None where no epsilon would have been caught, since the event is too likely, or too rare.
+    None if no epsilon would have been caught, since the event is too likely, or too rare.
     """
     rare = (other_hits + 0.5) / (runs + 1)
     most = _quantile(rare, runs, 0.95)
