@@ -177,3 +177,22 @@ def test_tests_of_ctrl_c_pass_where_a_script_started_them_in_the_background() ->
     command = [*ignoring, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", some]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_handlers_that_could_not_be_put_back_are_called_all_the_same(heard, monkeypatch) -> None:
+    """One signal comes while handlers are installed, another while they are restored."""
+    install, calls = signal.signal, []
+
+    def interrupted(number: int, handler: object) -> object:
+        calls.append(number)
+        if len(calls) in (2, 3):
+            signal.raise_signal(signal.SIGTERM)
+        return install(number, handler)
+
+    monkeypatch.setattr(signal, "signal", interrupted)
+    with pytest.raises(Stop), exceptions_wait():
+        raise AssertionError("it was not interrupted")
+    monkeypatch.undo()
+    with pytest.raises(Stop):
+        signal.raise_signal(signal.SIGHUP)
+    assert heard == [signal.SIGTERM, signal.SIGTERM, signal.SIGHUP]

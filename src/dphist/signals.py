@@ -154,19 +154,27 @@ def _intercepted(heard: Callable[[Handler, int, FrameType | None], None]) -> Ite
         else:  # still installed: another handler raised while the old ones were restored
             before[number](number, frame)
 
-    with handled_by(handle, before):
-        try:
-            yield
-        finally:
-            inside = False
+    def leave() -> None:
+        nonlocal inside
+        inside = False
+
+    with handled_by(handle, before, leave=leave):
+        yield
 
 
 @contextmanager
-def handled_by(handler: Handler, numbers: Iterable[int], *, last: bool = False) -> Iterator[None]:
+def handled_by(
+    handler: Handler,
+    numbers: Iterable[int],
+    *,
+    leave: Callable[[], object] | None = None,
+    last: bool = False,
+) -> Iterator[None]:
     """Handle signals until the block ends; those that are ignored, as by nohup, stay so.
 
     Parameters
     ----------
+    leave : called before the earlier handlers are restored, also if the block is never reached.
     last : whether nothing is left to be stopped then: a process of the command line ignores them.
     """
     before: dict[int, Any] = {}
@@ -177,6 +185,8 @@ def handled_by(handler: Handler, numbers: Iterable[int], *, last: bool = False) 
             signal.signal(each, handler)
         yield
     finally:
+        if leave is not None:
+            leave()
         if not (last and ignore_signals()):
             for each, earlier in before.items():
                 signal.signal(each, earlier)

@@ -193,6 +193,16 @@ def test_a_copy_is_refused_until_it_is_said_to_be_the_one(
     is_whole(copy, "first")
 
 
+def test_an_original_said_to_be_moved_keeps_its_token(path: Path) -> None:
+    """A token that is not recorded, as the folder is full or read-only, makes it a copy."""
+    with path.open("rb") as file:
+        before = identity.read_facts(file.fileno())
+    Ledger.open(path, moved=True).close()
+    with path.open("rb") as file:
+        assert identity.read_facts(file.fileno()) == before
+    is_whole(path, "first")
+
+
 def test_a_ledger_may_be_renamed(path: Path, tmp_path: Path) -> None:
     with Ledger.open(path) as ledger:
         path.rename(tmp_path / "b.ledger")
