@@ -1,6 +1,7 @@
 """Where only users above the bound are ranked, the records kept are those of plain Python."""
 
 import random
+import string
 from collections import Counter
 from typing import Any
 
@@ -91,6 +92,46 @@ def test_equal_hashes_make_no_two_values_one(
     assert total <= sum(min(most, records) for records in users.values())
     if column == "who" or most == 200:  # otherwise hashes of two labels are equal, and none is kept
         assert total == sum(min(most, records) for records in users.values())
+
+
+def marked_alike(column: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the value 'x*' of a column have the number of 'x'."""
+    real = DuckRows.number_of
+
+    def number_of(self: DuckRows, name: str) -> tuple[str, bool]:
+        number, exact = real(self, name)
+        alike = f"hash(rtrim(CAST({name} AS VARCHAR), '*'))"
+        return alike if name == column and not exact else number, exact
+
+    monkeypatch.setattr(DuckRows, "number_of", number_of)
+
+
+def test_users_of_one_hash_are_found_in_any_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two users have one number, and are alone in having more records than the bound."""
+    marked_alike("who", monkeypatch)
+    monkeypatch.setattr(kept, "_number_of_turns", lambda _: 2)
+    for name in string.ascii_letters[:20]:  # of some of them, both users are in the first turn
+        rows = [(who, f"label {n}", 1) for who in (name, f"{name}*") for n in range(4)]
+        rows += [(f"other {n}", "label 0", 1) for n in range(40)]
+        counts, prevalences = profile(table_of(rows), 3)
+        assert np.dot(counts, prevalences) == 3 + 3 + 40
+
+
+@pytest.mark.parametrize("turns", [1, 3])
+def test_a_label_with_the_hash_of_another_moves_no_record(
+    turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user who brings it has all values numbered one by one, and is alone in seeing a change."""
+    marked_alike("term", monkeypatch)
+    monkeypatch.setattr(kept, "_number_of_turns", lambda _: turns)
+    draw = random.Random(turns)
+    rows = [(f"user {draw.randrange(6)}", f"label {draw.randrange(12)}", 1) for _ in range(150)]
+    made = rows[0][1] + "*"
+    for most in (1, 5, 20):
+        counts, prevalences = profile(table_of(rows), most)
+        others = Counter(dict(zip(counts, prevalences, strict=True)))
+        found = profile(table_of([*rows, ("another", made, 1)]), most)
+        assert Counter(dict(zip(*found, strict=True))) == others + Counter([1])
 
 
 @pytest.mark.long(every=4)

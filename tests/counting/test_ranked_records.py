@@ -110,6 +110,12 @@ def test_records_are_numbered_by_their_turns() -> None:
         assert ranking._turns(ranking._ordered(records_of(order))).tolist() == [1, 1, 2, 3] * 2
 
 
+def test_turns_start_over_with_each_user() -> None:
+    """Also where the last term of one is the first of the next: all rows may be in one bin."""
+    rows = records_of([(1, 5), (1, 5), (2, 5), (2, 5)])
+    assert ranking._turns(ranking._ordered(rows)).tolist() == [1, 2, 1, 2]
+
+
 def undone(mixed: int) -> int:
     """Return the number of which `mix` makes another."""
     inverse = pow(0xD6E8FEB86659FD93, -1, 2**64)
