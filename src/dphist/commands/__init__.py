@@ -1,1 +1,1 @@
-"""The commands of the command line, one file each; `dphist.cli` calls them."""
+"""The commands of the command line, a file or folder each; `dphist.cli` calls them."""
