@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,7 +184,7 @@ def test_handlers_that_could_not_be_put_back_are_called_all_the_same(heard, monk
     """One signal comes while handlers are installed, another while they are restored."""
     install, calls = signal.signal, []
 
-    def interrupted(number: int, handler: object) -> object:
+    def interrupted(number: int, handler: Any) -> object:
         calls.append(number)
         if len(calls) in (2, 3):
             signal.raise_signal(signal.SIGTERM)
