@@ -244,6 +244,17 @@ def test_what_does_not_fit_together_is_refused_before_the_first_charge(write, ca
     assert "genes-1" not in capsys.readouterr().out
 
 
+def test_an_error_of_the_ledger_s_unit_names_the_section_and_its_key(write, capsys) -> None:
+    path = write(paid())
+    bounds = ["--epsilon", "4", "--delta", "1e-5", "--unit", "one customer"]
+    assert main(["ledger", "create", "l.ledger", *bounds]) == 0
+    capsys.readouterr()
+    assert main(["run", path]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("dphist: release.toml: [genes]: ")
+    assert 'unit = "one customer"' in error
+
+
 def test_a_ledger_written_in_two_ways_is_added_up_as_one(write, capsys) -> None:
     here, same = 'ledger = "l.ledger"\n', 'ledger = "./l.ledger"\n'
     text = paid().replace(here, "").replace("[genes]\n", f"[genes]\n{here}")

@@ -138,7 +138,7 @@ def test_a_dry_run_says_so(command, capsys) -> None:
         Path(path).write_text("before")
     assert run(*dry) == 0
     assert (
-        "It would be refused: r.json, t.csv exist; name another output, or replace it with "
+        "It would be refused: r.json, t.csv exist; name another output, or replace them with "
         "--overwrite."
     ) in " ".join(capsys.readouterr().out.split())
     assert run(*dry, "--json") == 0

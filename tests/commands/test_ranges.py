@@ -210,7 +210,7 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
     ("arguments", "said"),
     [
         (["--column", "age", "--epsilon", 1], "without looking at the data: give --edges 0,18"),
-        (["--column", "age", "--epsilon", 1, "--start", 1], "--stop and --width needed too"),
+        (["--column", "age", "--epsilon", 1, "--start", 1], "--stop and --width are needed too"),
         (["--column", "age", "--epsilon", 1, "--edges", 5], "at least two"),
         (["--column", "age", "--epsilon", 1, "--edges", "auto"], "edges must be"),
         (["--column", "age", "--epsilon", 1, "--edges", "5,4"], "increasing"),

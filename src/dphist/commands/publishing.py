@@ -94,7 +94,8 @@ def find_in_the_way(options: argparse.Namespace) -> list[str]:
 def describe_existing(paths: Sequence[str]) -> str:
     """Return why outputs that are there are not replaced, and what to do."""
     there = f"{', '.join(paths)} {'exists' if len(paths) == 1 else 'exist'}"
-    return f"{there}; name another output, or replace it with --overwrite"
+    it = "it" if len(paths) == 1 else "them"
+    return f"{there}; name another output, or replace {it} with --overwrite"
 
 
 def check_purpose(options: argparse.Namespace) -> None:

@@ -129,7 +129,8 @@ def _bins_of(options: argparse.Namespace) -> dict[str, list[Any]]:
         raise UsageError(phrase("{edges} must be given alone, without {start}, {stop} and {width}"))
     missing = [name for name in ("start", "stop", "width") if name not in given]
     if "edges" not in given and missing:
-        raise UsageError(join_arguments(missing) + " needed too: " + _PUBLIC)
+        needed = f" {'is' if len(missing) == 1 else 'are'} needed too: "
+        raise UsageError(join_arguments(missing) + needed + _PUBLIC)
     for name, texts in given.items():
         if len(texts) != len(options.column):
             once = phrase(" must be given once for each {column}, in the same order: ")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,7 @@ def _run(options: argparse.Namespace) -> None:
         for each in prepared:
             with _name_errors(each, options, []):
                 _check(each)
-        _check_sums(prepared)
+        _check_sums(prepared, options)
     done: list[str] = []
     for each in made:
         if not (options.quiet or options.json):
@@ -136,7 +137,7 @@ def _check_outputs(found: Configuration, prepared: list[_Prepared]) -> None:
         raise UsageError(f"{found.path}: " + error.args[0]) from None
 
 
-def _check_sums(prepared: list[_Prepared]) -> None:
+def _check_sums(prepared: list[_Prepared], options: argparse.Namespace) -> None:
     """Refuse, before the first charge, releases that do not fit a ledger together.
 
     Those that its keys have already cost nothing more.
@@ -155,7 +156,11 @@ def _check_sums(prepared: list[_Prepared]) -> None:
             new = [each for each in asked if not _is_paid(ledger, each[0])]
             data = [Deferred(lambda: None, *protected) for _, _, protected in new]
             mechanisms = [mechanism for _, mechanism, _ in new]
-            plan = ledger.plan(mechanisms, by=by, account=list(accounts) or None, data=data)
+            price = partial(ledger.plan, by=by, account=list(accounts) or None)
+            for (each, mechanism, _), held in zip(new, data, strict=True):
+                with _name_errors(each, options, []):  # such as of a unit that the ledger has not
+                    price([mechanism], data=[held])
+            plan = price(mechanisms, data=data)
         if not plan.affordable:
             unfit = "would not fit after the releases before it. Nothing was charged"
             raise BudgetError(f"{new[plan.paid][0].where} {unfit}")

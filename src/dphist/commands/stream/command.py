@@ -176,7 +176,7 @@ def _check_options(options: argparse.Namespace) -> None:
         options.delta = "0"
     missing = [name for name in _NEW if getattr(options, name) is None]
     if missing and len(missing) < len(_NEW):
-        needed = join_arguments(missing) + " needed too: "
+        needed = join_arguments(missing) + f" {'is' if len(missing) == 1 else 'are'} needed too: "
         raise UsageError(needed + join_arguments(_NEW) + " go together")
     if options.format == "lines" and (options.label or options.user):
         needed = "{label} and {user} need {format} or ndjson, which has names"
