@@ -4,6 +4,7 @@ No connection outlives a transaction, so threads and forked processes share noth
 """
 
 import contextlib
+import errno
 import os
 import re
 import sqlite3
@@ -252,7 +253,8 @@ class SqliteStore:
         except FileNotFoundError:
             raise LedgerError(f"{path} was moved or removed while in use") from None
         except OSError as error:
-            if write and os.access(path, os.R_OK) and not os.access(path, os.W_OK):
+            forbidden = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+            if write and forbidden and os.access(path, os.R_OK):
                 raise LedgerError(
                     f"{path} cannot be written, so nothing can be charged; make it writable"
                 ) from None
