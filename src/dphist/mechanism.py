@@ -128,7 +128,7 @@ class Intervals:
     ----------
     lower, upper : arrays in the shape and order of the released counts, in records.
     level : probability, over the noise alone, with which a true count is between the two; about
-        that for bins inferred from several noisy counts, whose error is taken for normal.
+        that for bins inferred from several noisy counts, whose error is assumed to be normal.
     """
 
     lower: Any
@@ -365,7 +365,7 @@ class _OfRecords(Protocol):
 
 
 def provenance_of_unit(data: _OfRecords) -> dict[str, Any]:
-    """Return what a release states of whom the data say they protect; nothing where they do not.
+    """Return whom the data say they protect, as a release states it; nothing if they do not say.
 
     What the data were cut to may be less than what the mechanism protects.
     """

@@ -120,7 +120,7 @@ def checked_profile(profile: Profile) -> Profile:
 
 
 MOST_COUNTS = 2**25
-"""Of rows, and of columns: with arrays of so many the mechanisms take some gigabytes."""
+"""Maximum number of rows, and of columns: arrays of this length take some gigabytes."""
 
 
 def check_size(noisy: int) -> None:

@@ -251,7 +251,7 @@ def threshold_text(threshold: Fraction | float | None) -> str:
     return f"{math.ceil(1000 * Fraction(threshold or 0)) / 1000:,.3f}".rstrip("0").rstrip(".")
 
 
-def share_in_words(count: int, guess: int, several: str, provided: str = "") -> Sentence:
+def share_of_guess(count: int, guess: int, several: str, provided: str = "") -> Sentence:
     """Say what share of a guessed number of units a count is.
 
     Parameters
@@ -259,7 +259,7 @@ def share_in_words(count: int, guess: int, several: str, provided: str = "") -> 
     several : what the units are called, in the plural.
     provided : what holds then, to follow a comma.
 
-    >>> share_in_words(80, 10_000, "users"), share_in_words(80, 10, "events", ", if each adds 1")
+    >>> share_of_guess(80, 10_000, "users"), share_of_guess(80, 10, "events", ", if each adds 1")
     ('80 of 10,000 users are 0.8 % of them.', '10 events are too few for that, if each adds 1.')
     """
     if count > guess:

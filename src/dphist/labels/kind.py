@@ -33,7 +33,7 @@ from dphist.document.unit_words import (
     Counted,
     Number,
     nouns_of_unit,
-    share_in_words,
+    share_of_guess,
     threshold_text,
 )
 from dphist.labels import DiscoverLabels, bounding, words
@@ -114,7 +114,7 @@ def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> 
     for chance, count in likely.items():
         said.append(words.appearance_in_words(mechanism, chance, count))
         said += [
-            share_in_words(count, guess, several, ", if each adds 1") for guess in data.guesses
+            share_of_guess(count, guess, several, ", if each adds 1") for guess in data.guesses
         ]
     for_programs: dict[str, Any] = {
         "noise": mechanism.noise,

@@ -23,7 +23,7 @@ from dphist.release.release import Release, provenance_of
 from dphist.release.released import refuse_released
 
 LARGEST_COUNT = LARGEST
-"""Larger counts are taken for this; that moves no two counts further apart."""
+"""Larger counts are replaced by this; that moves no two counts further apart."""
 
 
 class LabelsMeasuring(MechanismBase):
@@ -48,7 +48,7 @@ class LabelsMeasuring(MechanismBase):
 
     @property
     def _unit(self) -> PrivacyUnit:
-        """What is protected: one user, of whom so much is counted at most."""
+        """What is protected: one user, up to the bounds."""
         return user_of(self.max_labels, self.max_count)
 
     @final

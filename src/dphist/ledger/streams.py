@@ -109,7 +109,7 @@ def last_note(payments: Payments, key: str) -> Entry | None:
 
 
 def _stated(payments: Payments, key: str) -> dict[str, Any]:
-    """Return what a release states of the entry that paid for it, and of whom it protects.
+    """Return what a release states of the entry that paid for it, and whom it protects.
 
     Returns
     -------

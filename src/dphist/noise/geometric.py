@@ -127,7 +127,7 @@ class GeometricLaw:
             kept[i] = self._is_below(height, exponent, int(values[i] < 0), source)
         far = np.flatnonzero(tails & kept)
         if len(far):
-            # Beyond any point, a geometric law begins anew.
+            # Beyond any point, a geometric law starts over.
             more = self.sample(len(far), source)
             values[far] = ((self.last << self.shift) + (more ^ more >> 63)) ^ signs[far]
         return values, kept

@@ -284,6 +284,6 @@ ONE_EDGE = PrivacyUnit("edge")
 """Unit of the degrees of a graph; edges are never dropped to meet a bound."""
 ONE_USER = PrivacyUnit("user")
 ASSERTED_USER = PrivacyUnit("user", asserted=True)
-"""Unit of counts of users of whom nobody said what they are: the caller asserts the bounds."""
+"""Unit of counts of users if nobody said what they are: the caller asserts the bounds."""
 OF_ROWS = (ONE_RECORD, ONE_ROW, ONE_EDGE, ONE_EVENT)
 """Units of which one person may have many: protecting one says little of the person."""

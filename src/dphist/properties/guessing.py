@@ -335,7 +335,7 @@ def _notes(profile: Diagram, tries: int) -> tuple[str, ...]:
 
 
 _ABOVE = 0.975
-# Of so many releases of an even population, and the one in question, each is the largest with
+# Beside this many releases of an even population, the one in question is the largest with
 # probability 2.5 %.
 FEWEST_EVEN = 39
 

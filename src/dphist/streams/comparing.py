@@ -34,7 +34,7 @@ class StreamsCase(compared.CaseOfTotal):
     """Events in time order, and the mechanisms for running counts.
 
     All are calibrated to a total (epsilon, delta) of all readings. The number of events and the
-    largest number of labels of an event are taken for public bounds.
+    largest number of labels of an event serve as public bounds.
     """
 
     measures = tuple(

@@ -42,7 +42,7 @@ from dphist.document.unit_words import (
     most_shown,
     nouns_of_unit,
     number_shown,
-    share_in_words,
+    share_of_guess,
 )
 from dphist.privacy import PureDP
 from dphist.privacy.as_text import float_up, plain, up
@@ -172,7 +172,7 @@ def _expected(mechanism: ContinualMechanism, data: DataFacts, counted: Counted) 
         likely = mechanism.likely_count(LEVEL, last)
         values["released_with_chance"] = {"0.95": likely}
         if guess is not None:
-            shares = [Fact("Share", share_in_words(likely, guess, Sentence("{events}", **EVENTS)))]
+            shares = [Fact("Share", share_of_guess(likely, guess, Sentence("{events}", **EVENTS)))]
             values["shares"] = {"0.95": likely / guess}
     blocks = [
         *_threshold(mechanism, last),

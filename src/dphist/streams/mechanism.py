@@ -71,7 +71,7 @@ class ContinualMechanism(StreamMeasuring):
         Known labels: public, not taken from the events. All are released from the start, and
         labels that are not listed are ignored.
     max_events_per_user : int, optional
-        How many events of one user count; further ones are taken for empty. Then users are
+        How many events of one user count; further ones count as empty. Then users are
         protected with all their events, otherwise single events.
     windows : int, optional
         Counts of past windows are wanted, which begin and end at multiples of this many events.

@@ -35,7 +35,7 @@ _SECOND = 0.8
 # Above the first epsilon of a cell's noise the share shrinks with the logarithm of epsilon, to 0 at
 # the second.
 _ALL_UP_TO, _NONE_FROM = 1.0, 2.0
-# A corner is kept if the second decoding moves so many cells in its block, in units of 1 / epsilon.
+# A corner is kept if the second decoding moves this many cells in a block, in units of 1 / epsilon.
 _CORNER = 4.0
 
 

@@ -111,7 +111,7 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
 
     def draws_on(self, public: Diagram) -> int:
         """Return about how many draws of noise a release of such a profile takes."""
-        return 50 * math.isqrt(public.total)  # a run takes as long as so many
+        return 50 * math.isqrt(public.total)  # a run takes as long as this number of records
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return histograms that enclose the true one, all ranks and counts at once.

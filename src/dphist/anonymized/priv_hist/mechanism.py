@@ -138,7 +138,7 @@ class PrivHist(PrivHistMeasuring, AnonymizedMechanism):
             if len(total) != 1 or total[0] < 1:
                 raise ParameterError("noisy", _NO_RELEASE)
             return self._fakes(total[0])
-        # Earlier versions did not keep the total here; so many rows more than labels were counted.
+        # Earlier versions did not keep the total here, but counted more rows than labels.
         if not len(noisy["rows"]) or len(noisy.get("above", ())) != 1:
             raise ParameterError("noisy", _NO_RELEASE)
         return len(noisy["rows"]) - int(noisy["above"][0])

@@ -180,7 +180,8 @@ def _count_terms(rows: DuckRows) -> _Terms | None:
 def _in_turns(rows: DuckRows) -> Iterator[list[UserRows]]:
     """Yield the numbers of all rows, of some users at a time if they do not fit into memory.
 
-    The turn is a function of the user, so that the rows of a user are ranked together.
+    The turn is a function of the user, so that the rows of a user are ranked together: those of
+    one user must fit.
     """
     (user, _), (term, _) = rows.number_of("who"), rows.number_of("term")
     turns = _number_of_turns(rows.size or 0)

@@ -9,14 +9,14 @@ import numpy as np
 from dphist.arrays import AnyArray, BoolArray, IntArray, WordArray
 from dphist.counting.engine.threads import in_threads
 
-_PART_ROWS = 1 << 16  # the arrays of so many rows fit the cache of a processor
+_PART_ROWS = 1 << 16  # their arrays fit the cache of a processor
 MOST_BITS = 16
 """Maximum number of high bits of `stir` that the users of a part have in common."""
 
 _ODD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93))
 
 # Of `PerhapsAbove`.
-_BLOCK = 1 << 14  # arrays so small are not mapped anew each time
+_BLOCK = 1 << 14  # arrays this small are not mapped each time
 _ONE = np.int64(1)  # NumPy adds a number of the same type forty times as fast
 _LEAST_BITS, _MOST_COUNTED_BITS = 4, 22
 _MOST_THREADS = 4  # each has counts of its own

@@ -32,7 +32,7 @@ class Space:
 
 
 def space_needed(way: str, rows: int, limit: int) -> Space:
-    """Return what counting a table of so many rows needs.
+    """Return what counting a table of this number of rows needs.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class _Calls:
             raise
 
     def cost(self, units: Any) -> Any:
-        """Return what a release costs so many units; ParameterError if nothing is guaranteed."""
+        """Return what a release costs some units; ParameterError if nothing is guaranteed."""
         guarantee, members = self.guarantee, whole_number(units, "the distance between inputs", 0)
         if members == 0:
             return 0.0 if isinstance(guarantee, PureDP | ZCDP) else (0.0, 0.0)

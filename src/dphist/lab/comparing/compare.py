@@ -94,7 +94,7 @@ def compare(
     most : or after this many runs.
     output : a CSV file, written after each cell. If it exists, the comparison goes on from it;
         a file of other data, delta or version of dphist is refused. A mechanism of yours is
-        measured anew if its file was edited since.
+        measured again if its file was edited since.
     progress : called with a sentence after each cell.
 
     Returns
@@ -248,7 +248,7 @@ def _cell(
             "name another output, or give it another name in a mapping",
         )
     if any(row.parameters != contender.parameters for row in rows):
-        rows = []  # it was edited since, so that its runs begin anew
+        rows = []  # it was edited since, so its runs start over
     kept = kept_of(rows, case.measures)
     tally = Tally(len(kept), kept, squares=case.measures[0].root)
     return Cell(contender, epsilon, asked, tally, rows[0].guarantee if rows else "")

@@ -29,7 +29,7 @@ class OutOfTimeError(BaseException):
 
 
 def within(seconds: float, call: Callable[[], T]) -> T:
-    """Return the result of a call, or raise `OutOfTimeError` once so many seconds have passed.
+    """Return the result of a call, or raise `OutOfTimeError` once the time is up.
 
     A timer of the system interrupts the call between two lines of Python. It needs the main thread
     and a system with such timers (not Windows); elsewhere the call always runs to its end.

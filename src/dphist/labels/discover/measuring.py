@@ -29,13 +29,13 @@ from dphist.privacy import ApproxZCDP
 from dphist.release.label_table import LabelTable
 
 LARGEST_COUNT = 1 << 36
-"""Larger counts are taken for this; that moves no two counts further apart."""
+"""Larger counts are replaced by this; that moves no two counts further apart."""
 
 
 def found_labels(
     sets: Sets, sigma: Fraction, looks: int, threshold: int, source: Source | None
 ) -> BoolArray:
-    """Return which labels have a noisy total above the threshold, after so many looks.
+    """Return which labels have a noisy total above the threshold, after these looks.
 
     Parameters
     ----------

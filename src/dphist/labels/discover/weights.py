@@ -19,7 +19,7 @@ HIGHEST = 256
 """Priorities are from 1 to this. All have it in the first look."""
 
 BOOST = 4
-"""Later weights of a user are at most so many times those of the first look."""
+"""Later weights of a user are at most this multiple of those of the first look."""
 
 LARGEST_SET = 1 << 20
 """Largest number of labels of a user: sums of squares then stay inside int64."""
@@ -41,7 +41,7 @@ _BY_DISTANCE = np.array(
 
 
 def first_weight(labels: int) -> int:
-    """Return the largest whole w with labels * w**2 <= UNIT**2: that of each of so many labels.
+    """Return the largest whole w with labels * w**2 <= UNIT**2: the weight of each of the labels.
 
     >>> first_weight(1) == UNIT, first_weight(4) == UNIT // 2, first_weight(2)
     (True, True, 741455)
@@ -50,7 +50,7 @@ def first_weight(labels: int) -> int:
 
 
 def largest_weight(labels: int) -> int:
-    """Return what a user with so many labels adds to one of them at most, in a later look.
+    """Return the most that a user with these labels adds to one, in a later look.
 
     >>> largest_weight(16) == UNIT, largest_weight(64) == UNIT // 2
     (True, True)
@@ -59,7 +59,7 @@ def largest_weight(labels: int) -> int:
 
 
 def most_added(labels: int, looks: int) -> int:
-    """Return what a user with so many labels adds to one of them at most, in all looks together."""
+    """Return the most that a user with these labels adds to one, in all looks together."""
     return first_weight(labels) + (looks - 1) * largest_weight(labels)
 
 

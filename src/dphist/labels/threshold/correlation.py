@@ -62,7 +62,7 @@ class Correlation:
         return changed - Fraction(self.step * changed**2, self.units)
 
     def worst(self, most: int) -> Fraction:
-        """Return the largest distance of a user who adds to at most so many labels.
+        """Return the largest distance of a user who adds to at most this number of labels.
 
         It rises up to 1 / (2 beta) labels and falls from there on, so it is not always that of
         `most` labels.
@@ -80,7 +80,7 @@ class Correlation:
         return (1 + self.ratio) * self.worst(most)
 
     def weight_of_sum(self, most: int, terms: int) -> Fraction:
-        """Return the variance of the sum of so many counts, in the units of `weight`."""
+        """Return the variance of the sum of this number of counts, in the units of `weight`."""
         return terms * (1 + terms * self.ratio) * self.worst(most)
 
 
@@ -96,7 +96,7 @@ def best_correlation(
     Parameters
     ----------
     labels : number of listed labels.
-    most : of which one user changes at most so many.
+    most : maximum number of labels that one user changes.
     terms : labels in a sum.
     shared : whether some noise must be shared, even if that does not help.
     """
@@ -182,7 +182,7 @@ class CorrelatedNoise:
         return float((self.shared / self.correlation.units) ** 2)
 
     def deviation_of_sum(self, terms: int) -> float:
-        """Return the standard deviation of the noise of a sum of so many counts, in records."""
+        """Return the standard deviation of the noise of a sum of counts, in records."""
         own = float((self.own / self.correlation.units) ** 2)
         return math.sqrt(terms * own + terms**2 * self.covariance)
 

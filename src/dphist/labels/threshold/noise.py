@@ -44,7 +44,7 @@ class GeometricNoise:
         return geometric_half_width(self.rate, level)
 
     def deviation_of_sum(self, terms: int) -> float:
-        """Return the standard deviation of the noise of a sum of so many counts, in records."""
+        """Return the standard deviation of the noise of a sum of counts, in records."""
         return math.sqrt(terms) * geometric_standard_deviation(self.rate)
 
 
@@ -84,7 +84,7 @@ class GaussianNoise:
         return gaussian_half_width(self.sigma, level)
 
     def deviation_of_sum(self, terms: int) -> float:
-        """Return the standard deviation of the noise of a sum of so many counts, in records."""
+        """Return the standard deviation of the noise of a sum of counts, in records."""
         return math.sqrt(terms) * float(self.sigma)
 
 

@@ -5,7 +5,7 @@ statements that make tables of the version before into its own, in the SQL of bo
 `Ledger.open` runs them, all in one transaction: a crash leaves the old tables or the new. What they
 may change is the derived tables and their indexes. The table `dphist_ledger` keeps its columns,
 because every version reads it before it knows the version, and entries are never rewritten, because
-each is hashed by the next. A table that changes is made anew (CREATE, INSERT ... SELECT, DROP) with
+each is hashed by the next. A table that changes is replaced (CREATE, INSERT ... SELECT, DROP) with
 the very text of `TABLES`, because `check` compares the text that SQLite keeps of a table. In
 PostgreSQL the owner of the tables has to be the first to open the ledger.
 

@@ -203,7 +203,7 @@ def most_blocks(base: int, horizon: int) -> int:
 
 
 def laplace_half_width(rate: Fraction, blocks: int, level: float) -> int:
-    """Return a q with Pr[|Z| <= q] of about `level`, Z the noise of so many blocks.
+    """Return a q with Pr[|Z| <= q] of about `level`, Z the noise of this number of blocks.
 
     A sum of n Laplace variables is normal with a variance 2 G / rate**2, G of the Gamma law of
     shape n. Descriptive, in floating point.

@@ -45,7 +45,7 @@ def measured_in_connect(stages: Sequence[Any]) -> Measured:
 def measured_of(stages: Sequence[tuple[int, int]]) -> Measured:
     """Return the state of stages that have begun, in order.
 
-    Each stage is taken for half of what is left before it, as more may follow.
+    Each stage counts as half of what is left before it, as more may follow.
 
     Parameters
     ----------

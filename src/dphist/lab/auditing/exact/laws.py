@@ -92,11 +92,11 @@ class PathSource:
         self.over = False
 
     def __call__(self, number: int) -> bytes:
-        """Return so many random bytes."""
+        """Return this number of random bytes."""
         return bytes(self.one(Uniform(256)) for _ in range(number))
 
     def bits(self, number: int) -> int:
-        """Return a random whole number of so many bits."""
+        """Return a random whole number of this number of bits."""
         return self.one(Uniform(1 << number))
 
     def refused(self, number: int) -> bytes:
@@ -322,7 +322,7 @@ def delta_between(one: Law, other: Law, epsilon: Fraction) -> DeltaBounds:
     """Bound max over events E of Pr[one in E] - exp(epsilon) Pr[other in E].
 
     Probability that was not reached may lie anywhere: below, all that was not reached of the
-    other law is taken for part of the event, above, all that was not reached of the one.
+    other law counts as part of the event, above, all that was not reached of the one.
     """
     low_power, high_power = exp_negative(epsilon, BITS)
     least, most = Fraction(ONE, high_power), Fraction(ONE, max(low_power, 1))

@@ -30,7 +30,7 @@ _MISSING = Fraction(1, 10**4)
 _TOO_MUCH = Fraction(1, 4)  # a law of which more is not reached is left out
 _HOPELESS = Fraction(9, 10)  # and not gone on with, if that much is left after a first look
 _LITTLE = Fraction(1, 100)  # not reached: what is said to hold holds up to this
-_AT_ONCE = 4  # a pair gets one part in so many of the time that is left
+_AT_ONCE = 4  # a pair gets this part of the time that is left
 
 
 Sourced = Callable[[Any, PathSource], Any]
