@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE / "ext"), str(HERE.parent / "src")]
+sys.path[:0] = [str(HERE / "ext"), str(HERE.parent / "src"), str(HERE.parent)]
 
 import dphist  # noqa: E402 - found beside this file, also where it is not installed
 
@@ -23,6 +23,7 @@ extensions = [
     "outside",
     "contents",
     "command_line",
+    "planted_bugs",
     "phone",
     "excerpts",
 ]

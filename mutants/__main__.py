@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 from mutants.catalogue import Mutant, chosen, load, problems
-from mutants.page import page
 from mutants.running import copy_repository, run_mutants, run_unmutated
 
 
@@ -16,18 +15,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m mutants", description=__doc__)
     parser.add_argument("names", nargs="*", help="names, patterns such as 'noise-*', or families")
     parser.add_argument("--list", action="store_true", help="list the mutants, and run none")
-    parser.add_argument(
-        "--page", action="store_true", help="print docs/understand/mutants.md, and run none"
-    )
     parser.add_argument("--jobs", type=int, default=2, help="how many run at once (default: 2)")
     parser.add_argument(
         "--only-short", action="store_true", help="leave out those that only `make verify` catches"
     )
     asked = parser.parse_args(arguments)
     every = load()
-    if asked.page:
-        sys.stdout.write(page(every))
-        return 0
     mutants = chosen(every, asked.names, asked.only_short)
     if asked.list:
         for mutant in mutants:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 from mutants import __main__ as program
-from mutants.catalogue import FOLDER, ROOT, Mutant, chosen, load, problems
-from mutants.page import page
+from mutants.catalogue import FOLDER, Mutant, chosen, load, problems
 from mutants.running import copy_repository, run_mutants, run_unmutated
 
 MUTANTS = load()
@@ -58,11 +57,6 @@ def test_there_are_enough_of_each_family() -> None:
     for family in families:
         assert len(chosen(MUTANTS, [family], only_short=False)) >= 8
     assert len(chosen(MUTANTS, ["counting"], only_short=False)) >= 50
-
-
-def test_the_page_lists_them() -> None:
-    """`python -m mutants --page > docs/understand/mutants.md` writes it."""
-    assert (ROOT / "docs" / "understand" / "mutants.md").read_text() == page(MUTANTS)
 
 
 @pytest.mark.verify

@@ -16,7 +16,7 @@ LEMMAS = {
 }
 CITING = [
     *(path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")),
-    *(path for path in (ROOT / "docs").rglob("*.md") if path.name != "mutants.md"),
+    *(ROOT / "docs").rglob("*.md"),
     *ROOT.glob("*.md"),
 ]
 # "Lemma 3", "Lemmas 1 and 7", "Lemmas 4 to 6"; but not the "Lemma 3.1" of a paper.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from mutants.catalogue import load
 
 import dphist as dh
 
@@ -49,6 +50,14 @@ def test_every_command_is_in_the_reference() -> None:
 
     page = (DOCS / "reference" / "command-line.md").read_text()
     assert re.findall(r"<!-- command (\S+) -->", page) == list(find_commands())
+
+
+def test_every_planted_bug_is_on_its_page() -> None:
+    source = [(DOCS / "understand" / "mutants.md").read_text()]
+    importlib.import_module("planted_bugs").read(None, "understand/mutants", source)
+    rows = re.findall(r"^\| ([\w-]+)(?: \(\*long\*\))? \| .* \| \[.*\]\((.*?)\)", source[0], re.M)
+    assert [name for name, _ in rows] == [mutant.name for mutant in load()]
+    assert all((DOCS / "understand" / page).is_file() for _, page in rows)
 
 
 @pytest.fixture(scope="module")
