@@ -20,10 +20,10 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "docstrings",
+    "planted_bugs",  # before `outside`, which looks at its links
     "outside",
     "contents",
     "command_line",
-    "planted_bugs",
     "phone",
     "excerpts",
 ]
