@@ -1,12 +1,16 @@
 """What was spent of an account, what is left, and what a list of releases would cost."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
+from dphist.errors import LedgerError
 from dphist.ledger.amounts import Totals
-from dphist.ledger.book import EVERYBODY, Tables, admits
+from dphist.ledger.book import EVERYBODY, Tables, account_of, admits
 from dphist.ledger.budget import Budget
-from dphist.ledger.charging import Price, ends_epsilons
+from dphist.ledger.charging import Price, ends_epsilons, prices
+from dphist.ledger.units import DataUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,42 @@ class Plan:
         return self.paid == len(self.prices)
 
 
-def would_fit(
+def balance_of(tables: Tables, name: str, by: str | None) -> Balance:
+    """Return the balance of an account, or of a person's cap in it.
+
+    Raises
+    ------
+    LedgerError
+        If the account or the cap does not exist.
+    """
+    budget = account_of(tables, name).budget if by is None else tables.cap(name, by)
+    if budget is None:
+        raise LedgerError(f"{by!r} has no cap in the account {name!r}; see `allow`")
+    return Balance(name, budget, tables.totals(name, by or EVERYBODY))
+
+
+def plan_releases(
+    tables: Tables, names: Sequence[str], releases: Sequence[tuple[Any, DataUnit]], by: str | None
+) -> Plan:
+    """Return the price of mechanisms for data of these units, one after the other."""
+    after: dict[tuple[str, str], Totals] = {}
+    priced: list[list[Price]] = []
+    paid, ends = 0, None
+    for mechanism, unit in releases:
+        priced.append(prices(tables, names, mechanism, unit))
+        found = [
+            _would_fit(tables, price, holder, after)
+            for price in priced[-1]
+            for holder in dict.fromkeys((EVERYBODY, by or EVERYBODY))
+        ]
+        if ends is None and any(ended for _, ended in found):
+            ends = len(priced) - 1
+        if all(fits for fits, _ in found) and paid == len(priced) - 1:
+            paid += 1
+    return Plan(priced, paid, ends)
+
+
+def _would_fit(
     tables: Tables, price: Price, holder: str, after: dict[tuple[str, str], Totals]
 ) -> tuple[bool, bool]:
     """Whether a price fits after those before it in a plan, which `after` adds up.

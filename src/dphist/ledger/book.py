@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from dphist.errors import LedgerError
+from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.ledger import entries
 from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import Entry
+from dphist.parameters import Exact
 from dphist.privacy import PrivacyUnit
 
 STREAM = "ContinualMechanism"
@@ -49,6 +50,30 @@ class Account:
             "budget": self.budget.to_content(),
             "dataset": self.dataset,
         }
+
+    def cap(self, epsilon: Exact | None, rho: Exact | None, delta: Exact | None) -> Budget | None:
+        """Return a cap for a person, in the account's terms and at most its budget; None lifts it.
+
+        Raises
+        ------
+        ParameterError
+            If it is given in other terms, or allows more than the account has in all.
+        """
+        if epsilon is None and rho is None:
+            return None
+        if (self.budget.epsilon is None) != (epsilon is None):
+            term = "rho" if self.budget.epsilon is None else "epsilon"
+            raise ParameterError(
+                "epsilon" if epsilon is not None else "rho",
+                f"must be left out: a cap of the account {self.name!r} is given as "
+                + Argument(term),
+            )
+        cap = Budget(epsilon=epsilon, rho=rho, delta=self.budget.delta if delta is None else delta)
+        for term in ("epsilon", "rho", "delta"):
+            asked, most = getattr(cap, term), getattr(self.budget, term)
+            if asked is not None and asked > most:
+                raise ParameterError(term, f"must be at most that of the account {self.name!r}")
+        return cap
 
     @classmethod
     def from_content(cls, content: Any, closed: bool = False) -> "Account":

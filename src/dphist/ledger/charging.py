@@ -10,7 +10,7 @@ from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.book import EVERYBODY, Account, Tables, account_of, admits
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import canonical, digest
-from dphist.ledger.units import DataUnit, cost_for
+from dphist.ledger.units import DataUnit, cost_for, is_unchanged
 from dphist.privacy import Guarantee, PureDP
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.rounding import readable
@@ -61,6 +61,17 @@ def prices(tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit)
         guarantee, cost = cost_for(mechanism, data, account.unit, account.budget.delta, name)
         found.append(Price(account, guarantee, cost))
     return found
+
+
+def check_one_step(found: Sequence[Price], mechanism: Any) -> None:
+    """Refuse group privacy for what runs beside other releases: Lemma 5 is for one step."""
+    for price in found:
+        if not is_unchanged(price.guarantee, mechanism.guarantee):
+            raise LedgerError(
+                f"the account {price.account.name!r} protects {price.account.unit}, and a "
+                f"stream or session protects {mechanism.guarantee.unit}: several of them "
+                "together are not covered; use an account for that unit"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,29 @@
 """Ledger: budgets that hold across releases, people and years."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, Self
 
 from dphist.data.guard import Guarded
 from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.labels import PayWhatYouGet
 from dphist.ledger import entries as actions
-from dphist.ledger.accounts import LedgerAccounts
-from dphist.ledger.amounts import Totals
-from dphist.ledger.balance import Plan, would_fit
-from dphist.ledger.book import EVERYBODY, Account
+from dphist.ledger.balance import Amounts, Balance, Plan, balance_of, plan_releases
+from dphist.ledger.book import Account, Charge, account_of, charge_of
 from dphist.ledger.budget import Budget
-from dphist.ledger.charging import Price, checked_words, prices
+from dphist.ledger.charging import check_one_step, checked_words
 from dphist.ledger.deferred import Deferred
-from dphist.ledger.payments import LOG, Accounts, check_signer
-from dphist.ledger.session import LedgerSession
+from dphist.ledger.payments import LOG, Accounts, Payments, check_signer, signer_from
+from dphist.ledger.session import LedgerSession, check_unused
 from dphist.ledger.stores.opening import create_store, open_store
+from dphist.ledger.stores.store import Store
 from dphist.ledger.stores.transaction import Signer, Transaction
-from dphist.ledger.streams import LedgerStream, open_charged
-from dphist.ledger.units import check_bounds, is_unchanged
+from dphist.ledger.streams import LedgerStream, check_beginning, open_charged
+from dphist.ledger.table import EntryTable
+from dphist.ledger.units import check_bounds
+from dphist.ledger.verify import verify
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact
 from dphist.privacy import PrivacyUnit
@@ -37,7 +37,7 @@ MAIN = "main"
 """Name of the account that `Ledger.create` opens."""
 
 
-class Ledger(LedgerAccounts):
+class Ledger:
     """Accounts of privacy budget, charged before data are read, for releases of any mechanism.
 
     Guarantee
@@ -51,6 +51,10 @@ class Ledger(LedgerAccounts):
 
     Use `create` or `open`. A Ledger may be used from several threads and by forked processes.
     """
+
+    def __init__(self, store: Store, signer: Signer | None = None) -> None:
+        """Take a store; use `create` or `open`."""
+        self._payments = Payments(store, signer)
 
     @classmethod
     def create(
@@ -87,15 +91,13 @@ class Ledger(LedgerAccounts):
             If there is a ledger already, or the file lies on a network file system.
         """
         budget = Budget(epsilon=epsilon, delta=delta, rho=rho, delta_of_entries=delta_of_entries)
+        checked_words(account, "account")
         opened = Account(
-            checked_words(account, "account"),
-            as_unit(unit),
-            budget,
-            checked_words(dataset, "dataset", empty=True),
+            account, as_unit(unit), budget, checked_words(dataset, "dataset", empty=True)
         )
         if name is not None:
             checked_words(name, "name")
-        signer = _signer(signing_key)
+        signer = signer_from(signing_key)
 
         def begin(tables: Transaction) -> None:
             head = tables.head
@@ -124,9 +126,37 @@ class Ledger(LedgerAccounts):
         LedgerError
             If it is no ledger, of a later version, damaged, a copy, or an older content.
         """
-        signer = _signer(signing_key)
+        signer = signer_from(signing_key)
         check = partial(check_signer, signer=signer)
         return cls(open_store(place, moved=moved, check=check), signer)
+
+    @property
+    def id(self) -> str:
+        """Random digits that no other ledger has."""
+        return self._payments.id
+
+    @property
+    def name(self) -> str:
+        """What the maker of the ledger called it."""
+        return self._payments.name
+
+    @property
+    def place(self) -> str:
+        """Where the ledger is kept; without a password."""
+        return self._payments.store.name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.place!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up connections. Accounts stay open: see `close_account`. May be called again."""
+        self._payments.store.close()
 
     def release(
         self,
@@ -251,23 +281,9 @@ class Ledger(LedgerAccounts):
         """
         each = data if isinstance(data, list) else [data] * len(mechanisms)
         units = [Deferred.of(one, self.id).protected for one in each]
-        after: dict[tuple[str, str], Totals] = {}
-        priced: list[list[Price]] = []
-        paid, ends = 0, None
         with self._payments.reading() as tables:
             names = self._payments.names(tables, account)
-            for mechanism, unit in zip(mechanisms, units, strict=True):
-                priced.append(prices(tables, names, mechanism, unit))
-                found = [
-                    would_fit(tables, price, holder, after)
-                    for price in priced[-1]
-                    for holder in dict.fromkeys((EVERYBODY, by or EVERYBODY))
-                ]
-                if ends is None and any(ended for _, ended in found):
-                    ends = len(priced) - 1
-                if all(fits for fits, _ in found) and paid == len(priced) - 1:
-                    paid += 1
-        return Plan(priced, paid, ends)
+            return plan_releases(tables, names, list(zip(mechanisms, units, strict=True)), by)
 
     def guard(self, data: Any) -> Guarded:
         """Return data that only this ledger releases; mechanisms refuse them.
@@ -311,19 +327,7 @@ class Ledger(LedgerAccounts):
             raise ParameterError("mechanism", "must be left out where its parameters are given")
         if parameters:
             mechanism = ContinualMechanism(**parameters)
-        if unit is not None and mechanism is not None and mechanism.max_events_per_user is None:
-            raise ParameterError(
-                "unit",
-                "needs "
-                + Argument("max_events_per_user")
-                + ": without it the stream protects single events, of which one may have any "
-                "number",
-            )
-        if os.path.lexists(path) and not self._has_paid(key):
-            raise LedgerError(
-                f"there is a state at {path}, and the key {key!r} has paid for none: continue the "
-                "stream with the key that began it, or name a path without a file"
-            )
+        check_beginning(self._payments, path, mechanism, unit, key)
         if mechanism is None:
             self.find(key)  # says that it was never charged
         else:
@@ -331,17 +335,6 @@ class Ledger(LedgerAccounts):
             self._check_one_step(mechanism, data, account)
             self._payments.charge(mechanism, data, by, key, note, account, again=True)
         return open_charged(self._payments, path, mechanism, key, moved=moved)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: budgets, what is left, the last releases."""
-        return str(shown_by("html_of", self))
-
-    def _has_paid(self, key: str) -> bool:
-        """Whether a key was charged; a reservation does not pay for a state that is there."""
-        checked_words(key, "key")
-        with self._payments.reading() as tables:
-            charge = tables.charge(key)
-            return charge is not None and charge.state == actions.CHARGED
 
     def session(
         self,
@@ -359,13 +352,7 @@ class Ledger(LedgerAccounts):
         ----------
         data : a table as those that will be asked, for its unit alone: it is not read.
         """
-        if not isinstance(mechanism, PayWhatYouGet):
-            raise ParameterError("mechanism", "must be a dphist.PayWhatYouGet")
-        if (
-            mechanism.remaining != mechanism.budget
-            or mechanism.remaining_queries != mechanism.queries
-        ):
-            raise ParameterError("mechanism", "must be a session that has answered no query yet")
+        check_unused(mechanism)
         self._check_one_step(mechanism, data, account)
         _, entry = self._payments.charge(
             mechanism, Deferred.of(data, self.id), by, key, note, account
@@ -373,15 +360,141 @@ class Ledger(LedgerAccounts):
         assert entry is not None  # noqa: S101 - a session is never stored
         return LedgerSession(mechanism, self._payments, entry)
 
+    @property
+    def accounts(self) -> list[Account]:
+        """All accounts, by name."""
+        with self._payments.reading() as tables:
+            return tables.accounts()
+
+    @property
+    def spent(self) -> Amounts:
+        """What was spent of the only account; see `balance` for several."""
+        return self.balance().spent
+
+    @property
+    def remaining(self) -> Amounts:
+        """What is left of the only account; see `balance` for several."""
+        return self.balance().remaining
+
+    def balance(self, account: str | None = None, by: str | None = None) -> Balance:
+        """Return what an account, or the cap of a person in it, has left and has spent."""
+        if by is not None:
+            checked_words(by, "by")
+        with self._payments.reading() as tables:
+            return balance_of(tables, self._payments.one(tables, account), by)
+
+    def find(self, key: str) -> Charge:
+        """Return what is known of a key; LedgerError if nothing is."""
+        checked_words(key, "key")
+        with self._payments.reading() as tables:
+            return charge_of(tables, key)
+
+    def stored(self, key: str) -> Release:
+        """Return the release that was stored under a key."""
+        checked_words(key, "key")
+        with self._payments.reading() as tables:
+            charge = charge_of(tables, key)
+            text = tables.release_text(key)
+        if text is None:
+            raise LedgerError(f"the key {key!r} is {charge.state}, and no release is stored")
+        return Release.from_json(text, name=f"the release of the key {key!r}")
+
+    def entries(self) -> EntryTable:
+        """Return all entries, as a table."""
+        with self._payments.reading() as tables:
+            return EntryTable(list(tables.entries()))
+
+    def verify(self, public_key: str | Path | None = None) -> int:
+        """Recompute chain, sums and stored releases; return the number of entries.
+
+        Parameters
+        ----------
+        public_key : file of the public key (PEM) that all entries must be signed for.
+
+        Raises
+        ------
+        LedgerError
+            If something is wrong: it names the first wrong entry.
+        """
+        self._payments.store.check()
+        with self._payments.reading() as tables:
+            return verify(tables, public_key)
+
+    def __reduce__(self) -> NoReturn:
+        raise LedgerError("a ledger cannot be pickled; open it again where it is needed")
+
+    def open_account(
+        self,
+        name: str,
+        *,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        rho: Exact | None = None,
+        delta_of_entries: Exact | None = None,
+        unit: PrivacyUnit | str,
+        dataset: str = "",
+    ) -> None:
+        """Add an account, of another data set or another unit; parameters as for `create`.
+
+        A budget is never renewed: new data with a unit of their own, such as one patient's records
+        of November, get an account of their own.
+        """
+        budget = Budget(epsilon=epsilon, delta=delta, rho=rho, delta_of_entries=delta_of_entries)
+        checked_words(name, "name")
+        account = Account(
+            name, as_unit(unit), budget, checked_words(dataset, "dataset", empty=True)
+        )
+        self._payments.append(actions.ACCOUNT, account.to_content())
+
+    def close_account(self, name: str, note: str = "") -> None:
+        """Close an account for good: nothing more can be charged to it."""
+        content = {
+            "account": checked_words(name, "name"),
+            "note": checked_words(note, "note", empty=True),
+        }
+        self._payments.append(actions.CLOSED, content)
+
+    def allow(
+        self,
+        by: str,
+        *,
+        epsilon: Exact | None = None,
+        rho: Exact | None = None,
+        delta: Exact | None = None,
+        account: str | None = None,
+    ) -> None:
+        """Set a cap for a person or team below the account's total, in place of an earlier one.
+
+        Parameters
+        ----------
+        by : the name that their releases are charged by. Names are not checked: a ledger does not
+            know who calls it.
+        epsilon, rho, delta : the cap, in the terms of the account; delta is the account's unless
+            given. Without any, the cap is removed.
+        """
+        holder = checked_words(by, "by")
+        if delta is not None and epsilon is None and rho is None:
+            raise ParameterError(
+                "epsilon",
+                "or " + Argument("rho") + " must be given with " + Argument("delta"),
+                "omit all to lift a cap",
+            )
+
+        def set_cap(tables: Transaction) -> None:
+            name = self._payments.one(tables, account)
+            cap = account_of(tables, name).cap(epsilon, rho, delta)
+            content = None if cap is None else cap.to_content()
+            entry = {"account": name, "by": holder, "cap": content}
+            self._payments.add(tables, actions.ALLOWED, entry)
+
+        self._payments.write(set_cap)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: budgets, what is left, the last releases."""
+        return str(shown_by("html_of", self))
+
     def _check_one_step(self, mechanism: Any, data: Any, account: Accounts) -> None:
-        """Refuse group privacy for what runs beside other releases: Lemma 5 is for one step."""
-        for price in self.plan([mechanism], account=account, data=data).prices[0]:
-            if not is_unchanged(price.guarantee, mechanism.guarantee):
-                raise LedgerError(
-                    f"the account {price.account.name!r} protects {price.account.unit}, and a "
-                    f"stream or session protects {mechanism.guarantee.unit}: several of them "
-                    "together are not covered; use an account for that unit"
-                )
+        check_one_step(self.plan([mechanism], account=account, data=data).prices[0], mechanism)
 
 
 def _released(mechanism: Any, data: Any, source: Source | None) -> Release:
@@ -389,11 +502,3 @@ def _released(mechanism: Any, data: Any, source: Source | None) -> Release:
     if not isinstance(release, Release):
         raise ParameterError("mechanism", "must have a release that returns a dphist.Release")
     return release
-
-
-def _signer(path: str | Path | None) -> Signer | None:
-    if path is None:
-        return None
-    from dphist.ledger.signing import signer_of  # needs the extra `sign`
-
-    return signer_of(path)

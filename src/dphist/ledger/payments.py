@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from dphist.errors import Argument, LedgerError, ParameterError
@@ -226,6 +227,15 @@ class Payments:
         for name in names:
             account_of(tables, name)
         return list(names)
+
+
+def signer_from(path: str | Path | None) -> Signer | None:
+    """Return the signer of the private key in a file."""
+    if path is None:
+        return None
+    from dphist.ledger.signing import signer_of  # needs the extra `sign`
+
+    return signer_of(path)
 
 
 def check_signer(tables: Transaction, signer: Signer | None) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from dphist.data.guard import Guarded
-from dphist.errors import LedgerError
+from dphist.errors import LedgerError, ParameterError
 from dphist.labels import PayWhatYouGet
 from dphist.ledger.charging import prices
 from dphist.ledger.entries import Entry
@@ -13,6 +13,14 @@ from dphist.ledger.payments import Payments
 from dphist.ledger.units import DataUnit
 from dphist.noise.inversion import Source
 from dphist.release.release import Release
+
+
+def check_unused(mechanism: PayWhatYouGet) -> None:
+    """Refuse what is no session, and one that has answered a query."""
+    if not isinstance(mechanism, PayWhatYouGet):
+        raise ParameterError("mechanism", "must be a dphist.PayWhatYouGet")
+    if mechanism.remaining != mechanism.budget or mechanism.remaining_queries != mechanism.queries:
+        raise ParameterError("mechanism", "must be a session that has answered no query yet")
 
 
 class LedgerSession:

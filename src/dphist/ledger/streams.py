@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dphist.errors import LedgerError
+from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.ledger import entries
 from dphist.ledger.book import account_of, charge_of
-from dphist.ledger.charging import mechanism_in_words
+from dphist.ledger.charging import checked_words, mechanism_in_words
 from dphist.ledger.entries import Entry
 from dphist.ledger.payments import Payments
 from dphist.privacy import PrivacyUnit
@@ -47,6 +47,37 @@ class LedgerStream(ContinualHistogram):
                 super().close()
         else:
             super().close()
+
+
+def check_beginning(
+    payments: Payments,
+    path: str | Path,
+    mechanism: ContinualMechanism | None,
+    unit: str | PrivacyUnit | None,
+    key: str,
+) -> None:
+    """Refuse a unit that the stream does not protect, and a state that the key did not pay for."""
+    if unit is not None and mechanism is not None and mechanism.max_events_per_user is None:
+        raise ParameterError(
+            "unit",
+            "needs "
+            + Argument("max_events_per_user")
+            + ": without it the stream protects single events, of which one may have any "
+            "number",
+        )
+    if os.path.lexists(path) and not _has_paid(payments, key):
+        raise LedgerError(
+            f"there is a state at {path}, and the key {key!r} has paid for none: continue the "
+            "stream with the key that began it, or name a path without a file"
+        )
+
+
+def _has_paid(payments: Payments, key: str) -> bool:
+    """Whether a key was charged; a reservation does not pay for a state that is there."""
+    checked_words(key, "key")
+    with payments.reading() as tables:
+        charge = tables.charge(key)
+        return charge is not None and charge.state == entries.CHARGED
 
 
 def open_charged(
