@@ -33,7 +33,7 @@ _LEFT_OUT = {
         "labels/threshold/cut_users.py privacy/delta_worth.py"
     ),
     "words and views of a ledger": (
-        "ledger/digits.py ledger/history.py ledger/table.py ledger/signing.py data/diagram.py"
+        "ledger/history.py ledger/table.py ledger/signing.py data/diagram.py"
     ),
     "progress and resources": (
         "counting/engine/progress*.py counting/engine/resources.py counting/engine/space_needed.py "

@@ -10,13 +10,12 @@ from typing import Any
 
 from dphist.errors import Argument, ParameterError
 from dphist.ledger.amounts import Cost, Totals
-from dphist.ledger.digits import DIGITS, round_down
-from dphist.ledger.largest_rho import LargestRho
+from dphist.ledger.largest_rho import LargestRho, round_down
 from dphist.parameters import Exact, decimal_text, privacy_parameter, short_number
 from dphist.parameters import probability as _probability
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.privacy.conversion import pure_to_rho
-from dphist.privacy.rounding import readable
+from dphist.privacy.rounding import DIGITS, readable
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -6,11 +6,24 @@ from functools import lru_cache
 from typing import Any
 
 from dphist.errors import ParameterError
-from dphist.ledger.digits import round_down
 from dphist.privacy.conversion import best_order, rho_to_epsilon, rho_to_epsilon_at
+from dphist.privacy.rounding import DIGITS
 
-_DIGITS = 14
+_BISECTED_DIGITS = 14
 _LONGEST = 200
+
+
+def round_down(number: Fraction) -> Fraction:
+    """Round down to 12 significant digits."""
+    if not number:
+        return number
+    exponent = 0
+    while number * 10**exponent < 10 ** (DIGITS - 1):
+        exponent += 1
+    while number * Fraction(10) ** exponent >= 10**DIGITS:
+        exponent -= 1
+    scale = Fraction(10) ** exponent
+    return Fraction(int(number * scale)) / scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +47,7 @@ class LargestRho:
     def of(cls, epsilon: Fraction, delta: Fraction) -> "LargestRho":
         """Search for the largest rho that converts to at most `epsilon` at `delta`."""
         low, high = Fraction(0), epsilon  # order > 1 in the conversion, so rho is below epsilon
-        while high - low > high / 10**_DIGITS:
+        while high - low > high / 10**_BISECTED_DIGITS:
             middle = (low + high) / 2
             if rho_to_epsilon(middle, delta) <= epsilon:
                 low = middle
