@@ -1,26 +1,29 @@
 """ContinualHistogram: running counts of the labels in a stream of events."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
-from dphist.errors import Argument, ParameterError
+from dphist.counting.reading.types import UserType
+from dphist.errors import ParameterError, UnsupportedError
 from dphist.noise import Source
-from dphist.parameters import Exact
-from dphist.privacy import ApproxDP, Target
-from dphist.release.label_types import LabelType
+from dphist.parameters import Exact, whole_number
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, Target
+from dphist.release.label_types import LabelType, label_of
+from dphist.release.release import FOR_TESTS, Release
+from dphist.release.running_counts import RunningCounts
 from dphist.streams.events.keys import batch_key, origin_of
-from dphist.streams.events.reading import one_event, read_events
+from dphist.streams.events.reading import check_user, one_event, read_events
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.methods import Method
 from dphist.streams.state.group_commit import GroupCommit
 from dphist.streams.state.live import LiveState, open_state, take_over
 from dphist.streams.state.state import StreamState
 from dphist.streams.store.store import Store
-from dphist.streams.stream_readings import StreamReadings
 
 
-class ContinualHistogram(StreamReadings):
+class ContinualHistogram:
     """Running counts of labels that need not be known in advance, read any number of times.
 
     Each event is a set of labels. At any time, `counts` returns all labels with a noisy count above
@@ -82,9 +85,10 @@ class ContinualHistogram(StreamReadings):
     ['aspirin']
     """
 
-    __slots__ = ("_group",)
+    __slots__ = ("_group", "_live")
 
     _group: GroupCommit
+    _live: LiveState
 
     def __init__(
         self,
@@ -123,7 +127,15 @@ class ContinualHistogram(StreamReadings):
         return stream
 
     def __repr__(self) -> str:
-        return f"ContinualHistogram({self._promise()}, {self.time} of {self.horizon} events)"
+        target = self.mechanism.target
+        asked = "" if target is None else f", target={target!r}"
+        said = f"{FOR_TESTS}; " if self.for_tests else ""
+        promise = f"{self.guarantee} for {self.mechanism.unit}{asked}; {said}"
+        method, events = (
+            f"method={self.mechanism.method!r}",
+            f"{self.time} of {self.horizon} events",
+        )
+        return f"ContinualHistogram({promise}{method}, {events})"
 
     def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a stream cannot be copied or pickled: save it, which hands it over")
@@ -139,6 +151,88 @@ class ContinualHistogram(StreamReadings):
         if self.time or self._live.store is not None:
             raise ParameterError("target", "must be set before the first event, and in memory")
         return self._of(StreamState(self.mechanism.calibrated_to(target)), None)
+
+    @property
+    def _state(self) -> StreamState:
+        return self._live.state
+
+    @property
+    def mechanism(self) -> ContinualMechanism:
+        """The stream's parameters."""
+        return self._live.state.mechanism
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """What is protected, and how much of it counts."""
+        return self.mechanism.unit
+
+    @property
+    def time(self) -> int:
+        """The number of events so far; public."""
+        return self._live.state.time
+
+    @property
+    def user_type(self) -> UserType | None:
+        """The type of the users, which the first event decided; public.
+
+        None before the first event, without `max_events_per_user`, and in a state of an earlier
+        version, where the next event decides.
+        """
+        return self._live.state.user_type
+
+    @property
+    def for_tests(self) -> bool:
+        """Whether any random bits came from a caller; then the stream protects nobody."""
+        return self._live.state.for_tests
+
+    @property
+    def guarantee(self) -> ZCDP | ApproxZCDP | PureDP:
+        """The total cost of all readings."""
+        return self.mechanism.guarantee
+
+    @property
+    def budget(self) -> PureDP | ApproxDP | None:
+        """The maximum total cost that the stream is calibrated to; None if not calibrated."""
+        target = self.mechanism.target
+        return None if target is None else target.guarantee
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The paper's parameter; see `guarantee` for the total."""
+        return self.mechanism.epsilon
+
+    @property
+    def threshold(self) -> Fraction | None:
+        """Labels with a noisy count above it are released; None if labels are listed."""
+        return self.mechanism.threshold
+
+    @property
+    def standard_error(self) -> float:
+        """The largest standard deviation of a released count at any time, records."""
+        return self.mechanism.standard_error
+
+    @property
+    def horizon(self) -> int:
+        """The maximum number of events."""
+        return self.mechanism.horizon
+
+    @property
+    def remaining(self) -> int:
+        """The number of events left."""
+        return self.horizon - self.time
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
+        """Return the smallest known epsilon of `releases` such streams at a total delta."""
+        return self.mechanism.epsilon_at(delta, releases)
+
+    def to_approx_dp(self, delta: Exact) -> ApproxDP:
+        """Return the smallest known (epsilon, delta)-DP guarantee for a total delta."""
+        return self.mechanism.to_approx_dp(delta)
+
+    @classmethod
+    def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
+        """Whether a delta is needed: only if labels are not listed."""
+        return ContinualMechanism.needs_delta(labels)
 
     def update(
         self, labels: Iterable[Any], *, user: object | None = None, source: Source | None = None
@@ -165,7 +259,7 @@ class ContinualHistogram(StreamReadings):
         StateError
             If the stream was saved to a file or closed, the process is a fork, or writing failed.
         """
-        self._check_user(user is not None)
+        check_user(self.mechanism.max_events_per_user is not None, user is not None)
         kind = self.mechanism.label_type
         event = one_event(labels, user, label_type=kind)
         if self._live.store is None or source is not None:
@@ -214,11 +308,8 @@ class ContinualHistogram(StreamReadings):
         """
         place = batch_key(key)
         bounded = self.mechanism.max_events_per_user is not None
-        if user is not None and not bounded:
-            raise ParameterError(
-                "user",
-                "must be left out: the stream was made without " + Argument("max_events_per_user"),
-            )
+        if user is not None:
+            check_user(bounded, given=True)
         batch = read_events(
             events,
             label=label,
@@ -249,6 +340,78 @@ class ContinualHistogram(StreamReadings):
         """
         with self._live.ready():
             return self._state.position(origin_of(origin))
+
+    def counts(self, *, source: Source | None = None) -> dict[Any, int]:
+        """Return all labels released at this time with their noisy counts, the largest first.
+
+        Reading again before the next event returns the same counts. A label may appear at one time
+        and not later. Counts are integers; those of listed labels may be negative.
+
+        Raises
+        ------
+        HorizonError
+            If the stream was already read `readings` times.
+        StateError
+            As `update`.
+        """
+        with self._live.ready():
+            return self._typed(self._live.read(record=False, source=source))
+
+    def top(self, k: int, *, source: Source | None = None) -> dict[Any, int]:
+        """Return the k largest of `counts`, or all of them if there are fewer."""
+        most = whole_number(k, "k", 1)
+        return dict(list(self.counts(source=source).items())[:most])
+
+    def window(self, start: int, end: int) -> dict[Any, int]:
+        """Return noisy counts of the events `start` to `end`, the first event being 1.
+
+        Covers all labels that `counts` has released so far, without another threshold, so counts
+        may be 0 or negative. It has no further cost.
+
+        Raises
+        ------
+        ParameterError
+            If the stream keeps no windows, or start - 1 and end are not both multiples of
+            `windows`, 0 <= start - 1 < end <= time.
+        """
+        first, last = whole_number(start, "start", 1), whole_number(end, "end", 1)
+        with self._live.ready():
+            return self._typed(self._state.window(first, last))
+
+    def record(self, *, source: Source | None = None) -> dict[Any, int]:
+        """Return `counts`, and keep them for `release`."""
+        with self._live.ready():
+            if self.time not in self._state.readings:
+                self._live.read(record=True, source=source)
+            return self._typed(self._state.readings[self.time])
+
+    def release(self, *, source: Source | None = None) -> Release:
+        """Record the counts at this time, and release all recorded readings.
+
+        `released` only does the latter, also when no reading is left.
+
+        Returns
+        -------
+        Release of `RunningCounts`, which can be saved, plotted and reported.
+        """
+        self.record(source=source)
+        return self.released()
+
+    def released(self) -> Release:
+        """Release all recorded readings, without a new one.
+
+        Raises
+        ------
+        UnsupportedError
+            If nothing was recorded.
+        """
+        if not self._state.readings:
+            raise UnsupportedError("no reading was recorded yet: call release or record first")
+        readings = dict(sorted(self._state.readings.items()))
+        kind = self.mechanism.label_type
+        value = RunningCounts(list(readings), list(readings.values()), label_type=kind)
+        provenance = {"unit": self.unit}
+        return self.mechanism._given_out(value, self, None, provenance=provenance)
 
     def save(self, path: str | Path) -> None:
         """Hand the stream over to a file, which `load` or `open` continues. The file is secret.
@@ -330,3 +493,8 @@ class ContinualHistogram(StreamReadings):
     def close(self) -> None:
         """Close the file of a durable stream, so that others can open it. May be called again."""
         self._live.close()
+
+    def _typed(self, counts: Mapping[str, int]) -> dict[Any, int]:
+        """Return counts by label, of counts by the labels' texts."""
+        kind = self.mechanism.label_type
+        return {label_of(text, kind): count for text, count in counts.items()}

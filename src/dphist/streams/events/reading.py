@@ -41,7 +41,16 @@ from dphist.streams.events.cutting import (
 )
 from dphist.streams.events.typed import check_labels, typed_labels_of
 
-__all__ = ["Events", "cut", "keep_known", "one_event", "read_events", "remove_labels", "user_key"]
+__all__ = [
+    "Events",
+    "check_user",
+    "cut",
+    "keep_known",
+    "one_event",
+    "read_events",
+    "remove_labels",
+    "user_key",
+]
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
@@ -103,6 +112,17 @@ def read_events(
             ("event", "user"), "name columns, so " + Argument("events") + " must be a dataframe"
         )
     return _read_iterable(events, label_type)
+
+
+def check_user(bounded: bool, given: bool) -> None:
+    """Refuse an event without a user where users are bounded, and with one where not."""
+    bound = Argument("max_events_per_user")
+    if bounded and not given:
+        raise ParameterError(
+            "user", "must be given: the stream bounds events a user (" + bound + ")"
+        )
+    if given and not bounded:
+        raise ParameterError("user", "must be left out: the stream was made without " + bound)
 
 
 def one_event(

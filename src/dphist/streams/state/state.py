@@ -218,8 +218,24 @@ class StreamState:
     def window(self, start: int, end: int) -> dict[str, int]:
         """Return the counts within the events `start` to `end`, of all labels released so far.
 
-        `end` must be marked, and `start` - 1 too unless `start` is 1.
+        Raises
+        ------
+        ParameterError
+            If no windows are kept, or `start` - 1 and `end` do not end one of those so far.
         """
+        every = self.mechanism.windows
+        if every is None:
+            raise ParameterError(
+                "windows", "must be given when the stream is made, for windows to be kept"
+            )
+        if not start <= end <= self.time or (start - 1) % every or end % every:
+            raise ParameterError(
+                ("start", "end"),
+                "must be such that start - 1 and end are multiples of "
+                + Argument("windows", every)
+                + ", start is at most end, and end at most "
+                + Argument("time", self.time),
+            )
         bits = self.noise.counter.unit_bits
         exact, units = self._marked(end)
         if start > 1:
