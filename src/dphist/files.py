@@ -75,7 +75,7 @@ class StagedOutputs:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise _explained(target, error) from None
+            raise _explain(target, error) from None
 
     def commit(self) -> None:
         """Move every file to its place; signal handlers wait until this is done.
@@ -100,7 +100,7 @@ class StagedOutputs:
                     else:
                         moves.place(temporary, target)
                 except OSError as error:
-                    raise _explained(target, error, moves.take_back()) from None
+                    raise _explain(target, error, moves.take_back()) from None
             for kept, _ in moves.kept:
                 _try_to_remove(kept)
             self.discard()
@@ -245,7 +245,7 @@ def _try_to_remove(temporary: Path) -> None:
         forget_temporary(temporary)
 
 
-def _explained(path: Path, error: OSError, left: Sequence[str] = ()) -> OutputFileError:
+def _explain(path: Path, error: OSError, left: Sequence[str] = ()) -> OutputFileError:
     """Return an error that says what failed, and which files could not be restored."""
     outcome = "; ".join(left) or "nothing was written"
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):

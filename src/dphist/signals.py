@@ -78,7 +78,7 @@ def stoppable(function: Callable[P, T]) -> Callable[P, T]:
                 raise
 
         try:
-            with _intercepted(heard):
+            with _intercept(heard):
                 return function(*args, **kwargs)
         finally:
             raise_first(raised)
@@ -103,7 +103,7 @@ def exceptions_wait() -> Iterator[Sequence[BaseException]]:
             waiting.append(error)
 
     try:
-        with _intercepted(heard):
+        with _intercept(heard):
             yield waiting
     finally:
         raise_first(waiting)
@@ -118,7 +118,7 @@ def handlers_wait() -> Iterator[None]:
         waiting.append((handler, number))
 
     try:
-        with _intercepted(heard):
+        with _intercept(heard):
             yield
     finally:
         for handler, number in waiting:
@@ -142,7 +142,7 @@ def raise_first(raised: list[BaseException]) -> None:
 
 
 @contextmanager
-def _intercepted(heard: Callable[[Handler, int, FrameType | None], None]) -> Iterator[None]:
+def _intercept(heard: Callable[[Handler, int, FrameType | None], None]) -> Iterator[None]:
     """Pass each signal that has a Python handler to `heard`, together with that handler."""
     found = {number: signal.getsignal(number) for number in _ALL_SIGNALS}
     before = {number: handler for number, handler in found.items() if callable(handler)}

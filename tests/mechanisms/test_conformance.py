@@ -33,7 +33,7 @@ from tests.mechanisms.cases import (
 def test_every_mechanism_that_saves_is_tested_here() -> None:
     ours = {
         name
-        for name, kind in mechanisms.known_in(None).items()
+        for name, kind in mechanisms.mechanisms_in(None).items()
         if kind.__module__.startswith("dphist.")
     }
     assert {type(made(name)).__name__ for name in CASES} == ours

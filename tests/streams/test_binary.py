@@ -130,7 +130,7 @@ def check_reuse(counter: BinaryCounter, readings: list[tuple[int, int]], marks: 
     table = NoiseTable.empty(counter)
     totals: dict[tuple[int, int], int] = {}
     for time, labels in readings:
-        table = table.brought_to(time, labels, mark=time in marks)
+        table = table.advance_to(time, labels, mark=time in marks)
         totals |= {(label, time): n for label, n in enumerate(table.total()[:labels].tolist())}
     for mark, units in table.marks.items():
         for label, total in enumerate(units[:labels].tolist()):

@@ -50,7 +50,7 @@ def matrix(mechanism: ContinualMechanism, times: list[int], asked: Asked) -> np.
     """Return the noise at each time as sums of draws, (times, draws), in records."""
     table, found = NoiseTable.empty(mechanism.counter), []
     for time in times:
-        table = table.brought_to(time, PATHS, mark=True)
+        table = table.advance_to(time, PATHS, mark=True)
         found.append(table.total()[: len(asked.scales)])
     whole = np.zeros((len(times), len(asked.scales)))
     for row, units in zip(whole, found, strict=True):

@@ -64,8 +64,8 @@ def paths_of(counter: Counter, source: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     table = NoiseTable.empty(counter)
     for labels, time in zip((PATHS, PATHS, 2 * PATHS, 2 * PATHS), TIMES, strict=True):
-        table = table.brought_to(time, labels, mark=True, source=source)
-    table = table.brought_to(TIMES[-1], 3 * PATHS, source=source)
+        table = table.advance_to(time, labels, mark=True, source=source)
+    table = table.advance_to(TIMES[-1], 3 * PATHS, source=source)
     found = np.array([table.marks[time] for time in TIMES]) / 2.0**counter.unit_bits
     if table.marks[TIMES[-1]].tolist() != table.total().tolist():
         raise ViolationError("a path at a mark is another one than at its end")
@@ -124,7 +124,7 @@ def test_tables_without_marks_have_the_same_law_at_the_end(counter: Counter, see
     for late in (False, True):
         table = NoiseTable.empty(counter)
         for labels, time in zip((1, 1, 1 if late else PATHS, PATHS), TIMES, strict=True):
-            table = table.brought_to(time, labels, source=source)
+            table = table.advance_to(time, labels, source=source)
         if counter.skips:
             assert table.times == TIMES[-1:]
         else:
@@ -262,21 +262,21 @@ def test_a_number_that_was_drawn_is_never_drawn_again(counter: Counter, seeded: 
     source = seeded(7)
     table = NoiseTable.empty(counter)
     for labels, time in ((0, 1), (1, 1), (3, 2), (200, 2), (200, 5), (301, 5), (1000, 5)):
-        later = table.brought_to(time, labels, mark=time == 2, source=source)
+        later = table.advance_to(time, labels, mark=time == 2, source=source)
         if table.times and table.times[-1] == time:
             assert later.rows[: len(table.rows)].tolist() == table.rows.tolist()
         for mark, units in table.marks.items():
             assert later.marks[mark][: len(units)].tolist() == units.tolist()
-        assert later.brought_to(time, labels, source=None) is later  # and nothing is drawn
+        assert later.advance_to(time, labels, source=None) is later  # and nothing is drawn
         assert all(len(units) == len(later.rows) for units in later.marks.values())
         table = later
 
 
 def test_a_table_never_changes(seeded: Any) -> None:
     for counter in COUNTERS:
-        first = NoiseTable.empty(counter).brought_to(1, 5, mark=True, source=seeded(1))
+        first = NoiseTable.empty(counter).advance_to(1, 5, mark=True, source=seeded(1))
         rows, marks = first.rows.copy(), dict(first.marks)
-        first.brought_to(9, 500, mark=True, source=seeded(2))
+        first.advance_to(9, 500, mark=True, source=seeded(2))
         assert np.array_equal(first.rows, rows)
         assert first.times == (1,)
         assert first.marks.keys() == marks.keys()

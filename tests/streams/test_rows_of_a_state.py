@@ -67,7 +67,7 @@ def test_thousands_of_times_are_read_back(rows: int, tmp_path: Path) -> None:
     path, end = tmp_path / "s.state", rows * TIMES_A_ROW
     state = StreamState(ContinualMechanism(**PARAMETERS))
     state.time, state.reads = end - 2, (end - 2, end - 2)
-    state.noise = replace(state.noise.brought_to(1, 1), times=Times(range(1, end - 1)))
+    state.noise = replace(state.noise.advance_to(1, 1), times=Times(range(1, end - 1)))
     ContinualHistogram._of(state, None).save(path)
     stream = ContinualHistogram.open(path)
     for _ in range(5):

@@ -96,9 +96,9 @@ class Totals:
         return Totals(
             self.entries + 1,
             self.mixed + (cost.epsilon is None),
-            _plus(self.epsilon, cost.epsilon),
-            _plus(self.rho, cost.rho),
-            _plus(self.delta, cost.delta),
+            _add(self.epsilon, cost.epsilon),
+            _add(self.rho, cost.rho),
+            _add(self.delta, cost.delta),
         )
 
     def minus(self, cost: Cost) -> "Totals":
@@ -110,17 +110,17 @@ class Totals:
             self,
             entries=self.entries - 1,
             mixed=self.mixed - (cost.epsilon is None),
-            epsilon=_kept(self.epsilon - (cost.epsilon or 0)),
-            rho=_kept(self.rho - cost.rho),
-            delta=_kept(self.delta - cost.delta),
+            epsilon=_round_if_long(self.epsilon - (cost.epsilon or 0)),
+            rho=_round_if_long(self.rho - cost.rho),
+            delta=_round_if_long(self.delta - cost.delta),
         )
 
 
-def _plus(total: Fraction, more: Fraction | None) -> Fraction:
-    return _kept(total + more) if more else total
+def _add(total: Fraction, more: Fraction | None) -> Fraction:
+    return _round_if_long(total + more) if more else total
 
 
-def _kept(total: Fraction) -> Fraction:
+def _round_if_long(total: Fraction) -> Fraction:
     """Return a sum exactly, or rounded up where its denominator has grown too long to store."""
     if total.denominator <= _LONGEST:
         return total

@@ -51,14 +51,14 @@ def chart_of(history: AccountHistory, last: int, name: str) -> Chart:
 def lines_of(history: AccountHistory) -> dict[str, Points]:
     """Return for each sum what is left after each entry, in percent; it ends where it is void."""
     lines: dict[str, Points] = {}
-    for step in [Step(history.opened, history.opened_at, Totals()), *_thinned(history.steps)]:
+    for step in [Step(history.opened, history.opened_at, Totals()), *_thin(history.steps)]:
         for name, (most, spent) in sums_of(history.account.budget, step.totals).items():
             left = float(max(1 - spent / most, Fraction(0)))
             lines.setdefault(name, []).append((step.entry, 100 * left))
     return lines
 
 
-def _thinned(steps: list[Step]) -> list[Step]:
+def _thin(steps: list[Step]) -> list[Step]:
     """Return some steps, the last among them."""
     every = -(-len(steps) // _MOST) or 1
     return steps[(len(steps) - 1) % every :: every]

@@ -35,7 +35,8 @@ class Payments:
         self.store = store
         self._signer = signer
         self._quote: tuple[Any, Any, Quote | None] = None, None, None  # the last one
-        self._seen = MemoryTables()  # accounts of earlier charges: never trusted, see `_quoted`
+        # Accounts of earlier charges: never trusted, see `_quote_from_seen`.
+        self._seen = MemoryTables()
         self._is_signed: bool | None = None  # not known before the first entry is needed
         with store.transaction(write=False) as tables:
             self.id = tables.head.id
@@ -64,7 +65,7 @@ class Payments:
         checked_words(note, "note", empty=True)
 
         unit = data.protected
-        ready = self._quoted(mechanism, unit, account, data.about)
+        ready = self._quote_from_seen(mechanism, unit, account, data.about)
 
         def pay(tables: Transaction) -> tuple[str | None, Entry | None]:
             names = self.names(tables, account)
@@ -96,16 +97,16 @@ class Payments:
             entry = self.add(tables, action, content)
             return None, entry
 
-        stored, entry = self.write(pay, Prefetch(key, by, _named(account)))
+        stored, entry = self.write(pay, Prefetch(key, by, _checked_names(account)))
         if entry is not None:
             LOG.info("%s: entry %d %s for %r by %r", self.name, entry.number, action, key, by)
         return stored, entry
 
-    def _quoted(
+    def _quote_from_seen(
         self, mechanism: Any, unit: DataUnit, account: Accounts, about: str
     ) -> Quote | None:
         """Return a quote from the accounts as they were seen last, without the ledger's lock."""
-        names = _named(account) or tuple(self._seen.accounts)
+        names = _checked_names(account) or tuple(self._seen.accounts)
         if account is None and len(names) != 1:
             return None
         last, asked, quote = self._quote
@@ -223,7 +224,7 @@ class Payments:
             if len(known) != 1:
                 raise ParameterError("account", "must be given: the ledger has several, or none")
             return known
-        names = _named(account) or ()
+        names = _checked_names(account) or ()
         for name in names:
             account_of(tables, name)
         return list(names)
@@ -253,7 +254,7 @@ def check_signer(tables: Transaction, signer: Signer | None) -> None:
         )
 
 
-def _named(account: Accounts) -> tuple[str, ...] | None:
+def _checked_names(account: Accounts) -> tuple[str, ...] | None:
     """Return the accounts that a caller names; None for the only one."""
     if account is None:
         return None

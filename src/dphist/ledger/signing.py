@@ -22,7 +22,7 @@ except ImportError:
 
 def signer_of(path: str | Path) -> Callable[[str], str]:
     """Return what signs a hash with the private key in a PEM file."""
-    key = _loaded(path, lambda text: serialization.load_pem_private_key(text, None))
+    key = _load_key(path, lambda text: serialization.load_pem_private_key(text, None))
     if not isinstance(key, Ed25519PrivateKey):
         raise LedgerError(f"{path} must hold an Ed25519 private key (PEM, no password)")
     return lambda text: key.sign(bytes.fromhex(text)).hex()
@@ -30,7 +30,7 @@ def signer_of(path: str | Path) -> Callable[[str], str]:
 
 def checker_of(path: str | Path) -> Callable[[str, str | None], bool]:
     """Return what checks the signature of a hash with the public key in a PEM file."""
-    key = _loaded(path, serialization.load_pem_public_key)
+    key = _load_key(path, serialization.load_pem_public_key)
     if not isinstance(key, Ed25519PublicKey):
         raise LedgerError(f"{path} must hold an Ed25519 public key (PEM)")
 
@@ -44,7 +44,7 @@ def checker_of(path: str | Path) -> Callable[[str, str | None], bool]:
     return check
 
 
-def _loaded(path: str | Path, load: Callable[[bytes], Any]) -> Any:
+def _load_key(path: str | Path, load: Callable[[bytes], Any]) -> Any:
     try:
         return load(Path(path).read_bytes())
     except OSError:

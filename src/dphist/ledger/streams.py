@@ -29,12 +29,12 @@ class LedgerStream(ContinualHistogram):
     @property
     def unit(self) -> PrivacyUnit:
         """What is protected; users are called as in the account."""
-        return self.mechanism.unit_of(_stated(self._payments, self._key)["unit"])
+        return self.mechanism.unit_of(_payment_facts(self._payments, self._key)["unit"])
 
     def released(self) -> Release:
         """Release all recorded readings; the release names the entry that paid for the stream."""
         release = super().released()
-        provenance = {**_stated(self._payments, self._key), **release.provenance}
+        provenance = {**_payment_facts(self._payments, self._key), **release.provenance}
         return replace(release, provenance=provenance)
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ def last_note(payments: Payments, key: str) -> Entry | None:
         return None if number is None else tables.entry(number)
 
 
-def _stated(payments: Payments, key: str) -> dict[str, Any]:
+def _payment_facts(payments: Payments, key: str) -> dict[str, Any]:
     """Return what a release states of the entry that paid for it, and whom it protects.
 
     Returns
@@ -169,7 +169,7 @@ def _check_noted(noted: Entry, store: Store, path: str | Path) -> None:
     if store.commits < noted.content["commits"]:
         raise LedgerError(
             f"{path} holds an older content than entry {noted.number} of the ledger notes: noise "
-            "that was drawn since would be drawn anew for the same counts. A stream cannot go on "
+            "that was drawn since would be drawn again for the same counts. A stream cannot go on "
             "from it; begin a new one with another key, which costs again"
         )
 

@@ -165,12 +165,12 @@ def cost_for(
     guarantee = for_account(stated, data, unit, name)
     if not is_unchanged(guarantee, stated) or not isinstance(mechanism, MechanismBase):
         # Group privacy, or somebody else's mechanism: what its guarantee says, and no more.
-        return guarantee, Cost.of(guarantee, alone=_alone(guarantee, delta))
+        return guarantee, Cost.of(guarantee, alone=_smallest_epsilon(guarantee, delta))
     direct = getattr(mechanism, "epsilon_guarantee", None)
-    return guarantee, Cost.of(guarantee, direct, _alone(mechanism, delta))
+    return guarantee, Cost.of(guarantee, direct, _smallest_epsilon(mechanism, delta))
 
 
-def _alone(claims: Any, delta: Fraction) -> Fraction | None:
+def _smallest_epsilon(claims: Any, delta: Fraction) -> Fraction | None:
     """Return the smallest epsilon that a mechanism, or a guarantee, states at `delta`."""
     try:
         epsilon: Fraction = claims.to_approx_dp(delta).epsilon

@@ -143,7 +143,7 @@ class GaussianLaw:
         unsure |= np.abs(gap) <= _CURVE_ERROR
         values = rounded.astype(np.int64)
         for i in np.flatnonzero(unsure).tolist():
-            found = self._exactly(
+            found = self._decide_exactly(
                 int(numbers[i]) << _MORE_BITS | int(more[i]),
                 int(self.strips.heights[words[i]]) << _MORE_BITS | int(height[i]),
                 source,
@@ -165,7 +165,7 @@ class GaussianLaw:
         power *= self.curve[sides]
         return power
 
-    def _exactly(self, number: int, height: int, source: Source) -> int | None:
+    def _decide_exactly(self, number: int, height: int, source: Source) -> int | None:
         """Return the sample if it is accepted, else None, in integer arithmetic on more bits."""
         bits, place_bits = _MORE_BITS, self.place_bits + _MORE_BITS
         cell = number >> place_bits

@@ -70,7 +70,7 @@ def _least(mu_squared: Fraction, delta: Fraction, proposal: Fraction, bits: int)
 
     Newton's method usually confirms the proposal; bisection replaces it where it diverges.
     """
-    candidate, low = max(_up(proposal), LEAST_EPSILON), Fraction(0)
+    candidate, low = max(_round_up(proposal), LEAST_EPSILON), Fraction(0)
     best: Fraction | None = None
     for step in range(_MOST_STEPS):
         chance, slope = _chance_and_slope(candidate, mu_squared, bits)
@@ -89,7 +89,7 @@ def _least(mu_squared: Fraction, delta: Fraction, proposal: Fraction, bits: int)
             aim = candidate * (1 + Fraction(1 << step, 10**11)) if excess > 0 else low
         if best is not None and not low < aim < best:
             aim = (low + best) / 2
-        candidate = max(_up(aim), LEAST_EPSILON)
+        candidate = max(_round_up(aim), LEAST_EPSILON)
         if decided and best is not None and candidate >= best:
             break
         bits = max(bits, min(wanted, _MOST_BITS))
@@ -179,6 +179,6 @@ def _mills_ratio(x: Fraction, bits: int) -> Enclosure:
     return low, high
 
 
-def _up(number: Fraction) -> Fraction:
+def _round_up(number: Fraction) -> Fraction:
     """Round up to 12 significant digits."""
     return Fraction(_UP.divide(Decimal(number.numerator), Decimal(number.denominator)))

@@ -153,7 +153,7 @@ class LazyNoise:
         open_[threshold] = False
         for i in np.nonzero(open_)[0].tolist():
             sure[i] = self.is_above(i, threshold)
-        return self._descending(np.nonzero(sure)[0])[:most]
+        return self._sort_descending(np.nonzero(sure)[0])[:most]
 
     def rounded(self, i: int) -> int:
         """Return floor(V_i + 1/2)."""
@@ -166,7 +166,7 @@ class LazyNoise:
                     return below
             self._refine(i)
 
-    def _descending(self, chosen: npt.NDArray[np.intp]) -> list[int]:
+    def _sort_descending(self, chosen: npt.NDArray[np.intp]) -> list[int]:
         """Sort by V: by lower ends first, then exactly within runs of overlapping intervals."""
         order = chosen[np.argsort(self._low[chosen], kind="stable")]
         reach = np.maximum.accumulate(self._high[order])
@@ -183,7 +183,7 @@ class LazyNoise:
 
     def _bounds(self, i: int) -> tuple[End, End]:
         """Return an interval that contains V_i, from all bits of U drawn so far."""
-        return self._narrow.get(i) or (_exact(self._low[i]), _exact(self._high[i]))
+        return self._narrow.get(i) or (_exact_end(self._low[i]), _exact_end(self._high[i]))
 
     def _refine(self, i: int) -> None:
         """Draw more bits of the same U, and narrow the interval of V_i."""
@@ -216,7 +216,7 @@ def _first_bounds(
     return low, high, far
 
 
-def _exact(end: np.float64) -> End:
+def _exact_end(end: np.float64) -> End:
     return Fraction(float(end)) if np.isfinite(end) else float(end)
 
 

@@ -109,7 +109,7 @@ class Law(Protocol):
 def fill(law: Law, out: IntArray, size: int, source: Source) -> None:
     """Fill out[:size] with independent samples; what follows in `out` is used for proposals."""
     found = [
-        _moved(law.first(out[start : start + _BLOCK], source), start)
+        _renumber(law.first(out[start : start + _BLOCK], source), start)
         for start in range(0, len(out), _BLOCK)
     ]
     undecided = Undecided(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
@@ -125,7 +125,7 @@ def fill(law: Law, out: IntArray, size: int, source: Source) -> None:
         out[rest] = samples(law, len(rest), source)
 
 
-def _moved(undecided: Undecided, start: int) -> Undecided:
+def _renumber(undecided: Undecided, start: int) -> Undecided:
     return undecided._replace(places=undecided.places + start)
 
 

@@ -24,15 +24,15 @@ def up(number: Number, digits: int = 6) -> Decimal:
     >>> up(Fraction(2, 3)), up(1234567), up(0.1)
     (Decimal('0.666667'), Decimal('1.23457E+6'), Decimal('0.100001'))
     """
-    return _divided(number, Context(digits, ROUND_CEILING, -(10**9), 10**9))
+    return _divide(number, Context(digits, ROUND_CEILING, -(10**9), 10**9))
 
 
 def down(number: Number, digits: int = 6) -> Decimal:
     """Round down to `digits` significant digits."""
-    return _divided(number, Context(digits, ROUND_FLOOR, -(10**9), 10**9))
+    return _divide(number, Context(digits, ROUND_FLOOR, -(10**9), 10**9))
 
 
-def _divided(number: Number, context: Context) -> Decimal:
+def _divide(number: Number, context: Context) -> Decimal:
     exact = Fraction(number)
     return context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
 

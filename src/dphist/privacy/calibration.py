@@ -20,7 +20,7 @@ from dphist.privacy.calibratable import (
     Remembering,
     Thresholding,
 )
-from dphist.privacy.epsilon_search import approached, bracket, down, fits_if_possible
+from dphist.privacy.epsilon_search import approach, bracket, down, fits_if_possible
 
 M = TypeVar("M", bound=Guaranteeing)
 Proof: TypeAlias = Literal["best", "cdp"]
@@ -227,7 +227,7 @@ def _largest(
     if claim_of(first) is None:  # for every epsilon: no delta is left to convert
         return None
     if closeness == _COARSE:
-        close = approached(fits, ratios, first, closeness)
+        close = approach(fits, ratios, first, closeness)
         if close is not None:
             return make(epsilon=close)
     found = bracket(fits, ratios, first, closeness, _SMALLEST * aim.epsilon)

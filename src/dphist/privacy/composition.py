@@ -45,7 +45,7 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     for guarantee in guarantees:
         if not isinstance(guarantee, PureDP | ZCDP | ApproxDP | ApproxZCDP):
             raise ParameterError("guarantees", "must be PureDP, ZCDP, ApproxDP or ApproxZCDP")
-    unit = _common([guarantee.unit for guarantee in guarantees])
+    unit = _common_unit([guarantee.unit for guarantee in guarantees])
     kept = math.prod(1 - delta_of(guarantee) for guarantee in guarantees)
     delta = 1 - kept
     approximate = any(isinstance(g, ApproxDP | ApproxZCDP) for g in guarantees)
@@ -75,18 +75,18 @@ def least_epsilon(
     return min(claims, default=None)
 
 
-def _common(units: Sequence[PrivacyUnit]) -> PrivacyUnit:
+def _common_unit(units: Sequence[PrivacyUnit]) -> PrivacyUnit:
     """Return the common unit, with the bounds if they are the same for all."""
     first = units[0]
     for other in units:
         if other != first:
-            raise _different(first, other)
+            raise _unequal_units_error(first, other)
     if all(unit.bounds == first.bounds for unit in units):
         return first
     return first.compared
 
 
-def _different(one: PrivacyUnit, other: PrivacyUnit) -> ParameterError:
+def _unequal_units_error(one: PrivacyUnit, other: PrivacyUnit) -> ParameterError:
     """Return an error that names the conversion to equal units."""
     start = f"must protect the same unit, not {one} and {other}"
     if one.single == other.single:

@@ -12,7 +12,7 @@ _CLAIMED = 5e-13  # claims have 12 digits
 _DOWN = Context(prec=12, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
 
 
-def approached(
+def approach(
     fits: Callable[[Fraction], bool],
     ratios: dict[Fraction, float | None],
     first: Fraction,
@@ -70,7 +70,7 @@ def bracket(
         last = (at, math.log(ratio) if ratio else None, fitted)
         step += 1
         past = max(closeness / 4, _CLAIMED) * 8**same
-        candidate = _proposed(candidate, ratio, slope, past, fitted)
+        candidate = _propose(candidate, ratio, slope, past, fitted)
         if low is None and candidate < smallest:
             return None
         inside = (low is None or candidate > low) and (high is None or candidate < high)
@@ -79,7 +79,7 @@ def bracket(
     return low, high
 
 
-def _proposed(
+def _propose(
     candidate: Fraction, ratio: float | None, slope: float, past: float, fitted: bool
 ) -> Fraction:
     """Return where the claim should be the aim, a little past that."""

@@ -37,7 +37,7 @@ def delta_of_group(epsilon: Fraction, delta: Fraction, steps: int) -> Fraction:
     if delta == 0 or steps == 1:
         return delta
     if decimal((steps - 1) * epsilon, DOWN) >= log_up(1 / delta):  # the last term is at least 1
-        raise _nothing_left(steps)
+        raise _too_large_error(steps)
     # x <= e**x - 1 <= x e**x, which is tighter than the rounded difference for tiny x.
     whole = decimal(steps * epsilon, UP)
     top = min(UP.subtract(exp_up(whole), Decimal(1)), UP.multiply(whole, exp_up(whole)))
@@ -66,14 +66,14 @@ def approximate_delta_of_group(rho: Fraction, delta: Fraction, steps: int) -> Fr
     total = Decimal(0)
     for start in range(0, steps, size):
         stop = min(start + size, steps)
-        last = _amplified(log_delta, (stop - 1) ** 2 * rho)
+        last = _amplify(log_delta, (stop - 1) ** 2 * rho)
         total = UP.add(total, UP.multiply(Decimal(stop - start), last))
         if total >= 1:
-            raise _nothing_left(steps)
+            raise _too_large_error(steps)
     return _below_one(total, steps)
 
 
-def _amplified(log_delta: Decimal, rho: Fraction) -> Decimal:
+def _amplify(log_delta: Decimal, rho: Fraction) -> Decimal:
     """Bound the probability of an event from the log of its probability under another law.
 
     If the divergences between the two laws are at most rho a, the probability is at most
@@ -99,11 +99,11 @@ def _log_down(number: Fraction) -> Decimal:
 def _below_one(delta: Decimal, steps: int) -> Fraction:
     rounded = round_up(delta)
     if rounded >= 1:
-        raise _nothing_left(steps)
+        raise _too_large_error(steps)
     return rounded
 
 
-def _nothing_left(steps: int) -> ParameterError:
+def _too_large_error(steps: int) -> ParameterError:
     return ParameterError(
         "delta",
         f"of a group of {steps} would reach 1, which guarantees nothing",

@@ -35,7 +35,7 @@ class Protecting(ABC):
     unit: PrivacyUnit
 
     @abstractmethod
-    def _of_steps(self, steps: int, unit: PrivacyUnit) -> Self:
+    def _for_steps(self, steps: int, unit: PrivacyUnit) -> Self:
         """Return the guarantee for `unit`: data sets that are `steps` neighbors apart."""
 
     def for_group(self, members: int) -> Self:
@@ -57,7 +57,7 @@ class Protecting(ABC):
         PureDP(epsilon=0.5, unit=PrivacyUnit('record', 5))
         """
         steps = whole_number(members, "members", 1)
-        return self._of_steps(steps, self.unit.times(steps))
+        return self._for_steps(steps, self.unit.times(steps))
 
     def for_unit(self, unit: PrivacyUnit | str, *, has: int | None = None) -> Self:
         """Return the guarantee for another unit, by group privacy.
@@ -99,7 +99,7 @@ class Protecting(ABC):
             bound = f"max_{self.unit.plural}"
             if not wanted.bounds and bound.isidentifier():
                 wanted = replace(wanted, bounds=((bound, has),))
-        return self._of_steps(-(-things // self.unit.at_most), wanted)
+        return self._for_steps(-(-things // self.unit.at_most), wanted)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
@@ -141,7 +141,7 @@ class PureDP(Protecting):
     def __str__(self) -> str:
         return f"{readable(self.epsilon)}-differential privacy (pure)"
 
-    def _of_steps(self, steps: int, unit: PrivacyUnit) -> Self:
+    def _for_steps(self, steps: int, unit: PrivacyUnit) -> Self:
         return type(self)(pure_of_group(self.epsilon, steps), unit)
 
     def to_zcdp(self) -> "ZCDP":
@@ -185,7 +185,7 @@ class ZCDP(Protecting):
     def __str__(self) -> str:
         return f"{readable(self.rho)}-zero-concentrated differential privacy"
 
-    def _of_steps(self, steps: int, unit: PrivacyUnit) -> Self:
+    def _for_steps(self, steps: int, unit: PrivacyUnit) -> Self:
         return type(self)(zcdp_of_group(self.rho, steps), unit)
 
     def to_approx_dp(self, delta: Exact) -> "ApproxDP":
@@ -225,7 +225,7 @@ class ApproxDP(Protecting):
     def __str__(self) -> str:
         return f"({readable(self.epsilon)}, {readable(self.delta)})-differential privacy"
 
-    def _of_steps(self, steps: int, unit: PrivacyUnit) -> Self:
+    def _for_steps(self, steps: int, unit: PrivacyUnit) -> Self:
         delta = delta_of_group(self.epsilon, self.delta, steps)
         return type(self)(pure_of_group(self.epsilon, steps), delta, unit)
 
@@ -283,7 +283,7 @@ class ApproxZCDP(Protecting):
             "-zero-concentrated differential privacy"
         )
 
-    def _of_steps(self, steps: int, unit: PrivacyUnit) -> Self:
+    def _for_steps(self, steps: int, unit: PrivacyUnit) -> Self:
         delta = approximate_delta_of_group(self.rho, self.delta, steps)
         return type(self)(zcdp_of_group(self.rho, steps), delta, unit)
 

@@ -39,13 +39,13 @@ class LabelTable(Released):
     def labels(self) -> list[Any]:
         """The labels; None for the row that marks that too few were found.
 
-        Dates that Python cannot hold, such as DuckDB's infinity, are numbers: see `_written`.
+        Dates that Python cannot hold, such as DuckDB's infinity, are numbers: see `_as_json`.
         """
         labels = self._table["label"]
         try:
             return list(labels.to_pylist())
         except (OverflowError, ValueError):
-            return _written(labels, labels.type)
+            return _as_json(labels, labels.type)
 
     @property
     def texts(self) -> list[str | None]:
@@ -71,7 +71,7 @@ class LabelTable(Released):
         kind = self._table.schema.field("label").type
         content: dict[str, Any] = {
             "label_type": str(kind),
-            "labels": _written(self._table["label"], kind),
+            "labels": _as_json(self._table["label"], kind),
         }
         counts = self.counts
         return content if counts is None else {**content, "counts": counts.tolist()}
@@ -79,7 +79,7 @@ class LabelTable(Released):
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> "LabelTable":
         """Make a table from the result of `to_content`."""
-        kind = _named(content["label_type"])
+        kind = _arrow_type(content["label_type"])
         columns = {"label": _read(content["labels"], kind)}
         if "counts" in content:
             columns["count"] = pa.array(read_whole_numbers(content["counts"]))
@@ -90,7 +90,7 @@ _WITH_ZONE = re.compile(r"timestamp\[(s|ms|us|ns), tz=(.+)\]")
 _DECIMAL = re.compile(r"decimal128\((\d+), (-?\d+)\)")
 
 
-def _named(name: str) -> pa.DataType:
+def _arrow_type(name: str) -> pa.DataType:
     """Return the Arrow type with this name; ValueError if it is not a type of labels."""
     if zoned := _WITH_ZONE.fullmatch(name):
         return pa.timestamp(zoned[1], zoned[2])
@@ -102,7 +102,7 @@ def _named(name: str) -> pa.DataType:
     return kind
 
 
-def _written(labels: pa.ChunkedArray, kind: pa.DataType) -> list[Any]:
+def _as_json(labels: pa.ChunkedArray, kind: pa.DataType) -> list[Any]:
     """Return labels as JSON values: bytes as hexadecimal digits, dates and decimals as text.
 
     Timestamps with a zone are in UTC. Where a date or timestamp is beyond what text can say, all
@@ -123,7 +123,7 @@ def _written(labels: pa.ChunkedArray, kind: pa.DataType) -> list[Any]:
 
 
 def _read(labels: object, kind: pa.DataType) -> pa.Array:
-    """Return labels that `_written` wrote; ValueError or TypeError if they are not such."""
+    """Return labels that `_as_json` wrote; ValueError or TypeError if they are not such."""
     if not isinstance(labels, list):
         raise TypeError("labels are a list")
     types = set(map(type, labels)) - {type(None)}

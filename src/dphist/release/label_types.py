@@ -33,7 +33,7 @@ def text_of(value: object, kind: LabelType) -> str | None:
     (None, '1.5')
     """
     if isinstance(value, str) and kind != "text":
-        return _canonical(value, kind)
+        return _canonical_text(value, kind)
     return _TYPES[kind].write(value)
 
 
@@ -89,7 +89,7 @@ def _plain_text(value: object) -> str | None:
     return str.__str__(value)
 
 
-def _canonical(text: str, kind: LabelType) -> str | None:
+def _canonical_text(text: str, kind: LabelType) -> str | None:
     """Return a text if it is that of a label of the type."""
     try:
         return text if _TYPES[kind].write(_TYPES[kind].read(text)) == text else None

@@ -11,7 +11,7 @@ from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, Target
 from dphist.release.document import checked_format
 from dphist.release.maker import Maker, parameters_of, target_of
-from dphist.release.mechanisms import find_mechanism, known_in, package_of
+from dphist.release.mechanisms import find_mechanism, mechanisms_in, package_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -77,7 +77,7 @@ def mechanism_from_json(text: str) -> Any:
 
 def describe(value: "DataclassInstance") -> dict[str, Any]:
     """Return a mechanism's name and parameters, exact numbers as text."""
-    parameters = {name: _exact(each) for name, each in parameters_of(value).items()}
+    parameters = {name: _as_exact(each) for name, each in parameters_of(value).items()}
     return {"name": type(value).__name__, "parameters": parameters}
 
 
@@ -108,7 +108,7 @@ def read_mechanism(content: dict[str, Any]) -> Any:
     Exception
         If the content is not one of a mechanism, or states another guarantee than it has.
     """
-    mechanism = _construct(known_in(content.get("package")), content["mechanism"])
+    mechanism = _construct(mechanisms_in(content.get("package")), content["mechanism"])
     stated = _construct(_GUARANTEES, content["guarantee"])
     if replace(stated, unit=mechanism.guarantee.unit) != mechanism.guarantee:
         raise ValueError("the guarantee is not that of the mechanism")
@@ -126,7 +126,7 @@ def _construct(known: Mapping[str, Callable[..., Any]], description: dict[str, A
     return known[description["name"]](**description["parameters"])
 
 
-def _exact(value: Any) -> Any:
+def _as_exact(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_exact(part) for part in value]
+        return [_as_exact(part) for part in value]
     return decimal_text(value) if isinstance(value, Fraction) else value

@@ -86,7 +86,7 @@ def _import_from(package: str, wanted: str, name: str) -> None:
             ) from None
 
 
-def known_in(package: object) -> Mapping[str, type[Any]]:
+def mechanisms_in(package: object) -> Mapping[str, type[Any]]:
     """Return the mechanisms of a package by name; those of dphist for None."""
     if package is None:
         # A release may be of any mechanism of ours. They are imported by name, as those of others

@@ -105,10 +105,10 @@ class RunningCounts(Released):
         first_to_last = np.lexsort((by_name, ~row_counts[last], ~there))
         moved = np.empty(len(checked), np.int64)
         moved[first_to_last] = np.arange(len(checked))
-        self._times = _frozen(_checked_times(times))
+        self._times = _freeze(_checked_times(times))
         self._labels = tuple(checked[place] for place in first_to_last.tolist())
-        self._places, self._counts = _frozen(moved[row_places]), _frozen(row_counts)
-        self._starts = _frozen(np.append(0, np.cumsum(np.array(sizes, np.int64))))
+        self._places, self._counts = _freeze(moved[row_places]), _freeze(row_counts)
+        self._starts = _freeze(np.append(0, np.cumsum(np.array(sizes, np.int64))))
 
     def __repr__(self) -> str:
         readings = "1 reading" if len(self) == 1 else f"{len(self)} readings"
@@ -299,6 +299,6 @@ def _listed(values: Any) -> list[Any]:
     return values
 
 
-def _frozen(array: IntArray) -> IntArray:
+def _freeze(array: IntArray) -> IntArray:
     array.setflags(write=False)
     return array

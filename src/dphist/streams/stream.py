@@ -120,7 +120,7 @@ class ContinualHistogram:
         self._group = GroupCommit(self._live)
 
     @classmethod
-    def _of(cls, state: StreamState, store: Store | None) -> "ContinualHistogram":
+    def _from_state(cls, state: StreamState, store: Store | None) -> "ContinualHistogram":
         stream = cls.__new__(cls)
         stream._live = LiveState(state, store)
         stream._group = GroupCommit(stream._live)
@@ -150,7 +150,7 @@ class ContinualHistogram:
         """Return a new stream with this target: see `MechanismBase`."""
         if self.time or self._live.store is not None:
             raise ParameterError("target", "must be set before the first event, and in memory")
-        return self._of(StreamState(self.mechanism.calibrated_to(target)), None)
+        return self._from_state(StreamState(self.mechanism.calibrated_to(target)), None)
 
     @property
     def _state(self) -> StreamState:
@@ -355,7 +355,7 @@ class ContinualHistogram:
             As `update`.
         """
         with self._live.ready():
-            return self._typed(self._live.read(record=False, source=source))
+            return self._decode_labels(self._live.read(record=False, source=source))
 
     def top(self, k: int, *, source: Source | None = None) -> dict[Any, int]:
         """Return the k largest of `counts`, or all of them if there are fewer."""
@@ -376,14 +376,14 @@ class ContinualHistogram:
         """
         first, last = whole_number(start, "start", 1), whole_number(end, "end", 1)
         with self._live.ready():
-            return self._typed(self._state.window(first, last))
+            return self._decode_labels(self._state.window(first, last))
 
     def record(self, *, source: Source | None = None) -> dict[Any, int]:
         """Return `counts`, and keep them for `release`."""
         with self._live.ready():
             if self.time not in self._state.readings:
                 self._live.read(record=True, source=source)
-            return self._typed(self._state.readings[self.time])
+            return self._decode_labels(self._state.readings[self.time])
 
     def release(self, *, source: Source | None = None) -> Release:
         """Record the counts at this time, and release all recorded readings.
@@ -448,7 +448,7 @@ class ContinualHistogram:
         InputFileError
             If it is missing.
         """
-        return cls._of(take_over(path, moved=moved), None)
+        return cls._from_state(take_over(path, moved=moved), None)
 
     @classmethod
     def open(
@@ -488,13 +488,13 @@ class ContinualHistogram:
             raise ParameterError("mechanism", "must be left out where its parameters are given")
         if parameters:
             mechanism = ContinualMechanism(**parameters)
-        return cls._of(*open_state(path, mechanism, budget, moved=moved))
+        return cls._from_state(*open_state(path, mechanism, budget, moved=moved))
 
     def close(self) -> None:
         """Close the file of a durable stream, so that others can open it. May be called again."""
         self._live.close()
 
-    def _typed(self, counts: Mapping[str, int]) -> dict[Any, int]:
+    def _decode_labels(self, counts: Mapping[str, int]) -> dict[Any, int]:
         """Return counts by label, of counts by the labels' texts."""
         kind = self.mechanism.label_type
         return {label_of(text, kind): count for text, count in counts.items()}

@@ -15,7 +15,7 @@ from dphist.ledger import Ledger
 from dphist.ledger import entries as actions
 from dphist.ledger.history import AccountHistory, Payment, histories
 from dphist.release.maker import Maker, target_of
-from dphist.release.mechanisms import known_in
+from dphist.release.mechanisms import mechanisms_in
 from dphist.release.presentation import Presentation
 from dphist.release.release import FOR_TESTS, Release
 from dphist.report import checked_release
@@ -141,7 +141,7 @@ def _facts_of(
 
 def _mechanism_of(described: Mapping[str, Any], payment: Payment) -> Maker:
     """Return the mechanism that a ledger's entry describes."""
-    known: dict[str, Any] = {**known_in(None), PayWhatYouGet.__name__: PayWhatYouGet}
+    known: dict[str, Any] = {**mechanisms_in(None), PayWhatYouGet.__name__: PayWhatYouGet}
     if described["name"] not in known or "parameters" not in described:
         raise LedgerError(
             f"entry {payment.entry} paid for {payment.mechanism}, which is not of dphist, and no "

@@ -126,7 +126,7 @@ class Connections:
         try:
             connection = self._idle.pop()
         except IndexError:
-            connection = self._connected()
+            connection = self._connect()
         self._used.add(connection)
         try:
             yield connection
@@ -141,7 +141,7 @@ class Connections:
         """Close the connections that are not in use."""
         _close_all(self._idle)
 
-    def _connected(self) -> Connection:
+    def _connect(self) -> Connection:
         connection = psycopg.connect(**self._parameters, autocommit=True)
         try:
             if connection.info.server_version < _OLDEST:

@@ -162,7 +162,7 @@ class PostgresStore:
             holds the lock for a shorter time.
         """
         with contextlib.ExitStack() as stack:
-            connection, head, answers = self._begun(write, stack, prefetch)
+            connection, head, answers = self._start_transaction(write, stack, prefetch)
             statements = _Statements(connection)
             made = Transaction(statements, head)
             if prefetch is not None:
@@ -178,7 +178,7 @@ class PostgresStore:
         """Check that our tables have the columns and keys they should have, and no triggers."""
         try:
             with contextlib.ExitStack() as stack:
-                connection, _, _ = self._begun(False, stack)
+                connection, _, _ = self._start_transaction(False, stack)
                 altered = [table for table in TABLES if not _is_ours(connection, table)]
                 added = connection.execute(_ADDED, {"tables": list(TABLES)}).fetchone()
         except psycopg.Error as error:
@@ -198,7 +198,7 @@ class PostgresStore:
         """Give up the connections; a later transaction makes new ones."""
         self._connections.close()
 
-    def _begun(
+    def _start_transaction(
         self, write: bool, stack: contextlib.ExitStack, prefetch: Prefetch | None = None
     ) -> tuple[Connection, Head, list[Sequence[Any]]]:
         """Return a connection in a transaction that has read the head; a lost one is replaced."""
@@ -216,7 +216,8 @@ class PostgresStore:
                     psycopg.errors.UndefinedColumn,
                 ) as error:
                     if prefetch is not None:
-                        self._begun(write, stack)  # says what is wrong with it as a whole
+                        # Says what is wrong with it as a whole.
+                        self._start_transaction(write, stack)
                         raise explained(self.name, error) from None
                     raise LedgerError(
                         f"there is no ledger at {self.name}; make it with Ledger.create"
@@ -301,7 +302,7 @@ class PostgresStore:
         got the lock knows.
         """
         with contextlib.ExitStack() as stack:
-            connection, now, _ = self._begun(True, stack)
+            connection, now, _ = self._start_transaction(True, stack)
             if now.id != head.id:
                 raise LedgerError("another ledger")
             if now.entries < head.entries:

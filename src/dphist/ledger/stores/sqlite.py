@@ -109,7 +109,7 @@ class SqliteStore:
         except FileExistsError as error:
             raise LedgerError(f"{error.filename} exists; open it, or name another file") from None
         except (OSError, sqlite3.Error) as error:
-            raise _explained(target, error) from None
+            raise _explain(target, error) from None
         return cls(target)
 
     @classmethod
@@ -132,7 +132,7 @@ class SqliteStore:
         try:
             there, is_file = target.exists(), target.is_file()
         except OSError as error:
-            raise _explained(target, error) from None
+            raise _explain(target, error) from None
         if not there:
             raise InputFileError(f"there is no ledger at {target}; make it with Ledger.create")
         if not is_file:
@@ -159,7 +159,7 @@ class SqliteStore:
         ----------
         prefetch : of no use here: questions to a file take no time.
         """
-        with self._opened(write) as (owned, connection):
+        with self._open_owned(write) as (owned, connection):
             head = self._head(connection)
             self._check_original(owned, head)
             with _tables(connection, head) as tables:
@@ -171,20 +171,20 @@ class SqliteStore:
 
     def check(self) -> None:
         """Check the structure of the file, and that it has our tables and nothing else."""
-        with self._opened(write=False) as (_, connection):
+        with self._open_owned(write=False) as (_, connection):
             whole = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             held = dict(
                 connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL")
             )
             if not whole or held != TABLES:
-                raise _damaged(self.path)
+                raise _damaged_error(self.path)
 
     def close(self) -> None:
         """Do nothing: no connection outlives a transaction."""
 
     def _adopt(self, check: Callable[[Transaction], None]) -> None:
         """Make this copy the ledger from now on."""
-        with self._opened(write=True) as (owned, connection):
+        with self._open_owned(write=True) as (owned, connection):
             head = self._head(connection)
             self._check_latest(owned, head)
             with _tables(connection, head) as tables:
@@ -200,7 +200,7 @@ class SqliteStore:
     def _check_original(self, owned: OwnedFile, head: Head) -> None:
         """Refuse a copy, and an older content that was written back."""
         if not head.identity:
-            raise _damaged(self.path)
+            raise _damaged_error(self.path)
         if not is_same_file(head.identity, owned.facts):
             raise LedgerError(
                 f"{self.path} is a copy of a ledger, or was moved to another file system: two "
@@ -221,7 +221,7 @@ class SqliteStore:
             )
 
     @contextlib.contextmanager
-    def _opened(self, write: bool) -> Iterator[tuple[OwnedFile, sqlite3.Connection]]:
+    def _open_owned(self, write: bool) -> Iterator[tuple[OwnedFile, sqlite3.Connection]]:
         """Own the file, in a transaction that is rolled back unless the block commits it."""
         turn = _turn if sys.platform != "linux" else contextlib.nullcontext()
         with turn, contextlib.closing(self._own(write)) as owned:
@@ -238,7 +238,7 @@ class SqliteStore:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
             except sqlite3.Error as error:
-                raise _explained(self.path, error) from None
+                raise _explain(self.path, error) from None
 
     def _own(self, write: bool) -> OwnedFile:
         """Own the file: alone to write, or to play back a journal that a crash left."""
@@ -258,7 +258,7 @@ class SqliteStore:
                 raise LedgerError(
                     f"{path} cannot be written, so nothing can be charged; make it writable"
                 ) from None
-            raise _explained(path, error) from None
+            raise _explain(path, error) from None
 
     def _head(self, connection: sqlite3.Connection) -> Head:
         """Return what the ledger says of itself; LedgerError if it is none of this version."""
@@ -347,7 +347,7 @@ def _file_system(folder: Path) -> str | None:
     return found
 
 
-def _explained(path: Path, error: sqlite3.Error | OSError) -> LedgerError | OutputFileError:
+def _explain(path: Path, error: sqlite3.Error | OSError) -> LedgerError | OutputFileError:
     """Return our error for one of SQLite or of the system, without the text of SQLite."""
     fault = classify(error)
     if fault == "in use":
@@ -357,7 +357,7 @@ def _explained(path: Path, error: sqlite3.Error | OSError) -> LedgerError | Outp
     if fault == "full":
         return OutputFileError(f"no space left to write {path}; nothing was written")
     if fault in ("foreign", "damaged"):
-        return _damaged(path)
+        return _damaged_error(path)
     if fault in ("folder", "read-only"):
         return LedgerError(f"{path} and its folder must be writable; nothing was written")
     return OutputFileError(
@@ -366,7 +366,7 @@ def _explained(path: Path, error: sqlite3.Error | OSError) -> LedgerError | Outp
     )
 
 
-def _damaged(path: Path) -> LedgerError:
+def _damaged_error(path: Path) -> LedgerError:
     return LedgerError(
         f"{path} is damaged or was edited; restore it, and run `dphist ledger verify`"
     )

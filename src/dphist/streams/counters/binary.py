@@ -79,7 +79,7 @@ class BinaryCounter:
 
     def start(self, labels: int, time: int, source: Source | None) -> IntArray:
         """Draw the blocks of a time; noise of blocks that are no longer used has no effect."""
-        return self._drawn(np.zeros((labels, self.width), np.int64), blocks(time), source)
+        return self._draw_blocks(np.zeros((labels, self.width), np.int64), blocks(time), source)
 
     def step(self, rows: IntArray, before: int, now: int, source: Source | None) -> IntArray:
         """Keep the blocks still in use, drop the others, and draw the new ones."""
@@ -87,9 +87,13 @@ class BinaryCounter:
         following = np.zeros_like(rows)
         for level, _ in kept:
             following[:, level] = rows[:, level]
-        return self._drawn(following, [block for block in blocks(now) if block not in kept], source)
+        return self._draw_blocks(
+            following, [block for block in blocks(now) if block not in kept], source
+        )
 
-    def _drawn(self, rows: IntArray, new: list[tuple[int, int]], source: Source | None) -> IntArray:
+    def _draw_blocks(
+        self, rows: IntArray, new: list[tuple[int, int]], source: Source | None
+    ) -> IntArray:
         for level, _ in new:
             rows[:, level] = rounded_gaussian(self.sigma * 2**self.unit_bits, len(rows), source)
         return rows

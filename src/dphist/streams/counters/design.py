@@ -65,9 +65,9 @@ WITHOUT_PAST = Shape(Decimal("1.07"), Decimal("0.85"), Decimal("20.1"), Fraction
 @functools.lru_cache(maxsize=64)
 def design(horizon: int) -> Design:
     """Return the best design of stationary parts, one to twelve of them, for a horizon."""
-    least = _of_parts(STATIONARY, 1, horizon)
+    least = _make_design(STATIONARY, 1, horizon)
     for parts in range(2, _MOST_PARTS + 1):
-        following = _of_parts(STATIONARY, parts, horizon)
+        following = _make_design(STATIONARY, parts, horizon)
         if following.cost < least.cost:
             least = following
         elif parts > 2:  # further parts only cost more
@@ -83,7 +83,7 @@ def toeplitz_designs(horizon: int) -> tuple[Design, ...]:
     smaller variance at every time, so the best of these is never worse.
     """
     stationary = design(horizon)
-    return stationary, _of_parts(WITHOUT_PAST, len(stationary.decays), horizon)
+    return stationary, _make_design(WITHOUT_PAST, len(stationary.decays), horizon)
 
 
 UNBOUNDED = 2**40
@@ -108,7 +108,7 @@ def unbounded_design() -> Design:
     return Design(decays, weights, squared_sensitivity(decays, weights, UNBOUNDED))
 
 
-def _of_parts(shape: Shape, parts: int, horizon: int) -> Design:
+def _make_design(shape: Shape, parts: int, horizon: int) -> Design:
     times = _decay_times(shape, parts, horizon)
     # About exp(-1 / time), and a fraction.
     decays = tuple((2 * time - 1) / (2 * time + 1) for time in times)

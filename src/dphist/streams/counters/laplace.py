@@ -102,18 +102,18 @@ class LaplaceCounter:
 
     def start(self, labels: int, time: int, source: Source | None) -> IntArray:
         """Draw the blocks of a time."""
-        return self._drawn(np.zeros((labels, self.width), np.int64), None, time, source)
+        return self._draw_blocks(np.zeros((labels, self.width), np.int64), None, time, source)
 
     def step(self, rows: IntArray, before: int, now: int, source: Source | None) -> IntArray:
         """Keep the blocks still in use, drop the others, and draw the new ones."""
-        return self._drawn(rows, before, now, source)
+        return self._draw_blocks(rows, before, now, source)
 
     def total(self, rows: IntArray) -> IntArray:
         """Add up the blocks, which are held with their sign."""
         result: IntArray = rows.sum(axis=1)
         return result
 
-    def _drawn(
+    def _draw_blocks(
         self, rows: IntArray, before: int | None, now: int, source: Source | None
     ) -> IntArray:
         """Return the noise of the blocks of `now`, (labels, width), with their signs.

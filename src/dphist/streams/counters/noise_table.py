@@ -23,7 +23,7 @@ _LEAST_PATHS = 64
 class NoiseTable:
     """Paths of noise, one per row: those of labels, by index, then spare ones. Secret.
 
-    A table is immutable: `brought_to` returns another one.
+    A table is immutable: `advance_to` returns another one.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class NoiseTable:
         """Return the table before any reading."""
         return cls(counter, Times(), np.empty((0, counter.width), np.int64))
 
-    def brought_to(
+    def advance_to(
         self, time: int, labels: int, *, mark: bool = False, source: Source | None = None
     ) -> "NoiseTable":
         """Return a table with the noise of `labels` labels at a time; itself if it has that.
@@ -55,9 +55,9 @@ class NoiseTable:
         labels : number of labels.
         mark : keep the totals at this time.
         """
-        table = self if labels <= len(self.rows) else self._with_paths(labels, source)
+        table = self if labels <= len(self.rows) else self._add_paths(labels, source)
         if not table.times or table.times[-1] < time:
-            table = table._at(time, source)
+            table = table._advance(time, source)
         if mark and time not in table.marks:
             table = replace(table, marks={**table.marks, time: table.total()})
         return table
@@ -66,7 +66,7 @@ class NoiseTable:
         """Return the noise at the last time, (paths,) int64 units."""
         return self.counter.total(self.rows)
 
-    def _at(self, time: int, source: Source | None) -> "NoiseTable":
+    def _advance(self, time: int, source: Source | None) -> "NoiseTable":
         if not self.times:
             return replace(
                 self, times=Times((time,)), rows=self.counter.start(len(self.rows), time, source)
@@ -77,7 +77,7 @@ class NoiseTable:
             kept = kept[:-1]
         return replace(self, times=kept.followed_by(time), rows=rows)
 
-    def _with_paths(self, labels: int, source: Source | None) -> "NoiseTable":
+    def _add_paths(self, labels: int, source: Source | None) -> "NoiseTable":
         """Return a table with enough paths; new ones are stepped through all times.
 
         The number of paths grows by half, so that this is rarely needed: it takes as long as all

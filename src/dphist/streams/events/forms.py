@@ -62,7 +62,7 @@ class Form(ABC):
             self._rest += data
         else:
             whole, self._rest = self._rest + whole, rest
-            yield from self._of_lines(whole.split(b"\n"))
+            yield from self._read_lines(whole.split(b"\n"))
         if len(self._rest) > LONGEST:
             self.lines += 1
             raise self._too_long()
@@ -71,13 +71,13 @@ class Form(ABC):
         """Yield what is complete at the end of the input: a last line need not end in a newline."""
         rest, self._rest = self._rest, b""
         if rest:
-            yield from self._of_lines([rest])
+            yield from self._read_lines([rest])
 
     @abstractmethod
-    def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
+    def _read_lines(self, lines: list[bytes]) -> Iterator[Event]:
         """Yield the events of complete lines, without their newlines."""
 
-    def _checked(self, labels: list[str], line: int) -> list[str]:
+    def _check_labels(self, labels: list[str], line: int) -> list[str]:
         """Return the labels of a line, whose texts must be those of labels of the type."""
         if self._kind != "text" and any(text_of(each, self._kind) is None for each in labels):
             raise DataError(
@@ -110,10 +110,10 @@ class Lines(Form):
         super().__init__(kind)
         self._separator = separator
 
-    def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
+    def _read_lines(self, lines: list[bytes]) -> Iterator[Event]:
         for line in lines:
             labels = split(self._text(line).removesuffix("\r"), self._separator)
-            yield Event(self._checked(labels, self.lines))
+            yield Event(self._check_labels(labels, self.lines))
 
 
 class Objects(Form):
@@ -133,7 +133,7 @@ class Objects(Form):
         super().__init__(kind, user_type)
         self._label, self._user = label, user
 
-    def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
+    def _read_lines(self, lines: list[bytes]) -> Iterator[Event]:
         for line in lines:
             text = self._text(line)
             if not text.strip():
@@ -147,7 +147,7 @@ class Objects(Form):
                 )
             if self._user is not None:
                 self._check_user(user)
-            yield Event(self._checked(labels, self.lines), user)
+            yield Event(self._check_labels(labels, self.lines), user)
 
     def _check_user(self, user: str | int | None) -> None:
         """Refuse what is no user, or not of the type of the users before; the first decides."""
@@ -172,14 +172,14 @@ class Objects(Form):
             return None, None
         labels, user = found[self._label], None if self._user is None else found.get(self._user)
         labels = [] if labels is None else labels if isinstance(labels, list) else [labels]
-        labels = [self._written(each) for each in labels]
+        labels = [self._as_text(each) for each in labels]
         if not isinstance(labels, list) or not all(map(_is_text, labels)):
             return None, None
         if type(user) is int and user in _WHOLE:
             return labels, user
         return labels, user if user and _is_text(user) else None
 
-    def _written(self, label: object) -> object:
+    def _as_text(self, label: object) -> object:
         """Return a whole number or truth value as text, where labels are such; others unchanged."""
         if self._kind in ("integer", "boolean") and not isinstance(label, str):
             return text_of(label, self._kind)
@@ -208,7 +208,7 @@ class Rows(Form):
         self._open: list[str] = []  # lines of a row whose quoted field goes on
         self._length = 0  # of these, bytes
 
-    def _of_lines(self, lines: list[bytes]) -> Iterator[Event]:
+    def _read_lines(self, lines: list[bytes]) -> Iterator[Event]:
         for line in lines:
             text = self._text(line)
             self._open.append(text)
@@ -223,7 +223,7 @@ class Rows(Form):
                 if len(self._open) == 1 and _fields_of(f'{text}"') is None:
                     raise self._malformed()
             else:
-                yield from self._of_row("\n".join(self._open))
+                yield from self._read_row("\n".join(self._open))
                 self._open, self._length = [], 0
 
     def last(self) -> Iterator[Event]:
@@ -239,7 +239,7 @@ class Rows(Form):
         """The number of the first line of the row."""
         return self.lines - len(self._open) + 1
 
-    def _of_row(self, text: str) -> Iterator[Event]:
+    def _read_row(self, text: str) -> Iterator[Event]:
         """Yield the event of a row."""
         fields = _fields_of(text.removesuffix("\r"))
         if fields is None:
@@ -266,7 +266,7 @@ class Rows(Form):
     def _event(self, row: list[str], header: list[str], line: int) -> Event:
         if len(row) != len(header):
             raise DataError(f"line {line:,} must have as many fields as the header line")
-        labels = self._checked(split(row[header.index(self._label)], self._separator), line)
+        labels = self._check_labels(split(row[header.index(self._label)], self._separator), line)
         if self._user is None:
             return Event(labels)
         user = row[header.index(self._user)]

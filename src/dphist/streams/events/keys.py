@@ -72,13 +72,13 @@ def origin_of(names: Sequence[Any]) -> str:
     Integers of NumPy, such as partitions that are read from a column, are those of Python. Else a
     consumer that gets its partitions in two ways would have two origins, and count events twice.
     """
-    plain = [_plain(name) for name in names]
+    plain = [_as_plain(name) for name in names]
     if not plain or None in plain:
         raise ParameterError("key", "must hold names that are text or whole numbers")
     return json.dumps(plain)
 
 
-def _plain(name: Any) -> str | int | None:
+def _as_plain(name: Any) -> str | int | None:
     """Return a name as text or an integer; None if it is neither."""
     if isinstance(name, str):
         return str.__str__(name)  # of an Enum its value

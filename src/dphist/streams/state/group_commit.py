@@ -113,7 +113,7 @@ class GroupCommit:
                 self._settle(taken, before, None)
 
     def _wait_for_others(self) -> None:
-        """Wait for a small part of a commit for threads that were told of the last one just now.
+        """Wait for a small part of a commit for threads whose calls the last one has just ended.
 
         Without it the thread that led the last group leads the next one alone, as it runs already,
         and a commit is for half of the threads on average. A single thread never waits.

@@ -72,7 +72,7 @@ class LiveState:
         self._refuse_if_saved()
         note = _Note(self.state, events, key)
         if key is not None:
-            left_over = self.state.left_of(events, key)
+            left_over = self.state.drop_counted(events, key)
             if left_over is None:
                 return False
             events = left_over

@@ -104,7 +104,7 @@ class StreamState:
         self.reads = (0, 0)
         self.batches: dict[str, Progress] = {}
 
-    def left_of(self, events: Events, key: BatchKey) -> Events | None:
+    def drop_counted(self, events: Events, key: BatchKey) -> Events | None:
         """Return the events of a batch that are still to be counted; None if it was counted.
 
         Raises
@@ -144,7 +144,7 @@ class StreamState:
             If their users are not of the type of the stream's users, which the first event decides.
         """
         check_user_type(self.user_type, events.user_type)
-        bounded, users = self._bounded(events, source)
+        bounded, users = self._bound_users(events, source)
         places: list[int] = []
         new: list[str] = []
         for label in bounded.vocabulary:
@@ -166,11 +166,13 @@ class StreamState:
         marked, noise = None, self.noise
         if self.mechanism.windows is not None and time % self.mechanism.windows == 0:
             marked = time
-            noise = noise.brought_to(time, known + len(new), mark=True, source=source)
+            noise = noise.advance_to(time, known + len(new), mark=True, source=source)
         kind = events.user_type
         return Step(time, noise, self.reads, new, places, counts, users, kind, marked)
 
-    def _bounded(self, events: Events, source: Source | None) -> tuple[Events, Mapping[bytes, int]]:
+    def _bound_users(
+        self, events: Events, source: Source | None
+    ) -> tuple[Events, Mapping[bytes, int]]:
         """Return the events after bounding, at unchanged times, and the users' new numbers."""
         users: Mapping[bytes, int] = {}
         if self.users is not None:
@@ -198,7 +200,7 @@ class StreamState:
                 "many times: the guarantee covers no more. Make a new stream, which costs its own "
                 "budget"
             )
-        noise = self.noise.brought_to(self.time, len(self.labels), source=source)
+        noise = self.noise.advance_to(self.time, len(self.labels), source=source)
         bits = noise.counter.unit_bits
         exact = np.array(self.counts, np.int64)
         units = noise.total()[: len(exact)]
@@ -237,9 +239,9 @@ class StreamState:
                 + Argument("time", self.time),
             )
         bits = self.noise.counter.unit_bits
-        exact, units = self._marked(end)
+        exact, units = self._read_mark(end)
         if start > 1:
-            exact_before, units_before = self._marked(start - 1)
+            exact_before, units_before = self._read_mark(start - 1)
             exact, units = exact - exact_before, units - units_before
         values = (exact + rounded(units, bits)).tolist()
         return in_order(
@@ -250,7 +252,7 @@ class StreamState:
             }
         )
 
-    def _marked(self, time: int) -> tuple[IntArray, IntArray]:
+    def _read_mark(self, time: int) -> tuple[IntArray, IntArray]:
         """Return the counts and the noise of all labels at a marked time.
 
         Labels that had no noise path then get noise 0. They were not released, so the caller leaves

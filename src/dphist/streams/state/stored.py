@@ -225,7 +225,7 @@ def _reading(counts: Mapping[str, int]) -> bytes:
 
 def _mechanism_text(mechanism: ContinualMechanism) -> str:
     values = parameters_of(mechanism)
-    return json.dumps({name: _plain(value) for name, value in values.items()})
+    return json.dumps({name: _as_plain(value) for name, value in values.items()})
 
 
 def _law(mechanism: ContinualMechanism) -> bytes:
@@ -235,7 +235,7 @@ def _law(mechanism: ContinualMechanism) -> bytes:
 
 def _budget_text(target: Target) -> str:
     asked = target.guarantee
-    text = {"epsilon": _plain(asked.epsilon), "delta": _plain(delta_of(asked))}
+    text = {"epsilon": _as_plain(asked.epsilon), "delta": _as_plain(delta_of(asked))}
     return json.dumps(text if target.releases == 1 else {**text, "releases": target.releases})
 
 
@@ -245,7 +245,7 @@ def _target(content: bytes) -> Target:
     return Target(asked if asked.delta else PureDP(asked.epsilon), read.get("releases", 1))
 
 
-def _plain(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
     return decimal_text(value) if isinstance(value, Fraction) else value
 
 

@@ -170,7 +170,7 @@ def read_header(connection: sqlite3.Connection, path: Path) -> Header:
             f"{path} was created by a development version of dphist, in a format that this version "
             "does not read; continue with that version"
         )
-    with explaining(path, ValueError, TypeError):
+    with explain_errors(path, ValueError, TypeError):
         connection.execute("BEGIN EXCLUSIVE")  # only now: other programs' files are not locked
         connection.execute("COMMIT")
         (columns,) = connection.execute("SELECT * FROM header").fetchall()
@@ -191,7 +191,7 @@ def check_rows(connection: sqlite3.Connection, path: Path, header: Header) -> No
         If rows were added, changed, removed or restored, or the file's structure is broken.
     """
     total = 0
-    with explaining(path, ValueError, TypeError):
+    with explain_errors(path, ValueError, TypeError):
         whole = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         for kind, key, content in connection.execute("SELECT kind, key, content FROM rows"):
             total += row_hash(header.key, kind, key, content)
@@ -211,7 +211,7 @@ def write_header(connection: sqlite3.Connection, header: Header) -> None:
 
 
 @contextlib.contextmanager
-def explaining(path: Path, *damage: type[Exception]) -> Iterator[None]:
+def explain_errors(path: Path, *damage: type[Exception]) -> Iterator[None]:
     """Raise our errors for those of SQLite, and for those that only a damaged file causes."""
     try:
         yield

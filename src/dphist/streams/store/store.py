@@ -17,7 +17,7 @@ from dphist.streams.store.database import (
     Header,
     Key,
     check_rows,
-    explaining,
+    explain_errors,
     insert_header,
     read_header,
     row_hash,
@@ -128,7 +128,7 @@ class Store:
         path = owned.path
         try:
             owned.check_name(_renamed_error(path))
-            with explaining(path):
+            with explain_errors(path):
                 connection = owned.connect()
             header = read_header(connection, path)
             if header.taken:
@@ -171,7 +171,7 @@ class Store:
 
         Rows are read lazily; commit only after the last one.
         """
-        with explaining(self.path):
+        with explain_errors(self.path):
             found = self._connection().execute(
                 "SELECT key, content FROM rows WHERE kind = ? ORDER BY key", (kind,)
             )
@@ -201,7 +201,7 @@ class Store:
         for row in new:
             total += row_hash(secret, *row)
         connection = self._connection()
-        with explaining(self.path):
+        with explain_errors(self.path):
             for kind, key in changes:
                 old = connection.execute(
                     "SELECT content FROM rows WHERE kind = ? AND key = ?", (kind, key)
@@ -217,7 +217,7 @@ class Store:
         Afterwards the Store can only be closed.
         """
         connection = self._connection()
-        with explaining(self.path):
+        with explain_errors(self.path):
             # The journal has the old pages, so it is truncated rather than only invalidated.
             connection.execute("PRAGMA journal_size_limit = 0")
         with self._transaction(replace(self._header, taken=1).with_sum(0)):
@@ -264,7 +264,7 @@ class Store:
         connection = self._connection()
         header = replace(header, commits=header.commits + 1)
         self._owned.check_name(_renamed_error(self.path))
-        with explaining(self.path):
+        with explain_errors(self.path):
             # If COMMIT fails or an exception from a signal interrupts it, the commit may or may not
             # have reached the disk. After a failed sync, reading the file does not show which. So
             # this Store stops. Opening the file again finds one of the two states and continues.
