@@ -187,7 +187,7 @@ def test_events_are_amplified_by_no_more_than_is_said(weights: list[float], rand
         delta = Fraction(float(q[inside].sum()))
         if delta >= 1:
             continue
-        claimed = groups._amplified(-groups._log_down(1 / delta), rho)
+        claimed = groups._amplify(-groups._log_down(1 / delta), rho)
         assert float(p[inside].sum()) <= float(claimed) * (1 + 1e-9)
 
 
@@ -196,7 +196,7 @@ def test_h_is_the_closed_form_and_rounded_up() -> None:
         with mpmath.workdps(60):
             log = -mpmath.log(exact(Fraction(delta)))
             true = mpmath.exp(-((mpmath.sqrt(log) - mpmath.sqrt(exact(Fraction(rho)))) ** 2))
-            found = groups._amplified(-groups._log_down(1 / Fraction(delta)), Fraction(rho))
+            found = groups._amplify(-groups._log_down(1 / Fraction(delta)), Fraction(rho))
             assert true <= mpmath.mpf(str(found)) <= true * (1 + mpmath.mpf(10) ** -7)
 
 

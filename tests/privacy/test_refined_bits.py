@@ -124,7 +124,7 @@ def test_heights_of_gaussian_noise(sigma: str, cell: int) -> None:
 
     def is_accepted(word: int, source: Source) -> bool:
         places = Bits(place, DIGITS - first)
-        return law._exactly(number, height << 32 | word, Turns(places, source)) is not None
+        return law._decide_exactly(number, height << 32 | word, Turns(places, source)) is not None
 
     check_bits(rest, 32, is_accepted)
 
@@ -137,7 +137,7 @@ def test_places_of_gaussian_noise(sigma: str, half: str) -> None:
     first = law.place_bits + 32
 
     def is_below(word: int, source: Source) -> bool:
-        found = law._exactly((cell << first) + word, 0, Turns(source, bytes))
+        found = law._decide_exactly((cell << first) + word, 0, Turns(source, bytes))
         assert found is not None
         return found < Fraction(half)
 

@@ -258,14 +258,14 @@ def test_paths_are_drawn_at_as_many_times_as_are_paid_for(method: Any) -> None:
     mechanism = ContinualMechanism(epsilon=1, delta="1e-6", horizon=5000, **parameters)
     stream = ContinualHistogram(epsilon=1, delta="1e-6", horizon=5000, **parameters)
     drawn: set[int] = set()
-    at = NoiseTable._at
+    at = NoiseTable._advance
 
     def watched(self: NoiseTable, time: int, source: Any) -> NoiseTable:
         drawn.add(time)
         return at(self, time, source)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(NoiseTable, "_at", watched)
+        patch.setattr(NoiseTable, "_advance", watched)
         for time in (777, 2333, 5000):
             stream.update_many([["a"]] * (time - stream.time))
             stream.counts()
@@ -306,10 +306,10 @@ def counts_without_noise_when_small(patch: pytest.MonkeyPatch) -> None:
 
 
 def another_path_at_each_reading(patch: pytest.MonkeyPatch) -> None:
-    at = NoiseTable._at
+    at = NoiseTable._advance
     patch.setattr(
         NoiseTable,
-        "_at",
+        "_advance",
         lambda self, time, source: at(replace(self, times=()), time, source),
     )
 

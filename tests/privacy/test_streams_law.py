@@ -143,7 +143,7 @@ def unchanged_counts_left_out(patch: pytest.MonkeyPatch) -> None:
 
 
 def late_labels_without_noise_at_past_marks(patch: pytest.MonkeyPatch) -> None:
-    right = NoiseTable._with_paths
+    right = NoiseTable._add_paths
 
     def wrong(self: NoiseTable, labels: int, source: Any) -> NoiseTable:
         table = right(self, labels, source)
@@ -151,25 +151,25 @@ def late_labels_without_noise_at_past_marks(patch: pytest.MonkeyPatch) -> None:
             units[len(self.rows) :] = 0
         return table
 
-    patch.setattr(NoiseTable, "_with_paths", wrong)
+    patch.setattr(NoiseTable, "_add_paths", wrong)
     patch.setattr("dphist.streams.counters.noise_table._LEAST_PATHS", 1)
 
 
 def marks_start_with_the_label(patch: pytest.MonkeyPatch) -> None:
     """Before a label occurred its windows have no noise."""
-    right = StreamState._marked
+    right = StreamState._read_mark
 
     def wrong(self: StreamState, time: int) -> Any:
         exact, units = right(self, time)
         units[len(self.marks[time]) :] = 0
         return exact, units
 
-    patch.setattr(StreamState, "_marked", wrong)
+    patch.setattr(StreamState, "_read_mark", wrong)
 
 
 def late_label_at_the_marks_time(patch: pytest.MonkeyPatch) -> None:
     """A window's earlier counts are those of now for a label that was not there."""
-    right = StreamState._marked
+    right = StreamState._read_mark
 
     def wrong(self: StreamState, time: int) -> Any:
         exact, units = right(self, time)
@@ -177,7 +177,7 @@ def late_label_at_the_marks_time(patch: pytest.MonkeyPatch) -> None:
         exact[held:] = np.array(self.counts, np.int64)[held:]
         return exact, units
 
-    patch.setattr(StreamState, "_marked", wrong)
+    patch.setattr(StreamState, "_read_mark", wrong)
 
 
 def threshold_on_rounded_counts(patch: pytest.MonkeyPatch) -> None:
@@ -283,7 +283,7 @@ def test_users_of_equal_hash_share_a_bound(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.verify
 def test_empty_events_that_do_not_count_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two users of equal hash one's labels would then move the other's bound."""
-    right = StreamState._bounded
+    right = StreamState._bound_users
 
     def wrong(self: StreamState, events: Any, source: Any) -> Any:
         bounded, users = right(self, events, source)
@@ -293,7 +293,7 @@ def test_empty_events_that_do_not_count_are_caught(monkeypatch: pytest.MonkeyPat
         numbers = np.cumsum([bool(event) for event in stream])
         return tuple(event if n <= 2 else () for event, n in zip(stream, numbers, strict=True))
 
-    monkeypatch.setattr(StreamState, "_bounded", wrong)
+    monkeypatch.setattr(StreamState, "_bound_users", wrong)
     one_hash(monkeypatch, bounded)
     with pytest.raises(ViolationError):
         for seed in range(3):

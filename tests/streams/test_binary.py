@@ -188,7 +188,7 @@ def kept_by_level_alone(patch: pytest.MonkeyPatch) -> None:
         kept = {level for level, _ in blocks(before)} & {level for level, _ in blocks(now)}
         following = np.zeros_like(rows)
         following[:, list(kept)] = rows[:, list(kept)]
-        return self._drawn(following, [b for b in blocks(now) if b[0] not in kept], source)
+        return self._draw_blocks(following, [b for b in blocks(now) if b[0] not in kept], source)
 
     patch.setattr(BinaryCounter, "step", step)
 
@@ -196,20 +196,20 @@ def kept_by_level_alone(patch: pytest.MonkeyPatch) -> None:
 def old_blocks_left_in(patch: pytest.MonkeyPatch) -> None:
     def step(self: Any, rows: Any, before: int, now: int, source: Any) -> Any:
         kept = set(blocks(before))
-        return self._drawn(rows.copy(), [b for b in blocks(now) if b not in kept], source)
+        return self._draw_blocks(rows.copy(), [b for b in blocks(now) if b not in kept], source)
 
     patch.setattr(BinaryCounter, "step", step)
 
 
 def late_label_without_past_noise(patch: pytest.MonkeyPatch) -> None:
-    right = NoiseTable._with_paths
+    right = NoiseTable._add_paths
 
     def with_paths(self: NoiseTable, labels: int, source: Any) -> NoiseTable:
         table = right(self, labels, source)
         table.rows[len(self.rows) :] = 0
         return table
 
-    patch.setattr(NoiseTable, "_with_paths", with_paths)
+    patch.setattr(NoiseTable, "_add_paths", with_paths)
 
 
 def late_label_with_fresh_noise_at_marks(patch: pytest.MonkeyPatch) -> None:
@@ -226,20 +226,20 @@ def late_label_with_fresh_noise_at_marks(patch: pytest.MonkeyPatch) -> None:
             rows = self.counter.start(more, self.times[-1], source)
         return noise_table.replace(self, rows=np.concatenate([self.rows, rows]), marks=marks)
 
-    patch.setattr(NoiseTable, "_with_paths", with_paths)
+    patch.setattr(NoiseTable, "_add_paths", with_paths)
 
 
 def one_noise_for_two_labels(patch: pytest.MonkeyPatch) -> None:
-    right = BinaryCounter._drawn
+    right = BinaryCounter._draw_blocks
 
     def drawn(self: Any, rows: Any, new: Any, source: Any) -> Any:
         return np.repeat(right(self, rows[:1], new, source), len(rows), axis=0)
 
-    patch.setattr(BinaryCounter, "_drawn", drawn)
+    patch.setattr(BinaryCounter, "_draw_blocks", drawn)
 
 
 def one_noise_for_two_levels(patch: pytest.MonkeyPatch) -> None:
-    right = BinaryCounter._drawn
+    right = BinaryCounter._draw_blocks
 
     def drawn(self: Any, rows: Any, new: Any, source: Any) -> Any:
         rows = right(self, rows, new[:1], source)
@@ -247,7 +247,7 @@ def one_noise_for_two_levels(patch: pytest.MonkeyPatch) -> None:
             rows[:, level] = rows[:, new[0][0]]
         return rows
 
-    patch.setattr(BinaryCounter, "_drawn", drawn)
+    patch.setattr(BinaryCounter, "_draw_blocks", drawn)
 
 
 BUGS = [

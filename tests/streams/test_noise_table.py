@@ -149,12 +149,12 @@ def late_paths_start_at_the_last_time(patch: pytest.MonkeyPatch) -> None:
         rows = start(more, self.times[-1] if self.times else 1, source)
         return replace(self, rows=np.concatenate([self.rows, rows]), marks=marks)
 
-    patch.setattr(NoiseTable, "_with_paths", wrong)
+    patch.setattr(NoiseTable, "_add_paths", wrong)
 
 
 def late_paths_without_past(patch: pytest.MonkeyPatch) -> None:
     """At marks before it occurred a late label has no noise."""
-    right = NoiseTable._with_paths
+    right = NoiseTable._add_paths
 
     def wrong(self: NoiseTable, labels: int, source: Any) -> NoiseTable:
         table = right(self, labels, source)
@@ -162,12 +162,12 @@ def late_paths_without_past(patch: pytest.MonkeyPatch) -> None:
             units[len(self.rows) :] = 0
         return table
 
-    patch.setattr(NoiseTable, "_with_paths", wrong)
+    patch.setattr(NoiseTable, "_add_paths", wrong)
 
 
 def late_paths_are_copies(patch: pytest.MonkeyPatch) -> None:
     """Spare rows are shared between labels."""
-    right = NoiseTable._with_paths
+    right = NoiseTable._add_paths
 
     def wrong(self: NoiseTable, labels: int, source: Any) -> NoiseTable:
         table = right(self, labels, source)
@@ -178,11 +178,11 @@ def late_paths_are_copies(patch: pytest.MonkeyPatch) -> None:
                 units[old:] = np.resize(units[:old], new - old)
         return table
 
-    patch.setattr(NoiseTable, "_with_paths", wrong)
+    patch.setattr(NoiseTable, "_add_paths", wrong)
 
 
 def paths_share_with_the_next(patch: pytest.MonkeyPatch) -> None:
-    right = module.NoiseTable._with_paths
+    right = module.NoiseTable._add_paths
 
     def wrong(self: NoiseTable, labels: int, source: Any) -> NoiseTable:
         table = right(self, labels, source)
@@ -192,7 +192,7 @@ def paths_share_with_the_next(patch: pytest.MonkeyPatch) -> None:
         table.rows[old + 1 :: 2] = table.rows[old::2][: len(table.rows[old + 1 :: 2])]
         return table
 
-    patch.setattr(NoiseTable, "_with_paths", wrong)
+    patch.setattr(NoiseTable, "_add_paths", wrong)
 
 
 def scaled(by: float) -> Callable[[pytest.MonkeyPatch], None]:

@@ -68,7 +68,7 @@ def test_thousands_of_times_are_read_back(rows: int, tmp_path: Path) -> None:
     state = StreamState(ContinualMechanism(**PARAMETERS))
     state.time, state.reads = end - 2, (end - 2, end - 2)
     state.noise = replace(state.noise.advance_to(1, 1), times=Times(range(1, end - 1)))
-    ContinualHistogram._of(state, None).save(path)
+    ContinualHistogram._from_state(state, None).save(path)
     stream = ContinualHistogram.open(path)
     for _ in range(5):
         stream.update(["a"])

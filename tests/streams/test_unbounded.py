@@ -108,7 +108,7 @@ def test_the_counter_of_a_mechanism_is_as_far_as_is_paid(parameters: dict[str, i
 def test_readings_and_marks_are_all_paid_for(windows: int | None, most: int) -> None:
     """The clock is set ahead from one mark to the next: there are no 2**40 events."""
     mechanism = made(windows=windows, readings=most)
-    stream = dh.ContinualHistogram._of(StreamState(mechanism), None)
+    stream = dh.ContinualHistogram._from_state(StreamState(mechanism), None)
     marks = list(range(windows, UNBOUNDED + 1, windows)) if windows else []
     readings = [7 + place for place in range(most)]
     for time in (*readings, *marks):

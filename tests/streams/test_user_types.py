@@ -73,7 +73,7 @@ MECHANISM = ContinualMechanism(**GIVEN)
 
 
 def bounded() -> ContinualHistogram:
-    return ContinualHistogram._of(StreamState(MECHANISM), None)
+    return ContinualHistogram._from_state(StreamState(MECHANISM), None)
 
 
 def counts(stream: ContinualHistogram) -> list[int]:

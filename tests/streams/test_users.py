@@ -190,11 +190,13 @@ def test_an_event_replaced_by_the_empty_set_changes_no_other_event() -> None:
     """Where no event is cut there is no chance in it: the others have exactly the same labels."""
     for stream in streams(3):
         kept = labels_left(
-            state(max_labels=2, max_events_per_user=2)._bounded(batch(stream), None)[0]
+            state(max_labels=2, max_events_per_user=2)._bound_users(batch(stream), None)[0]
         )
         for i in range(3):
             neighbour = (*stream[:i], (stream[i][0], ()), *stream[i + 1 :])
-            bounded = state(max_labels=2, max_events_per_user=2)._bounded(batch(neighbour), None)[0]
+            bounded = state(max_labels=2, max_events_per_user=2)._bound_users(
+                batch(neighbour), None
+            )[0]
             found = labels_left(bounded)
             assert len(found) == len(kept) == 3  # the empty event keeps its time step
             assert found[i] == []
@@ -211,7 +213,7 @@ def law_of_the_others(events: list[list[str]], source: Any, cut_at_once: Any = N
     read = read_events(events)
     for _ in range(6000):
         bounded = (
-            held._bounded(read, source)[0] if cut_at_once is None else cut_at_once(read, source)
+            held._bound_users(read, source)[0] if cut_at_once is None else cut_at_once(read, source)
         )
         left = labels_left(bounded)
         found[tuple(left[1]), tuple(left[2])] += 1
@@ -251,7 +253,7 @@ def test_listed_labels_are_looked_for_before_the_cut() -> None:
     """Otherwise a cut would leave fewer of the listed ones; it is bounded either way."""
     held = state(delta=None, labels=["b", "d"], max_labels=1, max_events_per_user=1)
     events = batch([("u", ("a", "b", "c")), ("u", ("b",)), ("v", ("d", "x"))])
-    assert labels_left(held._bounded(events, None)[0]) == [["b"], [], ["d"]]
+    assert labels_left(held._bound_users(events, None)[0]) == [["b"], [], ["d"]]
 
 
 def test_a_user_is_known_by_a_salted_hash_alone() -> None:

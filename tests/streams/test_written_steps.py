@@ -55,7 +55,7 @@ def differing_steps(method: Any, parameters: dict[str, Any]) -> int:
     )
     state = StreamState(mechanism)
     store: Any = InMemory(state)
-    stream = ContinualHistogram._of(state, store)
+    stream = ContinualHistogram._from_state(state, store)
     rng, differing = np.random.default_rng(1), 0
     user = None
     for i in range(90):

@@ -54,7 +54,7 @@ def is_whole(path: Path, *keys: str) -> None:
 
 def test_every_commit_is_durable(path: Path) -> None:
     """The settings under which SQLite syncs the file before a commit returns."""
-    with Ledger.open(path)._payments.store._opened(True) as (_, connection):
+    with Ledger.open(path)._payments.store._open_owned(True) as (_, connection):
         held = {
             name: connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("synchronous", "journal_mode", "fullfsync", "trusted_schema")
