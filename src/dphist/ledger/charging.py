@@ -64,7 +64,7 @@ def prices(tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit)
 
 
 def check_one_step(found: Sequence[Price], mechanism: Any) -> None:
-    """Refuse group privacy for what runs beside other releases: Lemma 5 is for one step."""
+    """Refuse group privacy for what runs beside other releases (proofs/ledger.md, Lemma 5)."""
     for price in found:
         if not is_unchanged(price.guarantee, mechanism.guarantee):
             raise LedgerError(
