@@ -41,7 +41,8 @@ def brute_force(estimate, variance, total, even, kinds, steps=4000):
 def test_the_posterior_is_that_of_the_prior_and_a_normal_estimate(total, noise, place, even, kinds):
     deviation = noise * total
     estimate = np.clip(place * total, -4 * deviation, total + 4 * deviation)
-    found = share_posterior(*(np.array([x]) for x in (estimate, deviation**2, total, even, kinds)))
+    numbers = [np.array([x]) for x in (estimate, deviation**2, total, even)]
+    found = share_posterior(*numbers, np.array([kinds]).T)  # type: ignore[call-arg]
     mean, between, whole = brute_force(estimate, deviation**2, total, even, np.array(kinds))
     assert found[0][0] == pytest.approx(mean, rel=1e-3, abs=1e-5 * total)
     assert found[1][0] == pytest.approx(between, rel=2e-2, abs=1e-6 * total**2)
@@ -49,26 +50,36 @@ def test_the_posterior_is_that_of_the_prior_and_a_normal_estimate(total, noise, 
 
 
 def test_estimates_far_out_give_an_empty_half():
-    kinds = np.repeat(ANY_KIND, 3, axis=0)
+    kinds = np.repeat(ANY_KIND, 3, axis=1)
     mean, _, spread, found = share_posterior(
         np.array([-1e12, 1e12, 1e300]), np.full(3, 1e-6), np.full(3, 10.0), np.full(3, 0.5), kinds
     )
-    assert found.sum(axis=1) == pytest.approx([1, 1, 1])
+    assert found.sum(axis=0) == pytest.approx([1, 1, 1])
     assert mean.tolist() == pytest.approx([0, 10, 10], abs=1e-3)
     assert (spread >= 0).all()
     assert np.isfinite(spread).all()
 
 
-def test_blocks_of_nodes_make_no_difference(monkeypatch):
+@pytest.mark.parametrize(("limit", "value"), [("_AT_ONCE", 50), ("_FAR", 60)])
+def test_neither_blocks_of_nodes_nor_pieces_far_away_matter(monkeypatch, limit, value):
     rng = np.random.default_rng(0)
-    kinds = rng.dirichlet(np.ones(4), 50)
-    arguments = rng.normal(5, 9, 50), rng.uniform(1, 9, 50), rng.uniform(1, 90, 50), rng.random(50)
-    arguments = *arguments, kinds  # type: ignore[assignment]
-    whole = share_posterior(*arguments)  # type: ignore[call-arg]
-    monkeypatch.setattr(share_prior, "_AT_ONCE", 7)
-    parts = share_posterior(*arguments)  # type: ignore[call-arg]
-    for one, other in zip(whole, parts, strict=True):  # sums of other lengths round otherwise
-        np.testing.assert_allclose(one, other, rtol=1e-12)
+    kinds = rng.dirichlet(np.ones(4), 50).T
+    total = 10 ** rng.uniform(0, 4, 50)
+    estimate = total * rng.uniform(-0.2, 1.2, 50)
+    arguments = estimate, rng.uniform(1, 9, 50), total, rng.random(50), kinds
+    whole = share_posterior(*arguments)
+    monkeypatch.setattr(share_prior, limit, value)
+    parts = share_posterior(*arguments)
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+def test_weights_that_round_to_zero_leave_the_estimate():
+    arguments = [np.array([x]) for x in (3e17, 1e-6, 1e18, 0.9)]
+    with np.errstate(all="ignore"):
+        mean, _, variance, found = share_posterior(*arguments, ANY_KIND)  # type: ignore[call-arg]
+    assert (mean[0], variance[0]) == pytest.approx((3e17, 1e-6), rel=1e-3)
+    assert found.sum() == pytest.approx(1)
 
 
 def test_the_prior_is_symmetric_and_its_variance_that_of_its_components_middles():
