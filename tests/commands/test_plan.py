@@ -157,4 +157,4 @@ def test_check_refuses_what_it_cannot_compare(released: str, tmp_path: Path, cap
     assert "is not a dphist plan" in capsys.readouterr().err
     dh.plan("labels", epsilon=1, criteria=["labels > 1"]).save(path)
     assert main(["check", released, "--plan", path]) == 2
-    assert "release must be of labels" in capsys.readouterr().err
+    assert "dphist: RELEASE must be of labels" in capsys.readouterr().err

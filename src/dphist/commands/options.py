@@ -33,7 +33,7 @@ DELIMITER = Option(
     "C",
     _separator,
 )
-RELEASE = argument("file", "a release that dphist wrote (JSON)", "RELEASE")
+RELEASE = argument("file", "a release that dphist wrote (JSON)", "RELEASE", parameter="release")
 OVERWRITE = Option("overwrite", "replace outputs that exist already (default: refuse)")
 QUIET = Option("quiet", "print nothing but errors")
 JSON = Option("json", "print JSON")
