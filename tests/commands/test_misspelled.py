@@ -26,8 +26,8 @@ def test_the_option_that_was_meant_is_named(arguments, said, helped, capsys) -> 
 
 def test_values_may_look_like_options(capsys) -> None:
     """One with a space in it, and whatever follows two dashes."""
-    assert main(["cite", "--", "--one.json"]) == 1
-    assert "--one.json cannot be read" in capsys.readouterr().err
+    assert main(["cite", "--", "--one.json"]) == 2
+    assert "--one.json does not exist" in capsys.readouterr().err
     options = ["--label", "a", "--epsilon", "1", "--delta", "1e-6", "--dry-run"]
     assert main(["labels", "--note", "--for a test", *options, "x.csv"]) == 0
 

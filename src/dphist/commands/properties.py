@@ -10,6 +10,7 @@ from typing import Any
 
 from dphist.commands.options import DELIMITER, JSON, UsageError
 from dphist.commands.printing import say
+from dphist.commands.publishing import check_inputs
 from dphist.data.profile import Profile
 from dphist.document.kind import kind_of
 from dphist.document.options import Command, Option, parts_of, whole
@@ -41,8 +42,7 @@ def _properties(options: argparse.Namespace) -> None:
 
 def _read(name: str, delimiter: str | None) -> Source:
     """Read a release or a profile; as everywhere, the name says which of them a file is."""
-    if not Path(name).exists():
-        raise UsageError(f"{name} does not exist")
+    check_inputs([name])
     if Path(name).suffix.lower() != ".json":
         return Profile.read(name, delimiter=delimiter)
     release = Release.load(name)
