@@ -11,6 +11,7 @@ from dphist.cli import main
         ("labels sold.csv --lable drug --epsilon 1", "--lable; did you mean --label?", "labels"),
         ("labels sold.csv --max-label 3", "--max-label; did you mean --max-labels?", "labels"),
         ("ranges sold.csv --outputt=x.json", "--outputt; did you mean --output?", "ranges"),
+        ("labels sold.csv --eps 1", "--eps; did you mean --epsilon?", "labels"),
         ("ledger show --jsn", "--jsn; did you mean --json?", "ledger show"),
         ("plan labels --epsilonn 1", "--epsilonn; did you mean --epsilon?", "plan labels"),
         ("anonymize sold.csv --qqq", "there is no option --qqq\n", "anonymize"),
