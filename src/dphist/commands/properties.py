@@ -111,6 +111,7 @@ def _text(source: Source, found: Sequence[Property], options: argparse.Namespace
         f"  Records (n)     {histogram.total:,}",
         f"  Labels          {histogram.labels:,}",
         "",
+        *_say_too_few(options.labels, histogram.labels),
         *beside(left(names), right(values), right(intervals), gap="  ", width=None),
         "",
         *_wrap(f"{covered} ± stands for half of a 95 % interval.", "  "),
@@ -120,6 +121,17 @@ def _text(source: Source, found: Sequence[Property], options: argparse.Namespace
     for name, text in notes_of(found):
         lines += _wrap(f"{name}: {text}", "  ", "    ")
     return "\n".join(lines)
+
+
+def _say_too_few(given: int | None, found: int) -> list[str]:
+    """Say what estimates are worth where --labels is less than the labels of the histogram."""
+    if given is None or given >= found:
+        return []
+    said = (
+        f"The histogram has more labels than --labels {given}. Unless noise made the others, that "
+        "is too few, and the entropy, the distance to uniform and their ± are wrong."
+    )
+    return [*_wrap(said, "  "), ""]
 
 
 def _describe(source: Source, resamples: int) -> tuple[str, str]:
