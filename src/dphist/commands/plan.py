@@ -32,6 +32,7 @@ _WRITTEN = [
     *outputs(
         "of the plan",
         safe=False,
+        what="plan",
         json="print JSON: the plan itself, or with --output the files that were written",
     ),
 ]
