@@ -138,7 +138,7 @@ def _check_noted(noted: Entry, store: Store, path: str | Path) -> None:
     if store.commits < noted.content["commits"]:
         raise LedgerError(
             f"{path} holds an older content than entry {noted.number} of the ledger notes: noise "
-            "that was drawn since would be drawn anew for the same counts. A stream cannot go on "
+            "that was drawn since would be drawn again for the same counts. A stream cannot go on "
             "from it; begin a new one with another key, which costs again"
         )
 
