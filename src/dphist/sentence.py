@@ -110,12 +110,15 @@ def as_sentence(text: str) -> Sentence:
 
 
 def many(number: int, noun: str) -> Sentence:
-    """Return a number of labels, records or users.
+    """Return a number of labels, records or users, or of what has no word of the owner's.
 
-    >>> many(1, "label"), many(2000, "record")
-    ('1 label', '2,000 records')
+    >>> many(1, "label"), many(2000, "record"), many(1, "pair of neighbors")
+    ('1 label', '2,000 records', '1 pair of neighbors')
     """
-    return Sentence(f"{{number:,}} {{{noun}{'s'[: number != 1]}}}", number=number)
+    one, *rest = noun.split(" ", 1)
+    word = f"{one}{'s'[: number != 1]}"
+    word = f"{{{word}}}" if one in _PLAIN else word
+    return Sentence(" ".join(["{number:,}", word, *rest]), number=number)
 
 
 def many_events(number: int) -> Sentence:

@@ -161,7 +161,8 @@ def test_who_pays_and_a_key_are_needed(file, ledger, monkeypatch, capsys) -> Non
     assert run(*base, "--ledger", ledger) == 2
     assert "--by and --key must be given" in capsys.readouterr().err
     assert run(*base, "--ledger", ledger, "--by", "ana") == 2
-    assert "--key must be given" in capsys.readouterr().err
+    said = "--key must be given with a ledger: a name for the release, such as --key ages-2026-11"
+    assert said in capsys.readouterr().err
     assert run(*base, "--key", "k") == 2
     assert "--key needs --ledger" in capsys.readouterr().err
     monkeypatch.setenv("DPHIST_LEDGER", str(ledger))

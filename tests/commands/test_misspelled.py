@@ -11,6 +11,7 @@ from dphist.cli import main
         ("labels sold.csv --lable drug --epsilon 1", "--lable; did you mean --label?", "labels"),
         ("labels sold.csv --max-label 3", "--max-label; did you mean --max-labels?", "labels"),
         ("ranges sold.csv --outputt=x.json", "--outputt; did you mean --output?", "ranges"),
+        ("labels sold.csv --eps 1", "--eps; did you mean --epsilon?", "labels"),
         ("ledger show --jsn", "--jsn; did you mean --json?", "ledger show"),
         ("plan labels --epsilonn 1", "--epsilonn; did you mean --epsilon?", "plan labels"),
         ("anonymize sold.csv --qqq", "there is no option --qqq\n", "anonymize"),
@@ -26,8 +27,8 @@ def test_the_option_that_was_meant_is_named(arguments, said, helped, capsys) -> 
 
 def test_values_may_look_like_options(capsys) -> None:
     """One with a space in it, and whatever follows two dashes."""
-    assert main(["cite", "--", "--one.json"]) == 1
-    assert "--one.json cannot be read" in capsys.readouterr().err
+    assert main(["cite", "--", "--one.json"]) == 2
+    assert "--one.json does not exist" in capsys.readouterr().err
     options = ["--label", "a", "--epsilon", "1", "--delta", "1e-6", "--dry-run"]
     assert main(["labels", "--note", "--for a test", *options, "x.csv"]) == 0
 

@@ -153,8 +153,11 @@ def test_check_refuses_what_it_cannot_compare(released: str, tmp_path: Path, cap
     dh.plan("ranges", bins=8, total=800, epsilon=1).save(path)
     assert main(["check", released, "--plan", path]) == 2
     assert "holds no criteria" in capsys.readouterr().err
+    for missing in (["none.json", "--plan", path], [released, "--plan", "none.json"]):
+        assert main(["check", *missing]) == 2
+        assert "none.json does not exist" in capsys.readouterr().err
     assert main(["check", released, "--plan", released]) == 1
     assert "is not a dphist plan" in capsys.readouterr().err
     dh.plan("labels", epsilon=1, criteria=["labels > 1"]).save(path)
     assert main(["check", released, "--plan", path]) == 2
-    assert "release must be of labels" in capsys.readouterr().err
+    assert "dphist: RELEASE must be of labels" in capsys.readouterr().err

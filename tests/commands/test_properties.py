@@ -87,6 +87,16 @@ def test_a_profile_is_called_not_private(butterflies: Path, capsys) -> None:
     assert "further releases" not in text
 
 
+@pytest.mark.parametrize(("labels", "few"), [(10, True), (4000, False)])
+def test_a_number_of_labels_that_is_too_small_is_named(
+    labels: int, few: bool, saved: Path, capsys
+) -> None:
+    """Noise may add labels, so that a release is not refused."""
+    assert run("properties", saved, "--labels", labels, "--resamples", 0) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert (f"The histogram has more labels than --labels {labels}." in text) == few
+
+
 @pytest.mark.verify
 def test_json_holds_what_the_functions_return(release: dh.Release, saved: Path, capsys) -> None:
     options = ("--labels", 4000, "--p-min", "1/4000", "--extra", "1/2, 3", "--base", "10")

@@ -56,7 +56,7 @@ AUDIT = ("audit", "AdaptiveScan", "--epsilon", "1", "--seconds", "1", "--neighbo
 # Everything that reads a file which somebody else may have made, apart from rows of data.
 READERS: dict[str, Callable[[Path], Any]] = {
     "about": read_about,
-    "about, command": _command("disclose", "none.json", "--about", "FILE"),
+    "about, command": _command("disclose", "some.json", "--about", "FILE"),
     "comparison": lambda path: read_earlier(path, {}),
     "configuration": _command("run", "FILE", "--dry-run"),
     "configuration of a command": _command("labels", "--config", "FILE", "--dry-run"),
@@ -66,7 +66,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "part": dh.Partial.load,
     "part, merged": lambda path: dh.LabelCounts.merge([path]),
     "plan": dh.Plan.load,
-    "plan, command": _command("check", "none.json", "--plan", "FILE"),
+    "plan, command": _command("check", "some.json", "--plan", "FILE"),
     "public key": lambda path: dh.Ledger.open("old.ledger").verify(path),
     "release": dh.Release.load,
     "release, command": _command("show", "FILE"),
@@ -85,6 +85,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     dh.Ledger.create("old.ledger", epsilon=1, unit="user")
+    dh.LeafCounts(epsilon=1, bins=2).release([1, 2]).save("some.json")
     return tmp_path
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import dphist as dh
 from dphist.planning.criteria import criterion
+from dphist.planning.declared import examples_of, planned_kinds, quantities_of
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,14 @@ def test_criteria_are_read_as_written(
 def test_others_are_refused(text: str, message: str) -> None:
     with pytest.raises(dh.ParameterError, match=message):
         criterion(text, "labels")
+
+
+@pytest.mark.parametrize("kind", planned_kinds())
+def test_examples_are_accepted(kind: str) -> None:
+    for example in examples_of(kind):
+        assert criterion(example, kind).quantity in quantities_of(kind)
+    with pytest.raises(dh.ParameterError, match=f"such as '{examples_of(kind)[0]}'"):
+        criterion("small", kind)
 
 
 def table(count_users: bool = False) -> dh.LabelCounts:

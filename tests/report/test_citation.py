@@ -34,7 +34,8 @@ def test_the_command_prints_it(tmp_path: Path, capsys) -> None:
     out = capsys.readouterr().out
     assert "@inproceedings{manurangsi2022," in out
     assert f"version = {{{version('dphist')}}}" in out
-    assert main(["cite", str(tmp_path / "none.json")]) == 1
+    assert main(["cite", str(tmp_path / "none.json")]) == 2
+    assert "none.json does not exist" in capsys.readouterr().err
 
 
 def test_the_page_of_references_has_every_mechanism() -> None:

@@ -33,7 +33,7 @@ DELIMITER = Option(
     "C",
     _separator,
 )
-RELEASE = argument("file", "a release that dphist wrote (JSON)", "RELEASE")
+RELEASE = argument("file", "a release that dphist wrote (JSON)", "RELEASE", parameter="release")
 OVERWRITE = Option("overwrite", "replace outputs that exist already (default: refuse)")
 QUIET = Option("quiet", "print nothing but errors")
 JSON = Option("json", "print JSON")
@@ -65,6 +65,7 @@ def outputs(
     *,
     more: str = "",
     safe: bool = True,
+    what: str = "release",
     json: str = "print JSON: the release itself, or with --output the files that were written",
 ) -> Table:
     """Return the options that say what is written and printed.
@@ -74,15 +75,25 @@ def outputs(
     columns : of the table.
     more : on what is replaced.
     safe : whether the table may be made for a spreadsheet.
+    what : what the page explains.
     """
     about_table = Needs(["table"], "the file that it changes")
     return [
-        Option("table", f"write columns {columns} here", "CSV"),
+        Option("table", f"write {_name_columns(columns)} here", "CSV"),
         *([spreadsheet_safe("in --table", about_table)] if safe else []),
-        Option("report", "write a page that explains the release here", "HTML"),
+        Option("report", f"write a page that explains the {what} here", "HTML"),
         replace(OVERWRITE, meaning=f"{OVERWRITE.meaning}{more}"),
         OneOf([QUIET, Option("json", json)]),
     ]
+
+
+def _name_columns(columns: str) -> str:
+    """Return columns as help calls them: a single name is marked as one.
+
+    >>> _name_columns("label,count"), _name_columns("label")
+    ('columns label,count', 'the column "label"')
+    """
+    return f'the column "{columns}"' if columns.isidentifier() else f"columns {columns}"
 
 
 def spreadsheet_safe(where: str, *rules: Needs | Excludes) -> Option:

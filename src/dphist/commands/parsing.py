@@ -80,7 +80,8 @@ class CommandParser(Parser):
                 continue
             close = difflib.get_close_matches(name, self._option_string_actions, n=3)
             swapped = [each for each in close if sorted(each) == sorted(name)]
-            meant = [f"; did you mean {each}?" for each in swapped + close]
+            begun = [each for each in self._option_string_actions if each.startswith(name)]
+            meant = [f"; did you mean {each}?" for each in swapped + begun + close]
             self.error(f"there is no option {name}{meant[0] if meant else ''}")
 
 

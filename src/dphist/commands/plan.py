@@ -14,7 +14,7 @@ from dphist.document.options import Command, Option, Table
 from dphist.document.planning import Planning, several
 from dphist.errors import phrase
 from dphist.files import staged_outputs
-from dphist.planning.declared import planned_kinds
+from dphist.planning.declared import examples_of, planned_kinds
 from dphist.planning.document import document_of, table_csv
 from dphist.planning.make import plan
 from dphist.planning.plan import Plan
@@ -26,21 +26,13 @@ _SHARED = [
         "epsilon", "total epsilons to compare (default: 0.1,0.2,0.5,1,2,4)", "E,E,...", several(str)
     ),
     Option("unit", 'what is protected, such as "one patient"', "TEXT"),
-    Option(
-        "criterion",
-        'an acceptance criterion, such as "range error < 0.5 %" or "at least 50 labels"; may be '
-        "given several times, and is saved with --output",
-        "TEXT",
-        repeats=True,
-        default=[],
-        parameter="criteria",
-    ),
 ]
 _WRITTEN = [
     Option("output", "write the plan here, for 'dphist check'", "JSON"),
     *outputs(
         "of the plan",
         safe=False,
+        what="plan",
         json="print JSON: the plan itself, or with --output the files that were written",
     ),
 ]
@@ -89,10 +81,23 @@ def _text_of(kind: str, made: Plan) -> str:
     return made.to_json() if kind == "release" else table_csv(made)
 
 
+def _criterion(kind: str) -> Option:
+    such = " or ".join(f'"{example}"' for example in examples_of(kind))
+    return Option(
+        "criterion",
+        f"an acceptance criterion, such as {such}; may be given several times, and is saved with "
+        "--output",
+        "TEXT",
+        repeats=True,
+        default=[],
+        parameter="criteria",
+    )
+
+
 def _action(kind: str, planning: Planning, options: Callable[[], Table]) -> Command:
     return Command(
         text=f"Plan a release: {planning.question}. No data are read.",
-        table=[*_SHARED, *options(), *_WRITTEN],
+        table=[*_SHARED, _criterion(kind), *options(), *_WRITTEN],
         run=_plan,
         defaults={"kind": kind},
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from dphist.commands.options import DELIMITER, JSON, UsageError
 from dphist.commands.printing import say
+from dphist.commands.publishing import check_inputs
 from dphist.data.profile import Profile
 from dphist.document.kind import kind_of
 from dphist.document.options import Command, Option, parts_of, whole
@@ -41,8 +42,7 @@ def _properties(options: argparse.Namespace) -> None:
 
 def _read(name: str, delimiter: str | None) -> Source:
     """Read a release or a profile; as everywhere, the name says which of them a file is."""
-    if not Path(name).exists():
-        raise UsageError(f"{name} does not exist")
+    check_inputs([name])
     if Path(name).suffix.lower() != ".json":
         return Profile.read(name, delimiter=delimiter)
     release = Release.load(name)
@@ -111,6 +111,7 @@ def _text(source: Source, found: Sequence[Property], options: argparse.Namespace
         f"  Records (n)     {histogram.total:,}",
         f"  Labels          {histogram.labels:,}",
         "",
+        *_say_too_few(options.labels, histogram.labels),
         *beside(left(names), right(values), right(intervals), gap="  ", width=None),
         "",
         *_wrap(f"{covered} ± stands for half of a 95 % interval.", "  "),
@@ -120,6 +121,17 @@ def _text(source: Source, found: Sequence[Property], options: argparse.Namespace
     for name, text in notes_of(found):
         lines += _wrap(f"{name}: {text}", "  ", "    ")
     return "\n".join(lines)
+
+
+def _say_too_few(given: int | None, found: int) -> list[str]:
+    """Say what estimates are worth where --labels is less than the labels of the histogram."""
+    if given is None or given >= found:
+        return []
+    said = (
+        f"The histogram has more labels than --labels {given}. Unless noise made the others, that "
+        "is too few, and the entropy, the distance to uniform and their ± are wrong."
+    )
+    return [*_wrap(said, "  "), ""]
 
 
 def _describe(source: Source, resamples: int) -> tuple[str, str]:

@@ -37,12 +37,17 @@ def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None)
     files : that are read (default: FILE).
     """
     inputs = list_inputs(options, files)
-    for name in inputs:
+    check_inputs(inputs)
+    check_outputs(list_outputs(options).values(), inputs, overwrite=options.overwrite)
+
+
+def check_inputs(files: Iterable[str]) -> None:
+    """Refuse files that do not exist or cannot be read, before one is opened."""
+    for name in files:
         if not Path(name).exists():
             raise UsageError(f"{name} does not exist")
         if Path(name).is_dir() or not os.access(name, os.R_OK):
             raise UsageError(f"{name} must be a file that can be read")
-    check_outputs(list_outputs(options).values(), inputs, overwrite=options.overwrite)
 
 
 def list_inputs(options: argparse.Namespace, files: Sequence[str] | None = None) -> list[str]:

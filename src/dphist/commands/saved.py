@@ -8,7 +8,7 @@ from dphist.commands.ledger.options import LEDGER, existing, find_place, is_file
 from dphist.commands.options import QUIET_OR_JSON, RELEASE, UsageError, outputs
 from dphist.commands.presentation import PRESENTATION, read_presentation, unit_option
 from dphist.commands.printing import complain, say
-from dphist.commands.publishing import check_paths, publish
+from dphist.commands.publishing import check_inputs, check_paths, publish
 from dphist.document.errata import errata_in_words
 from dphist.document.options import Command, Excludes, Option
 from dphist.errors import DphistError
@@ -57,11 +57,13 @@ def _load_release(options: argparse.Namespace) -> Release:
 
 
 def _cite(options: argparse.Namespace) -> None:
+    check_inputs([options.file])
     say(citation(Release.load(options.file)), end="")
     ignore_signals()
 
 
 def _check(options: argparse.Namespace) -> None:
+    check_inputs([options.file, options.plan])
     plan = Plan.load(options.plan)
     if not plan.criteria:
         raise UsageError(

@@ -179,7 +179,10 @@ class Case(ABC):
 LABEL = Option("label", "column of labels", "COLUMN")
 COUNT = Option("count", "column of counts", "COLUMN")
 USER = Option("user", "column of users, with --profile or --labels; needs a bound", "COLUMN")
-NEEDS = (Needs(["label"], "the column of labels"), Needs(["delta"], "such as 1e-6"))
+NEEDS = (
+    Needs(["label"], "the column of labels"),
+    Needs(["delta"], "the total delta, such as 1e-6"),
+)
 """What a file of labels needs, if its mechanisms have a total delta."""
 
 

@@ -44,7 +44,7 @@ from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
-from dphist.sentence import Sentence, joined
+from dphist.sentence import Sentence, joined, many_events
 
 _DRAWN = 20  # labels that are drawn by name
 _FEW = 4  # rows that have room, however few there are
@@ -179,7 +179,7 @@ def _sizes(release: Release) -> list[Fact]:
     if isinstance(value, RunningCounts):
         time, readings = int(value.times[-1]), len(value)
         facts = [
-            Fact("Time", f"{time:,} events", "time", time, _PUBLIC, on=EVERYWHERE),
+            Fact("Time", many_events(time), "time", time, _PUBLIC, on=EVERYWHERE),
             Fact("Readings", f"{readings:,}", "readings", readings, _EXACT, _LAST, on=EVERYWHERE),
             *facts,
         ]

@@ -27,7 +27,6 @@ from dphist.document.unit_words import Number, plural_of
 from dphist.ledger.amounts import Cost
 from dphist.ledger.balance import Balance, Plan
 from dphist.ledger.budget import Budget
-from dphist.ledger.charging import left_in_words
 from dphist.ledger.charts import chart_of
 from dphist.ledger.entries import Entry
 from dphist.ledger.history import AccountHistory, histories
@@ -318,7 +317,7 @@ def document_of_plan(
     budget, totals, shown = balance.budget, balance.totals, []
     for at, (guarantee, (price,)) in enumerate(zip(guarantees, found.prices, strict=True)):
         totals = totals.plus(price.cost)
-        left = {"left_after": left_json(budget, totals), "words": left_in_words(budget, totals)}
+        left = {"left_after": left_json(budget, totals), "words": left_text(budget, totals)}
         shown.append({"fits": at < found.paid, "cost": str(guarantee), **left})
     rows = [
         {
@@ -331,7 +330,7 @@ def document_of_plan(
     ]
     blocks: list[Block] = [
         Fact("Account", Sentence("{name}", name=Quoted(words(balance.account)))),
-        Fact("Left", left_in_words(budget, balance.totals)),
+        Fact("Left", left_text(budget, balance.totals)),
         _table(rows, _NOTHING, ON_TERMINAL),
     ]
     if found.ends_epsilons is not None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from dphist.errors import ParameterError
 from dphist.parameters import number_of_text
-from dphist.planning.declared import planned_kinds, quantities_of
+from dphist.planning.declared import examples_of, planned_kinds, quantities_of
 
 _RELATIONS = {
     "<": "below",
@@ -94,8 +94,8 @@ def criterion(text: str, kind: str) -> Criterion:
         raise ParameterError(
             "criteria",
             f"{said!r} cannot be read",
-            f"write a quantity ({', '.join(known)}), <, <=, > or >=, and a number, such as 'count "
-            "error < 10 %', or 'data:' and words for what only the data show",
+            f"write a quantity ({', '.join(known)}), <, <=, > or >=, and a number, such as "
+            f"'{examples_of(kind)[0]}', or 'data:' and words for what only the data show",
         )
     percent = bool(found.groupdict().get("percent"))
     if percent and known[quantity].percent == "never":

@@ -90,7 +90,7 @@ class Budget:
         if not usable:
             name = "rho" if self.gaussian else "epsilon"
             raise ParameterError(
-                name, "is too small for so many bins or records", "raise " + Argument(name)
+                name, "is too small for this number of bins or records", "raise " + Argument(name)
             )
 
 

@@ -255,7 +255,8 @@ def _unit(release: Release, facts: Facts) -> list[str]:
 def _parameters(facts: Facts, stated: Stated) -> list[str]:
     numbers = ", ".join(f"{_SYMBOLS[name]} = {short_exact(n)}" for name, n in stated.exact.items())
     together = f", for {stated.planned:,} releases together" if stated.planned else ""
-    scale = Sentence("Noise scale: {scale} {records}.", scale=facts.noise.scale)
+    unit = "{record}" if facts.noise.scale == "1" else "{records}"
+    scale = Sentence(f"Noise scale: {{scale}} {unit}.", scale=facts.noise.scale)
     threshold = Sentence("Release threshold: {threshold}.", threshold=facts.own.threshold)
     return [
         f"Privacy-loss budget: {numbers} ({stated.variant}){together}.",

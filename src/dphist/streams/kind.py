@@ -312,7 +312,7 @@ def describe_value(counts: RunningCounts, most: int) -> Section:
     table = others.head_of_labels(counts.latest, most, "The last reading")
     blocks: list[Block] = [
         Fact("Readings", f"{len(counts):,}"),
-        Fact("Last reading", f"after {int(counts.times[-1]):,} events; the table shows it"),
+        Fact("Last reading", f"after {many_events(int(counts.times[-1]))}; the table shows it"),
         Fact("Labels in any reading", f"{len(counts.labels):,}"),
         table,
     ]

@@ -162,6 +162,7 @@ def test_what_is_not_refuted_says_what_would_have_been() -> None:
     assert not result.refuted
     assert result.stopped == "the time was up"
     assert result.power is None or result.power > 1
+    assert result.covered.startswith("1 pair of neighbors in ")
     assert result.seconds < 10
 
 

@@ -88,7 +88,7 @@ def test_wrapped_samplers_are_replayed(run: Callable[[Any], Any]) -> None:
     pairs = [("a record", ONE, OTHER)]
     assert verdict(run, pairs, epsilon="1/2") == (
         "holds",
-        "10 replays of 1 of 1 pairs asked for the same noise and showed the same; changes cost "
+        "10 replays of 1 of 1 pair asked for the same noise and showed the same; changes cost "
         "epsilon 0.5 at most.",
     )
     assert verdict(run, pairs, epsilon="0.49")[0] == "objects"

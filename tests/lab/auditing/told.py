@@ -28,13 +28,13 @@ def refuted() -> AuditResult:
         samples=2802,
         confidence=0.999,
         power=0.4,
-        covered="1 pairs of neighbors in 1 rounds (pair 1).",
+        covered="1 pair of neighbors in 1 round (pair 1).",
         stopped="the claim was refuted",
         seconds=0.04,
         layers=(
             LayerReport("exact", "does not apply", NO_LAWS),
             LayerReport("replay", "does not apply", NO_NOISE),
-            LayerReport("statistical", "refuted", "2,802 runs on 1 pairs, in 1 rounds."),
+            LayerReport("statistical", "refuted", "2,802 runs on 1 pair, in 1 round."),
         ),
     )
 

@@ -117,7 +117,7 @@ def test_labels_of_users(capsys) -> None:
     words = ["compare", "--labels", "rows.csv", "--label", "what", "--user", "who"]
     words += ["--max-labels", "1", "--epsilon", "4", "--target", "0.5", "--json"]
     assert main([*words]) == 2
-    assert "--labels needs --delta" in capsys.readouterr().err
+    assert "--labels needs --delta: the total delta, such as 1e-6" in capsys.readouterr().err
     assert main([*words, "--delta", "1e-6"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["data"]["max_labels"] == "1"

@@ -16,7 +16,8 @@ LEDGER, BY, SIGNING_KEY = "DPHIST_LEDGER", "DPHIST_BY", "DPHIST_SIGNING_KEY"
 """Environment variables that stand in for --ledger, --by and --signing-key."""
 
 _PAYING = ("account", "by", "key", "signing_key", "reserve")
-
+_NEEDED = {"by": "who pays", "key": "a name for the release"}
+_EXAMPLES = {"by": "ana", "key": "ages-2026-11"}
 
 _WHERE = f"a file, or a postgresql:// address (default: ${LEDGER})"
 PLACE = [
@@ -77,9 +78,10 @@ def find_place_to_pay(options: argparse.Namespace) -> str | None:
     missing = [name for name in ("by", "key") if getattr(options, name) is None]
     if missing and not options.dry_run:
         whence = "" if options.ledger else f", and {LEDGER} names one"
-        needed = f" must be given with a ledger{whence}: who pays, and a name for the release"
-        such = phrase("{by} and {key}", by="ana", key="ages-2026-11")
-        raise UsageError(join_arguments(missing) + needed + ", such as " + such)
+        whats = ", and ".join(_NEEDED[name] for name in missing)
+        needed = f" must be given with a ledger{whence}: {whats}, such as "
+        such = phrase(" and ".join(f"{{{name}}}" for name in missing), **_EXAMPLES)
+        raise UsageError(join_arguments(missing) + needed + such)
     if options.reserve and options.dry_run:
         raise UsageError("--reserve and --dry-run do not go together: leave one of them out")
     options.ledger = place

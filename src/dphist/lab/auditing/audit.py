@@ -24,6 +24,7 @@ from dphist.lab.auditing.statistical import rounds
 from dphist.lab.auditing.statistical.bounds import caught_from, curve
 from dphist.lab.auditing.subject import Subject, given_pairs, pairs_for, subject_of, variants_for
 from dphist.parameters import Exact
+from dphist.sentence import many
 
 _MOST_NAMED = 8  # pairs that `covered` names
 _SHARES = {"exact": 0.25, "replay": 0.1}  # of the time that is left; the last layer gets all
@@ -208,8 +209,9 @@ def _count_runs(
         now.runs += repeated.runs
         now.stopped = "interrupted" if repeated.interrupted else now.stopped
     verdict = "interrupted" if now.stopped == "interrupted" else "not refuted"
-    most = f"{now.pairs} of {len(pairs)}" if now.pairs < len(pairs) else f"{len(pairs)}"
-    said = f"{now.runs:,} runs on {most} pairs of neighbors, in {now.rounds} rounds."
+    tried = f"{now.pairs} of " if now.pairs < len(pairs) else ""
+    on = f"{tried}{many(len(pairs), 'pair of neighbors')}"
+    said = f"{many(now.runs, 'run')} on {on}, in {many(now.rounds, 'round')}."
     report = LayerReport("statistical", "refuted" if refuted else verdict, said)
     found.take(LayerResult(report, _finding_of(now.best)))
 
@@ -255,7 +257,8 @@ def _result(
         samples=found.runs.runs,
         confidence=confidence,
         power=_power(best, claim),
-        covered=f"{len(pairs)} pairs of neighbors in {found.runs.rounds} rounds ({named}).",
+        covered=f"{many(len(pairs), 'pair of neighbors')} in "
+        f"{many(found.runs.rounds, 'round')} ({named}).",
         stopped="refuted" if refuted else found.runs.stopped or ended,
         seconds=seconds,
         layers=tuple(found.reports),

@@ -8,7 +8,7 @@ from pathlib import Path
 from dphist.commands.ledger.options import LEDGER, existing
 from dphist.commands.options import OVERWRITE, UsageError, argument
 from dphist.commands.printing import say
-from dphist.commands.publishing import check_outputs
+from dphist.commands.publishing import check_inputs, check_outputs
 from dphist.document.options import Command, Excludes, OneOf, Option
 from dphist.files import staged_outputs
 from dphist.lab.disclosure.about import template
@@ -21,6 +21,7 @@ def _disclose(options: argparse.Namespace) -> None:
     if options.template is not None:
         _write_template(options)
         return
+    check_inputs(options.releases)
     place = _ledger_of(options)
     inputs = [*options.releases, place, options.about]
     check_outputs([options.output], inputs, overwrite=options.overwrite)
@@ -61,6 +62,7 @@ def _ledger_of(options: argparse.Namespace) -> str | None:
 def _write_template(options: argparse.Namespace) -> None:
     if len(options.releases) > 1:
         raise UsageError("--template takes one RELEASE at most")
+    check_inputs(options.releases)
     check_outputs([options.template], options.releases, overwrite=options.overwrite)
     shown = [Release.load(path).presentation for path in options.releases]
     _write(options, options.template, template(*shown))

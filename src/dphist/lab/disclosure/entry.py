@@ -279,7 +279,8 @@ def _mechanisms(facts: Sequence[Facts], about: Mapping[str, Any]) -> str:
 def _mechanism(facts: Facts, number: int) -> str:
     given = ", ".join(f"{each.name} = {each.value}" for each in facts.parameters)
     noise, threshold, mechanism = facts.noise, facts.own.threshold, facts.mechanism
-    scale = f" of scale {noise.scale} records" if noise.scale else ""
+    unit = "record" if noise.scale == "1" else "records"
+    scale = f" of scale {noise.scale} {unit}" if noise.scale else ""
     released = f" Release threshold: {threshold}." if threshold else ""
     times = "" if number == 1 else f" ({number:,} releases)"
     return (

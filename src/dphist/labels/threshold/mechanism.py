@@ -365,7 +365,7 @@ def is_correlated(
     ):
         raise ParameterError(
             "correlated",
-            "must be False for so many labels at so small an epsilon: the noise would be beyond "
+            "must be False for this number of labels at this epsilon: the noise would be beyond "
             "what is sampled exactly",
         )
     return True

@@ -25,6 +25,7 @@ from dphist.lab.auditing.result import DELTAS, Claim, Finding, LayerReport, Laye
 from dphist.lab.auditing.subject import Subject, auditing_of
 from dphist.mechanism import Mechanism
 from dphist.release.mechanisms import package_of
+from dphist.sentence import many
 
 _MISSING = Fraction(1, 10**4)
 _TOO_MUCH = Fraction(1, 4)  # a law of which more is not reached is left out
@@ -175,7 +176,9 @@ def _short(shown: Hashable) -> str:
 
 
 def _covered(seen: _Seen, pairs: tuple[Pair, ...]) -> str:
-    said = f"{seen.paths:,} paths; the laws of {len(seen.pairs)} of {len(pairs)} pairs are known"
+    paths, pair = many(seen.paths, "path"), many(len(pairs), "pair")
+    are = "is" if len(pairs) == 1 else "are"
+    said = f"{paths}; the laws of {len(seen.pairs)} of {pair} {are} known"
     if seen.pairs:
         said += (
             f" but for a probability of {float(seen.unreached):.2g}, and at the claimed epsilon "

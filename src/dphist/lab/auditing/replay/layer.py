@@ -29,6 +29,7 @@ from dphist.lab.auditing.replay.transcript import (
 from dphist.lab.auditing.result import DELTAS, Claim, Finding, LayerReport, LayerResult
 from dphist.lab.auditing.statistical.bounds import lowest_probability
 from dphist.lab.auditing.subject import Subject, read_stated, setup_of, statement_of
+from dphist.sentence import many
 
 _CHECKED = 4  # runs with any draws
 _MOST_TURNS = 64  # of draws, until all are on the side where they tell most
@@ -358,8 +359,9 @@ class _Replaying:
     def covered(self) -> str:
         """Return what was covered, in words."""
         return (
-            f"{self.replays} replays of {len(self.reached)} of {self.pairs} pairs asked for the "
-            f"same noise and showed the same; changes cost {_cost_in_words(self.worst)} at most."
+            f"{many(self.replays, 'replay')} of {len(self.reached)} of {many(self.pairs, 'pair')} "
+            "asked for the same noise and showed the same; changes cost "
+            f"{_cost_in_words(self.worst)} at most."
         )
 
 
