@@ -11,8 +11,8 @@ import pytest
 
 import dphist as dh
 from dphist.counting.bounding import kept
+from dphist.counting.bounding.bounds import Cut
 from dphist.counting.bounding.contributions import count_bounded_records, label_bounded_records
-from dphist.counting.bounding.cuts import Cut
 from dphist.counting.engine.rows import DuckRows
 from dphist.errors import DataError
 from tests.counting.binned_users import KEYS

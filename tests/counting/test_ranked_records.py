@@ -11,7 +11,7 @@ import pytest
 
 import dphist as dh
 from dphist.arrays import WordArray
-from dphist.counting.binning import held
+from dphist.counting.binning import users as binned
 from dphist.counting.bounding import kept as counting_kept
 from dphist.counting.bounding import ranking, user_parts
 from dphist.counting.bounding.kept import half_hashed
@@ -226,7 +226,7 @@ def test_users_of_one_hash_are_not_one(
 ) -> None:
     rows = some_rows(most)
     one_hash(monkeypatch)
-    monkeypatch.setattr(held, "MOST_ROWS", largest)
+    monkeypatch.setattr(binned, "MOST_ROWS", largest)
     monkeypatch.setattr("dphist.counting.reading.frames.ROWS_AT_ONCE", 20)
     assert kept(table_of(rows), most, KEYS[1]) == kept_in_python(rows, most, KEYS[1])
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from dphist.counting.bounding import stores
-from dphist.counting.reading.types import plain
+from dphist.counting.reading.columns import plain
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import DataError, DphistError, ParameterError
 from tests.counting.contribution_engines import spark

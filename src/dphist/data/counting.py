@@ -14,17 +14,15 @@ from dphist.arrays import IntArray
 from dphist.counting import count_records, redact_errors, sum_counts
 from dphist.counting.binning.slots import Grid, bin_rows
 from dphist.counting.binning.users import bin_rows_bounded
-from dphist.counting.bounding import cuts
-from dphist.counting.bounding.bounds import Bounds
+from dphist.counting.bounding import bounds
+from dphist.counting.bounding.bounds import Bounds, Cut
 from dphist.counting.bounding.contributions import (
     bounded_pairs,
     count_bounded_records,
     count_labels,
     label_bounded_records,
 )
-from dphist.counting.bounding.cuts import Cut
-from dphist.counting.bounding.sets import Sets, sets_of
-from dphist.counting.bounding.stores import ArrowStore, Store
+from dphist.counting.bounding.stores import ArrowStore, Sets, Store, sets_of
 from dphist.counting.engine.progress import Progress
 from dphist.data.partial import Partial, partial_of
 from dphist.errors import DataError, ParameterError, phrase
@@ -131,7 +129,7 @@ def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
     """
     if not isinstance(user, str):
         raise ParameterError("user", "must name the column of users: it decides about the part")
-    return cuts.cut_of(part, parts, others)
+    return bounds.cut_of(part, parts, others)
 
 
 def check_label_bounds(

@@ -13,8 +13,7 @@ import pyarrow as pa
 from dphist.counting import LARGEST, check_counts
 from dphist.counting.bounding.bounds import Bounds
 from dphist.counting.bounding.contributions import count_labels
-from dphist.counting.bounding.sets import Sets
-from dphist.counting.bounding.stores import Keep, Store, counts_of
+from dphist.counting.bounding.stores import Keep, Sets, Store, counts_of
 from dphist.counting.engine.progress import Progress
 from dphist.data.counting import Counting, check_label_bounds, cut_of, to_label_array
 from dphist.data.guard import Guarding, Secret, guarded

@@ -1,7 +1,7 @@
 """Partial: exact counts of one part of the users, made somewhere, to be merged with the others.
 
 A table, or many files, may be too large for one machine, or may lie in several places. Each user
-belongs to one part, by a rule that needs nothing but the user (`dphist.counting.bounding.cuts`).
+belongs to one part, by a rule that needs nothing but the user (`dphist.counting.bounding.bounds`).
 Each part is bounded and counted by itself, and the counts of all parts are added. Since no user is
 in two parts, the sums have the same bounds as the counts of the whole table."""
 
@@ -19,8 +19,14 @@ import pyarrow.parquet as pq
 
 from dphist.arrays import IntArray
 from dphist.counting import LARGEST, redact_errors
-from dphist.counting.bounding.bounds import NULL_LABELS, NULL_USERS
-from dphist.counting.bounding.cuts import MOST_PARTS, RULE, USER_TYPES, Cut
+from dphist.counting.bounding.bounds import (
+    MOST_PARTS,
+    NULL_LABELS,
+    NULL_USERS,
+    RULE,
+    USER_TYPES,
+    Cut,
+)
 from dphist.errors import DataError, InputFileError, ParameterError, phrase
 from dphist.files import staged_outputs
 from dphist.foreign import read_json

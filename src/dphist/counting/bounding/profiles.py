@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray
-from dphist.counting.bounding.problems import WORST, problem_expression, raise_problem
+from dphist.counting.bounding.bounds import WORST, problem_expression, raise_problem
 from dphist.counting.checks import LARGEST, check_total
 from dphist.counting.engine.progress import Progress
 from dphist.counting.engine.rows import Rows

@@ -18,8 +18,7 @@ from typing import Any, Protocol
 import duckdb
 import pyarrow as pa
 
-from dphist.counting.engine.private_duckdb import GIVEN
-from dphist.counting.engine.row_count import ExpectedRows
+from dphist.counting.engine.private_duckdb import GIVEN, ExpectedRows
 
 _INTEGERS = {
     *("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger"),

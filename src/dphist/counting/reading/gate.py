@@ -4,8 +4,7 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from dphist.counting.engine.progress import Progress
-from dphist.counting.engine.progress_display import report_to
+from dphist.counting.engine.progress import Progress, report_to
 from dphist.counting.reading.columns import Wanted, check_request
 from dphist.counting.reading.files import open_file
 from dphist.counting.reading.frames import is_frame, open_frame, unordered_error

@@ -12,13 +12,18 @@ import duckdb
 import pyarrow as pa
 
 from dphist.counting.engine.interruptible import interruptible
-from dphist.counting.engine.private_duckdb import open_private_connection
+from dphist.counting.engine.private_duckdb import ExpectedRows, open_private_connection
 from dphist.counting.engine.progress import Report, RowsRead, reported
 from dphist.counting.engine.redaction import Wall
-from dphist.counting.engine.row_count import ExpectedRows
 from dphist.counting.engine.rows import DuckRows, Rows
-from dphist.counting.reading.columns import Use, Wanted, list_names
-from dphist.counting.reading.types import OBJECTS, check_type, identity_of
+from dphist.counting.reading.columns import (
+    OBJECTS,
+    Use,
+    Wanted,
+    check_type,
+    identity_of,
+    list_names,
+)
 from dphist.errors import ColumnError, DataError
 
 T = TypeVar("T")
