@@ -21,6 +21,8 @@ from tests.counting.backends import written
 from tests.counting.binned_users import GRID, KEYS, kept, kept_in_python, some_rows, table_of
 from tests.counting.refusal import refused
 
+pytestmark = pytest.mark.usefixtures("many_rows")
+
 DAY = datetime.date(2026, 1, 1)
 USERS: dict[str, tuple[list[Any], pa.DataType]] = {
     "text": (["u", "U", "ü", "", " u", "1"], pa.string()),

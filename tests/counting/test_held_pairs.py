@@ -49,7 +49,8 @@ VALUES: dict[str, tuple[list[Any], pa.DataType]] = {
 
 def go(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bound in this way from now on."""
-    monkeypatch.setattr(held_pairs, "FEW_ROWS", 2**16 if way == "few" else -1)
+    few = 2**16 if way == "few" else -1
+    monkeypatch.setattr("dphist.counting.engine.rows.FEW_ROWS", few)
     if way == "window":
         monkeypatch.setattr(bounds, "bound_in_arrays", lambda *_: None)
 
@@ -260,7 +261,7 @@ def test_a_few_rows_of_long_text_are_not_converted(
     column: str, source: str, stored: pa.DataType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A column of 2 GB of text cannot leave DuckDB in one piece, nor be limited in memory there."""
-    monkeypatch.setattr(held_pairs, "FEW_BYTES", 10_000)
+    monkeypatch.setattr("dphist.counting.engine.rows.FEW_BYTES", 10_000)
     real, few = held_pairs._bound_few, []
 
     def seen(*arguments: Any) -> Any:

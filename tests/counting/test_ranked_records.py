@@ -22,6 +22,8 @@ from tests.counting import contribution_engines
 from tests.counting.binned_users import KEYS, kept, kept_in_python, some_rows, table_of
 from tests.counting.test_ranked_labels import unstirred
 
+pytestmark = pytest.mark.usefixtures("many_rows")
+
 Rows = list[tuple[int, int]]  # user, term
 LARGEST = 2**64 - 1
 # Users who differ in bits that the order of rows sees, and in bits that it does not see.

@@ -39,14 +39,14 @@ from dphist.counting.bounding.bounds import (
     raise_problem,
 )
 from dphist.counting.bounding.contributions import MISSING_USERS, count_bounded_terms
-from dphist.counting.bounding.kept import Copied, as_words, count_kept
+from dphist.counting.bounding.kept import Copied, count_kept
 from dphist.counting.bounding.ranking import changes
-from dphist.counting.bounding.user_parts import PerhapsAbove, UserRows
+from dphist.counting.bounding.user_parts import PerhapsAbove, UserRows, as_words
 from dphist.counting.checks import LARGEST, Problem
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import memory_limit, open_private_connection
 from dphist.counting.engine.progress import Progress
-from dphist.counting.engine.rows import DuckRows
+from dphist.counting.engine.rows import DuckRows, are_few
 from dphist.counting.engine.threads import in_threads
 from dphist.counting.reading.columns import Wanted, count_column, key_column
 from dphist.counting.reading.gate import open_source
@@ -129,11 +129,13 @@ def count_held(
     -------
     (number,) int64
     """
-    rows = DuckRows(connection, connection.from_arrow(held), size=len(held))
+    given = connection.from_arrow(held)
+    rows = DuckRows(connection, given, size=len(held), nbytes=held.nbytes)
     short = np.min_scalar_type(number)  # half the memory to move
+    copied = None  # few rows are numbered in one query
     if pa.types.is_integer(held["who"].type):
         copied = Copied(list(_integers(held, short)), lambda _: True)
-    else:
+    elif not rows.is_few:
         copied = _hash_users(held, connection, short)
     return count_kept(rows, most, key, number, copied)
 
@@ -269,17 +271,19 @@ def _count_here(
     slotting = Slotting(grid, grid.texts(source))
     roles = [column.role for column in others]
     batches = _with_slots(source.batches(), slotting, roles)
-    # Not the connection that reads the file: a connection runs one query at a time.
-    connection = open_private_connection(stack, large=True)
     if roles == ["who"] and held_most is not None:
         try:
             held = source.run(lambda: hold_rows(batches, source.wall.problem))
         except TooManyRows as more:
             batches = more.stream
         else:
+            spills = not are_few(len(held), held.nbytes)
+            connection = open_private_connection(stack, large=True, spills=spills)
             found = _count_held(source, held, grid, others[0], held_most, key, connection)
             raise_unreadable(grid, slotting)
             return found
+    # Not the connection that reads the file: a connection runs one query at a time.
+    connection = open_private_connection(stack, large=True)
 
     def opened() -> DuckRows:
         return stream_rows(connection, batches, source.wall)

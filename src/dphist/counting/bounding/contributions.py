@@ -31,7 +31,7 @@ from dphist.counting.bounding.bounds import (
     keep_records,
     raise_problem,
 )
-from dphist.counting.bounding.kept import count_kept, hold_checked
+from dphist.counting.bounding.kept import count_checked
 from dphist.counting.bounding.profiles import count_prevalences, to_arrays
 from dphist.counting.bounding.stores import Store, hold_counts
 from dphist.counting.checks import LARGEST
@@ -237,8 +237,7 @@ def count_bounded_records(
         def counted() -> tuple[tuple[IntArray, IntArray], int]:
             checked = check_rows(rows, wanted, Bounds(None, LARGEST))
             if isinstance(checked, DuckRows):
-                held, worst = hold_checked(checked)
-                counts = np.zeros(0, np.int64) if worst else count_kept(held, most, salt)
+                counts, worst = count_checked(checked, most, salt)
                 return _with_prevalences(counts), worst
             kept = bound_records(checked, most, salt)
             found = count_prevalences(kept.group(["term"], "count(*) AS records", WORST))
@@ -342,8 +341,7 @@ def count_bounded_terms(
         rows = opened()
         checked = check_rows(rows, wanted, Bounds(None, most if alone else LARGEST, cut=cut))
         if isinstance(checked, DuckRows) and "amount" not in roles:
-            held, worst = hold_checked(checked)
-            counts = np.zeros(0, np.int64) if worst else count_kept(held, most, salt, terms)
+            counts, worst = count_checked(checked, most, salt, terms)
             return np.arange(len(counts)), counts, worst
         if "amount" not in roles:
             kept = bound_records(checked, most, salt).group(["term"], "count(*) AS records", WORST)

@@ -16,11 +16,19 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from dphist.arrays import AnyArray, IntArray, WordArray
 from dphist.counting.bounding.held_pairs import users_differ
-from dphist.counting.bounding.ranking import Half, drop_in_parts, mix
-from dphist.counting.bounding.user_parts import PerhapsAbove, UserRows
+from dphist.counting.bounding.ranking import Half, drop_in_parts, drop_records, mix
+from dphist.counting.bounding.user_parts import (
+    PerhapsAbove,
+    UserRows,
+    as_words,
+    count_places,
+    find_places,
+)
 from dphist.counting.engine.private_duckdb import GIVEN, memory_limit
 from dphist.counting.engine.rows import DuckRows
 
@@ -78,11 +86,33 @@ class _Terms:
             self.counts[places] -= records
 
 
-def hold_checked(rows: DuckRows) -> tuple[DuckRows, int]:
-    """Evaluate rows (who, term, problem, ...) once; return them, and the largest problem number."""
-    size = rows.project("who", "term", "problem").create(_HELD)
-    held = DuckRows(rows.connection, rows.connection.table(_HELD), size=size)
-    return held, int(held.fetch(["max(problem)"])[0][0] or 0)
+def count_checked(
+    rows: DuckRows, most: int, key: str, terms: int | None = None
+) -> tuple[IntArray, int]:
+    """Evaluate rows (who, term, problem, ...) once, and count the records kept of each term.
+
+    Parameters
+    ----------
+    most, key, terms : as for `count_kept`.
+
+    Returns
+    -------
+    counts : (t,) int64, as `count_kept` returns them; none if a row has a problem.
+    worst : the largest problem number, 0 without a problem.
+    """
+    if rows.is_few:
+        found = _number_few(rows, "problem")
+        worst = pc.max(found["problem"]).as_py() or 0
+        held = rows
+    else:
+        size = rows.project("who", "term", "problem").create(_HELD)
+        held = DuckRows(rows.connection, rows.connection.table(_HELD), size=size)
+        worst = int(held.fetch(["max(problem)"])[0][0] or 0)
+    if worst:
+        return np.zeros(0, np.int64), worst
+    if rows.is_few:
+        return _count_few(found, most, _halves_of(rows, key), terms), 0
+    return count_kept(held, most, key, terms), 0
 
 
 def count_kept(
@@ -106,16 +136,57 @@ def count_kept(
     (t,) int64
         For each term that occurs, in any order, or for each of the `terms`; some may be 0.
     """
-    user_half, term_half = (
-        half_hashed(int(half, 16), integers=rows.number_of(name)[1])
-        for name, half in (("who", key[:16]), ("term", key[16:]))
-    )
-    halves = user_half, term_half
+    halves = _halves_of(rows, key)
+    if rows.is_few and copied is None:
+        few = _number_few(rows)
+        if len(few) != rows.size:
+            raise RuntimeError("rows are missing")
+        return _count_few(few, most, halves, terms)
     found = _count(rows, most, halves, terms, copied)
     if found is None:
         numbered, halves = _number_one_by_one(rows, halves)
         found = _count(numbered, most, halves, terms)
         assert found is not None  # noqa: S101 - different values have different numbers
+    return found
+
+
+def _halves_of(rows: DuckRows, key: str) -> _Halves:
+    """Return what is hashed of the numbers of users, and of terms, under a key."""
+    user_half, term_half = (
+        half_hashed(int(half, 16), integers=rows.number_of(name)[1])
+        for name, half in (("who", key[:16]), ("term", key[16:]))
+    )
+    return user_half, term_half
+
+
+def _number_few(rows: DuckRows, *others: str) -> pa.Table:
+    """Return few rows, with the numbers of users and terms beside them, from one query."""
+    (user, _), (term, _) = rows.number_of("who"), rows.number_of("term")
+    return rows.to_arrow(["who", "term", f"{user} AS user", f"{term} AS label", *others])
+
+
+def _count_few(few: pa.Table, most: int, halves: _Halves, terms: int | None) -> IntArray:
+    """As `count_kept`, of rows with the numbers of their users and terms.
+
+    Places in Arrow's dictionaries distinguish users and terms by their bytes, so that two of one
+    number stay two. What is hashed is made of the numbers, as it is of many rows.
+    """
+    (users, distinct), numbers = find_places(few["who"]), as_words(few["user"].to_numpy())
+    user_half = partial(_looked_up, halves[0], _numbers_at(users, numbers, len(distinct)))
+    labels, term_half = as_words(few["label"].to_numpy()), halves[1]
+    if terms is None:
+        numbers = labels
+        labels, values = find_places(few["term"])
+        terms = len(values)
+        term_half = partial(_looked_up, halves[1], _numbers_at(labels, numbers, terms))
+    dropped = drop_records(UserRows(users, labels), most, user_half, term_half)
+    return count_places(labels, terms) - count_places(dropped, terms)
+
+
+def _numbers_at(places: WordArray, numbers: WordArray, size: int) -> WordArray:
+    """Return the number of the value at each place."""
+    found = np.zeros(size, np.uint64)
+    found[places.view(np.int64)] = numbers
     return found
 
 
@@ -232,10 +303,3 @@ def _number_one_by_one(rows: DuckRows, halves: _Halves) -> tuple[DuckRows, _Halv
 def _looked_up(half: Half, hashes: WordArray, numbers: AnyArray) -> WordArray:
     """Return what is hashed of values that have these numbers."""
     return half(hashes[numbers.astype(np.int64)])
-
-
-def as_words(numbers: AnyArray) -> WordArray:
-    """Return integers of any type as 64 bits; a copy unless they have 64."""
-    if numbers.dtype == np.uint64:
-        return numbers
-    return numbers.astype(np.int64, copy=False).view(np.uint64)

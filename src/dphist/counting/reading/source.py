@@ -15,7 +15,7 @@ from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import ExpectedRows, open_private_connection
 from dphist.counting.engine.progress import Report, RowsRead, reported
 from dphist.counting.engine.redaction import Wall
-from dphist.counting.engine.rows import DuckRows, Rows
+from dphist.counting.engine.rows import DuckRows, Rows, are_few
 from dphist.counting.reading.columns import (
     OBJECTS,
     Use,
@@ -111,7 +111,8 @@ class StreamedSource(Source):
 
     def _in_memory(self, table: pa.Table) -> DuckRows:
         """Return rows that are in memory, which DuckDB scans with all its threads."""
-        self._connection = open_private_connection(self._stack, large=True)
+        spills = not are_few(len(table), table.nbytes)
+        self._connection = open_private_connection(self._stack, large=True, spills=spills)
         given, size = self.wall(lambda: self._connection.from_arrow(table)), len(table)
         expected = ExpectedRows(lambda: size, frame_not_read(), repeatable=True)
         return DuckRows(self._connection, given, size=size, nbytes=table.nbytes, expected=expected)
