@@ -262,13 +262,14 @@ def test_a_few_rows_of_long_text_are_not_converted(
 ) -> None:
     """A column of 2 GB of text cannot leave DuckDB in one piece, nor be limited in memory there."""
     monkeypatch.setattr("dphist.counting.engine.rows.FEW_BYTES", 10_000)
-    real, few = held_pairs._bound_few, []
+    real, few = held_pairs.bound_few, []
 
     def seen(*arguments: Any) -> Any:
         few.append(1)
         return real(*arguments)
 
-    monkeypatch.setattr(held_pairs, "_bound_few", seen)
+    monkeypatch.setattr(held_pairs, "bound_few", seen)
+    monkeypatch.setattr(bounds, "bound_few", seen)
     for length, expected in ((10, [1]), (1000, [])):
         few.clear()
         long = pa.array(["x" * length] * 20).cast(stored)

@@ -23,7 +23,7 @@ from dphist.counting.bounding.contributions import (
     label_bounded_records,
 )
 from dphist.counting.bounding.stores import ArrowStore, Sets, Store, sets_of
-from dphist.counting.engine.progress import Progress
+from dphist.counting.reading.gate import Reading
 from dphist.data.partial import Partial, partial_of
 from dphist.errors import DataError, ParameterError, phrase
 from dphist.noise.inversion import Source, checked_source
@@ -44,36 +44,31 @@ class Counting:
     frame : dataframe, or the path of a file.
     columns : the names of the columns by role: label, user and count; None for a role without one.
     unit : whom the counts protect.
-    progress, delimiter : as callers give them, for the gate.
+    reading : progress and delimiter, for the gate.
     cut : the part of the users that is counted; None for all.
     """
 
     frame: Any
     columns: Mapping[str, str | None]
     unit: PrivacyUnit
-    progress: Progress | None
-    delimiter: str | None
+    reading: Reading
     cut: Cut | None = None
 
     @property
     def _names(self) -> dict[str, Any]:
         return {role: name for role, name in self.columns.items() if name is not None}
 
-    @property
-    def _reading(self) -> dict[str, Any]:
-        return {"progress": self.progress, "delimiter": self.delimiter}
-
     def count_labels(
         self, bounds: Bounds, source: Source | None
     ) -> tuple[Store, tuple[int, int] | None]:
         """Return the counts of labels within the bounds, and the numbers of users, if counted."""
         bounds, key = replace(bounds, cut=self.cut), _draw_key(source)
-        return count_labels(self.frame, self._names, bounds, key=key, **self._reading)
+        return count_labels(self.frame, self._names, bounds, key=key, **self.reading)
 
     def hold_labels(self, bounds: Bounds, source: Source | None) -> tuple[Sets, Store]:
         """Return which user has which label within the bounds, and how many have each label."""
         key = _draw_key(source)
-        pairs = bounded_pairs(self.frame, self._names, bounds, key=key, **self._reading)
+        pairs = bounded_pairs(self.frame, self._names, bounds, key=key, **self.reading)
         unheld = DataError(
             phrase(
                 "the pairs of user and label could not be held in memory: lower {max_labels}, or "
@@ -90,22 +85,26 @@ class Counting:
     def count_profile(self, max_records: int | None) -> Pairs:
         """Return how many labels have each count, with at most `max_records` rows of a user."""
         if max_records is not None:
-            given = {"max_records": max_records, **self._reading}
-            return count_bounded_records(self.frame, **self._names, **given)
+            return count_bounded_records(
+                self.frame, **self._names, max_records=max_records, **self.reading
+            )
         count = sum_counts if "count" in self._names else count_records
-        return count(self.frame, **self._names, **self._reading)
+        return count(self.frame, **self._names, **self.reading)
 
     def count_records(self, max_records: int) -> Store:
         """Return the counts of labels of this part, with at most `max_records` rows of a user."""
-        given = {"max_records": max_records, "cut": self.cut, **self._reading}
-        return label_bounded_records(self.frame, **self._names, **given)
+        cut = cast("Cut", self.cut)
+        return label_bounded_records(
+            self.frame, **self._names, max_records=max_records, cut=cut, **self.reading
+        )
 
     def count_bins(self, grid: Grid, max_records: int | None) -> IntArray:
         """Return the records in each slot of a grid, with at most `max_records` for a user."""
         if not self._names:
-            return bin_rows(self.frame, grid, **self._reading)
-        given = {"max_records": max_records, "cut": self.cut, **self._reading}
-        return bin_rows_bounded(self.frame, grid, **self._names, **given)
+            return bin_rows(self.frame, grid, **self.reading)
+        return bin_rows_bounded(
+            self.frame, grid, **self._names, max_records=max_records, cut=self.cut, **self.reading
+        )
 
     def to_partial(self, kind: str, table: pa.Table, **bounds: Any) -> Partial:
         """Return the counts of this part, with what `merge` compares: see `partial_of`."""

@@ -15,6 +15,7 @@ from dphist.counting.bounding.bounds import Bounds
 from dphist.counting.bounding.contributions import count_labels
 from dphist.counting.bounding.stores import Keep, Sets, Store, counts_of
 from dphist.counting.engine.progress import Progress
+from dphist.counting.reading.gate import Reading
 from dphist.data.counting import Counting, check_label_bounds, cut_of, to_label_array
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is
@@ -156,7 +157,8 @@ class LabelCounts(Secret):
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
         bounds, one = check_label_bounds(columns, bounds, count_users, unit)
-        counting = Counting(frame, columns, one, progress, delimiter)
+        reading = Reading(progress=progress, delimiter=delimiter)
+        counting = Counting(frame, columns, one, reading)
         return guarded(cls._count(counting, bounds, source, keep_sets), ledger)
 
     @classmethod
@@ -222,7 +224,8 @@ class LabelCounts(Secret):
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
         bounds, one = check_label_bounds(columns, bounds, count_users, unit)
-        counting = Counting(frame, columns, one, progress, delimiter, cut)
+        reading = Reading(progress=progress, delimiter=delimiter)
+        counting = Counting(frame, columns, one, reading, cut)
         counts = cls._count(counting, bounds, source)
         return counting.to_partial(
             "labels",

@@ -18,6 +18,7 @@ from dphist.counting import (
     sum_counts,
 )
 from dphist.counting.engine.progress import Progress
+from dphist.counting.reading.gate import Reading
 from dphist.data.counting import Counting, cut_of
 from dphist.data.diagram import Diagram, merge_pairs
 from dphist.data.guard import Guarding, Secret, guarded
@@ -211,7 +212,8 @@ class Profile(Diagram, Secret):
             raise ParameterError(("user", "max_records"), "must be given together, or neither")
         one = unit_of_users(user, unit)
         columns = {"label": label, "user": user, "count": count}
-        counting = Counting(frame, columns, one, progress, delimiter)
+        reading = Reading(progress=progress, delimiter=delimiter)
+        counting = Counting(frame, columns, one, reading)
         if user is None:
             return guarded(cls(*counting.count_profile(None), sensitivity), ledger)
         if count is not None or sensitivity != 1:
@@ -261,7 +263,8 @@ class Profile(Diagram, Secret):
         cut = cut_of(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
         one, columns = unit_of_users(user, unit), {"label": label, "user": user}
-        counting = Counting(frame, columns, one, progress, delimiter, cut)
+        reading = Reading(progress=progress, delimiter=delimiter)
+        counting = Counting(frame, columns, one, reading, cut)
         counts = counting.count_records(most).filter_batches(as_it_is)
         return counting.to_partial("records", counts, max_records=most)
 

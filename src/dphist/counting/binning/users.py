@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, Unpack
 
 import duckdb
 import numpy as np
@@ -45,11 +45,10 @@ from dphist.counting.bounding.user_parts import PerhapsAbove, UserRows, as_words
 from dphist.counting.checks import LARGEST, Problem
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import memory_limit, open_private_connection
-from dphist.counting.engine.progress import Progress
 from dphist.counting.engine.rows import DuckRows, are_few
 from dphist.counting.engine.threads import in_threads
 from dphist.counting.reading.columns import Wanted, count_column, key_column
-from dphist.counting.reading.gate import open_source
+from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Batches, Source, stream_rows
 from dphist.counting.reading.spark import SparkSource
 from dphist.errors import DphistError
@@ -193,14 +192,13 @@ def bin_rows_bounded(
     max_records: int | None = None,
     key: str | None = None,
     cut: Cut | None = None,
-    progress: Progress | None = None,
-    delimiter: str | None = None,
+    **reading: Unpack[Reading],
 ) -> IntArray:
     """Bound each user, or each row, to `max_records` records, then count them between fixed edges.
 
     Parameters
     ----------
-    frame, grid, progress, delimiter
+    frame, grid, reading
         As for `bin_rows`.
     user : the column of users, without missing values.
     count : the column that says how many records a row is; 1 without it.
@@ -229,7 +227,7 @@ def bin_rows_bounded(
         others.append(key_column("who", user, "user", only_text=cut is not None))
     with ExitStack() as stack:
         wanted = [*grid.wanted(), *others]
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        source = open_source(stack, frame, wanted, **reading)
         grid.check(source)
         check_users(source, cut)
         count_rows = partial(

@@ -8,7 +8,7 @@ the maximum keeps some of them, and which depends only on the key and on this us
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from dphist.counting.bounding.bounds import (
     WORST,
     Bounds,
     Cut,
+    blank_problems,
     bound_labels,
     bound_records,
     bound_users,
@@ -29,16 +30,16 @@ from dphist.counting.bounding.bounds import (
     clamped_sum,
     fresh_key,
     keep_records,
+    mark_problems,
     raise_problem,
 )
-from dphist.counting.bounding.kept import count_checked
+from dphist.counting.bounding.kept import count_marked
 from dphist.counting.bounding.profiles import count_prevalences, to_arrays
 from dphist.counting.bounding.stores import Store, hold_counts
 from dphist.counting.checks import LARGEST
-from dphist.counting.engine.progress import Progress
 from dphist.counting.engine.rows import DuckRows, Rows
 from dphist.counting.reading.columns import Use, Wanted, count_column, key_column
-from dphist.counting.reading.gate import open_source
+from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Source
 from dphist.errors import Argument, Message, ParameterError
 
@@ -49,14 +50,13 @@ def count_labels(
     bounds: Bounds,
     *,
     key: str | None = None,
-    progress: Progress | None = None,
-    delimiter: str | None = None,
+    **reading: Unpack[Reading],
 ) -> tuple[Store, tuple[int, int] | None]:
     """Bound the contribution of each user, then count the labels of a table.
 
     Parameters
     ----------
-    frame, progress, delimiter
+    frame, reading
         As for `open_source`: evaluated once, and counted in Spark or in a private DuckDB.
     names : dict
         The columns ``label`` and, optionally, ``user`` and ``count``. Without a user, each row
@@ -82,7 +82,7 @@ def count_labels(
     wanted, salt = _wanted(names, cut=bounds.cut), key or fresh_key()
 
     def bounded(rows: Rows) -> Rows | pa.Table:
-        return bound_labels(check_rows(rows, wanted, bounds), "user" in names, bounds, salt)
+        return bound_labels(mark_problems(rows, wanted, bounds), "user" in names, bounds, salt)
 
     store, users = _held(
         frame,
@@ -91,8 +91,7 @@ def count_labels(
         bounds.cut,
         summed=USERS if bounds.count_users else (),
         missing=_MISSING,
-        progress=progress,
-        delimiter=delimiter,
+        **reading,
     )
     return store, (users[0], users[1]) if users else None
 
@@ -105,8 +104,7 @@ def label_bounded_records(
     max_records: int,
     cut: Cut,
     key: str | None = None,
-    progress: Progress | None = None,
-    delimiter: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Store:
     """Bound each user of a part to `max_records` rows, then count the labels.
 
@@ -123,9 +121,7 @@ def label_bounded_records(
         counts = kept.group(["term"], "count(*) AS records", WORST)
         return counts.where("term IS NOT NULL OR problem > 0")
 
-    store, _ = _held(
-        frame, wanted, counted, cut, missing=MISSING_USERS, progress=progress, delimiter=delimiter
-    )
+    store, _ = _held(frame, wanted, counted, cut, missing=MISSING_USERS, **reading)
     return store
 
 
@@ -137,12 +133,11 @@ def _held(
     *,
     missing: Mapping[str, Message],
     summed: Sequence[str] = (),
-    progress: Progress | None,
-    delimiter: str | None,
+    **reading: Unpack[Reading],
 ) -> tuple[Store, list[int]]:
     """Open a table, hold the counts of its labels, and raise the error for the worst problem."""
     with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        source = open_source(stack, frame, wanted, **reading)
         check_users(source, cut)
         rows, kind = source.rows(), source.kinds["term"]
         store, worst, sums = source.run(lambda: hold_counts(counted(rows), kind, summed))
@@ -158,14 +153,13 @@ def bounded_pairs(
     bounds: Bounds,
     *,
     key: str | None = None,
-    progress: Progress | None = None,
-    delimiter: str | None = None,
+    **reading: Unpack[Reading],
 ) -> tuple[pa.Table, pa.DataType]:
     """Bound each user to `max_labels` labels, and return who has which.
 
     Parameters
     ----------
-    frame, names, bounds, key, progress, delimiter
+    frame, names, bounds, key, reading
         As for `count_labels`, which raises the same.
 
     Returns
@@ -185,7 +179,7 @@ def bounded_pairs(
         )
     wanted, own = _wanted(names), bounds if "user" in names else replace(bounds, max_labels=None)
     with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        source = open_source(stack, frame, wanted, **reading)
         rows, salt = source.rows(), key or fresh_key()
 
         def kept() -> pa.Table:
@@ -205,14 +199,13 @@ def count_bounded_records(
     user: str,
     max_records: int,
     key: str | None = None,
-    progress: Progress | None = None,
-    delimiter: str | None = None,
+    **reading: Unpack[Reading],
 ) -> tuple[IntArray, IntArray]:
     """Bound each user to `max_records` rows, then count the labels with each count.
 
     Parameters
     ----------
-    frame, key, progress, delimiter
+    frame, key, reading
         As for `count_labels`.
     label, user : str
         The columns of labels and of users.
@@ -231,15 +224,16 @@ def count_bounded_records(
     """
     wanted = _wanted({"label": label, "user": user})
     with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        source = open_source(stack, frame, wanted, **reading)
         rows, salt, most = source.rows(), key or fresh_key(), min(max_records, LARGEST)
 
         def counted() -> tuple[tuple[IntArray, IntArray], int]:
-            checked = check_rows(rows, wanted, Bounds(None, LARGEST))
-            if isinstance(checked, DuckRows):
-                counts, worst = count_checked(checked, most, salt)
+            bounds = Bounds(None, LARGEST)
+            marked = mark_problems(rows, wanted, bounds)
+            if isinstance(marked, DuckRows):
+                counts, worst = count_marked(marked, most, salt)
                 return _with_prevalences(counts), worst
-            kept = bound_records(checked, most, salt)
+            kept = bound_records(blank_problems(marked, bounds), most, salt)
             found = count_prevalences(kept.group(["term"], "count(*) AS records", WORST))
             pairs = found.fetch(["records", "prevalence", "problem"])
             return to_arrays([row[:2] for row in pairs]), max((row[2] for row in pairs), default=0)
@@ -339,10 +333,12 @@ def count_bounded_terms(
 
     def counted() -> _Found:
         rows = opened()
-        checked = check_rows(rows, wanted, Bounds(None, most if alone else LARGEST, cut=cut))
-        if isinstance(checked, DuckRows) and "amount" not in roles:
-            counts, worst = count_checked(checked, most, salt, terms)
+        bounds = Bounds(None, most if alone else LARGEST, cut=cut)
+        marked = mark_problems(rows, wanted, bounds)
+        if isinstance(marked, DuckRows) and "amount" not in roles:
+            counts, worst = count_marked(marked, most, salt, terms)
             return np.arange(len(counts)), counts, worst
+        checked = blank_problems(marked, bounds)
         if "amount" not in roles:
             kept = bound_records(checked, most, salt).group(["term"], "count(*) AS records", WORST)
         else:

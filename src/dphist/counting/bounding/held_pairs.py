@@ -69,7 +69,7 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table 
     rows as an Arrow table. None if two labels or two users have the same hash.
     """
     if rows.is_few:
-        return _bound_few(rows, key, most)
+        return bound_few(rows, key, most)
     connection = rows.connection
     label, exact = rows.number_of("term")
     steps = ["count(*) AS records", "max(problem) AS problem", f"{label} AS label"]
@@ -86,8 +86,11 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table 
     return _less_dropped(labels)
 
 
-def _bound_few(rows: DuckRows, key: str, most: int) -> pa.Table:
-    """As `bound_in_arrays`, with the places of users and labels among them as numbers."""
+def bound_few(rows: DuckRows, key: str, most: int) -> pa.Table:
+    """As `bound_in_arrays`, with the places of users and labels among them as numbers.
+
+    All problems are looked at before a row is dropped, so that rows need only be marked.
+    """
     found = rows.to_arrow(["who", "term", "problem", f"{rows.rank(key)} AS rank"])
     if pc.max(found["problem"]).as_py():
         wrong = found.filter(pc.greater(found["problem"], 0)).select(["term", "problem"])

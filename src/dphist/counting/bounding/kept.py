@@ -86,10 +86,10 @@ class _Terms:
             self.counts[places] -= records
 
 
-def count_checked(
+def count_marked(
     rows: DuckRows, most: int, key: str, terms: int | None = None
 ) -> tuple[IntArray, int]:
-    """Evaluate rows (who, term, problem, ...) once, and count the records kept of each term.
+    """Evaluate marked rows once, and count the records kept of each term.
 
     Parameters
     ----------
