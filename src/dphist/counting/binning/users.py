@@ -20,7 +20,6 @@ from typing import Any, Unpack
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
 from dphist.counting.binning.slots import (
@@ -39,14 +38,12 @@ from dphist.counting.bounding.bounds import (
     raise_problem,
 )
 from dphist.counting.bounding.contributions import MISSING_USERS, count_bounded_terms
-from dphist.counting.bounding.kept import Copied, count_kept
-from dphist.counting.bounding.ranking import changes
-from dphist.counting.bounding.user_parts import PerhapsAbove, UserRows, as_words
+from dphist.counting.bounding.kept import count_kept
+from dphist.counting.bounding.user_parts import UserRows, as_words
 from dphist.counting.checks import LARGEST, Problem
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import memory_limit, open_private_connection
 from dphist.counting.engine.rows import DuckRows, are_few
-from dphist.counting.engine.threads import in_threads
 from dphist.counting.reading.columns import Wanted, count_column, key_column
 from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Batches, Source, stream_rows
@@ -130,16 +127,14 @@ def count_held(
     """
     given = connection.from_arrow(held)
     rows = DuckRows(connection, given, size=len(held), nbytes=held.nbytes)
-    short = np.min_scalar_type(number)  # half the memory to move
-    copied = None  # few rows are numbered in one query
+    copied = None
     if pa.types.is_integer(held["who"].type):
-        copied = Copied(list(_integers(held, short)), lambda _: True)
-    elif not rows.is_few:
-        copied = _hash_users(held, connection, short)
+        short = np.min_scalar_type(number)  # half the memory to move
+        copied = list(_copy_integers(held, short))
     return count_kept(rows, most, key, number, copied)
 
 
-def _integers(held: pa.Table, short: "np.dtype[Any]") -> Iterator[UserRows]:
+def _copy_integers(held: pa.Table, short: "np.dtype[Any]") -> Iterator[UserRows]:
     """Return the users and slots of rows whose users are integers.
 
     Users are copied: a program that writes into its own table meanwhile cannot change what is
@@ -148,39 +143,6 @@ def _integers(held: pa.Table, short: "np.dtype[Any]") -> Iterator[UserRows]:
     for batch in held.to_batches():
         who, term = (batch.column(name).to_numpy() for name in ("who", "term"))
         yield UserRows(as_words(who.copy()), term.astype(short))
-
-
-def _hash_users(
-    held: pa.Table, connection: duckdb.DuckDBPyConnection, short: "np.dtype[Any]"
-) -> Copied:
-    """Return hashes of the users, and slots, of the rows."""
-    places = pa.array(np.arange(len(held), dtype=np.int32))
-    rows = DuckRows(connection, connection.from_arrow(held.append_column("place", places)))
-    user, _ = rows.number_of("who")
-    hashed, found = [], []
-    numbers = rows.project(f"{user} AS who", "term", "place").relation
-    for batch in numbers.to_arrow_reader(_ROWS_AT_ONCE):
-        who, term, place = (column.to_numpy() for column in batch.columns)
-        hashed.append(UserRows(who, term.astype(short)))
-        found.append(place)
-    threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
-
-    def users_differ(perhaps: PerhapsAbove) -> bool:
-        """Compare how many users, by their bytes, and how many hashes there are."""
-        parts = 8 if len(held) > _FEW_ROWS else 1  # so that fewer users stay in the cache
-        numbers, own_part = [], np.full(len(held), parts, np.uint8)
-        for own, place in zip(hashed, found, strict=True):
-            some = perhaps.find(own.users)
-            numbers.append(own.users[some])
-            own_part[place[some]] = numbers[-1] % np.uint64(parts)
-
-        def count_users(part: int) -> int:
-            return len(pc.unique(held["who"].filter(pa.array(own_part == part))))
-
-        users = sum(in_threads(count_users, range(parts), threads))
-        return bool(users == np.count_nonzero(changes(np.sort(np.concatenate(numbers)))))
-
-    return Copied(hashed, users_differ)
 
 
 def bin_rows_bounded(

@@ -10,7 +10,7 @@ everything is counted again. Hashes of values decide which records are kept eith
 not depend on these numbers (docs/understand/proofs/bounding.md, Lemma 10).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -40,20 +40,6 @@ _HELD, _NUMBERED = "held_rows", "numbered_rows"
 
 # Of users and of terms.
 _Halves: TypeAlias = tuple[Half, Half]
-
-
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """The numbers of rows in memory.
-
-    Attributes
-    ----------
-    rows : the numbers of all rows.
-    users_differ : whether no two of the users that are perhaps above the bound have one number.
-    """
-
-    rows: Sequence[UserRows]
-    users_differ: Callable[[PerhapsAbove], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +106,7 @@ def count_kept(
     most: int,
     key: str,
     terms: int | None = None,
-    copied: Copied | None = None,
+    copied: Sequence[UserRows] | None = None,
 ) -> IntArray:
     """Bound each user to `most` records, then count the records of each term.
 
@@ -129,7 +115,7 @@ def count_kept(
     rows : columns who and term, without nulls, of a known size.
     most, key : maximum number of records of a user, and the key for the choice.
     terms : the number of terms, which are then the whole numbers from 0; None for other terms.
-    copied : the numbers of all rows, if these are in memory; see `DuckRows.number_of`.
+    copied : the numbers of all rows, where users are integers in memory; see `DuckRows.number_of`.
 
     Returns
     -------
@@ -206,7 +192,7 @@ def _count(
     most: int,
     halves: _Halves,
     terms: int | None,
-    copied: Copied | None = None,
+    copied: Sequence[UserRows] | None = None,
 ) -> IntArray | None:
     """As `count_kept`; None if two users, or two terms, have the same number."""
     connection = rows.connection
@@ -215,12 +201,12 @@ def _count(
     if found is None:
         return None
     ranked, compared = 0, False
-    for given in _in_turns(rows) if copied is None else [copied.rows]:
+    for given in _in_turns(rows) if copied is None else [copied]:
         ranked += sum(map(len, given))
         perhaps = PerhapsAbove([own.users for own in given], most, threads)
         dropped = drop_in_parts(given, perhaps, most, halves, threads)
         if any(map(len, dropped)) and not compared:
-            compared = users_differ(rows) if copied is None else copied.users_differ(perhaps)
+            compared = users_differ(rows)
             if not compared:
                 return None
         if terms is not None:
