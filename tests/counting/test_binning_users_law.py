@@ -237,7 +237,7 @@ def test_a_choice_that_is_not_even_is_noticed(
     user: Any, slot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     halves = iter([user, slot])
-    monkeypatch.setattr(counting_kept, "half_hashed", lambda *_, **__: next(halves))
+    monkeypatch.setattr(counting_kept, "make_half", lambda *_, **__: next(halves))
     monkeypatch.setattr(ranking, "mix", lambda words: words)
     assert min(p_values(choices(KEYS[0]))) < LEVEL
 

@@ -214,7 +214,7 @@ def test_numbers_of_labels_take_no_more_memory_than_they_are_told_to(
     numbers = connection.sql(
         "SELECT i % 9999 AS label, 1::BIGINT AS records FROM range(10000) t(i)"
     )
-    assert not held_pairs._numbers_of(DuckRows(connection, numbers), 10_000)[1]
+    assert not held_pairs._read_numbers(DuckRows(connection, numbers), 10_000)[1]
     assert len(seen) > 1
 
 

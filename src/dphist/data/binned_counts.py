@@ -19,7 +19,7 @@ from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.axis.axis import Axis, axes_of_content
 from dphist.data.axis.edges import grid_of
-from dphist.data.counting import Counting, cut_of
+from dphist.data.counting import Counting, make_cut
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, no_part, sum_slots
 from dphist.data.uhi import read_uhi
@@ -179,7 +179,7 @@ class BinnedCounts(Secret):
         >>> BinnedCounts.merge(cut).counts
         array([2, 2])
         """
-        cut = cut_of(user, part, parts, others)
+        cut = make_cut(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
         one, columns = unit_of_users(user, unit), {"user": user, "count": count}
         reading = Reading(progress=progress, delimiter=delimiter)

@@ -22,9 +22,9 @@ from dphist.counting.bounding.contributions import (
     count_labels,
     label_bounded_records,
 )
-from dphist.counting.bounding.stores import ArrowStore, Sets, Store, sets_of
+from dphist.counting.bounding.stores import ArrowStore, Sets, Store, make_sets
 from dphist.counting.reading.gate import Reading
-from dphist.data.partial import Partial, partial_of
+from dphist.data.partial import Partial, make_partial
 from dphist.errors import DataError, ParameterError, phrase
 from dphist.noise.inversion import Source, checked_source
 from dphist.privacy.unit import PrivacyUnit, unit_of_users
@@ -77,7 +77,7 @@ class Counting:
         )
 
         def hold() -> tuple[Sets, Store]:
-            sets = sets_of(*pairs)
+            sets = make_sets(*pairs)
             return sets, ArrowStore(sets.counts())
 
         return redact_errors(hold, unheld)
@@ -107,12 +107,12 @@ class Counting:
         )
 
     def to_partial(self, kind: str, table: pa.Table, **bounds: Any) -> Partial:
-        """Return the counts of this part, with what `merge` compares: see `partial_of`."""
+        """Return the counts of this part, with what `merge` compares: see `make_partial`."""
         said = {**bounds, "unit": self.unit.to_content()}
-        return partial_of(kind, cast("Cut", self.cut), self.columns, said, table)
+        return make_partial(kind, cast("Cut", self.cut), self.columns, said, table)
 
 
-def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
+def make_cut(user: Any, part: Any, parts: Any, others: Any) -> Cut:
     """Return which users a part counts, checked.
 
     Without a column of users, every part would count every row.
@@ -128,7 +128,7 @@ def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
     """
     if not isinstance(user, str):
         raise ParameterError("user", "must name the column of users: it decides about the part")
-    return bounds.cut_of(part, parts, others)
+    return bounds.make_cut(part, parts, others)
 
 
 def check_label_bounds(

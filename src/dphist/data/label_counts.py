@@ -16,7 +16,7 @@ from dphist.counting.bounding.contributions import count_labels
 from dphist.counting.bounding.stores import Keep, Sets, Store, counts_of
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
-from dphist.data.counting import Counting, check_label_bounds, cut_of, to_label_array
+from dphist.data.counting import Counting, check_label_bounds, make_cut, to_label_array
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is
 from dphist.errors import ParameterError
@@ -220,7 +220,7 @@ class LabelCounts(Secret):
         >>> LabelCounts.merge(cut).counts_of(["a", "b"])
         [1, 3]
         """
-        cut = cut_of(user, part, parts, others)
+        cut = make_cut(user, part, parts, others)
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
         bounds, one = check_label_bounds(columns, bounds, count_users, unit)

@@ -19,7 +19,7 @@ from dphist.counting import (
 )
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
-from dphist.data.counting import Counting, cut_of
+from dphist.data.counting import Counting, make_cut
 from dphist.data.diagram import Diagram, merge_pairs
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is
@@ -260,7 +260,7 @@ class Profile(Diagram, Secret):
         >>> Profile.merge(cut).sorted_counts()
         array([3, 1])
         """
-        cut = cut_of(user, part, parts, others)
+        cut = make_cut(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
         one, columns = unit_of_users(user, unit), {"label": label, "user": user}
         reading = Reading(progress=progress, delimiter=delimiter)

@@ -142,7 +142,7 @@ class Cut:
         return f"coalesce({rows.part('who', self.parts)}, 0) = {self.part}"
 
 
-def cut_of(part: Any, parts: Any, others: Any) -> Cut:
+def make_cut(part: Any, parts: Any, others: Any) -> Cut:
     """Return a cut, checked.
 
     Raises

@@ -79,12 +79,12 @@ def count_labels(
         If a user or label is missing and `bounds` does not allow it, if a count is missing,
         negative or above 2**62 - 1, or if the engine fails.
     """
-    wanted, salt = _wanted(names, cut=bounds.cut), key or fresh_key()
+    wanted, salt = _describe_columns(names, cut=bounds.cut), key or fresh_key()
 
     def bounded(rows: Rows) -> Rows | pa.Table:
         return bound_labels(mark_problems(rows, wanted, bounds), "user" in names, bounds, salt)
 
-    store, users = _held(
+    store, users = _hold_checked(
         frame,
         wanted,
         bounded,
@@ -114,18 +114,18 @@ def label_bounded_records(
     -------
     The labels with their counts, as `count_labels` returns them.
     """
-    wanted = _wanted({"label": label, "user": user}, cut=cut)
+    wanted = _describe_columns({"label": label, "user": user}, cut=cut)
 
     def counted(rows: Rows) -> Rows:
         kept = keep_records(rows, wanted, max_records, key, cut)
         counts = kept.group(["term"], "count(*) AS records", WORST)
         return counts.where("term IS NOT NULL OR problem > 0")
 
-    store, _ = _held(frame, wanted, counted, cut, missing=MISSING_USERS, **reading)
+    store, _ = _hold_checked(frame, wanted, counted, cut, missing=MISSING_USERS, **reading)
     return store
 
 
-def _held(
+def _hold_checked(
     frame: object,
     wanted: Sequence[Wanted],
     counted: Callable[[Rows], Rows | pa.Table],
@@ -177,7 +177,10 @@ def bounded_pairs(
         raise ParameterError(
             "keep_sets", "needs " + Argument("max_count", 1) + ", and no " + Argument("count_users")
         )
-    wanted, own = _wanted(names), bounds if "user" in names else replace(bounds, max_labels=None)
+    wanted, own = (
+        _describe_columns(names),
+        bounds if "user" in names else replace(bounds, max_labels=None),
+    )
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, **reading)
         rows, salt = source.rows(), key or fresh_key()
@@ -222,7 +225,7 @@ def count_bounded_records(
     ParameterError, ColumnError, DataError, InputFileError
         As for `count_labels`.
     """
-    wanted = _wanted({"label": label, "user": user})
+    wanted = _describe_columns({"label": label, "user": user})
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, **reading)
         rows, salt, most = source.rows(), key or fresh_key(), min(max_records, LARGEST)
@@ -264,7 +267,7 @@ _MISSING = {
 }
 
 
-def _wanted(names: Mapping[str, str], *, cut: Cut | None = None) -> list[Wanted]:
+def _describe_columns(names: Mapping[str, str], *, cut: Cut | None = None) -> list[Wanted]:
     """Return the columns of counts, labels and users.
 
     If several columns have a problem, the last of them is reported. Users that decide about a part

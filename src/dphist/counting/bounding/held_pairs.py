@@ -78,12 +78,12 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table 
     problem, number, total = labels.fetch(["max(problem)", "count(*)", "sum(records)"])[0]
     if problem:  # then there is an error, and no counts
         return labels.where("problem > 0").project("term", "0::BIGINT AS records", "problem")
-    sums, differ = _numbers_of(labels, int(number))
+    sums, differ = _read_numbers(labels, int(number))
     if not (exact or differ) or not users_differ(rows):
         connection.execute(f"DROP TABLE {_LABELS}")
         return None
     _drop_beyond(rows, key, most, int(total or 0), sums)
-    return _less_dropped(labels)
+    return _subtract_dropped(labels)
 
 
 def bound_few(rows: DuckRows, key: str, most: int) -> pa.Table:
@@ -103,7 +103,7 @@ def bound_few(rows: DuckRows, key: str, most: int) -> pa.Table:
     return pa.table(counts).filter(pa.array(records > 0))
 
 
-def _numbers_of(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
+def _read_numbers(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
     """Return the `_sums_of` all rows, and whether all labels have different numbers.
 
     NumPy computes both in a fifth of DuckDB's time, which would need numbers of 128 bits. A label's
@@ -186,7 +186,7 @@ def _sums_of(labels: WordArray, records: WordArray | np.uint64) -> WordArray:
     return np.array([(labels * records).sum(), (low * low * records).sum()], np.uint64)
 
 
-def _less_dropped(labels: DuckRows) -> DuckRows:
+def _subtract_dropped(labels: DuckRows) -> DuckRows:
     """From the labels to (term, records, problem), without the rows dropped."""
     connection = labels.connection
     joined = connection.sql(

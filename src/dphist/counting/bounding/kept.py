@@ -139,7 +139,7 @@ def count_kept(
 def _halves_of(rows: DuckRows, key: str) -> _Halves:
     """Return what is hashed of the numbers of users, and of terms, under a key."""
     user_half, term_half = (
-        half_hashed(int(half, 16), integers=rows.number_of(name)[1])
+        make_half(int(half, 16), integers=rows.number_of(name)[1])
         for name, half in (("who", key[:16]), ("term", key[16:]))
     )
     return user_half, term_half
@@ -158,13 +158,13 @@ def _count_few(few: pa.Table, most: int, halves: _Halves, terms: int | None) -> 
     number stay two. What is hashed is made of the numbers, as it is of many rows.
     """
     (users, distinct), numbers = find_places(few["who"]), as_words(few["user"].to_numpy())
-    user_half = partial(_looked_up, halves[0], _numbers_at(users, numbers, len(distinct)))
+    user_half = partial(_look_up, halves[0], _numbers_at(users, numbers, len(distinct)))
     labels, term_half = as_words(few["label"].to_numpy()), halves[1]
     if terms is None:
         numbers = labels
         labels, values = find_places(few["term"])
         terms = len(values)
-        term_half = partial(_looked_up, halves[1], _numbers_at(labels, numbers, terms))
+        term_half = partial(_look_up, halves[1], _numbers_at(labels, numbers, terms))
     dropped = drop_records(UserRows(users, labels), most, user_half, term_half)
     return count_places(labels, terms) - count_places(dropped, terms)
 
@@ -176,7 +176,7 @@ def _numbers_at(places: WordArray, numbers: WordArray, size: int) -> WordArray:
     return found
 
 
-def half_hashed(half: int, *, integers: bool) -> Half:
+def make_half(half: int, *, integers: bool) -> Half:
     """Return what is hashed of numbers, which are integers or hashes, under half of a key."""
     word = np.uint64(half)
 
@@ -278,7 +278,7 @@ def _number_one_by_one(rows: DuckRows, halves: _Halves) -> tuple[DuckRows, _Halv
         ordered[numbers.to_numpy()] = hashes.to_numpy()
         tables.append(f"JOIN {table} USING ({name})")
         columns.append(f"{table}.number AS {name}")
-        found.append(partial(_looked_up, half, ordered))
+        found.append(partial(_look_up, half, ordered))
     rows.given.create_view(GIVEN, replace=True)
     query = f"SELECT {', '.join(columns)} FROM {GIVEN} {' '.join(tables)}"  # noqa: S608
     connection.execute(f"CREATE TABLE {_NUMBERED} AS {query}")
@@ -286,6 +286,6 @@ def _number_one_by_one(rows: DuckRows, halves: _Halves) -> tuple[DuckRows, _Halv
     return numbered, (found[0], found[1])
 
 
-def _looked_up(half: Half, hashes: WordArray, numbers: AnyArray) -> WordArray:
+def _look_up(half: Half, hashes: WordArray, numbers: AnyArray) -> WordArray:
     """Return what is hashed of values that have these numbers."""
     return half(hashes[numbers.astype(np.int64)])

@@ -231,7 +231,7 @@ class SparkStore(Store):
         one piece at a time is held besides the rows kept. Pieces are cut by a hash of the label, so
         each label is in one.
         """
-        labels = self._asked(self._checkpoint.count)
+        labels = self._ask(self._checkpoint.count)
         pieces = -(-labels // _ROWS_OF_A_PIECE)
         kept: list[pa.RecordBatch] = []
         for piece in range(pieces):
@@ -270,9 +270,9 @@ class SparkStore(Store):
                 found = found.set_column(0, "label", found["label"].cast(pa.string()))
             return found.cast(self.schema)
 
-        return self._asked(evaluate)
+        return self._ask(evaluate)
 
-    def _asked(self, ask: Callable[[], T]) -> T:
+    def _ask(self, ask: Callable[[], T]) -> T:
         """Return the answer of Spark to a query, without its messages; Ctrl-C cancels its jobs."""
         session = self._checkpoint.sparkSession
         refuse_stopped(session, _stopped())
@@ -354,7 +354,7 @@ class Sets:
         return pa.table({"label": self.labels, "count": pa.array(users, pa.int64())})
 
 
-def sets_of(pairs: pa.Table, kind: pa.DataType) -> Sets:
+def make_sets(pairs: pa.Table, kind: pa.DataType) -> Sets:
     """Return sets from pairs of a user and a label.
 
     Values are told apart by their bytes, as the engine told them apart: numbers take the place of
@@ -365,7 +365,7 @@ def sets_of(pairs: pa.Table, kind: pa.DataType) -> Sets:
     pairs : columns who, term, amount, as `bounded_pairs` returns them.
     kind : Arrow type of the labels; the engine may hold them as integers or bytes.
     """
-    places, held = _encoded(pairs["term"])
+    places, held = _encode(pairs["term"])
     labels = _as_labels(held, plain(decoded_type(kind)))
     order = pc.sort_indices(pa.table({"label": labels}), sort_keys=[("label", "ascending")])
     labels, order = labels.take(order), order.to_numpy()
@@ -375,14 +375,14 @@ def sets_of(pairs: pa.Table, kind: pa.DataType) -> Sets:
     alone = pairs["who"].is_null().to_numpy()
     singles = np.zeros(len(order), np.int64)
     np.add.at(singles, members[alone], pairs["amount"].to_numpy()[alone])
-    users, distinct = _encoded(pairs["who"].filter(pc.invert(pairs["who"].is_null())))
+    users, distinct = _encode(pairs["who"].filter(pc.invert(pairs["who"].is_null())))
     by_user = np.lexsort((members[~alone], users))
     starts = np.zeros(len(distinct) + 1, np.int64)
     np.cumsum(np.bincount(users, minlength=len(distinct)), out=starts[1:])
     return Sets(labels, starts, members[~alone][by_user], singles)
 
 
-def _encoded(column: pa.ChunkedArray) -> tuple[IntArray, pa.Array]:
+def _encode(column: pa.ChunkedArray) -> tuple[IntArray, pa.Array]:
     """Return a column as places in an array of its distinct values, and this array."""
     if not len(column):
         return np.zeros(0, np.int64), pa.array([], column.type)

@@ -103,7 +103,7 @@ def _idle_database(folder: str) -> duckdb.DuckDBPyConnection | None:
             return None
         try:
             if folder:
-                database.execute(f"SET temp_directory = '{_quoted(folder)}'")
+                database.execute(f"SET temp_directory = '{_escape_quotes(folder)}'")
         except duckdb.Error:
             database.close()
             return None
@@ -111,7 +111,7 @@ def _idle_database(folder: str) -> duckdb.DuckDBPyConnection | None:
     return None
 
 
-def _quoted(text: str) -> str:
+def _escape_quotes(text: str) -> str:
     return text.replace("'", "''")
 
 
@@ -247,7 +247,7 @@ def memory_limit() -> int:
 _default: dict[str, str] = {}
 
 
-def _default_of(connection: duckdb.DuckDBPyConnection | None, setting: str) -> str:
+def _ask_default(connection: duckdb.DuckDBPyConnection | None, setting: str) -> str:
     """Return a default, asked of `connection`, or of a new one."""
     if setting not in _default:
         with nullcontext(connection) if connection else duckdb.connect() as asked:
@@ -259,12 +259,12 @@ def _default_of(connection: duckdb.DuckDBPyConnection | None, setting: str) -> s
 
 def _processors(connection: duckdb.DuckDBPyConnection) -> int:
     """Return the number of usable processors."""
-    return int(_default_of(connection, "threads"))
+    return int(_ask_default(connection, "threads"))
 
 
 def _quarter(connection: duckdb.DuckDBPyConnection | None) -> int:
     """Return a quarter of the machine's memory, in bytes; DuckDB's default limit is 80 %."""
-    return int(_bytes(_default_of(connection, "memory_limit")) / 0.8 / 4)
+    return int(_bytes(_ask_default(connection, "memory_limit")) / 0.8 / 4)
 
 
 def _bytes(text: str) -> float:

@@ -138,7 +138,7 @@ def _mute() -> None:
 
 
 def _mute_streams() -> None:
-    sys.stdout, sys.stderr = _muted(sys.stdout), _muted(sys.stderr)
+    sys.stdout, sys.stderr = _mute_stream(sys.stdout), _mute_stream(sys.stderr)
 
 
 def _unmute() -> None:
@@ -146,7 +146,7 @@ def _unmute() -> None:
     _muting -= 1
     if _muting == 0:
         # A stream that other code has replaced in the meantime stays.
-        sys.stdout, sys.stderr = _restored(sys.stdout), _restored(sys.stderr)
+        sys.stdout, sys.stderr = _restore_stream(sys.stdout), _restore_stream(sys.stderr)
 
 
 def _start_anew() -> None:
@@ -155,7 +155,7 @@ def _start_anew() -> None:
     _lock = threading.Lock()  # one of them may have held it
     if not getattr(_inside, "quiet", False):
         _hear_warnings()
-        sys.stdout, sys.stderr = _restored(sys.stdout), _restored(sys.stderr)
+        sys.stdout, sys.stderr = _restore_stream(sys.stdout), _restore_stream(sys.stderr)
         _running = _muting = 0
     else:  # forked within a call, which goes on here
         _running = _muting = 1
@@ -165,11 +165,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)
 
 
-def _muted(stream: Any) -> Any:
+def _mute_stream(stream: Any) -> Any:
     return stream if stream is None or isinstance(stream, _Muted) else _Muted(stream)
 
 
-def _restored(stream: Any) -> Any:
+def _restore_stream(stream: Any) -> Any:
     return stream.stream if isinstance(stream, _Muted) else stream
 
 
