@@ -157,8 +157,7 @@ class LabelCounts(Secret):
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
         bounds, one = check_label_bounds(columns, bounds, count_users, unit)
-        reading = Reading(progress=progress, delimiter=delimiter)
-        counting = Counting(frame, columns, one, reading)
+        counting = Counting(frame, columns, one, Reading(progress=progress, delimiter=delimiter))
         return guarded(cls._count(counting, bounds, source, keep_sets), ledger)
 
     @classmethod
@@ -399,8 +398,7 @@ class LabelCounts(Secret):
         said = ASSERTED_USER if unit is None else asserted_unit(unit)
         bound = optional_whole(max_labels, "max_labels", 1)
         most = whole_number(max_count, "max_count", 1)
-        names = {"label": "label", "count": "count"}
-        store, _ = count_labels(frame, names, Bounds(None, LARGEST))
+        store, _ = count_labels(frame, {"label": "label", "count": "count"}, Bounds(None, LARGEST))
         if not isinstance(only_adds, bool):
             raise ParameterError("only_adds", "must be True or False")
         return cls(store, bound, most, said, only_adds=only_adds)

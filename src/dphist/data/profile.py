@@ -212,8 +212,7 @@ class Profile(Diagram, Secret):
             raise ParameterError(("user", "max_records"), "must be given together, or neither")
         one = unit_of_users(user, unit)
         columns = {"label": label, "user": user, "count": count}
-        reading = Reading(progress=progress, delimiter=delimiter)
-        counting = Counting(frame, columns, one, reading)
+        counting = Counting(frame, columns, one, Reading(progress=progress, delimiter=delimiter))
         if user is None:
             return guarded(cls(*counting.count_profile(None), sensitivity), ledger)
         if count is not None or sensitivity != 1:
