@@ -23,7 +23,7 @@ import duckdb
 import pytest
 
 import dphist as dh
-from dphist.counting.engine.space_needed import space_needed
+from dphist.counting.engine.resources import space_needed
 from tests.commands.ledgers import anonymize, made, run, written
 
 SENTINEL = "SENTINEL-"

@@ -10,8 +10,8 @@ import pytest
 
 from dphist.commands.stream import run
 from dphist.commands.stream.run import StreamProgress
-from dphist.counting.engine import progress_display
-from dphist.counting.engine.progress_display import ERASED
+from dphist.counting.engine import progress
+from dphist.counting.engine.progress import ERASED
 
 
 class Terminal(io.StringIO):
@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 def shown(monkeypatch: pytest.MonkeyPatch, path: Path, stream: io.StringIO, asked: bool) -> str:
     """Feed half of a file; return what is shown before the line is erased."""
     standard = SimpleNamespace(stderr=stream, modules=sys.modules)
-    monkeypatch.setattr(progress_display, "sys", standard)
+    monkeypatch.setattr(progress, "sys", standard)
     monkeypatch.setattr(run, "_SECONDS_BETWEEN", 0)
     monkeypatch.setenv("TERM", "xterm")
     with path.open("rb") as file:

@@ -16,3 +16,9 @@ def temporary(
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     yield folder
     assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count every table as if it had many rows; few are numbered by Arrow, from one query."""
+    monkeypatch.setattr("dphist.counting.engine.rows.FEW_ROWS", -1)

@@ -14,7 +14,7 @@ from scipy.stats import chi2
 
 from dphist.counting.binning.slots import Grid
 from dphist.counting.binning.users import bin_rows_bounded
-from dphist.counting.bounding import terms
+from dphist.counting.bounding import contributions
 from dphist.counting.bounding.bounds import Bounds, bound_labels
 from dphist.counting.engine.rows import Rows
 from dphist.data.binned_counts import bin_counts
@@ -195,13 +195,13 @@ def one_too_many(rows: Rows, most: int, key: str) -> Rows:
     return CORRECT(rows, most + 1, key)
 
 
-CORRECT = terms._share_records
+CORRECT = contributions._share_records
 
 
 @pytest.mark.parametrize("wrong", [of_each_term, of_each_row, one_too_many])
 @pytest.mark.quick(every=3)
 def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "_share_records", wrong)
+    monkeypatch.setattr(contributions, "_share_records", wrong)
     assert False in changes_of_users(97)
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dphist as dh
-from dphist.counting.binning import held
+from dphist.counting.binning import users as binned
 from dphist.counting.binning.users import bin_rows_bounded
 from dphist.counting.bounding import kept as counting_kept
 from dphist.counting.engine.private_duckdb import memory_limit
@@ -20,6 +20,8 @@ from dphist.errors import DataError
 from tests.counting.backends import written
 from tests.counting.binned_users import GRID, KEYS, kept, kept_in_python, some_rows, table_of
 from tests.counting.refusal import refused
+
+pytestmark = pytest.mark.usefixtures("many_rows")
 
 DAY = datetime.date(2026, 1, 1)
 USERS: dict[str, tuple[list[Any], pa.DataType]] = {
@@ -49,7 +51,7 @@ def test_rows_that_are_held_are_kept_like_rows_that_are_streamed(
     for most in (1, 25, 60):
         found = []
         for largest, turns in ((2**24, 1), (0, 1), (150, 1), (0, 3)):
-            monkeypatch.setattr(held, "MOST_ROWS", largest)
+            monkeypatch.setattr(binned, "MOST_ROWS", largest)
             monkeypatch.setattr(counting_kept, "_number_of_turns", lambda _, turns=turns: turns)
             monkeypatch.setattr("dphist.counting.reading.frames.ROWS_AT_ONCE", 40)
             found.append(kept(table, most, KEYS[1]))
@@ -59,11 +61,11 @@ def test_rows_that_are_held_are_kept_like_rows_that_are_streamed(
 
 def test_rows_are_held_within_the_limit_of_memory() -> None:
     batch = pa.record_batch({"who": np.zeros(2**18, np.int8), "term": np.zeros(2**18, np.int64)})
-    fits = 64 * 10**6 // held.ROW_BYTES // len(batch)
+    fits = 64 * 10**6 // binned.ROW_BYTES // len(batch)
     with dh.Resources(memory="64MB"):
-        assert len(held.hold_rows(iter([batch] * fits), AssertionError()))
-        with pytest.raises(held.TooManyRows):
-            held.hold_rows(iter([batch] * (fits + 1)), AssertionError())
+        assert len(binned.hold_rows(iter([batch] * fits), AssertionError()))
+        with pytest.raises(binned.TooManyRows):
+            binned.hold_rows(iter([batch] * (fits + 1)), AssertionError())
 
 
 @pytest.mark.parametrize("source", ["table", "file"])
@@ -76,8 +78,8 @@ def test_the_limit_of_memory_reaches_the_thread_that_reads(
         seen.append(memory_limit())
         return seen[0]
 
-    monkeypatch.setattr(held, "_FEW_ROWS", 1)
-    monkeypatch.setattr(held, "memory_limit", noted)
+    monkeypatch.setattr(binned, "_FEW_ROWS", 1)
+    monkeypatch.setattr(binned, "memory_limit", noted)
     table = pa.table({"who": ["a", "b", "c"], "x": [1, 2, 3]})
     if source == "file":
         pq.write_table(table, tmp_path / "rows.parquet")
@@ -94,7 +96,7 @@ def test_rows_that_are_streamed_are_those_of_plain_python(
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = some_rows(most)
-    monkeypatch.setattr(held, "MOST_BYTES", 0)
+    monkeypatch.setattr(binned, "MOST_BYTES", 0)
     for key in KEYS:
         assert kept(table_of(rows), most, key) == kept_in_python(rows, most, key)
 
@@ -104,7 +106,7 @@ def test_progress_does_not_fall_where_rows_are_too_many(
 ) -> None:
     path = written(tmp_path, "t.csv", b"who,x\n" + b"a,2\nb,3\n" * 1000)
     for largest in (0, 2**24):
-        monkeypatch.setattr(held, "MOST_ROWS", largest)
+        monkeypatch.setattr(binned, "MOST_ROWS", largest)
         seen: list[float] = []
         slots = bin_rows_bounded(path, GRID, user="who", max_records=5, progress=seen.append)
         assert slots.sum() == 10
@@ -116,7 +118,7 @@ def test_progress_does_not_fall_where_rows_are_too_many(
 def test_rows_without_a_user_are_refused_alike(
     largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "MOST_ROWS", largest)
+    monkeypatch.setattr(binned, "MOST_ROWS", largest)
     for users in (["a", None], [None, None]):
         table = pa.table({"who": pa.array(users, pa.string()), "x": [1, 2]})
         with refused(DataError, "'who'", "without a user"):
@@ -129,4 +131,4 @@ def test_batches_of_two_types_are_no_stream() -> None:
         for users in (pa.array([1]), pa.array(["a"]))
     ]
     with pytest.raises(DataError, match="unfit"):
-        held.hold_rows(iter(batches), DataError("unfit"))
+        binned.hold_rows(iter(batches), DataError("unfit"))

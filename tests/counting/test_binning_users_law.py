@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chi2
 
-from dphist.counting.binning import held
+from dphist.counting.binning import users as binned
 from dphist.counting.binning.slots import Grid
 from dphist.counting.binning.users import bin_rows_bounded
 from dphist.counting.bounding import kept as counting_kept
@@ -144,7 +144,7 @@ BEYOND_WRONGLY: dict[str, Any] = {
 def test_a_planted_bug_is_noticed(
     wrong: str, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "MOST_ROWS", largest)
+    monkeypatch.setattr(binned, "MOST_ROWS", largest)
     assert changes() == {True}
     monkeypatch.setattr(ranking, "hashes_beyond", BEYOND_WRONGLY[wrong])
     assert False in changes()
@@ -156,7 +156,7 @@ def test_users_above_the_bound_by_one_row_are_bounded(
     kind: Any, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Integers are their own numbers; other users have hashes."""
-    monkeypatch.setattr(held, "MOST_ROWS", largest)
+    monkeypatch.setattr(binned, "MOST_ROWS", largest)
     rows: UserRows = [(kind(n % 3), x) for n, x in enumerate([0, 2, 5, None, -1, 10, 0, 2, 5])]
     users = pa.int64() if kind is int else pa.string()
     for key in KEYS:
@@ -170,7 +170,7 @@ def test_equal_hashes_keep_no_more_than_the_bound(
     monkeypatch.setattr(ranking, "mix", np.zeros_like)
     rows: UserRows = [("u", 0), ("u", None), ("u", 10), ("v", 2)]
     for largest in (2**24, 0):
-        monkeypatch.setattr(held, "MOST_ROWS", largest)
+        monkeypatch.setattr(binned, "MOST_ROWS", largest)
         assert sum(kept(table_of(rows), 2, key)) == 1
         assert sum(kept(table_of(rows), 3, key)) == 4
 
@@ -237,7 +237,7 @@ def test_a_choice_that_is_not_even_is_noticed(
     user: Any, slot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     halves = iter([user, slot])
-    monkeypatch.setattr(counting_kept, "half_hashed", lambda *_, **__: next(halves))
+    monkeypatch.setattr(counting_kept, "make_half", lambda *_, **__: next(halves))
     monkeypatch.setattr(ranking, "mix", lambda words: words)
     assert min(p_values(choices(KEYS[0]))) < LEVEL
 

@@ -49,7 +49,8 @@ VALUES: dict[str, tuple[list[Any], pa.DataType]] = {
 
 def go(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bound in this way from now on."""
-    monkeypatch.setattr(held_pairs, "FEW_ROWS", 2**16 if way == "few" else -1)
+    few = 2**16 if way == "few" else -1
+    monkeypatch.setattr("dphist.counting.engine.rows.FEW_ROWS", few)
     if way == "window":
         monkeypatch.setattr(bounds, "bound_in_arrays", lambda *_: None)
 
@@ -213,7 +214,7 @@ def test_numbers_of_labels_take_no_more_memory_than_they_are_told_to(
     numbers = connection.sql(
         "SELECT i % 9999 AS label, 1::BIGINT AS records FROM range(10000) t(i)"
     )
-    assert not held_pairs._numbers_of(DuckRows(connection, numbers), 10_000)[1]
+    assert not held_pairs._read_numbers(DuckRows(connection, numbers), 10_000)[1]
     assert len(seen) > 1
 
 
@@ -260,14 +261,15 @@ def test_a_few_rows_of_long_text_are_not_converted(
     column: str, source: str, stored: pa.DataType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A column of 2 GB of text cannot leave DuckDB in one piece, nor be limited in memory there."""
-    monkeypatch.setattr(held_pairs, "FEW_BYTES", 10_000)
-    real, few = held_pairs._bound_few, []
+    monkeypatch.setattr("dphist.counting.engine.rows.FEW_BYTES", 10_000)
+    real, few = held_pairs.bound_few, []
 
     def seen(*arguments: Any) -> Any:
         few.append(1)
         return real(*arguments)
 
-    monkeypatch.setattr(held_pairs, "_bound_few", seen)
+    monkeypatch.setattr(held_pairs, "bound_few", seen)
+    monkeypatch.setattr(bounds, "bound_few", seen)
     for length, expected in ((10, [1]), (1000, [])):
         few.clear()
         long = pa.array(["x" * length] * 20).cast(stored)

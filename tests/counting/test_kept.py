@@ -11,15 +11,18 @@ import pytest
 
 import dphist as dh
 from dphist.counting.bounding import kept
+from dphist.counting.bounding.bounds import Cut
 from dphist.counting.bounding.contributions import count_bounded_records, label_bounded_records
-from dphist.counting.bounding.cuts import Cut
 from dphist.counting.engine.rows import DuckRows
 from dphist.errors import DataError
 from tests.counting.binned_users import KEYS
+from tests.counting.binned_users import kept as kept_bins
 from tests.counting.contribution_engines import ENGINES, table_of
 from tests.counting.refusal import refused
 from tests.counting.test_binning_held import USERS
 from tests.counting.test_contributions import kept_records, some_rows
+
+pytestmark = pytest.mark.usefixtures("many_rows")
 
 ENGINE = ENGINES[0]
 LABELS: dict[str, tuple[list[Any], pa.DataType]] = {
@@ -152,6 +155,51 @@ def test_users_and_labels_of_any_type_are_kept_in_any_order_of_rows(
         found.append([[profile(table, most) for most in (1, 9, 30)] for table in tables])
         draw.shuffle(drawn)
     assert found[0] == found[1] == found[2]
+
+
+FEW_ROWS = "dphist.counting.engine.rows.FEW_ROWS"
+
+
+@pytest.mark.quick("[text]", "[decimals]", "[large integers]")
+@pytest.mark.parametrize("kind", LABELS)
+def test_few_rows_are_kept_like_many(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    values, stored = LABELS[kind]
+    draw = random.Random(kind)
+    own = pa.array([draw.choice(values) for _ in range(150)], stored)
+    others = pa.array([str(draw.randrange(9)) for _ in range(150)])
+    numbers = pa.array([draw.randrange(-2, 12) for _ in range(150)])
+    for most in (1, 9, 30, 200):
+        found = []
+        for few in (-1, 2**16):
+            monkeypatch.setattr(FEW_ROWS, few)
+            found.append((
+                profile(pa.table({"who": own, "term": others}), most),
+                profile(pa.table({"who": others, "term": own}), most),
+                kept_bins(pa.table({"who": own, "x": numbers}), most, KEYS[1]),
+            ))  # fmt: skip
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("column", ["who", "term"])
+def test_few_rows_of_equal_hashes_are_kept_like_many(
+    column: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    colliding(column, monkeypatch)
+    rows = some_rows(3, 120)
+    for most in (1, 4, 11, 200):
+        found = []
+        for few in (-1, 2**16):
+            monkeypatch.setattr(FEW_ROWS, few)
+            found.append(profile(table_of(rows), most))
+        assert found[0] == found[1]
+
+
+def test_few_rows_with_a_problem_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FEW_ROWS, 2**16)
+    for users, labels, column in ((["u", None], ["a", "b"], "'who'"), (["u"], [None], "'term'")):
+        table = pa.table({"who": pa.array(users, "str"), "term": pa.array(labels, "str")})
+        with refused(DataError, column):
+            profile(table, 1)
 
 
 def test_more_records_than_fit_take_turns() -> None:

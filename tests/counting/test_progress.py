@@ -17,17 +17,20 @@ import pyarrow.parquet as pq
 import pytest
 
 import dphist as dh
-from dphist.counting.engine import progress, progress_display
-from dphist.counting.engine.progress import Done, Measured, reported
-from dphist.counting.engine.progress_display import (
+from dphist.counting.engine import progress
+from dphist.counting.engine.progress import (
     ERASED,
+    Done,
+    Measured,
     NotebookDisplay,
     TerminalDisplay,
     in_words,
     report_to,
+    reported,
 )
-from dphist.counting.engine.spark.calls import _ConnectJobs, call_spark
-from dphist.counting.engine.spark.progress import (
+from dphist.counting.engine.spark import (
+    _ConnectJobs,
+    call_spark,
     measured_in_classic,
     measured_in_connect,
     measured_of,
@@ -49,9 +52,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def standard_error(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO | None) -> None:
     """Put something else in place of standard error, which pytest has replaced itself."""
-    monkeypatch.setattr(
-        progress_display, "sys", SimpleNamespace(stderr=stream, modules=sys.modules)
-    )
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream, modules=sys.modules))
 
 
 @pytest.fixture
@@ -235,7 +236,7 @@ def test_a_notebook_shows_it_and_keeps_nothing(monkeypatch: pytest.MonkeyPatch) 
     with ExitStack() as stack:
         report = report_to(stack, True)
         assert report is not None
-        assert isinstance(progress_display.open_display(), NotebookDisplay)
+        assert isinstance(progress.open_display(), NotebookDisplay)
         shown.clear()
         report(Done(0.5, total=2000, done=1000, seconds=3))
     assert shown[0]["text/plain"] == "reading 50 %, 1,000 of 2,000 rows, 3 s, about 3 s left"

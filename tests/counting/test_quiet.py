@@ -23,9 +23,8 @@ import pyarrow.parquet
 import pytest
 
 import dphist as dh
-from dphist.counting.engine import quiet as quiet_module
-from dphist.counting.engine.quiet import quiet
-from dphist.counting.engine.redaction import redact_errors
+from dphist.counting.engine import redaction
+from dphist.counting.engine.redaction import quiet, redact_errors
 from dphist.errors import DataError
 
 SIGNALLING = np.array([0x7F800001], np.uint32).view(np.float32)
@@ -52,7 +51,7 @@ def nobody_is_quiet() -> None:
 
 def until_nobody_is_quiet() -> None:
     end = time.monotonic() + 60
-    while quiet_module._muting:
+    while redaction._muting:
         assert time.monotonic() < end
         time.sleep(0.01)
 
@@ -62,33 +61,33 @@ def test_threads_of_libraries_are_quiet_until_they_print_no_more(
 ) -> None:
     """With a clock that the test moves."""
     clock, looks, printed = [100], [], threading.Semaphore(0)
-    monkeypatch.setattr(quiet_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    monkeypatch.setattr(quiet_module, "_last_dropped", 0)
-    monkeypatch.setattr(quiet_module, "_look_after", lambda delay, _: looks.append(delay))
+    monkeypatch.setattr(redaction, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(redaction, "_last_dropped", 0)
+    monkeypatch.setattr(redaction, "_look_after", lambda delay, _: looks.append(delay))
 
     def prints() -> None:
         print("of the data")
         printed.release()
 
-    quiet_module.linger(3)
+    redaction.linger(3)
     assert looks.pop() == 3
     for _ in range(6):
         clock[0] += 2
         _thread.start_new_thread(prints, ())  # a library's, of which Python knows nothing
         assert printed.acquire(timeout=60)
         clock[0] += 1
-        quiet_module._end_of_lingering(3)
-        assert (looks.pop(), quiet_module._muting) == (2, 1)
+        redaction._end_of_lingering(3)
+        assert (looks.pop(), redaction._muting) == (2, 1)
     clock[0] += 2
-    quiet_module._end_of_lingering(3)
-    assert (looks, quiet_module._muting) == ([], 0)
+    redaction._end_of_lingering(3)
+    assert (looks, redaction._muting) == ([], 0)
     assert capfd.readouterr() == ("", "")
 
 
 def test_lingering_ends() -> None:
     """With the clock and the timer of the system."""
-    quiet_module.linger(0.01)
-    assert quiet_module._muting == 1
+    redaction.linger(0.01)
+    assert redaction._muting == 1
     until_nobody_is_quiet()
 
 
@@ -97,7 +96,7 @@ def test_a_forked_process_is_not_quiet_with_calls_of_other_threads() -> None:
     ready, end = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with quiet(), quiet_module._lock:
+        with quiet(), redaction._lock:
             ready.set()
             end.wait()
 
@@ -109,12 +108,12 @@ def test_a_forked_process_is_not_quiet_with_calls_of_other_threads() -> None:
         signal.alarm(20)  # or it would wait for the lock forever
         with quiet():
             pass
-        kept = quiet_module._muting or isinstance(sys.stdout, quiet_module._Muted)
+        kept = redaction._muting or isinstance(sys.stdout, redaction._Muted)
         os._exit(1 if kept else 0)
     end.set()
     other.join()
     assert os.waitpid(process, 0)[1] == 0
-    assert not isinstance(sys.stdout, quiet_module._Muted)
+    assert not isinstance(sys.stdout, redaction._Muted)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12, where threads run
@@ -124,7 +123,7 @@ def test_a_process_forked_while_a_thread_begins_to_be_quiet_can_be_quiet(
 ) -> None:
     """The thread had not added its filter yet, or not replaced the streams."""
     begins, end = threading.Event(), threading.Event()
-    ignore = quiet_module._ignore_warnings
+    ignore = redaction._ignore_warnings
 
     def wait() -> None:
         if begun:
@@ -140,7 +139,7 @@ def test_a_process_forked_while_a_thread_begins_to_be_quiet_can_be_quiet(
             pass
 
     kept = warnings.filters[:]
-    monkeypatch.setattr(quiet_module, "_ignore_warnings", wait)
+    monkeypatch.setattr(redaction, "_ignore_warnings", wait)
     other = threading.Thread(target=be_quiet)
     other.start()
     begins.wait()
@@ -149,7 +148,7 @@ def test_a_process_forked_while_a_thread_begins_to_be_quiet_can_be_quiet(
         signal.alarm(20)
         same = warnings.filters == kept
         redact_errors(noisy_call, DataError("failed"))
-        os._exit(0 if same and not quiet_module._muting else 1)
+        os._exit(0 if same and not redaction._muting else 1)
     end.set()
     other.join()
     assert os.waitpid(process, 0)[1] == 0

@@ -11,16 +11,18 @@ import pytest
 
 import dphist as dh
 from dphist.arrays import WordArray
-from dphist.counting.binning import held
+from dphist.counting.binning import users as binned
 from dphist.counting.bounding import kept as counting_kept
 from dphist.counting.bounding import ranking, user_parts
-from dphist.counting.bounding.kept import half_hashed
+from dphist.counting.bounding.kept import make_half
 from dphist.counting.bounding.ranking import drop_in_parts, drop_records, hashes_beyond, mix
 from dphist.counting.bounding.user_parts import PerhapsAbove, UserRows
 from dphist.counting.engine.rows import DuckRows
 from tests.counting import contribution_engines
 from tests.counting.binned_users import KEYS, kept, kept_in_python, some_rows, table_of
 from tests.counting.test_ranked_labels import unstirred
+
+pytestmark = pytest.mark.usefixtures("many_rows")
 
 Rows = list[tuple[int, int]]  # user, term
 LARGEST = 2**64 - 1
@@ -77,7 +79,7 @@ def some_records(seed: str, users: list[int], terms: list[int]) -> Rows:
 
 
 def halves_of(key: str) -> Any:
-    return [half_hashed(int(half, 16), integers=False) for half in (key[:16], key[16:])]
+    return [make_half(int(half, 16), integers=False) for half in (key[:16], key[16:])]
 
 
 def dropped(rows: list[Rows], most: int) -> Counter[int]:
@@ -107,13 +109,13 @@ def test_records_are_numbered_by_their_turns() -> None:
     """The records of one user and term stand together, in any order of rows."""
     rows = [(user, term) for user in (1, 2) for term in (5, 3, 5, 5)]
     for order in (rows, rows[::-1], rows[::2] + rows[1::2]):
-        assert ranking._turns(ranking._ordered(records_of(order))).tolist() == [1, 1, 2, 3] * 2
+        assert ranking._turns(ranking._order_rows(records_of(order))).tolist() == [1, 1, 2, 3] * 2
 
 
 def test_turns_start_over_with_each_user() -> None:
     """Also where the last term of one is the first of the next: all rows may be in one bin."""
     rows = records_of([(1, 5), (1, 5), (2, 5), (2, 5)])
-    assert ranking._turns(ranking._ordered(rows)).tolist() == [1, 2, 1, 2]
+    assert ranking._turns(ranking._order_rows(rows)).tolist() == [1, 2, 1, 2]
 
 
 def undone(mixed: int) -> int:
@@ -226,7 +228,7 @@ def test_users_of_one_hash_are_not_one(
 ) -> None:
     rows = some_rows(most)
     one_hash(monkeypatch)
-    monkeypatch.setattr(held, "MOST_ROWS", largest)
+    monkeypatch.setattr(binned, "MOST_ROWS", largest)
     monkeypatch.setattr("dphist.counting.reading.frames.ROWS_AT_ONCE", 20)
     assert kept(table_of(rows), most, KEYS[1]) == kept_in_python(rows, most, KEYS[1])
 

@@ -12,9 +12,8 @@ import pyarrow.parquet
 import pytest
 
 import dphist as dh
-from dphist.counting.engine import row_count
-from dphist.counting.engine.private_duckdb import open_private_connection
-from dphist.counting.engine.row_count import ExpectedRows
+from dphist.counting.engine import private_duckdb
+from dphist.counting.engine.private_duckdb import ExpectedRows, open_private_connection
 from dphist.counting.engine.rows import DuckRows
 from dphist.counting.reading import files, frames, source
 from dphist.errors import DataError, InputFileError
@@ -60,10 +59,12 @@ def test_an_engine_that_reads_other_numbers_of_rows_is_noticed(
 ) -> None:
     frame = backend.make(TABLE, tmp_path)
     read(frame)
-    count = row_count._rows_read
+    count = private_duckdb._rows_read
     for change in (-1, 1):
         monkeypatch.setattr(
-            row_count, "_rows_read", lambda held, by=change: [each + by for each in count(held)]
+            private_duckdb,
+            "_rows_read",
+            lambda held, by=change: [each + by for each in count(held)],
         )
         with refused(error_of(frame), NOT_READ):
             read(frame)
@@ -160,13 +161,13 @@ def test_a_profile_that_is_not_known_costs_no_result(
 ) -> None:
     """Another version of DuckDB may describe its scans otherwise: then the rows are counted."""
     parse = json.loads
-    monkeypatch.setattr(row_count.json, "loads", lambda _: parse(profile))
+    monkeypatch.setattr(private_duckdb.json, "loads", lambda _: parse(profile))
     for backend in BACKENDS:
         BY_ROWS["labels of users"](backend.make(TABLE, tmp_path))
 
 
 def test_without_a_profile_the_rows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_count, "_rows_read", lambda _: [])
+    monkeypatch.setattr(private_duckdb, "_rows_read", lambda _: [])
     for number in (4, 5, 6, None):
         for repeatable in (True, False):
             is_wrong = number is None or (repeatable and number != len(TABLE))

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dphist.counting.bounding.sets import Sets
+from dphist.counting.bounding.stores import Sets
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import DataError
 from tests.counting.contribution_engines import ENGINES, Engine, hashed, table_of

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from dphist.counting.bounding.cuts import Cut
+from dphist.counting.bounding.bounds import Cut
 from dphist.counting.engine.rows import SparkRows
-from dphist.counting.reading.spark_functions import USED, refuse_replaced
+from dphist.counting.reading.spark import USED, refuse_replaced
 from dphist.errors import DataError
 from tests.counting.refusal import refused
 

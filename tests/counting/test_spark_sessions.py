@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dphist.counting.engine.spark.sessions import checkpoint, refuse_stopped
+from dphist.counting.engine.spark import checkpoint, refuse_stopped
 from dphist.errors import DataError
 from tests.counting.refusal import refused
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import dphist as dh
-from dphist.counting.reading import lazy_polars
+from dphist.counting.reading import frames
 from dphist.counting.reading.source import ROWS_AT_ONCE
 
 ROWS = ROWS_AT_ONCE + 10
@@ -43,7 +43,7 @@ def test_what_a_lazy_frame_prints_goes_nowhere_also_after_an_error(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Polars calls Python functions in threads of its own, and goes on after an error of ours."""
-    monkeypatch.setattr(lazy_polars, "_UNTIL_IT_ENDS", 5.0)
+    monkeypatch.setattr(frames, "_UNTIL_IT_ENDS", 5.0)
     begun, printed, pause = [0], [0], 0.0
 
     def prints(values: pl.Series) -> pl.Series:
@@ -110,7 +110,7 @@ def test_the_counts_of_chunks_are_those_of_the_frame(
         monkeypatch.delattr(pl.LazyFrame, "collect_batches")
     else:
         monkeypatch.setattr(pl, "__version__", "2.0rc1")
-    monkeypatch.setattr("dphist.counting.reading.lazy_polars.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("dphist.counting.reading.frames.ROWS_AT_ONCE", 7)
     words = pl.Series(["a", "b", None, "a"] * 10, dtype=pl.Categorical)
     frame = pl.DataFrame({"x": range(40), "who": words.fill_null("c")})
     for column in ("x", "who"):

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from dphist.counting.bounding import stores
-from dphist.counting.reading.types import plain
+from dphist.counting.reading.columns import plain
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import DataError, DphistError, ParameterError
 from tests.counting.contribution_engines import spark
@@ -194,6 +194,7 @@ def test_nothing_is_shown(make: Make) -> None:
 
 def test_the_database_goes_with_the_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("dphist.counting.engine.rows.FEW_ROWS", -1)  # few rows need no folder
     counts = in_duckdb(COUNTS)
     assert len(list(tmp_path.glob("dphist-*[!s]"))) == 1  # beside the journal of such paths
     del counts
@@ -205,6 +206,7 @@ def test_few_labels_leave_the_database_at_once(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(stores, "_FEW", 3)
+    monkeypatch.setattr("dphist.counting.engine.rows.FEW_ROWS", -1)  # few rows need no folder
     for number, there in ((3, 0), (4, 1)):
         counts = LabelCounts.from_table(pa.table({"term": list("abcd"[:number])}), label="term")
         assert len(list(tmp_path.glob("dphist-*[!s]"))) == there

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.counting.reading.types import plain
+from dphist.counting.reading.columns import plain
 from dphist.data.listed_counts import look_up
 from dphist.errors import ColumnError, ParameterError
 from dphist.labels.threshold.known_labels import listed

@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import norm
 
 import dphist as dh
-from dphist.counting.bounding.sets import Sets
+from dphist.counting.bounding.stores import Sets
 from dphist.labels.discover import measuring
 from dphist.labels.discover.law import look_sigma
 from dphist.labels.discover.weights import HIGHEST, UNIT

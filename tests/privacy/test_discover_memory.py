@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.counting.bounding.sets import Sets
+from dphist.counting.bounding.stores import Sets
 from dphist.errors import DataError
 from dphist.labels.discover import measuring
 

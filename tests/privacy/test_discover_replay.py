@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.counting.bounding.sets import Sets
+from dphist.counting.bounding.stores import Sets
 from dphist.lab.auditing.replay import DivergedError, loss_of_neighbours, record, replay
 from dphist.labels.discover import measuring
 from dphist.labels.discover.weights import UNIT, weights

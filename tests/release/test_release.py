@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.counting.reading.types import plain
+from dphist.counting.reading.columns import plain
 from dphist.errors import OutputFileError, ReleaseFileError
 from dphist.privacy import Target
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dphist.counting.bounding.sets import Sets
+from dphist.counting.bounding.stores import Sets
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.guard import Guarded
 from dphist.data.label_counts import LabelCounts

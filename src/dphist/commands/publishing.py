@@ -15,8 +15,7 @@ from dphist.commands.ledger.options import find_place_to_pay, is_file
 from dphist.commands.options import UsageError
 from dphist.commands.presentation import present_release
 from dphist.commands.printing import say
-from dphist.counting.engine.progress import Report
-from dphist.counting.engine.progress_display import ERASED, open_display
+from dphist.counting.engine.progress import ERASED, Report, open_display
 from dphist.errors import DphistError, OutputFileError, phrase
 from dphist.files import check_distinct, check_output_path, staged_outputs
 from dphist.privacy import PrivacyUnit

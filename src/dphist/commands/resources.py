@@ -75,7 +75,7 @@ def estimate_space(options: argparse.Namespace, way: str) -> tuple[list[str], di
     if not way:
         return [], {}
     from dphist.counting.engine.private_duckdb import memory_limit  # slow to import
-    from dphist.counting.engine.space_needed import space_needed
+    from dphist.counting.engine.resources import space_needed
 
     rows = options.expect_rows or _GUESS
     limit = memory_limit()

@@ -38,14 +38,14 @@ def dates_of_range(edges: object) -> tuple[AnyArray, bool] | None:
         return (found.tz_convert(None) if zoned else found).to_numpy(), zoned
     if (library, name) == ("polars", "Expr"):
         return redact_errors(
-            lambda: _of_polars(_evaluated(found)), ParameterError("edges", _PROBLEM)
+            lambda: _of_polars(_evaluate(found)), ParameterError("edges", _PROBLEM)
         )
     if (library, name) == ("polars", "Series") and found.name == "literal":
         return _of_polars(found)
     return None
 
 
-def _evaluated(expression: Any) -> Any:
+def _evaluate(expression: Any) -> Any:
     """Return the value of an expression, which fails if it names a column."""
     import polars
 

@@ -16,9 +16,10 @@ from dphist.arrays import IntArray
 from dphist.counting import redact_errors
 from dphist.counting.binning.slots import OTHER_SLOTS
 from dphist.counting.engine.progress import Progress
+from dphist.counting.reading.gate import Reading
 from dphist.data.axis.axis import Axis, axes_of_content
 from dphist.data.axis.edges import grid_of
-from dphist.data.counting import Counting, cut_of
+from dphist.data.counting import Counting, make_cut
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, no_part, sum_slots
 from dphist.data.uhi import read_uhi
@@ -178,10 +179,11 @@ class BinnedCounts(Secret):
         >>> BinnedCounts.merge(cut).counts
         array([2, 2])
         """
-        cut = cut_of(user, part, parts, others)
+        cut = make_cut(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
         one, columns = unit_of_users(user, unit), {"user": user, "count": count}
-        counting = Counting(frame, columns, one, progress, delimiter, cut)
+        reading = Reading(progress=progress, delimiter=delimiter)
+        counting = Counting(frame, columns, one, reading, cut)
         grid = grid_of(column, edges, width, start, stop)
         slots = counting.count_bins(grid, most)
         kept = np.flatnonzero(slots)
@@ -353,7 +355,8 @@ def bin_counts(
         )
     most = 1 if max_records is None else whole_number(max_records, "max_records", 1)
     one = unit_of_users(user, unit)
-    counting = Counting(frame, {"user": user, "count": count}, one, progress, delimiter)
+    reading = Reading(progress=progress, delimiter=delimiter)
+    counting = Counting(frame, {"user": user, "count": count}, one, reading)
     grid = grid_of(column, edges, width, start, stop)
     slots = counting.count_bins(grid, None if max_records is None else most)
     protected = None if max_records is None else one

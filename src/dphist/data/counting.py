@@ -14,19 +14,17 @@ from dphist.arrays import IntArray
 from dphist.counting import count_records, redact_errors, sum_counts
 from dphist.counting.binning.slots import Grid, bin_rows
 from dphist.counting.binning.users import bin_rows_bounded
-from dphist.counting.bounding import cuts
-from dphist.counting.bounding.bounds import Bounds
+from dphist.counting.bounding import bounds
+from dphist.counting.bounding.bounds import Bounds, Cut
 from dphist.counting.bounding.contributions import (
     bounded_pairs,
     count_bounded_records,
     count_labels,
     label_bounded_records,
 )
-from dphist.counting.bounding.cuts import Cut
-from dphist.counting.bounding.sets import Sets, sets_of
-from dphist.counting.bounding.stores import ArrowStore, Store
-from dphist.counting.engine.progress import Progress
-from dphist.data.partial import Partial, partial_of
+from dphist.counting.bounding.stores import ArrowStore, Sets, Store, make_sets
+from dphist.counting.reading.gate import Reading
+from dphist.data.partial import Partial, make_partial
 from dphist.errors import DataError, ParameterError, phrase
 from dphist.noise.inversion import Source, checked_source
 from dphist.privacy.unit import PrivacyUnit, unit_of_users
@@ -46,36 +44,31 @@ class Counting:
     frame : dataframe, or the path of a file.
     columns : the names of the columns by role: label, user and count; None for a role without one.
     unit : whom the counts protect.
-    progress, delimiter : as callers give them, for the gate.
+    reading : progress and delimiter, for the gate.
     cut : the part of the users that is counted; None for all.
     """
 
     frame: Any
     columns: Mapping[str, str | None]
     unit: PrivacyUnit
-    progress: Progress | None
-    delimiter: str | None
+    reading: Reading
     cut: Cut | None = None
 
     @property
     def _names(self) -> dict[str, Any]:
         return {role: name for role, name in self.columns.items() if name is not None}
 
-    @property
-    def _reading(self) -> dict[str, Any]:
-        return {"progress": self.progress, "delimiter": self.delimiter}
-
     def count_labels(
         self, bounds: Bounds, source: Source | None
     ) -> tuple[Store, tuple[int, int] | None]:
         """Return the counts of labels within the bounds, and the numbers of users, if counted."""
         bounds, key = replace(bounds, cut=self.cut), _draw_key(source)
-        return count_labels(self.frame, self._names, bounds, key=key, **self._reading)
+        return count_labels(self.frame, self._names, bounds, key=key, **self.reading)
 
     def hold_labels(self, bounds: Bounds, source: Source | None) -> tuple[Sets, Store]:
         """Return which user has which label within the bounds, and how many have each label."""
         key = _draw_key(source)
-        pairs = bounded_pairs(self.frame, self._names, bounds, key=key, **self._reading)
+        pairs = bounded_pairs(self.frame, self._names, bounds, key=key, **self.reading)
         unheld = DataError(
             phrase(
                 "the pairs of user and label could not be held in memory: lower {max_labels}, or "
@@ -84,7 +77,7 @@ class Counting:
         )
 
         def hold() -> tuple[Sets, Store]:
-            sets = sets_of(*pairs)
+            sets = make_sets(*pairs)
             return sets, ArrowStore(sets.counts())
 
         return redact_errors(hold, unheld)
@@ -92,30 +85,34 @@ class Counting:
     def count_profile(self, max_records: int | None) -> Pairs:
         """Return how many labels have each count, with at most `max_records` rows of a user."""
         if max_records is not None:
-            given = {"max_records": max_records, **self._reading}
-            return count_bounded_records(self.frame, **self._names, **given)
+            return count_bounded_records(
+                self.frame, **self._names, max_records=max_records, **self.reading
+            )
         count = sum_counts if "count" in self._names else count_records
-        return count(self.frame, **self._names, **self._reading)
+        return count(self.frame, **self._names, **self.reading)
 
     def count_records(self, max_records: int) -> Store:
         """Return the counts of labels of this part, with at most `max_records` rows of a user."""
-        given = {"max_records": max_records, "cut": self.cut, **self._reading}
-        return label_bounded_records(self.frame, **self._names, **given)
+        cut = cast("Cut", self.cut)
+        return label_bounded_records(
+            self.frame, **self._names, max_records=max_records, cut=cut, **self.reading
+        )
 
     def count_bins(self, grid: Grid, max_records: int | None) -> IntArray:
         """Return the records in each slot of a grid, with at most `max_records` for a user."""
         if not self._names:
-            return bin_rows(self.frame, grid, **self._reading)
-        given = {"max_records": max_records, "cut": self.cut, **self._reading}
-        return bin_rows_bounded(self.frame, grid, **self._names, **given)
+            return bin_rows(self.frame, grid, **self.reading)
+        return bin_rows_bounded(
+            self.frame, grid, **self._names, max_records=max_records, cut=self.cut, **self.reading
+        )
 
     def to_partial(self, kind: str, table: pa.Table, **bounds: Any) -> Partial:
-        """Return the counts of this part, with what `merge` compares: see `partial_of`."""
+        """Return the counts of this part, with what `merge` compares: see `make_partial`."""
         said = {**bounds, "unit": self.unit.to_content()}
-        return partial_of(kind, cast("Cut", self.cut), self.columns, said, table)
+        return make_partial(kind, cast("Cut", self.cut), self.columns, said, table)
 
 
-def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
+def make_cut(user: Any, part: Any, parts: Any, others: Any) -> Cut:
     """Return which users a part counts, checked.
 
     Without a column of users, every part would count every row.
@@ -131,7 +128,7 @@ def cut_of(user: Any, part: Any, parts: Any, others: Any) -> Cut:
     """
     if not isinstance(user, str):
         raise ParameterError("user", "must name the column of users: it decides about the part")
-    return cuts.cut_of(part, parts, others)
+    return bounds.make_cut(part, parts, others)
 
 
 def check_label_bounds(

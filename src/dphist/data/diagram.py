@@ -34,7 +34,7 @@ class Diagram:
     def _hold_pairs(self, counts: IntArray, prevalences: IntArray) -> None:
         """Set the fields to checked pairs, ascending and distinct."""
         heights = np.append(np.cumsum(prevalences[::-1])[::-1], 0)
-        cells = np.append(0, _summed(np.diff(counts, prepend=0), heights[:-1]))
+        cells = np.append(0, _sum_cells(np.diff(counts, prepend=0), heights[:-1]))
         for name, array in (
             ("counts", counts),
             ("prevalences", prevalences),
@@ -127,7 +127,7 @@ def merge_pairs(counts: IntArray, prevalences: IntArray) -> tuple[IntArray, IntA
     return distinct, merged
 
 
-def _summed(widths: IntArray, heights: IntArray) -> IntArray:
+def _sum_cells(widths: IntArray, heights: IntArray) -> IntArray:
     """Cells in the first columns, block by block; 2**63 - 1 where there are more."""
     about = np.cumsum(widths.astype(np.float64) * heights)
     exact: IntArray = np.cumsum(widths * heights)

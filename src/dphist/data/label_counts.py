@@ -13,10 +13,10 @@ import pyarrow as pa
 from dphist.counting import LARGEST, check_counts
 from dphist.counting.bounding.bounds import Bounds
 from dphist.counting.bounding.contributions import count_labels
-from dphist.counting.bounding.sets import Sets
-from dphist.counting.bounding.stores import Keep, Store, counts_of
+from dphist.counting.bounding.stores import Keep, Sets, Store, counts_of
 from dphist.counting.engine.progress import Progress
-from dphist.data.counting import Counting, check_label_bounds, cut_of, to_label_array
+from dphist.counting.reading.gate import Reading
+from dphist.data.counting import Counting, check_label_bounds, make_cut, to_label_array
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is
 from dphist.errors import ParameterError
@@ -157,7 +157,7 @@ class LabelCounts(Secret):
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
         bounds, one = check_label_bounds(columns, bounds, count_users, unit)
-        counting = Counting(frame, columns, one, progress, delimiter)
+        counting = Counting(frame, columns, one, Reading(progress=progress, delimiter=delimiter))
         return guarded(cls._count(counting, bounds, source, keep_sets), ledger)
 
     @classmethod
@@ -219,11 +219,12 @@ class LabelCounts(Secret):
         >>> LabelCounts.merge(cut).counts_of(["a", "b"])
         [1, 3]
         """
-        cut = cut_of(user, part, parts, others)
+        cut = make_cut(user, part, parts, others)
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
         bounds, one = check_label_bounds(columns, bounds, count_users, unit)
-        counting = Counting(frame, columns, one, progress, delimiter, cut)
+        reading = Reading(progress=progress, delimiter=delimiter)
+        counting = Counting(frame, columns, one, reading, cut)
         counts = cls._count(counting, bounds, source)
         return counting.to_partial(
             "labels",
@@ -397,8 +398,7 @@ class LabelCounts(Secret):
         said = ASSERTED_USER if unit is None else asserted_unit(unit)
         bound = optional_whole(max_labels, "max_labels", 1)
         most = whole_number(max_count, "max_count", 1)
-        names = {"label": "label", "count": "count"}
-        store, _ = count_labels(frame, names, Bounds(None, LARGEST))
+        store, _ = count_labels(frame, {"label": "label", "count": "count"}, Bounds(None, LARGEST))
         if not isinstance(only_adds, bool):
             raise ParameterError("only_adds", "must be True or False")
         return cls(store, bound, most, said, only_adds=only_adds)

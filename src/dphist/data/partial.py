@@ -1,7 +1,7 @@
 """Partial: exact counts of one part of the users, made somewhere, to be merged with the others.
 
 A table, or many files, may be too large for one machine, or may lie in several places. Each user
-belongs to one part, by a rule that needs nothing but the user (`dphist.counting.bounding.cuts`).
+belongs to one part, by a rule that needs nothing but the user (`dphist.counting.bounding.bounds`).
 Each part is bounded and counted by itself, and the counts of all parts are added. Since no user is
 in two parts, the sums have the same bounds as the counts of the whole table."""
 
@@ -19,8 +19,14 @@ import pyarrow.parquet as pq
 
 from dphist.arrays import IntArray
 from dphist.counting import LARGEST, redact_errors
-from dphist.counting.bounding.bounds import NULL_LABELS, NULL_USERS
-from dphist.counting.bounding.cuts import MOST_PARTS, RULE, USER_TYPES, Cut
+from dphist.counting.bounding.bounds import (
+    MOST_PARTS,
+    NULL_LABELS,
+    NULL_USERS,
+    RULE,
+    USER_TYPES,
+    Cut,
+)
 from dphist.errors import DataError, InputFileError, ParameterError, phrase
 from dphist.files import staged_outputs
 from dphist.foreign import read_json
@@ -174,7 +180,7 @@ def _is_bound(value: Any) -> bool:
     return type(value) is int and value >= 1
 
 
-def partial_of(
+def make_partial(
     kind: str,
     cut: Cut,
     columns: Mapping[str, str | None],
@@ -222,14 +228,14 @@ def all_parts(kind: str, made_by: str, parts: Iterable[Any]) -> list[Partial]:
     """
     if isinstance(parts, str | Path | Partial | pa.Table) or not isinstance(parts, Iterable):
         raise ParameterError("parts", "must be a list of partials, Arrow tables of them, or files")
-    found = [_partial(each) for each in parts]
+    found = [_read_partial(each) for each in parts]
     if not found:
         raise ParameterError("parts", "must hold at least one part")
     if any(each.head["kind"] != kind for each in found):
         raise ParameterError("parts", f"must all be made by {made_by}.partial")
     first = found[0]
     for each in found[1:]:
-        if _shared(each) != _shared(first):
+        if _find_shared(each) != _find_shared(first):
             raise ParameterError(
                 "parts",
                 "must all be counted with the same arguments: the same columns, number of parts, "
@@ -287,7 +293,7 @@ def sum_slots(tables: Iterable[pa.Table], number: int) -> IntArray:
     return slots
 
 
-def _shared(partial: Partial) -> dict[str, Any]:
+def _find_shared(partial: Partial) -> dict[str, Any]:
     """Return what all parts of one table have alike."""
     unit = PrivacyUnit.from_content(partial.head["unit"])  # earlier versions wrote text
     return {name: value for name, value in partial.head.items() if name not in _OWN} | {
@@ -295,7 +301,7 @@ def _shared(partial: Partial) -> dict[str, Any]:
     }
 
 
-def _partial(given: Any) -> Partial:
+def _read_partial(given: Any) -> Partial:
     if isinstance(given, Partial):  # a pickle may be of another version
         return Partial.from_arrow(given.to_arrow())
     if isinstance(given, str | Path):

@@ -18,7 +18,8 @@ from dphist.counting import (
     sum_counts,
 )
 from dphist.counting.engine.progress import Progress
-from dphist.data.counting import Counting, cut_of
+from dphist.counting.reading.gate import Reading
+from dphist.data.counting import Counting, make_cut
 from dphist.data.diagram import Diagram, merge_pairs
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is
@@ -211,7 +212,7 @@ class Profile(Diagram, Secret):
             raise ParameterError(("user", "max_records"), "must be given together, or neither")
         one = unit_of_users(user, unit)
         columns = {"label": label, "user": user, "count": count}
-        counting = Counting(frame, columns, one, progress, delimiter)
+        counting = Counting(frame, columns, one, Reading(progress=progress, delimiter=delimiter))
         if user is None:
             return guarded(cls(*counting.count_profile(None), sensitivity), ledger)
         if count is not None or sensitivity != 1:
@@ -258,10 +259,11 @@ class Profile(Diagram, Secret):
         >>> Profile.merge(cut).sorted_counts()
         array([3, 1])
         """
-        cut = cut_of(user, part, parts, others)
+        cut = make_cut(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
         one, columns = unit_of_users(user, unit), {"label": label, "user": user}
-        counting = Counting(frame, columns, one, progress, delimiter, cut)
+        reading = Reading(progress=progress, delimiter=delimiter)
+        counting = Counting(frame, columns, one, reading, cut)
         counts = counting.count_records(most).filter_batches(as_it_is)
         return counting.to_partial("records", counts, max_records=most)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.counting.reading.types import is_key_type
+from dphist.counting.reading.columns import is_key_type
 from dphist.release.document import read_whole_numbers
 from dphist.release.released import Released
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
-from dphist.counting.reading.types import UserType
+from dphist.counting.reading.columns import UserType
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number

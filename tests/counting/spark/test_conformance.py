@@ -31,7 +31,7 @@ from dphist.counting.binning.spark_slots import find_slots
 from dphist.counting.bounding import stores
 from dphist.counting.engine import progress
 from dphist.counting.engine.rows import SparkRows
-from dphist.counting.reading.spark_functions import USED
+from dphist.counting.reading.spark import USED
 from dphist.errors import DataError, ParameterError
 from tests.counting.contribution_engines import bounded
 from tests.counting.refusal import SENTINEL, refused

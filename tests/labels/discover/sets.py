@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from dphist.counting.bounding.sets import Sets
-from dphist.counting.bounding.stores import ArrowStore
+from dphist.counting.bounding.stores import ArrowStore, Sets
 from dphist.data.label_counts import LabelCounts
 from dphist.privacy import PrivacyUnit
 

@@ -18,8 +18,7 @@ from dphist import signals
 from dphist.commands.printing import say
 from dphist.commands.publishing import list_outputs, say_written
 from dphist.commands.stream.outputs import write_outputs
-from dphist.counting.engine.progress import Done
-from dphist.counting.engine.progress_display import ERASED, open_display
+from dphist.counting.engine.progress import ERASED, Done, open_display
 from dphist.document.unit_words import how_many
 from dphist.errors import (
     ColumnError,

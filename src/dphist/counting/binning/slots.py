@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +18,9 @@ from dphist.arrays import AnyArray, IntArray
 from dphist.counting.binning.edges import Search, search_for
 from dphist.counting.binning.spark_slots import find_slots
 from dphist.counting.binning.text_values import MomentTextSearch, NumberTextSearch, UnreadableText
-from dphist.counting.engine.progress import Progress
 from dphist.counting.engine.rows import SparkRows
 from dphist.counting.reading.columns import Use, Wanted
-from dphist.counting.reading.gate import open_source
+from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Source, engine_failure
 from dphist.counting.reading.spark import SparkSource
 from dphist.errors import DataError
@@ -169,14 +169,12 @@ def number_of_slots(grid: Grid) -> int:
     return math.prod(grid.shape) + OTHER_SLOTS
 
 
-def bin_rows(
-    frame: object, grid: Grid, progress: Progress | None = None, delimiter: str | None = None
-) -> IntArray:
+def bin_rows(frame: object, grid: Grid, **reading: Unpack[Reading]) -> IntArray:
     """Count the rows of a table between fixed edges.
 
     Parameters
     ----------
-    frame, progress, delimiter
+    frame, reading
         As for `open_source`; the frame is evaluated once.
     grid : the columns and their edges.
 
@@ -197,7 +195,7 @@ def bin_rows(
         If the file is missing or its content does not match its extension.
     """
     with ExitStack() as stack:
-        source = open_source(stack, frame, grid.wanted(), progress=progress, delimiter=delimiter)
+        source = open_source(stack, frame, grid.wanted(), **reading)
         grid.check(source)
         if isinstance(source, SparkSource):
             return _bin_in_spark(source, grid)

@@ -2,21 +2,26 @@
 
 Here a row consists of its slot (see `slots`), its number of records and its user. The slot depends
 only on the row and on public edges. So if two tables differ in the rows of one user, their tables
-of slots differ in the rows of the same user. The slots are then bounded and counted (see `terms`).
-Rows outside all bins are treated like other rows, because their number is released too.
+of slots differ in the rows of the same user. The slots are then bounded and counted. Rows outside
+all bins are treated like other rows, because their number is released too.
+
+Rows of a user and a slot each are held in memory as they are streamed. If the stream ends before
+the limits below, all users are bounded there; otherwise the rows held and the rest of the stream
+are put into a private DuckDB, which spills. Both are counted by `kept`, and keep the same rows of
+each user under one key.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from itertools import chain
+from typing import Any, Unpack
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.counting.binning.held import TooManyRows, count_held, hold_rows
 from dphist.counting.binning.slots import (
     Grid,
     Slotting,
@@ -25,20 +30,119 @@ from dphist.counting.binning.slots import (
     raise_unreadable,
     rows_of_slots,
 )
-from dphist.counting.bounding.bounds import fresh_key
-from dphist.counting.bounding.contributions import MISSING_USERS
-from dphist.counting.bounding.cuts import Cut, check_users
-from dphist.counting.bounding.problems import problem_number, raise_problem
-from dphist.counting.bounding.terms import count_bounded_terms
+from dphist.counting.bounding.bounds import (
+    Cut,
+    check_users,
+    fresh_key,
+    problem_number,
+    raise_problem,
+)
+from dphist.counting.bounding.contributions import MISSING_USERS, count_bounded_terms
+from dphist.counting.bounding.kept import count_kept
+from dphist.counting.bounding.user_parts import UserRows, as_words
 from dphist.counting.checks import LARGEST, Problem
 from dphist.counting.engine.interruptible import interruptible
-from dphist.counting.engine.private_duckdb import open_private_connection
-from dphist.counting.engine.progress import Progress
-from dphist.counting.engine.rows import DuckRows
+from dphist.counting.engine.private_duckdb import memory_limit, open_private_connection
+from dphist.counting.engine.rows import DuckRows, are_few
 from dphist.counting.reading.columns import Wanted, count_column, key_column
-from dphist.counting.reading.gate import open_source
+from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Batches, Source, stream_rows
 from dphist.counting.reading.spark import SparkSource
+from dphist.errors import DphistError
+
+MOST_ROWS = 1 << 24
+"""Maximum number of rows held."""
+
+ROW_BYTES = 160
+"""About what a row and the steps below take, in bytes; all rows stay within the limit of memory."""
+
+_FEW_ROWS = 1 << 18  # these always fit
+
+MOST_BYTES = 1 << 28
+"""Maximum size of the users held, in bytes."""
+
+_ROWS_AT_ONCE = 1 << 18
+
+
+class TooManyRows(DphistError):  # noqa: N818 - internal; one of ours, so that a `Wall` lets it pass
+    """More rows than are held. As an exception it does not report that reading is done.
+
+    Attributes
+    ----------
+    stream : the whole stream: the rows held, and those not read yet.
+    """
+
+    def __init__(self, stream: Batches) -> None:
+        super().__init__("rows are bounded in a private DuckDB")
+        self.stream = stream
+
+
+def hold_rows(batches: Batches, unfit: Exception) -> pa.Table:
+    """Return all rows of a stream of slots and users, in memory.
+
+    Parameters
+    ----------
+    batches : columns term and who, at least one batch.
+    unfit : raised if two batches have different types.
+
+    Raises
+    ------
+    TooManyRows
+    """
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    most: int | None = None  # by memory
+    for batch in batches:
+        if held and batch.schema != held[0].schema:
+            raise unfit
+        held.append(batch)
+        rows += len(batch)
+        size += batch.column("who").nbytes
+        if most is None and rows > _FEW_ROWS:
+            most = memory_limit() // ROW_BYTES
+        if rows > MOST_ROWS or size > MOST_BYTES or (most is not None and rows > most):
+            raise TooManyRows(chain(held, batches))
+    return pa.Table.from_batches(held)
+
+
+def count_held(
+    held: pa.Table,
+    number: int,
+    most: int,
+    key: str,
+    connection: duckdb.DuckDBPyConnection,
+) -> IntArray:
+    """Bound each user to `most` rows, then count the slots.
+
+    Parameters
+    ----------
+    held : columns who, the user of each row, without nulls, and term, its slot, int64.
+    number : number of slots.
+    most, key : maximum number of rows of a user, and the key for the choice, as for `count_kept`.
+    connection : a private DuckDB.
+
+    Returns
+    -------
+    (number,) int64
+    """
+    given = connection.from_arrow(held)
+    rows = DuckRows(connection, given, size=len(held), nbytes=held.nbytes)
+    copied = None
+    if pa.types.is_integer(held["who"].type):
+        short = np.min_scalar_type(number)  # half the memory to move
+        copied = list(_copy_integers(held, short))
+    return count_kept(rows, most, key, number, copied)
+
+
+def _copy_integers(held: pa.Table, short: "np.dtype[Any]") -> Iterator[UserRows]:
+    """Return the users and slots of rows whose users are integers.
+
+    Users are copied: a program that writes into its own table meanwhile cannot change what is
+    bounded after it was counted.
+    """
+    for batch in held.to_batches():
+        who, term = (batch.column(name).to_numpy() for name in ("who", "term"))
+        yield UserRows(as_words(who.copy()), term.astype(short))
 
 
 def bin_rows_bounded(
@@ -50,14 +154,13 @@ def bin_rows_bounded(
     max_records: int | None = None,
     key: str | None = None,
     cut: Cut | None = None,
-    progress: Progress | None = None,
-    delimiter: str | None = None,
+    **reading: Unpack[Reading],
 ) -> IntArray:
     """Bound each user, or each row, to `max_records` records, then count them between fixed edges.
 
     Parameters
     ----------
-    frame, grid, progress, delimiter
+    frame, grid, reading
         As for `bin_rows`.
     user : the column of users, without missing values.
     count : the column that says how many records a row is; 1 without it.
@@ -86,7 +189,7 @@ def bin_rows_bounded(
         others.append(key_column("who", user, "user", only_text=cut is not None))
     with ExitStack() as stack:
         wanted = [*grid.wanted(), *others]
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        source = open_source(stack, frame, wanted, **reading)
         grid.check(source)
         check_users(source, cut)
         count_rows = partial(
@@ -128,17 +231,19 @@ def _count_here(
     slotting = Slotting(grid, grid.texts(source))
     roles = [column.role for column in others]
     batches = _with_slots(source.batches(), slotting, roles)
-    # Not the connection that reads the file: a connection runs one query at a time.
-    connection = open_private_connection(stack, large=True)
     if roles == ["who"] and held_most is not None:
         try:
             held = source.run(lambda: hold_rows(batches, source.wall.problem))
         except TooManyRows as more:
             batches = more.stream
         else:
+            spills = not are_few(len(held), held.nbytes)
+            connection = open_private_connection(stack, large=True, spills=spills)
             found = _count_held(source, held, grid, others[0], held_most, key, connection)
             raise_unreadable(grid, slotting)
             return found
+    # Not the connection that reads the file: a connection runs one query at a time.
+    connection = open_private_connection(stack, large=True)
 
     def opened() -> DuckRows:
         return stream_rows(connection, batches, source.wall)

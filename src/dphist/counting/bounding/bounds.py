@@ -8,22 +8,171 @@ makes the same choice.
 The hash is the engine's own. Hashes are never shown, and privacy does not depend on them: the
 bounds hold for every key and every function (docs/understand/proofs/bounding.md). If hash values
 are uniform, the choice is uniform; nothing else is required of the hash.
+
+A lazy frame may return other rows when it is evaluated again, so problems of rows are found in the
+same evaluation as the counts, in a column beside the values. Each row has the number of its
+problem, or 0. The largest number is reported.
+
+A table may be cut by its users into parts, so that each part can be counted somewhere else. The
+part of a user is computed from the user alone: MD5 of the user's text in UTF-8 (of an integer, its
+decimal digits; of bytes, the bytes; of a UUID, its text), of which the first 15 hexadecimal digits
+are a whole number, modulo the number of parts. So every engine, machine and language agrees. Users
+of two types are not written alike, so that one person could be in two parts: each part records the
+type of its users, and parts of two types are refused. Privacy does not depend on MD5: any function
+of the user would do (docs/understand/proofs/bounding.md, Lemma 8).
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
-from dphist.counting.bounding.cuts import Cut
-from dphist.counting.bounding.held_pairs import bound_in_arrays, hold_pairs
-from dphist.counting.bounding.problems import WORST, problem_expression, problem_number
+from dphist.counting.bounding.held_pairs import bound_few, bound_in_arrays, hold_pairs
 from dphist.counting.checks import LARGEST, Problem
 from dphist.counting.engine.rows import DuckRows, Rows
-from dphist.counting.reading.columns import Wanted
-from dphist.errors import Argument, ParameterError
+from dphist.counting.reading.columns import Use, UserType, Wanted, type_of_users
+from dphist.counting.reading.source import Source
+from dphist.errors import Argument, ColumnError, DataError, DphistError, Message, ParameterError
 from dphist.parameters import optional_whole, whole_number
+
+NO_PROBLEM = 0
+# In the column at place p, the number of a problem is p * _KINDS + problem.
+_KINDS = len(Problem) + 1
+
+WORST = "max(problem) AS problem"
+
+
+def problem_expression(columns: Sequence[Wanted], allowed: Iterable[str] = ()) -> str:
+    """Return the SQL expression of a row's problem number, the largest if it has several.
+
+    Parameters
+    ----------
+    columns : the columns to check; counts are whole numbers of any type.
+    allowed : roles of columns that may have missing values.
+    """
+    cases = []
+    for place, column in reversed(list(enumerate(columns))):
+        role, number = column.role, place * _KINDS
+        if column.use is Use.COUNT:
+            cases.append(f"WHEN {role} > {LARGEST} THEN {number + Problem.TOO_LARGE}")
+            cases.append(f"WHEN {role} < 0 THEN {number + Problem.NEGATIVE}")
+        if role not in allowed:
+            cases.append(f"WHEN {role} IS NULL THEN {number + Problem.MISSING}")
+    return f"CASE {' '.join(cases)} ELSE {NO_PROBLEM} END" if cases else str(NO_PROBLEM)
+
+
+def problem_number(columns: Sequence[Wanted], role: str, problem: Problem) -> int:
+    """Return the number of a problem in the column with a role."""
+    place = next(place for place, column in enumerate(columns) if column.role == role)
+    return place * _KINDS + problem
+
+
+def raise_problem(
+    worst: int | None,
+    columns: Sequence[Wanted],
+    engine: DphistError,
+    *,
+    from_text: bool = False,
+    missing: Mapping[str, Message] | None = None,
+) -> None:
+    """Raise the error for the largest problem number, if there is a problem.
+
+    Parameters
+    ----------
+    worst : the largest problem number; None if there are no rows.
+    columns : as for `problem_expression`.
+    engine : the error for an invalid problem number, which means that an engine mixed up rows.
+    from_text : whether counts were parsed from text; -1 then stands for unreadable text.
+    missing : by role, the message about missing values that follows "column 'x' ".
+    """
+    if not worst:
+        return
+    place, kind = divmod(worst, _KINDS)
+    if not (0 <= place < len(columns) and kind in set(Problem)):
+        raise engine
+    column = columns[place]
+    name = f"column {column.name!r}"
+    if from_text and kind in (Problem.NEGATIVE, Problem.TOO_LARGE):
+        raise DataError(
+            f"{name} must hold whole numbers from 0 to 2**62 - 1 in decimal digits, without a "
+            "point, an exponent or a separator"
+        )
+    said = (missing or {}).get(column.role, MISSING[column.use])
+    raise Problem(kind).error(name, "rows", said)
+
+
+MISSING = {
+    Use.KEY: "has rows without a label: drop them or give them one",
+    Use.COUNT: "has rows without a value: drop them or fill them in",
+    Use.VALUE: "has rows without a value: drop them or fill them in",
+}
+
+
+MOST_PARTS = 1 << 20
+"""Maximum number of parts."""
+
+RULE = "md5-60"
+"""Name of the rule above; a part that was cut by another rule is refused."""
+
+USER_TYPES: tuple[UserType, ...] = ("text", "integer", "bytes", "uuid")
+"""The types of users that may decide about a part."""
+
+
+@dataclass(slots=True)
+class Cut:
+    """Which part of the users is counted.
+
+    Attributes
+    ----------
+    part : from 0 to `parts` - 1.
+    parts : number of parts.
+    others : "drop" the rows of users of other parts, or "refuse" them.
+    user_type : one of `USER_TYPES`, which `check_users` finds; None before.
+    """
+
+    part: int
+    parts: int
+    others: str = "drop"
+    user_type: UserType | None = None
+
+    def condition(self, rows: Rows) -> str:
+        """Return the expression that is true for the rows of this part; part 0 has the nulls."""
+        return f"coalesce({rows.part('who', self.parts)}, 0) = {self.part}"
+
+
+def make_cut(part: Any, parts: Any, others: Any) -> Cut:
+    """Return a cut, checked.
+
+    Raises
+    ------
+    ParameterError
+    """
+    number = whole_number(parts, "parts", 1, MOST_PARTS)
+    if others not in ("drop", "refuse"):
+        raise ParameterError("others", 'must be "drop" or "refuse"')
+    return Cut(whole_number(part, "part", 0, number - 1), number, others)
+
+
+def check_users(source: Source, cut: Cut | None) -> None:
+    """Note the type of the users in `cut`, if there is one.
+
+    Raises
+    ------
+    ColumnError
+        If the text of users of this type could differ from engine to engine.
+    """
+    if cut is None:
+        return
+    found = type_of_users(source.identity("who"))
+    if found not in USER_TYPES:
+        raise ColumnError(
+            f"column {source.names['who']!r} must hold text, integers, bytes or UUIDs where a "
+            "table is cut by its users: cast it to text"
+        )
+    cut.user_type = found
+
 
 NULL_USERS = ("refuse", "drop", "separate")
 NULL_LABELS = ("refuse", "drop")
@@ -97,11 +246,12 @@ def keep_records(
 
 
 def check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
-    """From the caller's rows to (who, term, amount, problem), no amount above `max_count`.
+    """From the caller's rows to (who, term, amount, problem); see the two steps below."""
+    return blank_problems(mark_problems(rows, wanted, bounds), bounds)
 
-    A row with a problem loses its user, label and amount; it only reports the problem. All other
-    rows have a label.
-    """
+
+def mark_problems(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
+    """From the caller's rows to (term, who, amount, problem), without the rows that are dropped."""
     roles = {column.role for column in wanted}
     if bounds.null_labels == "drop":
         rows = rows.where("term IS NOT NULL")
@@ -116,12 +266,21 @@ def check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
         else:
             number = problem_number(wanted, "who", Problem.OTHER_PART)
             problem = f"greatest({problem}, CASE WHEN {own} THEN 0 ELSE {number} END)"
-    rows = rows.project(
+    return rows.project(
         "term",
         "who" if "who" in roles else "CAST(NULL AS BIGINT) AS who",
         "amount" if "amount" in roles else "CAST(1 AS BIGINT) AS amount",
         f"{problem} AS problem",
     )
+
+
+def blank_problems(rows: Rows, bounds: Bounds) -> Rows:
+    """Return marked rows as (who, term, amount, problem), no amount above `max_count`.
+
+    A row with a problem loses its user, label and amount; it only reports the problem. All other
+    rows have a label. So no step drops a problem as that of a row beyond a bound. Where all
+    problems are looked at before anything is dropped, marked rows will do.
+    """
     return rows.project(
         "CASE WHEN problem = 0 THEN who END AS who",
         "CASE WHEN problem = 0 THEN term END AS term",
@@ -134,7 +293,7 @@ def check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
 
 
 def bound_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows | pa.Table:
-    """From (who, term, amount, problem) to (term, records, problem), each user bounded.
+    """From marked rows to (term, records, problem), each user bounded.
 
     `users` says whether there is a column of users. A row with a null `who` is a separate user with
     one label, so it is already bounded. If users are counted, the columns ``uncut`` and ``cut`` are
@@ -142,6 +301,7 @@ def bound_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows | pa
     """
     if users and bounds.max_count == 1 and not _counts_more(bounds):
         return _bound_sets(rows, bounds, key)
+    rows = blank_problems(rows, bounds)
     counted = [f"{rows.total(name)} AS {name}" for name in USERS] if bounds.count_users else []
     if users:
         rows = bound_users(rows, bounds, key)
@@ -159,13 +319,16 @@ def _counts_more(bounds: Bounds) -> bool:
 
 
 def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> Rows | pa.Table:
-    """From (who, term, amount, problem) to (term, records, problem), if users add at most 1.
+    """From marked rows to (term, records, problem), if users add at most 1.
 
     A user has a label, or not, so pairs need no sums, and a label's count is a number of pairs.
     Without sums, 10 million rows took 15 % less processor time. All rows without a user are rows
     with a problem, which lack their label as well.
     """
-    rows = rows.where("amount > 0 OR problem > 0").project("who", "term", "problem")
+    some = "amount > 0 OR problem > 0"
+    if bounds.max_labels is not None and isinstance(rows, DuckRows) and rows.is_few:
+        return bound_few(rows.where(some), key, bounds.max_labels)
+    rows = blank_problems(rows, bounds).where(some).project("who", "term", "problem")
     if bounds.max_labels is not None and isinstance(rows, DuckRows):
         rows = hold_pairs(rows)
         bounded = bound_in_arrays(rows, key, bounds.max_labels)

@@ -1,11 +1,14 @@
-"""Counts of labels, each user bounded: opens a table, bounds its users, and holds the counts.
+"""Counts of labels and of terms, each user bounded: opens a table, bounds its users, and counts.
 
-`bounding` has the steps on rows.
+`bounds` has the steps on rows. Terms are whole numbers found in the rows, such as the slots of
+bins. A row is one record or, where the rows have amounts, that many. A user with more records than
+the maximum keeps some of them, and which depends only on the key and on this user's own rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import TypeAlias, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -13,25 +16,31 @@ import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
 from dphist.counting.bounding.bounds import (
+    MISSING,
     USERS,
+    WORST,
     Bounds,
+    Cut,
+    blank_problems,
     bound_labels,
     bound_records,
     bound_users,
     check_rows,
+    check_users,
+    clamped_sum,
     fresh_key,
     keep_records,
+    mark_problems,
+    raise_problem,
 )
-from dphist.counting.bounding.cuts import Cut, check_users
-from dphist.counting.bounding.kept import count_kept, hold_checked
-from dphist.counting.bounding.problems import MISSING, WORST, raise_problem
+from dphist.counting.bounding.kept import count_marked
 from dphist.counting.bounding.profiles import count_prevalences, to_arrays
 from dphist.counting.bounding.stores import Store, hold_counts
 from dphist.counting.checks import LARGEST
-from dphist.counting.engine.progress import Progress
 from dphist.counting.engine.rows import DuckRows, Rows
 from dphist.counting.reading.columns import Use, Wanted, count_column, key_column
-from dphist.counting.reading.gate import open_source
+from dphist.counting.reading.gate import Reading, open_source
+from dphist.counting.reading.source import Source
 from dphist.errors import Argument, Message, ParameterError
 
 
@@ -41,14 +50,13 @@ def count_labels(
     bounds: Bounds,
     *,
     key: str | None = None,
-    progress: Progress | None = None,
-    delimiter: str | None = None,
+    **reading: Unpack[Reading],
 ) -> tuple[Store, tuple[int, int] | None]:
     """Bound the contribution of each user, then count the labels of a table.
 
     Parameters
     ----------
-    frame, progress, delimiter
+    frame, reading
         As for `open_source`: evaluated once, and counted in Spark or in a private DuckDB.
     names : dict
         The columns ``label`` and, optionally, ``user`` and ``count``. Without a user, each row
@@ -71,20 +79,19 @@ def count_labels(
         If a user or label is missing and `bounds` does not allow it, if a count is missing,
         negative or above 2**62 - 1, or if the engine fails.
     """
-    wanted, salt = _wanted(names, cut=bounds.cut), key or fresh_key()
+    wanted, salt = _describe_columns(names, cut=bounds.cut), key or fresh_key()
 
     def bounded(rows: Rows) -> Rows | pa.Table:
-        return bound_labels(check_rows(rows, wanted, bounds), "user" in names, bounds, salt)
+        return bound_labels(mark_problems(rows, wanted, bounds), "user" in names, bounds, salt)
 
-    store, users = _held(
+    store, users = _hold_checked(
         frame,
         wanted,
         bounded,
         bounds.cut,
         summed=USERS if bounds.count_users else (),
         missing=_MISSING,
-        progress=progress,
-        delimiter=delimiter,
+        **reading,
     )
     return store, (users[0], users[1]) if users else None
 
@@ -97,8 +104,7 @@ def label_bounded_records(
     max_records: int,
     cut: Cut,
     key: str | None = None,
-    progress: Progress | None = None,
-    delimiter: str | None = None,
+    **reading: Unpack[Reading],
 ) -> Store:
     """Bound each user of a part to `max_records` rows, then count the labels.
 
@@ -108,20 +114,18 @@ def label_bounded_records(
     -------
     The labels with their counts, as `count_labels` returns them.
     """
-    wanted = _wanted({"label": label, "user": user}, cut=cut)
+    wanted = _describe_columns({"label": label, "user": user}, cut=cut)
 
     def counted(rows: Rows) -> Rows:
         kept = keep_records(rows, wanted, max_records, key, cut)
         counts = kept.group(["term"], "count(*) AS records", WORST)
         return counts.where("term IS NOT NULL OR problem > 0")
 
-    store, _ = _held(
-        frame, wanted, counted, cut, missing=MISSING_USERS, progress=progress, delimiter=delimiter
-    )
+    store, _ = _hold_checked(frame, wanted, counted, cut, missing=MISSING_USERS, **reading)
     return store
 
 
-def _held(
+def _hold_checked(
     frame: object,
     wanted: Sequence[Wanted],
     counted: Callable[[Rows], Rows | pa.Table],
@@ -129,12 +133,11 @@ def _held(
     *,
     missing: Mapping[str, Message],
     summed: Sequence[str] = (),
-    progress: Progress | None,
-    delimiter: str | None,
+    **reading: Unpack[Reading],
 ) -> tuple[Store, list[int]]:
     """Open a table, hold the counts of its labels, and raise the error for the worst problem."""
     with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        source = open_source(stack, frame, wanted, **reading)
         check_users(source, cut)
         rows, kind = source.rows(), source.kinds["term"]
         store, worst, sums = source.run(lambda: hold_counts(counted(rows), kind, summed))
@@ -150,14 +153,13 @@ def bounded_pairs(
     bounds: Bounds,
     *,
     key: str | None = None,
-    progress: Progress | None = None,
-    delimiter: str | None = None,
+    **reading: Unpack[Reading],
 ) -> tuple[pa.Table, pa.DataType]:
     """Bound each user to `max_labels` labels, and return who has which.
 
     Parameters
     ----------
-    frame, names, bounds, key, progress, delimiter
+    frame, names, bounds, key, reading
         As for `count_labels`, which raises the same.
 
     Returns
@@ -175,9 +177,12 @@ def bounded_pairs(
         raise ParameterError(
             "keep_sets", "needs " + Argument("max_count", 1) + ", and no " + Argument("count_users")
         )
-    wanted, own = _wanted(names), bounds if "user" in names else replace(bounds, max_labels=None)
+    wanted, own = (
+        _describe_columns(names),
+        bounds if "user" in names else replace(bounds, max_labels=None),
+    )
     with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        source = open_source(stack, frame, wanted, **reading)
         rows, salt = source.rows(), key or fresh_key()
 
         def kept() -> pa.Table:
@@ -197,14 +202,13 @@ def count_bounded_records(
     user: str,
     max_records: int,
     key: str | None = None,
-    progress: Progress | None = None,
-    delimiter: str | None = None,
+    **reading: Unpack[Reading],
 ) -> tuple[IntArray, IntArray]:
     """Bound each user to `max_records` rows, then count the labels with each count.
 
     Parameters
     ----------
-    frame, key, progress, delimiter
+    frame, key, reading
         As for `count_labels`.
     label, user : str
         The columns of labels and of users.
@@ -221,18 +225,18 @@ def count_bounded_records(
     ParameterError, ColumnError, DataError, InputFileError
         As for `count_labels`.
     """
-    wanted = _wanted({"label": label, "user": user})
+    wanted = _describe_columns({"label": label, "user": user})
     with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        source = open_source(stack, frame, wanted, **reading)
         rows, salt, most = source.rows(), key or fresh_key(), min(max_records, LARGEST)
 
         def counted() -> tuple[tuple[IntArray, IntArray], int]:
-            checked = check_rows(rows, wanted, Bounds(None, LARGEST))
-            if isinstance(checked, DuckRows):
-                held, worst = hold_checked(checked)
-                counts = np.zeros(0, np.int64) if worst else count_kept(held, most, salt)
+            bounds = Bounds(None, LARGEST)
+            marked = mark_problems(rows, wanted, bounds)
+            if isinstance(marked, DuckRows):
+                counts, worst = count_marked(marked, most, salt)
                 return _with_prevalences(counts), worst
-            kept = bound_records(checked, most, salt)
+            kept = bound_records(blank_problems(marked, bounds), most, salt)
             found = count_prevalences(kept.group(["term"], "count(*) AS records", WORST))
             pairs = found.fetch(["records", "prevalence", "problem"])
             return to_arrays([row[:2] for row in pairs]), max((row[2] for row in pairs), default=0)
@@ -263,7 +267,7 @@ _MISSING = {
 }
 
 
-def _wanted(names: Mapping[str, str], *, cut: Cut | None = None) -> list[Wanted]:
+def _describe_columns(names: Mapping[str, str], *, cut: Cut | None = None) -> list[Wanted]:
     """Return the columns of counts, labels and users.
 
     If several columns have a problem, the last of them is reported. Users that decide about a part
@@ -274,3 +278,121 @@ def _wanted(names: Mapping[str, str], *, cut: Cut | None = None) -> list[Wanted]
     if "user" in names:
         wanted.append(key_column("who", names["user"], "user", only_text=cut is not None))
     return wanted
+
+
+# Terms, their counts, and the largest problem number.
+_Found: TypeAlias = tuple[IntArray, IntArray, int]
+
+_START = -1  # hashed in place of a term, for where a user's share begins; no term is negative
+
+
+def count_bounded_terms(
+    opened: Callable[[], Rows],
+    run: Callable[[Callable[[], _Found]], _Found],
+    source: Source,
+    *,
+    wanted: Sequence[Wanted],
+    terms: int,
+    max_records: int | None,
+    key: str | None = None,
+    cut: Cut | None = None,
+) -> tuple[IntArray, IntArray]:
+    """Bound each user, or each row, to `max_records` records, then count the terms.
+
+    Parameters
+    ----------
+    opened : function
+        Returns rows of term and the `wanted` columns; term is an int64 from 0 to ``terms - 1``,
+        never null. Called once.
+    run : function
+        Calls a function that evaluates rows, and drops the engine's messages.
+    source : the source of the rows.
+    wanted : the columns ``amount``, how many records a row is, and ``who``, in this order, or one
+        of them. Without ``who``, each row is bounded by itself.
+    terms : the number of terms.
+    max_records : maximum number of records; None for no maximum, without ``who``.
+    key : 32 hexadecimal digits
+        Key for the choice of records (default: drawn at random).
+    cut : the part of the users that is counted; None for all of them.
+
+    Returns
+    -------
+    terms, counts : (d,) int64
+        The terms kept, in any order, and the count of each, at most 2**62 - 1.
+
+    Raises
+    ------
+    ParameterError
+        If there are users, and no maximum of their records.
+    DataError
+        If a user is missing, an amount is missing, negative or above 2**62 - 1, or the engine
+        fails.
+    """
+    roles = {column.role for column in wanted}
+    most = LARGEST if max_records is None else min(max_records, LARGEST)
+    alone, salt = "who" not in roles, key or fresh_key()
+    if max_records is None and not alone:
+        raise ParameterError("max_records", "must be given where there are users")
+
+    def counted() -> _Found:
+        rows = opened()
+        bounds = Bounds(None, most if alone else LARGEST, cut=cut)
+        marked = mark_problems(rows, wanted, bounds)
+        if isinstance(marked, DuckRows) and "amount" not in roles:
+            counts, worst = count_marked(marked, most, salt, terms)
+            return np.arange(len(counts)), counts, worst
+        checked = blank_problems(marked, bounds)
+        if "amount" not in roles:
+            kept = bound_records(checked, most, salt).group(["term"], "count(*) AS records", WORST)
+        else:
+            bounded = checked if alone else _share_records(checked, most, salt)
+            kept = bounded.group(["term"], clamped_sum(rows, str(LARGEST), "records"), WORST)
+        found = kept.to_arrow(["term", "records", "problem"])
+        worst = pc.max(found["problem"]).as_py() or 0
+        return found["term"].to_numpy(), found["records"].to_numpy(), worst
+
+    found, counts, worst = run(counted)
+    raise_problem(
+        worst,
+        wanted,
+        source.wall.problem,
+        from_text=source.from_text,
+        missing=MISSING_USERS,
+    )
+    return found, counts
+
+
+def _share_records(rows: Rows, most: int, key: str) -> Rows:
+    """From (who, term, amount, problem) to (term, amount, problem), each user bounded.
+
+    A user's records stand in a row, term by term, the terms in the order of their hashes. Of T
+    records, m = min(most, T) are kept: a ruler with marks T / m apart is laid along them, moved by
+    a share of one mark that a hash decides, and the record at each mark is kept. So each record is
+    kept with the same chance, a term's count differs from its share of m by less than 1, and no
+    step grows with the amounts. All numbers are whole, so no rounding depends on other users.
+    """
+    rows = rows.group(["who", "term"], clamped_sum(rows, str(LARGEST), "amount"), WORST)
+    rows = rows.where("amount > 0 OR problem > 0")
+    rows = rows.project("who", "term", "amount", "problem", f"{rows.hashed(key)} AS mixed")
+    held = rows.project(
+        "who", "term AS place", "amount", "problem", "mixed", f"CAST({_START} AS BIGINT) AS term"
+    )
+    total = held.total("amount")
+    reached = (
+        f"{total} OVER (PARTITION BY who ORDER BY mixed, place "
+        "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+    )
+    summed = held.project(
+        "place AS term",
+        "amount",
+        "problem",
+        f"{held.spun(held.hashed(key))} AS spun",
+        f"{held.wide(reached)} AS reached",
+        f"{held.wide(f'least({total} OVER (PARTITION BY who), {LARGEST})')} AS whole",
+    )
+    # What lies beyond LARGEST records is not kept, so that no product exceeds 2**125.
+    ends = [held.wide(f"least({end}, {LARGEST})") for end in ("reached - amount", "reached")]
+    kept = held.wide(f"least(whole, {most})")
+    before, until = (held.quotient(f"{end} * {kept} + spun % whole", "whole") for end in ends)
+    share = f"CASE WHEN amount > 0 THEN {until} - {before} ELSE 0 END AS amount"
+    return summed.project("term", share, "problem").where("amount > 0 OR problem > 0")

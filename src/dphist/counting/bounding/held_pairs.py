@@ -20,20 +20,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.arrays import IntArray, WordArray
+from dphist.arrays import WordArray
 from dphist.counting.bounding.ranking import drop_labels
-from dphist.counting.bounding.user_parts import UserParts, UserRows
+from dphist.counting.bounding.user_parts import (
+    UserParts,
+    UserRows,
+    as_words,
+    count_places,
+    find_places,
+)
 from dphist.counting.engine.private_duckdb import memory_limit
 from dphist.counting.engine.rows import DuckRows
 
 ROW_BYTES = 60
 """About the memory of a row in arrays, in bytes: three numbers, twice at times, and its result."""
-
-FEW_ROWS = 1 << 16
-"""Up to this many rows are numbered by Arrow."""
-
-FEW_BYTES = 1 << 26
-"""Maximum size of them: Arrow takes no more than 2 GB of text from DuckDB, and never spills."""
 
 SHARE = 4
 """Of the limit of DuckDB's memory, the part that arrays may take besides it."""
@@ -48,10 +48,10 @@ def hold_pairs(rows: DuckRows) -> DuckRows:
     if rows.size is not None:
         return rows
     size = rows.create(_PAIRS)
-    held = DuckRows(rows.connection, rows.connection.table(_PAIRS), spent=(_PAIRS,))
-    # How long many rows are decides nothing, and reading their text takes a while.
-    nbytes = int(held.fetch([held.lengths("who", "term")])[0][0] or 0) if size <= FEW_ROWS else 0
-    return replace(held, size=size, nbytes=nbytes)
+    held = DuckRows(rows.connection, rows.connection.table(_PAIRS), size=size, spent=(_PAIRS,))
+    if not held.is_few:  # how long many rows are decides nothing, and reading their text takes long
+        return held
+    return replace(held, nbytes=int(held.fetch([held.lengths("who", "term")])[0][0] or 0))
 
 
 def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table | None:
@@ -68,8 +68,8 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table 
     The labels with their counts, or no more than the problems, if there are any; those of a few
     rows as an Arrow table. None if two labels or two users have the same hash.
     """
-    if rows.size is not None and rows.size <= FEW_ROWS and rows.nbytes <= FEW_BYTES:
-        return _bound_few(rows, key, most)
+    if rows.is_few:
+        return bound_few(rows, key, most)
     connection = rows.connection
     label, exact = rows.number_of("term")
     steps = ["count(*) AS records", "max(problem) AS problem", f"{label} AS label"]
@@ -78,34 +78,32 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table 
     problem, number, total = labels.fetch(["max(problem)", "count(*)", "sum(records)"])[0]
     if problem:  # then there is an error, and no counts
         return labels.where("problem > 0").project("term", "0::BIGINT AS records", "problem")
-    sums, differ = _numbers_of(labels, int(number))
+    sums, differ = _read_numbers(labels, int(number))
     if not (exact or differ) or not users_differ(rows):
         connection.execute(f"DROP TABLE {_LABELS}")
         return None
     _drop_beyond(rows, key, most, int(total or 0), sums)
-    return _less_dropped(labels)
+    return _subtract_dropped(labels)
 
 
-def _bound_few(rows: DuckRows, key: str, most: int) -> pa.Table:
-    """As `bound_in_arrays`, with the places of users and labels among them as numbers."""
+def bound_few(rows: DuckRows, key: str, most: int) -> pa.Table:
+    """As `bound_in_arrays`, with the places of users and labels among them as numbers.
+
+    All problems are looked at before a row is dropped, so that rows need only be marked.
+    """
     found = rows.to_arrow(["who", "term", "problem", f"{rows.rank(key)} AS rank"])
     if pc.max(found["problem"]).as_py():
         wrong = found.filter(pc.greater(found["problem"], 0)).select(["term", "problem"])
         return wrong.append_column("records", pa.array(np.zeros(len(wrong), np.int64)))
-    places, labels = _places(found["term"])
-    users, _ = _places(found["who"])
-    gone = drop_labels(UserRows(users, places, _words(found["rank"])), most)
-    records = _occurrences(places, len(labels)) - _occurrences(gone, len(labels))
+    places, labels = find_places(found["term"])
+    users, _ = find_places(found["who"])
+    gone = drop_labels(UserRows(users, places, as_words(found["rank"].to_numpy())), most)
+    records = count_places(places, len(labels)) - count_places(gone, len(labels))
     counts = {"term": labels, "records": records, "problem": np.zeros_like(records)}
     return pa.table(counts).filter(pa.array(records > 0))
 
 
-def _occurrences(places: WordArray, number: int) -> IntArray:
-    found: IntArray = np.bincount(places.view(np.int64), minlength=number)
-    return found
-
-
-def _numbers_of(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
+def _read_numbers(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
     """Return the `_sums_of` all rows, and whether all labels have different numbers.
 
     NumPy computes both in a fifth of DuckDB's time, which would need numbers of 128 bits. A label's
@@ -116,7 +114,7 @@ def _numbers_of(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
     # A copy: a view of a batch would hold all columns of it.
     ordered, end = np.empty(number if fit else 0, np.uint64), 0
     for batch in labels.project("label", "records").relation.to_arrow_reader(_ROWS_AT_ONCE):
-        own, records = map(_words, batch.columns)
+        own, records = (as_words(column.to_numpy()) for column in batch.columns)
         sums += _sums_of(own, records)
         if fit:
             ordered[end : end + len(own)] = own
@@ -160,7 +158,7 @@ def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: Word
         numbers = own.project(f"{user} AS who", f"{label} AS term", f"{rows.rank(key)} AS rank")
         parts = UserParts(total // turns)
         for batch in numbers.relation.to_arrow_reader(_ROWS_AT_ONCE):
-            pairs = UserRows(*map(_words, batch.columns))
+            pairs = UserRows(*(as_words(column.to_numpy()) for column in batch.columns))
             sums += _sums_of(pairs.terms, _ONE)
             parts.add(pairs)
         gone = parts.each(lambda own: drop_labels(own, most), threads)
@@ -188,7 +186,7 @@ def _sums_of(labels: WordArray, records: WordArray | np.uint64) -> WordArray:
     return np.array([(labels * records).sum(), (low * low * records).sum()], np.uint64)
 
 
-def _less_dropped(labels: DuckRows) -> DuckRows:
+def _subtract_dropped(labels: DuckRows) -> DuckRows:
     """From the labels to (term, records, problem), without the rows dropped."""
     connection = labels.connection
     joined = connection.sql(
@@ -207,17 +205,3 @@ def _turns(total: int) -> int:
     if total <= _ROWS_AT_ONCE:
         return 1
     return -(-total * ROW_BYTES * SHARE // memory_limit())
-
-
-def _places(column: pa.ChunkedArray) -> tuple[WordArray, pa.Array]:
-    """Return a column as places among its distinct values, and these."""
-    encoded = pa.concat_arrays(column.chunks).dictionary_encode() if column.num_chunks else None
-    if encoded is None:
-        return np.zeros(0, np.uint64), pa.array([], column.type)
-    return encoded.indices.to_numpy().astype(np.uint64), encoded.dictionary
-
-
-def _words(column: pa.Array) -> WordArray:
-    """Return whole numbers of 64 bits, those below 0 as their bits."""
-    words: WordArray = column.to_numpy().view(np.uint64)
-    return words

@@ -10,17 +10,25 @@ everything is counted again. Hashes of values decide which records are kept eith
 not depend on these numbers (docs/understand/proofs/bounding.md, Lemma 10).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from dphist.arrays import AnyArray, IntArray, WordArray
 from dphist.counting.bounding.held_pairs import users_differ
-from dphist.counting.bounding.ranking import Half, drop_in_parts, mix
-from dphist.counting.bounding.user_parts import PerhapsAbove, UserRows
+from dphist.counting.bounding.ranking import Half, drop_in_parts, drop_records, mix
+from dphist.counting.bounding.user_parts import (
+    PerhapsAbove,
+    UserRows,
+    as_words,
+    count_places,
+    find_places,
+)
 from dphist.counting.engine.private_duckdb import GIVEN, memory_limit
 from dphist.counting.engine.rows import DuckRows
 
@@ -32,20 +40,6 @@ _HELD, _NUMBERED = "held_rows", "numbered_rows"
 
 # Of users and of terms.
 _Halves: TypeAlias = tuple[Half, Half]
-
-
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """The numbers of rows in memory.
-
-    Attributes
-    ----------
-    rows : the numbers of all rows.
-    users_differ : whether no two of the users that are perhaps above the bound have one number.
-    """
-
-    rows: Sequence[UserRows]
-    users_differ: Callable[[PerhapsAbove], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +72,33 @@ class _Terms:
             self.counts[places] -= records
 
 
-def hold_checked(rows: DuckRows) -> tuple[DuckRows, int]:
-    """Evaluate rows (who, term, problem, ...) once; return them, and the largest problem number."""
-    size = rows.project("who", "term", "problem").create(_HELD)
-    held = DuckRows(rows.connection, rows.connection.table(_HELD), size=size)
-    return held, int(held.fetch(["max(problem)"])[0][0] or 0)
+def count_marked(
+    rows: DuckRows, most: int, key: str, terms: int | None = None
+) -> tuple[IntArray, int]:
+    """Evaluate marked rows once, and count the records kept of each term.
+
+    Parameters
+    ----------
+    most, key, terms : as for `count_kept`.
+
+    Returns
+    -------
+    counts : (t,) int64, as `count_kept` returns them; none if a row has a problem.
+    worst : the largest problem number, 0 without a problem.
+    """
+    if rows.is_few:
+        found = _number_few(rows, "problem")
+        worst = pc.max(found["problem"]).as_py() or 0
+        held = rows
+    else:
+        size = rows.project("who", "term", "problem").create(_HELD)
+        held = DuckRows(rows.connection, rows.connection.table(_HELD), size=size)
+        worst = int(held.fetch(["max(problem)"])[0][0] or 0)
+    if worst:
+        return np.zeros(0, np.int64), worst
+    if rows.is_few:
+        return _count_few(found, most, _halves_of(rows, key), terms), 0
+    return count_kept(held, most, key, terms), 0
 
 
 def count_kept(
@@ -90,7 +106,7 @@ def count_kept(
     most: int,
     key: str,
     terms: int | None = None,
-    copied: Copied | None = None,
+    copied: Sequence[UserRows] | None = None,
 ) -> IntArray:
     """Bound each user to `most` records, then count the records of each term.
 
@@ -99,18 +115,19 @@ def count_kept(
     rows : columns who and term, without nulls, of a known size.
     most, key : maximum number of records of a user, and the key for the choice.
     terms : the number of terms, which are then the whole numbers from 0; None for other terms.
-    copied : the numbers of all rows, if these are in memory; see `DuckRows.number_of`.
+    copied : the numbers of all rows, where users are integers in memory; see `DuckRows.number_of`.
 
     Returns
     -------
     (t,) int64
         For each term that occurs, in any order, or for each of the `terms`; some may be 0.
     """
-    user_half, term_half = (
-        half_hashed(int(half, 16), integers=rows.number_of(name)[1])
-        for name, half in (("who", key[:16]), ("term", key[16:]))
-    )
-    halves = user_half, term_half
+    halves = _halves_of(rows, key)
+    if rows.is_few and copied is None:
+        few = _number_few(rows)
+        if len(few) != rows.size:
+            raise RuntimeError("rows are missing")
+        return _count_few(few, most, halves, terms)
     found = _count(rows, most, halves, terms, copied)
     if found is None:
         numbered, halves = _number_one_by_one(rows, halves)
@@ -119,7 +136,47 @@ def count_kept(
     return found
 
 
-def half_hashed(half: int, *, integers: bool) -> Half:
+def _halves_of(rows: DuckRows, key: str) -> _Halves:
+    """Return what is hashed of the numbers of users, and of terms, under a key."""
+    user_half, term_half = (
+        make_half(int(half, 16), integers=rows.number_of(name)[1])
+        for name, half in (("who", key[:16]), ("term", key[16:]))
+    )
+    return user_half, term_half
+
+
+def _number_few(rows: DuckRows, *others: str) -> pa.Table:
+    """Return few rows, with the numbers of users and terms beside them, from one query."""
+    (user, _), (term, _) = rows.number_of("who"), rows.number_of("term")
+    return rows.to_arrow(["who", "term", f"{user} AS user", f"{term} AS label", *others])
+
+
+def _count_few(few: pa.Table, most: int, halves: _Halves, terms: int | None) -> IntArray:
+    """As `count_kept`, of rows with the numbers of their users and terms.
+
+    Places in Arrow's dictionaries distinguish users and terms by their bytes, so that two of one
+    number stay two. What is hashed is made of the numbers, as it is of many rows.
+    """
+    (users, distinct), numbers = find_places(few["who"]), as_words(few["user"].to_numpy())
+    user_half = partial(_look_up, halves[0], _numbers_at(users, numbers, len(distinct)))
+    labels, term_half = as_words(few["label"].to_numpy()), halves[1]
+    if terms is None:
+        numbers = labels
+        labels, values = find_places(few["term"])
+        terms = len(values)
+        term_half = partial(_look_up, halves[1], _numbers_at(labels, numbers, terms))
+    dropped = drop_records(UserRows(users, labels), most, user_half, term_half)
+    return count_places(labels, terms) - count_places(dropped, terms)
+
+
+def _numbers_at(places: WordArray, numbers: WordArray, size: int) -> WordArray:
+    """Return the number of the value at each place."""
+    found = np.zeros(size, np.uint64)
+    found[places.view(np.int64)] = numbers
+    return found
+
+
+def make_half(half: int, *, integers: bool) -> Half:
     """Return what is hashed of numbers, which are integers or hashes, under half of a key."""
     word = np.uint64(half)
 
@@ -135,7 +192,7 @@ def _count(
     most: int,
     halves: _Halves,
     terms: int | None,
-    copied: Copied | None = None,
+    copied: Sequence[UserRows] | None = None,
 ) -> IntArray | None:
     """As `count_kept`; None if two users, or two terms, have the same number."""
     connection = rows.connection
@@ -144,12 +201,12 @@ def _count(
     if found is None:
         return None
     ranked, compared = 0, False
-    for given in _in_turns(rows) if copied is None else [copied.rows]:
+    for given in _in_turns(rows) if copied is None else [copied]:
         ranked += sum(map(len, given))
         perhaps = PerhapsAbove([own.users for own in given], most, threads)
         dropped = drop_in_parts(given, perhaps, most, halves, threads)
         if any(map(len, dropped)) and not compared:
-            compared = users_differ(rows) if copied is None else copied.users_differ(perhaps)
+            compared = users_differ(rows)
             if not compared:
                 return None
         if terms is not None:
@@ -221,7 +278,7 @@ def _number_one_by_one(rows: DuckRows, halves: _Halves) -> tuple[DuckRows, _Halv
         ordered[numbers.to_numpy()] = hashes.to_numpy()
         tables.append(f"JOIN {table} USING ({name})")
         columns.append(f"{table}.number AS {name}")
-        found.append(partial(_looked_up, half, ordered))
+        found.append(partial(_look_up, half, ordered))
     rows.given.create_view(GIVEN, replace=True)
     query = f"SELECT {', '.join(columns)} FROM {GIVEN} {' '.join(tables)}"  # noqa: S608
     connection.execute(f"CREATE TABLE {_NUMBERED} AS {query}")
@@ -229,13 +286,6 @@ def _number_one_by_one(rows: DuckRows, halves: _Halves) -> tuple[DuckRows, _Halv
     return numbered, (found[0], found[1])
 
 
-def _looked_up(half: Half, hashes: WordArray, numbers: AnyArray) -> WordArray:
+def _look_up(half: Half, hashes: WordArray, numbers: AnyArray) -> WordArray:
     """Return what is hashed of values that have these numbers."""
     return half(hashes[numbers.astype(np.int64)])
-
-
-def as_words(numbers: AnyArray) -> WordArray:
-    """Return integers of any type as 64 bits; a copy unless they have 64."""
-    if numbers.dtype == np.uint64:
-        return numbers
-    return numbers.astype(np.int64, copy=False).view(np.uint64)

@@ -6,17 +6,16 @@ by label and then by count, so Python receives only these pairs.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from dphist.arrays import IntArray
-from dphist.counting.bounding.problems import WORST, problem_expression, raise_problem
+from dphist.counting.bounding.bounds import WORST, problem_expression, raise_problem
 from dphist.counting.checks import LARGEST, check_total
-from dphist.counting.engine.progress import Progress
 from dphist.counting.engine.rows import Rows
 from dphist.counting.reading.columns import Wanted, count_column, key_column
-from dphist.counting.reading.gate import open_source
+from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import check_comparable
 from dphist.errors import DataError, ParameterError
 
@@ -25,13 +24,13 @@ _BEYOND = -1
 
 
 def count_records(
-    frame: object, *, label: str, progress: Progress | None = None, delimiter: str | None = None
+    frame: object, *, label: str, **reading: Unpack[Reading]
 ) -> tuple[IntArray, IntArray]:
     """Count the labels with each count, in a table with one row per record.
 
     Parameters
     ----------
-    frame, progress, delimiter
+    frame, reading
         As for `open_source`; a dataframe is evaluated once.
     label : str
         The column of labels. They are compared by their bytes: nothing is trimmed and case counts.
@@ -61,7 +60,7 @@ def count_records(
         return count_prevalences(checked.group(["term"], "count(*) AS records", WORST))
 
     columns = ["records", "prevalence", "problem"]
-    found = fetch_checked(frame, wanted, counted, columns, progress=progress, delimiter=delimiter)
+    found = fetch_checked(frame, wanted, counted, columns, **reading)
     return to_arrays([row[:2] for row in found])
 
 
@@ -70,14 +69,13 @@ def sum_counts(
     *,
     label: str,
     count: str,
-    progress: Progress | None = None,
-    delimiter: str | None = None,
+    **reading: Unpack[Reading],
 ) -> tuple[IntArray, IntArray]:
     """Count the labels with each sum of counts, in a table of labels with counts.
 
     Parameters
     ----------
-    frame, label, progress, delimiter
+    frame, label, reading
         As for `count_records`.
     count : str
         The column of counts, in records: an integer type, or decimal digits in a text file. Counts
@@ -103,21 +101,19 @@ def sum_counts(
         return count_prevalences(_sum_by(checked, "term", "amount"))
 
     columns = ["records", "prevalence", "problem"]
-    found = fetch_checked(frame, wanted, counted, columns, progress=progress, delimiter=delimiter)
+    found = fetch_checked(frame, wanted, counted, columns, **reading)
     _check_sums(found, count, "label")
     pairs = to_arrays([row[:2] for row in found if row[0] != 0])
     check_total(*pairs)
     return pairs
 
 
-def read_profile(
-    frame: object, *, progress: Progress | None = None, delimiter: str | None = None
-) -> tuple[IntArray, IntArray]:
+def read_profile(frame: object, **reading: Unpack[Reading]) -> tuple[IntArray, IntArray]:
     """Read an anonymized histogram: columns ``count`` and ``prevalence``.
 
     Parameters
     ----------
-    frame, progress, delimiter
+    frame, reading
         As for `count_records`, with columns ``count``, in records, and ``prevalence``, the
         number of labels with that count. Rows with prevalence 0 are dropped; prevalences of
         a repeated count are added.
@@ -147,7 +143,7 @@ def read_profile(
         return _sum_by(checked.project(amount, "labels", "problem"), "amount", "labels")
 
     columns = ["records", "amount", "problem"]
-    found = fetch_checked(frame, wanted, merged, columns, progress=progress, delimiter=delimiter)
+    found = fetch_checked(frame, wanted, merged, columns, **reading)
     _check_sums(found, "prevalence", "count")
     kept = [(row[1], row[0]) for row in found if row[0] != 0]
     if any(records == 0 for records, _ in kept):
@@ -163,14 +159,13 @@ def count_degrees(
     source: str,
     target: str,
     directed: bool = False,
-    progress: Progress | None = None,
-    delimiter: str | None = None,
+    **reading: Unpack[Reading],
 ) -> tuple[IntArray, IntArray]:
     """Count the nodes with each degree, in a table with one row per edge.
 
     Parameters
     ----------
-    frame, progress, delimiter
+    frame, reading
         As for `count_records`.
     source, target : str
         The columns of the two nodes of an edge, both of the same type. Nodes are compared
@@ -217,8 +212,7 @@ def count_degrees(
         wanted,
         counted,
         ["records", "prevalence", "problem"],
-        progress=progress,
-        delimiter=delimiter,
+        **reading,
         compared=("source", "target"),
         missing={"source": lacking, "target": lacking},
     )
@@ -254,10 +248,9 @@ def fetch_checked(
     derive: Callable[[Rows], Rows],
     columns: Sequence[str],
     *,
-    progress: Progress | None,
-    delimiter: str | None,
     compared: tuple[str, str] | None = None,
     missing: Mapping[str, str] | None = None,
+    **reading: Unpack[Reading],
 ) -> list[tuple[Any, ...]]:
     """Open a table, evaluate a query derived from it, and raise the error for the worst problem.
 
@@ -268,7 +261,7 @@ def fetch_checked(
     missing : as for `raise_problem`.
     """
     with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, progress=progress, delimiter=delimiter)
+        source = open_source(stack, frame, wanted, **reading)
         if compared is not None:
             check_comparable(source, *compared)
         rows = source.rows()

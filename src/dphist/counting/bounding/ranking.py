@@ -52,7 +52,7 @@ def drop_labels(rows: UserRows, most: int) -> AnyArray:
     """
     if not len(rows):
         return rows.terms
-    rows = _ordered(rows)
+    rows = _order_rows(rows)
     assert rows.ranks is not None  # noqa: S101 - the caller's promise
     new_user = changes(rows.users)
     new_rank = new_user | changes(rows.ranks)
@@ -118,7 +118,7 @@ def drop_records(rows: UserRows, most: int, user_half: Half, term_half: Half) ->
     -------
     (dropped,) from `rows.terms`
     """
-    rows = _ordered(rows)
+    rows = _order_rows(rows)
     starts = np.flatnonzero(changes(rows.users))
     sizes = np.diff(starts, append=len(rows))
     above = sizes > most
@@ -137,7 +137,7 @@ def drop_records(rows: UserRows, most: int, user_half: Half, term_half: Half) ->
     return gone
 
 
-def _ordered(rows: UserRows) -> UserRows:
+def _order_rows(rows: UserRows) -> UserRows:
     """Return the rows of each user together, ordered by rank, if there are any, and by term.
 
     Of users, and of terms without ranks, any order will do.
@@ -230,7 +230,7 @@ def hashes_beyond(hashes: WordArray, sizes: IntArray, most: int) -> WordArray:
     Users of about the same number of records become rows of a matrix, padded by the largest hash.
     It comes after all hashes of a user, or is equal to them.
     """
-    widths = _rounded(sizes)
+    widths = _round_up(sizes)
     starts = np.cumsum(sizes) - sizes
     beyond = np.empty(len(sizes), np.uint64)
     order = np.argsort(widths, kind="stable")
@@ -245,7 +245,7 @@ def hashes_beyond(hashes: WordArray, sizes: IntArray, most: int) -> WordArray:
     return beyond
 
 
-def _rounded(sizes: IntArray) -> IntArray:
+def _round_up(sizes: IntArray) -> IntArray:
     """Round up by at most a quarter, so that few different numbers remain."""
     bits = np.floor(np.log2(sizes)).astype(np.int64)
     step = np.left_shift(1, np.maximum(bits - 2, 0))

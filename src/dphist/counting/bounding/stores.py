@@ -1,4 +1,4 @@
-"""Counted labels in their engine, and the three queries on them.
+"""Counted labels in their engine, the three queries on them, and which labels each user has.
 
 A table of counted labels is computed once and only read afterwards. So every query sees the same
 counts, even if the source changes.
@@ -8,18 +8,20 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dphist.arrays import IntArray
 from dphist.counting.engine.private_duckdb import MORE_ROOM
 from dphist.counting.engine.redaction import redact_errors
 from dphist.counting.engine.rows import DuckRows, Rows, SparkRows
-from dphist.counting.engine.spark.calls import call_spark
-from dphist.counting.engine.spark.sessions import checkpoint, refuse_stopped
-from dphist.counting.reading.types import decoded_type, plain, to_exact
+from dphist.counting.engine.spark import call_spark, checkpoint, refuse_stopped
+from dphist.counting.reading.columns import decoded_type, plain, to_exact
 from dphist.errors import DataError, ParameterError
 
 # Maps a batch with columns label and count (int64, at least 1) to the released rows. It may change
@@ -229,7 +231,7 @@ class SparkStore(Store):
         one piece at a time is held besides the rows kept. Pieces are cut by a hash of the label, so
         each label is in one.
         """
-        labels = self._asked(self._checkpoint.count)
+        labels = self._ask(self._checkpoint.count)
         pieces = -(-labels // _ROWS_OF_A_PIECE)
         kept: list[pa.RecordBatch] = []
         for piece in range(pieces):
@@ -268,9 +270,9 @@ class SparkStore(Store):
                 found = found.set_column(0, "label", found["label"].cast(pa.string()))
             return found.cast(self.schema)
 
-        return self._asked(evaluate)
+        return self._ask(evaluate)
 
-    def _asked(self, ask: Callable[[], T]) -> T:
+    def _ask(self, ask: Callable[[], T]) -> T:
         """Return the answer of Spark to a query, without its messages; Ctrl-C cancels its jobs."""
         session = self._checkpoint.sparkSession
         refuse_stopped(session, _stopped())
@@ -326,3 +328,70 @@ def _engine_failure() -> DataError:
         "the engine that holds the counted labels could not answer, so nothing was released: count "
         "them again; if memory or disk ran out, " + MORE_ROOM
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sets:
+    """The labels of each user, bounded. Secret, and never shown.
+
+    Attributes
+    ----------
+    labels : (k,) Arrow array, ascending, each label once.
+    starts : (users + 1,) int64; user i has the labels from starts[i] to starts[i + 1].
+    members : (pairs,) int64, places in `labels`; a user has no label twice.
+    singles : (k,) int64, users of each label who have this label alone and are not in `members`:
+        rows that are users of their own.
+    """
+
+    labels: pa.Array
+    starts: IntArray
+    members: IntArray
+    singles: IntArray
+
+    def counts(self) -> pa.Table:
+        """Return the number of users of each label: columns label and count."""
+        users = np.bincount(self.members, minlength=len(self.labels)) + self.singles
+        return pa.table({"label": self.labels, "count": pa.array(users, pa.int64())})
+
+
+def make_sets(pairs: pa.Table, kind: pa.DataType) -> Sets:
+    """Return sets from pairs of a user and a label.
+
+    Values are told apart by their bytes, as the engine told them apart: numbers take the place of
+    equal bytes only.
+
+    Parameters
+    ----------
+    pairs : columns who, term, amount, as `bounded_pairs` returns them.
+    kind : Arrow type of the labels; the engine may hold them as integers or bytes.
+    """
+    places, held = _encode(pairs["term"])
+    labels = _as_labels(held, plain(decoded_type(kind)))
+    order = pc.sort_indices(pa.table({"label": labels}), sort_keys=[("label", "ascending")])
+    labels, order = labels.take(order), order.to_numpy()
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    members = rank[places]
+    alone = pairs["who"].is_null().to_numpy()
+    singles = np.zeros(len(order), np.int64)
+    np.add.at(singles, members[alone], pairs["amount"].to_numpy()[alone])
+    users, distinct = _encode(pairs["who"].filter(pc.invert(pairs["who"].is_null())))
+    by_user = np.lexsort((members[~alone], users))
+    starts = np.zeros(len(distinct) + 1, np.int64)
+    np.cumsum(np.bincount(users, minlength=len(distinct)), out=starts[1:])
+    return Sets(labels, starts, members[~alone][by_user], singles)
+
+
+def _encode(column: pa.ChunkedArray) -> tuple[IntArray, pa.Array]:
+    """Return a column as places in an array of its distinct values, and this array."""
+    if not len(column):
+        return np.zeros(0, np.int64), pa.array([], column.type)
+    encoded = column.dictionary_encode().unify_dictionaries().combine_chunks()
+    return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary
+
+
+def _as_labels(held: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return values of the engine as labels; Spark holds text as bytes."""
+    if pa.types.is_string(kind) and not pa.types.is_string(held.type):
+        held = held.cast(pa.string())
+    return held.cast(kind)

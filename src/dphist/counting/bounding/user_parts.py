@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from dphist.arrays import AnyArray, BoolArray, IntArray, WordArray
 from dphist.counting.engine.threads import in_threads
@@ -99,6 +100,27 @@ class UserParts:
             return work(UserRows.joined(pieces))
 
         return in_threads(worked, filter(None, self._parts), threads)
+
+
+def find_places(column: pa.ChunkedArray) -> tuple[WordArray, pa.Array]:
+    """Return a column as places among its distinct values, and these; by Arrow, for few rows."""
+    if not len(column):
+        return np.zeros(0, np.uint64), pa.array([], column.type)
+    encoded = pa.concat_arrays(column.chunks).dictionary_encode()
+    return encoded.indices.to_numpy().astype(np.uint64), encoded.dictionary
+
+
+def count_places(places: AnyArray, number: int) -> IntArray:
+    """Return how often each of the places from 0 to `number` - 1 occurs."""
+    found: IntArray = np.bincount(places.view(np.int64), minlength=number)
+    return found
+
+
+def as_words(numbers: AnyArray) -> WordArray:
+    """Return integers of any type as 64 bits, those below 0 too; a copy unless they have 64."""
+    if numbers.dtype == np.uint64:
+        return numbers
+    return numbers.astype(np.int64, copy=False).view(np.uint64)
 
 
 def stir(users: WordArray) -> WordArray:

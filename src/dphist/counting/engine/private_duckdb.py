@@ -1,17 +1,27 @@
-"""A private DuckDB, in which a caller cannot change the meaning of SQL.
+"""A private DuckDB, in which a caller cannot change the meaning of SQL, and which reads all rows.
 
 Bounding and counting require that two labels are equal exactly if their bytes are. On a caller's
 connection this may fail: columns and sessions may have collations for which `a` equals `A`, and
 macros may replace functions. So rows are streamed into this database first.
+
+An engine promises to return every row of a file or table. A record that it cannot read has made it
+end early without an error, so the promise is compared with a number of our own: the records counted
+in a text file, the rows in the footer of a Parquet file, the rows of a frame. Rows without a label
+or user are left out by the query itself, so the number is that of the scan, from the profile that
+DuckDB keeps of its last query. Filters stay above scans.
 """
 
 import atexit
 import ctypes
+import json
 import os
 import secrets
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -29,7 +39,9 @@ GIVEN = "dphist_given"
 _UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
-def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.DuckDBPyConnection:
+def open_private_connection(
+    stack: ExitStack, *, large: bool = False, spills: bool = True
+) -> duckdb.DuckDBPyConnection:
     """Return a connection that downloads and prints nothing, and spills into its own folder.
 
     When `stack` is closed, the connection is closed, its tables are dropped, and its folder is
@@ -41,6 +53,7 @@ def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.
     stack : closes the connection.
     large : whether to use a quarter of the machine's memory, if that is more than the default of
         2 GB, before spilling. Bounding many users takes twice as long with spilling.
+    spills : False for a few rows, which never need the folder: making one takes a millisecond.
 
     Notes
     -----
@@ -48,7 +61,7 @@ def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.
     above, as only this package runs SQL in it. No two connections share a database at any time.
     """
     with exceptions_wait():  # DuckDB would turn a signal here into an error of its own
-        folder = _folder(stack)
+        folder = _folder(stack) if spills else ""
         database = _idle_database(folder) or _new_database(folder)
         connection = database.cursor()
         process = os.getpid()
@@ -58,7 +71,7 @@ def open_private_connection(stack: ExitStack, *, large: bool = False) -> duckdb.
         threads = asked.threads or min(_processors(connection), _MOST_THREADS)
         connection.execute(
             f"SET memory_limit = '{memory}B'; SET threads = {threads}; "
-            "SET enable_profiling = 'no_output'"  # for `row_count`
+            "SET enable_profiling = 'no_output'"  # for `ExpectedRows`
         )
         _keep_count_of_progress(connection)
     return connection
@@ -76,7 +89,7 @@ def _new_database(folder: str) -> duckdb.DuckDBPyConnection:
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
             "enable_external_file_cache": "false",  # of one table, nothing stays for the next
-            "disabled_optimizers": "filter_pushdown",  # a scan gives all rows: see `row_count`
+            "disabled_optimizers": "filter_pushdown",  # a scan gives all rows
         }
     )
 
@@ -89,7 +102,8 @@ def _idle_database(folder: str) -> duckdb.DuckDBPyConnection | None:
             _leave_to_parent(database)
             return None
         try:
-            database.execute(f"SET temp_directory = '{_quoted(folder)}'")
+            if folder:
+                database.execute(f"SET temp_directory = '{_escape_quotes(folder)}'")
         except duckdb.Error:
             database.close()
             return None
@@ -97,7 +111,7 @@ def _idle_database(folder: str) -> duckdb.DuckDBPyConnection | None:
     return None
 
 
-def _quoted(text: str) -> str:
+def _escape_quotes(text: str) -> str:
     return text.replace("'", "''")
 
 
@@ -233,7 +247,7 @@ def memory_limit() -> int:
 _default: dict[str, str] = {}
 
 
-def _default_of(connection: duckdb.DuckDBPyConnection | None, setting: str) -> str:
+def _ask_default(connection: duckdb.DuckDBPyConnection | None, setting: str) -> str:
     """Return a default, asked of `connection`, or of a new one."""
     if setting not in _default:
         with nullcontext(connection) if connection else duckdb.connect() as asked:
@@ -245,15 +259,71 @@ def _default_of(connection: duckdb.DuckDBPyConnection | None, setting: str) -> s
 
 def _processors(connection: duckdb.DuckDBPyConnection) -> int:
     """Return the number of usable processors."""
-    return int(_default_of(connection, "threads"))
+    return int(_ask_default(connection, "threads"))
 
 
 def _quarter(connection: duckdb.DuckDBPyConnection | None) -> int:
     """Return a quarter of the machine's memory, in bytes; DuckDB's default limit is 80 %."""
-    return int(_bytes(_default_of(connection, "memory_limit")) / 0.8 / 4)
+    return int(_bytes(_ask_default(connection, "memory_limit")) / 0.8 / 4)
 
 
 def _bytes(text: str) -> float:
     """Parse a size in DuckDB's format; 0 for anything else."""
     number, _, unit = text.partition(" ")
     return float(number) * _UNITS[unit] if unit in _UNITS else 0.0
+
+
+_SCAN = "TABLE_SCAN"
+_TYPES = "type", "operator_type"  # in DuckDB 2, and before
+_ROWS = "intermediate_rows", "operator_cardinality"
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedRows:
+    """The number of rows that a relation has to give.
+
+    Attributes
+    ----------
+    number : function
+        Called after the rows were read; None if they were not read to their end.
+    problem : the error for another number. It says nothing about the rows.
+    repeatable : whether the relation can be evaluated again.
+    """
+
+    number: Callable[[], int | None]
+    problem: DphistError
+    repeatable: bool
+
+    def check(
+        self, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation
+    ) -> None:
+        """Raise `problem` unless the last query of a connection read all rows of a relation."""
+        read = _rows_read(connection)
+        if not read and self.repeatable:
+            # No scan is known: the plan has none, or this version of DuckDB profiles otherwise.
+            # Of a Parquet file this says nothing new: DuckDB takes the number from the footer.
+            read = [int(relation.aggregate("count(*)").fetchall()[0][0])]
+        expected = self.number()
+        if expected is None or any(number != expected for number in read):
+            raise self.problem
+
+
+def _rows_read(connection: duckdb.DuckDBPyConnection) -> list[int]:
+    """Return how many rows each scan in the last query of a connection gave, where it is known."""
+    try:
+        profile = json.loads(connection.get_profiling_information(format="json"))
+    except (duckdb.Error, ValueError):
+        return []
+    return [int(rows) for rows in _scans(profile)]
+
+
+def _scans(profile: Any) -> Iterator[int]:
+    """Yield the number of rows of each scan in a profile, or in a part of it."""
+    if isinstance(profile, list):
+        for part in profile:
+            yield from _scans(part)
+    elif isinstance(profile, dict):
+        if any(profile.get(name) == _SCAN for name in _TYPES):
+            yield from (profile[name] for name in _ROWS if name in profile)
+        for name in ("operator", "children"):
+            yield from _scans(profile.get(name))

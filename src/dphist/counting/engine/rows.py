@@ -18,12 +18,14 @@ from typing import Any, Protocol
 import duckdb
 import pyarrow as pa
 
-from dphist.counting.engine.private_duckdb import GIVEN
-from dphist.counting.engine.row_count import ExpectedRows
+from dphist.counting.engine.private_duckdb import GIVEN, ExpectedRows
 
 _INTEGERS = {
     *("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger"),
 }  # that BIGINT holds
+FEW_ROWS, FEW_BYTES = 1 << 16, 1 << 22
+"""Rows in memory up to this number and size, in bytes, are counted in arrays and never spill."""
+
 _DIGITS = 15  # hexadecimal digits of a hash that decide about a part
 
 
@@ -118,6 +120,11 @@ class DuckRows:
             return self.given
         self.given.create_view(GIVEN, replace=True)
         return self.connection.sql(self.steps)
+
+    @property
+    def is_few(self) -> bool:
+        """Whether the rows are few, see `are_few`."""
+        return self.size is not None and are_few(self.size, self.nbytes)
 
     def create(self, table: str) -> int:
         """Evaluate the rows into a table; what was given is no longer held.
@@ -241,15 +248,19 @@ class DuckRows:
             self.expected.check(self.connection, self.given)
 
     def _kinds(self) -> dict[str, Any]:
-        """Return the type of each column."""
-        relation = self.relation
-        return dict(zip(relation.columns, relation.types, strict=True))
+        """Return the type of each column before the steps, which change that of no user or term."""
+        return dict(zip(self.given.columns, self.given.types, strict=True))
 
     def _then(self, columns: str, clause: str = "") -> "DuckRows":
         """Return the rows after one more step."""
         before = f"({self.steps})" if self.steps else GIVEN
         steps = f"SELECT {columns} FROM {before} AS dphist_step {clause}"  # noqa: S608
         return replace(self, steps=steps)
+
+
+def are_few(rows: int, nbytes: int) -> bool:
+    """Whether rows in memory are so few that one query and arrays take less time than tables."""
+    return rows <= FEW_ROWS and nbytes <= FEW_BYTES
 
 
 def _hash_of(name: str, kinds: Mapping[str, Any]) -> str:

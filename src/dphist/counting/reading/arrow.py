@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.counting.engine.redaction import redact_errors
-from dphist.counting.reading.columns import Use, Wanted
-from dphist.counting.reading.objects import missing_in_list
-from dphist.counting.reading.types import (
+from dphist.counting.reading.columns import (
+    Use,
+    Wanted,
     comparable_type,
     decoded_type,
     element_type,
@@ -23,6 +23,7 @@ from dphist.counting.reading.types import (
     to_exact,
     wide_type,
 )
+from dphist.counting.reading.objects import missing_in_list
 from dphist.errors import ColumnError, DataError
 
 

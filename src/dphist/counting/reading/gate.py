@@ -3,15 +3,22 @@
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
+from typing import TypedDict
 
-from dphist.counting.engine.progress import Progress
-from dphist.counting.engine.progress_display import report_to
+from dphist.counting.engine.progress import Progress, report_to
 from dphist.counting.reading.columns import Wanted, check_request
 from dphist.counting.reading.files import open_file
 from dphist.counting.reading.frames import is_frame, open_frame, unordered_error
 from dphist.counting.reading.source import Source
 from dphist.counting.reading.spark import is_spark, open_spark
 from dphist.errors import ParameterError
+
+
+class Reading(TypedDict, total=False):
+    """How a table is read: options of `open_source`, which all that counts rows passes on."""
+
+    progress: Progress | None
+    delimiter: str | None
 
 
 def open_source(

@@ -50,7 +50,7 @@ def convert_objects(series: Any, column: Wanted) -> pa.ChunkedArray:
         If an object cannot be converted: text that is not UTF-8, for example.
     """
     if column.use is Use.TEXTS:
-        return _lists_of_texts(series, column)
+        return _convert_lists(series, column)
     writers, kind = _WRITERS[column.use]
     unfit = _unfit(column)
     values, missing = redact_errors(lambda: _present(series), unfit)
@@ -71,7 +71,7 @@ def convert_objects(series: Any, column: Wanted) -> pa.ChunkedArray:
     return pa.chunked_array([found])
 
 
-def _lists_of_texts(series: Any, column: Wanted) -> pa.ChunkedArray:
+def _convert_lists(series: Any, column: Wanted) -> pa.ChunkedArray:
     """Return the labels of each row: an object is a text, a list of texts, or missing.
 
     Returns
@@ -87,7 +87,7 @@ def _lists_of_texts(series: Any, column: Wanted) -> pa.ChunkedArray:
     """
     unfit = ColumnError(f"column {column.name!r} must hold text, or lists of text: cast it to text")
     values, missing = redact_errors(lambda: _present(series), unfit)
-    rows = [_listed(value, unfit) for value in values]
+    rows = [_to_list(value, unfit) for value in values]
     lengths = np.zeros(len(missing), np.int64)
     lengths[~missing] = [len(row) for row in rows]
     flat = list(chain.from_iterable(rows))
@@ -106,7 +106,7 @@ def missing_in_list(name: str) -> DataError:
     )
 
 
-def _listed(value: Any, unfit: ColumnError) -> list[Any]:
+def _to_list(value: Any, unfit: ColumnError) -> list[Any]:
     """Return the labels of one object."""
     if isinstance(value, str):
         return [value]

@@ -15,9 +15,8 @@ import pyarrow as pa
 from dphist.counting.checks import LARGEST
 from dphist.counting.engine.redaction import Wall
 from dphist.counting.reading.arrow import check_column
-from dphist.counting.reading.columns import Use, Wanted, find_position
+from dphist.counting.reading.columns import UNFIT, Use, Wanted, find_position, is_text
 from dphist.counting.reading.source import ROWS_AT_ONCE, Batches, StreamedSource
-from dphist.counting.reading.types import UNFIT, is_text
 from dphist.errors import ParameterError
 
 # The Arrow types of DuckDB's types. For other types, such as intervals and times, equality is not

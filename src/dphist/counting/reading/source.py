@@ -12,13 +12,18 @@ import duckdb
 import pyarrow as pa
 
 from dphist.counting.engine.interruptible import interruptible
-from dphist.counting.engine.private_duckdb import open_private_connection
+from dphist.counting.engine.private_duckdb import ExpectedRows, open_private_connection
 from dphist.counting.engine.progress import Report, RowsRead, reported
 from dphist.counting.engine.redaction import Wall
-from dphist.counting.engine.row_count import ExpectedRows
-from dphist.counting.engine.rows import DuckRows, Rows
-from dphist.counting.reading.columns import Use, Wanted, list_names
-from dphist.counting.reading.types import OBJECTS, check_type, identity_of
+from dphist.counting.engine.rows import DuckRows, Rows, are_few
+from dphist.counting.reading.columns import (
+    OBJECTS,
+    Use,
+    Wanted,
+    check_type,
+    identity_of,
+    list_names,
+)
 from dphist.errors import ColumnError, DataError
 
 T = TypeVar("T")
@@ -106,7 +111,8 @@ class StreamedSource(Source):
 
     def _in_memory(self, table: pa.Table) -> DuckRows:
         """Return rows that are in memory, which DuckDB scans with all its threads."""
-        self._connection = open_private_connection(self._stack, large=True)
+        spills = not are_few(len(table), table.nbytes)
+        self._connection = open_private_connection(self._stack, large=True, spills=spills)
         given, size = self.wall(lambda: self._connection.from_arrow(table)), len(table)
         expected = ExpectedRows(lambda: size, frame_not_read(), repeatable=True)
         return DuckRows(self._connection, given, size=size, nbytes=table.nbytes, expected=expected)

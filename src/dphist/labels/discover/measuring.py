@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import BoolArray, IntArray
-from dphist.counting.bounding.sets import Sets
+from dphist.counting.bounding.stores import Sets
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import Argument, DataError, ParameterError
 from dphist.labels.discover.law import least_threshold, look_sigma

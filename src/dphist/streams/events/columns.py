@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import BoolArray, IntArray
-from dphist.counting.reading.types import UserType, plain, type_of_users
+from dphist.counting.reading.columns import UserType, plain, type_of_users
 from dphist.errors import ColumnError, DataError
 from dphist.release.label_types import LabelType, text_of
 from dphist.streams.events.user_types import USER_TYPES

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
-from dphist.counting.reading.types import UserType
+from dphist.counting.reading.columns import UserType
 from dphist.noise.inversion import Source, checked_source
 
 _BYTES = 8  # of randomness per label; ties are rare, and are drawn again

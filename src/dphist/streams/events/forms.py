@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from dphist.counting.reading.types import UserType
+from dphist.counting.reading.columns import UserType
 from dphist.errors import ColumnError, DataError
 from dphist.foreign import RepeatedKeyError, read_json
 from dphist.release.label_types import IN_WORDS, LabelType, text_of

@@ -16,9 +16,15 @@ import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.counting import redact_errors
-from dphist.counting.reading.columns import Use, Wanted, check_request, key_column
+from dphist.counting.reading.columns import (
+    Use,
+    UserType,
+    Wanted,
+    check_request,
+    decoded_type,
+    key_column,
+)
 from dphist.counting.reading.gate import is_table, open_source
-from dphist.counting.reading.types import UserType, decoded_type
 from dphist.errors import Argument, DataError, ParameterError
 from dphist.release.label_types import IN_WORDS, LabelType
 from dphist.streams.events.columns import (

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
 from dphist.counting import redact_errors
-from dphist.counting.reading.types import OBJECTS, plain
+from dphist.counting.reading.columns import OBJECTS, plain
 from dphist.errors import Argument, ColumnError, DataError
 from dphist.release.label_types import IN_WORDS, LabelType, is_of_type, text_of
 from dphist.streams.events.columns import to_int64

@@ -4,7 +4,7 @@ A user has the same bytes in every container of one type, but other bytes in ano
 integer 17 and the text "17" are two users. If a stream had both, one person could be two users.
 """
 
-from dphist.counting.reading.types import UserType
+from dphist.counting.reading.columns import UserType
 from dphist.errors import DataError
 
 USER_TYPES: tuple[UserType, ...] = ("text", "integer", "boolean", "date", "uuid")

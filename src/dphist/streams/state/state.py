@@ -11,7 +11,7 @@ from operator import itemgetter
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
-from dphist.counting.reading.types import UserType
+from dphist.counting.reading.columns import UserType
 from dphist.errors import Argument, HorizonError, ParameterError
 from dphist.noise import Source
 from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded

@@ -1,22 +1,120 @@
-"""Calls into Spark that a signal stops at once, and whose progress is told.
+"""Spark: calls that a signal stops at once, their progress, and sessions that were stopped.
 
 Each call runs in a thread of its own, whose jobs have a tag. The thread inherits the local
 properties of the caller's, such as its job group, scheduler pool and tags, and changes none there.
+Progress is that of the tasks of stages that have begun. Spark plans stages while it works, so
+nobody knows how many there will be. A stage whose results exist already is known to Spark as well,
+but never begins.
 """
 
 import contextvars
+import math
 import secrets
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
 from dphist.counting.engine.progress import Measured, Report, reported
-from dphist.counting.engine.spark.progress import measured_in_classic, measured_in_connect
-from dphist.counting.engine.spark.sessions import is_connect
+from dphist.errors import DphistError
 from dphist.signals import exceptions_wait
+
+
+def refuse_stopped(session: Any, problem: DphistError) -> None:
+    """Raise `problem` if a session was stopped; Spark's own errors would be about other things."""
+    stopped = False
+    with suppress(Exception):  # a session that cannot say fails where it is used
+        stopped = _is_stopped(session)
+    if stopped:
+        raise problem
+
+
+def checkpoint(frame: Any) -> Any:
+    """Evaluate a dataframe, and return it as an eager local checkpoint in its own session."""
+    with _active(frame.sparkSession):
+        return frame.localCheckpoint(eager=True)
+
+
+def is_connect(session: Any) -> bool:
+    """Whether this is a session of Spark Connect."""
+    return "connect" in type(session).__module__
+
+
+@contextmanager
+def _active(session: Any) -> Iterator[None]:
+    """Make a session that of this thread while the block runs.
+
+    PySpark's client for Connect takes a checkpoint for one of the thread's session, or else of the
+    process's first one, whichever session made it. The server then knows no such checkpoint.
+    """
+    active = getattr(type(session), "_active_session", None) if is_connect(session) else None
+    if active is None:
+        yield
+        return
+    before = getattr(active, "session", None)
+    active.session = session
+    try:
+        yield
+    finally:
+        active.session = before
+
+
+def _is_stopped(session: Any) -> bool:
+    if is_connect(session):
+        return bool(session.is_stopped)
+    java = session.sparkContext._jsc  # PySpark drops it where it stops
+    return java is None or bool(java.sc().isStopped())
+
+
+def measured_in_classic(context: Any, tag: str) -> Measured:
+    """Return the state of the jobs of a classic session that have a tag."""
+    tracker = context.statusTracker()
+    # PySpark's tracker knows groups alone, and the group is the caller's.
+    tagged = context._jsc.sc().statusTracker().getJobIdsForTag(tag)
+    jobs = [tracker.getJobInfo(job) for job in tagged]
+    stages = sorted({stage for job in jobs if job is not None for stage in job.stageIds})
+    found = [tracker.getStageInfo(stage) for stage in stages]
+    return measured_of(
+        [
+            (stage.numTasks, stage.numCompletedTasks)
+            for stage in found
+            if stage is not None and (stage.numActiveTasks or stage.numCompletedTasks)
+        ]
+    )
+
+
+def measured_in_connect(stages: Sequence[Any]) -> Measured:
+    """Return the state of the stages that Spark Connect tells of, the first one first."""
+    ordered = sorted(stages, key=lambda stage: stage.stage_id)
+    begun = [place for place, stage in enumerate(ordered) if stage.num_completed_tasks]
+    last = begun[-1] + 1 if begun else 0  # what begins next; not told of tasks that run
+    return measured_of(
+        [
+            (stage.num_tasks, stage.num_completed_tasks)
+            for place, stage in enumerate(ordered)
+            if stage.num_completed_tasks or place == last
+        ]
+    )
+
+
+def measured_of(stages: Sequence[tuple[int, int]]) -> Measured:
+    """Return the state of stages that have begun, in order.
+
+    Each stage counts as half of what is left before it, as more may follow.
+
+    Parameters
+    ----------
+    stages : the number of tasks of each, and of those that ended.
+    """
+    stages = [stage for stage in stages if stage[0]]
+    if not stages:
+        return Measured(-1.0)
+    total, done = (sum(numbers) for numbers in zip(*stages, strict=True))
+    left = math.prod(1 - ended / tasks / 2 for tasks, ended in stages)
+    return Measured(1 - left, total, done, "tasks", f"stage {len(stages)}")
+
 
 T = TypeVar("T")
 
