@@ -76,7 +76,7 @@ def _ours(profile: Profile, more: Fraction) -> float:
 def _published(profile: Profile, more: Fraction, method: str) -> float:
     # A part that was drawn may be a little less than half.
     at = min(more, Fraction(1)) if method == GOOD_TOULMIN else more
-    return support_coverage(profile, extra=at, method=method)
+    return support_coverage(profile, extra=at, method=method).value
 
 
 def logs_of(population: Population, runs: int) -> FloatArray:

@@ -8,7 +8,7 @@ import pytest
 from dphist import AnonymizedHistogram, Profile, anonymize
 from dphist.anonymized.reference import as_data
 from dphist.data.diagram import Diagram
-from dphist.properties import estimate_guessing
+from dphist.properties import guessing
 from dphist.properties.guessing import FEWEST_EVEN, _highest, interval_with_noise
 from dphist.properties.held_out import clopper_pearson, held_out_share
 from dphist.properties.profile_likelihood import Population
@@ -80,4 +80,4 @@ def test_even_populations_are_as_large_and_their_runs_differ_by_release() -> Non
 
 def test_no_guesses_open_nothing() -> None:
     release = anonymize(as_data(PEAKED), epsilon=1)
-    assert estimate_guessing(release, guesses=0, resamples=10).interval == (0.0, 0.0)
+    assert guessing(release, guesses=0, resamples=10).interval == (0.0, 0.0)

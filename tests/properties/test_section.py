@@ -34,24 +34,24 @@ def notes_in(release: Release) -> str:
 def test_its_numbers_are_those_of_the_functions() -> None:
     release = releases.usual_release()
     shown = rows_of(release)
-    assert shown["Shannon entropy (bits)"][0] == f"{properties.entropy(release):.3f}"
-    bound = properties.estimate_support_size(release, method="chao1", resamples=40)
+    assert shown["Shannon entropy (bits)"][0] == f"{properties.entropy(release.value):.3f}"
+    bound = properties.support_size(release, method="chao1", resamples=40)
     assert bound.interval is not None
     low, high = bound.interval
     assert shown["Number of labels, at least"][0] == f"{bound.value:,.0f}"
     assert shown["Number of labels, at least"][1] == f"{low:,.0f} to {high:,.0f}"
-    coverage = properties.support_coverage(release, extra=1)
+    coverage = properties.support_coverage(release.value, extra=1)
     assert shown["New labels in n further records"][0] == f"{coverage:,.0f}"
-    opened = 100 * properties.guessing(release, guesses=1000)
-    assert shown["Share of the 1,000 most common labels"][0] == f"{opened:.2f} %"
+    opened = properties.guessing(release.value, guesses=1000)
+    assert shown["Share of the 1,000 most common labels"][0] == f"{100 * float(opened):.2f} %"
 
 
 @pytest.mark.verify
 def test_its_intervals_have_the_noise_of_the_release() -> None:
     release = releases.usual_release()
     assert "and for the noise of the release" in notes_in(release)
-    bound = properties.estimate_support_size(release, method="chao1", resamples=40)
-    bare = properties.estimate_support_size(release.value, method="chao1")
+    bound = properties.support_size(release, method="chao1", resamples=40)
+    bare = properties.support_size(release.value, method="chao1")
     assert interval_of(bare) != interval_of(bound)
 
 

@@ -15,7 +15,6 @@ from dphist.properties.entropy_polynomial import corrected, jvhw, polynomial_wei
 from dphist.properties.estimate import (
     NORMAL,
     Estimate,
-    Histogram,
     Source,
     get_histogram,
     may_be_unseen,
@@ -41,7 +40,8 @@ def entropy(
     method: str = "wu-yang",
     labels: int | None = None,
     base: Exact = 2,
-) -> float:
+    resamples: int = RESAMPLES,
+) -> Estimate:
     """Estimate the Shannon entropy of the population that the records are drawn from.
 
     Parameters
@@ -61,11 +61,14 @@ def entropy(
         lower bound). "wu-yang", "jvhw" and "apml" use it: unseen labels contribute, and no
         estimate exceeds log(labels).
     base : base of the logarithm, above 1; 2 gives bits.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
 
     Raises
     ------
     ParameterError
-        If the method is unknown, `labels` below 1, or `base` not above 1.
+        If the method is unknown, `labels` below 1, `base` not above 1, or `resamples` out of
+        range, or if the mechanism of a release cannot run again.
 
     Notes
     -----
@@ -76,39 +79,19 @@ def entropy(
 
     >>> from dphist import Profile
     >>> profile = Profile.from_counts([4] * 8)
-    >>> round(entropy(profile, method="plug-in"), 9), round(entropy(profile, labels=8), 9)
-    (3.0, 3.0)
+    >>> print(f"{entropy(profile, method='plug-in'):.3f}, {entropy(profile, labels=8):.3f}")
+    3.000, 3.000
     """
     profile = get_histogram(source)
     if method not in METHODS:
         raise ParameterError("method", f"must be one of {', '.join(METHODS)}")
     labels = optional_whole(labels, "labels", 1)
     unit_nats = math.log(logarithm_base(base))
-    if method == "apml":
-        nats = likeliest_population(profile, _labels_there_are(profile, labels)).entropy()
-    else:
-        nats = _linear(profile, method, labels)
-    return max(0.0, min(nats, _most(profile, method, labels))) / unit_nats
 
+    def estimate(histogram: Diagram) -> float:
+        return _entropy_in_nats(histogram, method, labels) / unit_nats
 
-def estimate_entropy(
-    source: Source,
-    *,
-    method: str = "wu-yang",
-    labels: int | None = None,
-    base: Exact = 2,
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """Return what `entropy` estimates, with its standard error, interval and notes.
-
-    Parameters
-    ----------
-    source, method, labels, base : as for `entropy`; so are the errors.
-    resamples : int, from 10 to 10,000
-        Runs of a release's mechanism that measure how its noise changes error and interval.
-    """
-    value = entropy(source, method=method, labels=labels, base=base)
-    profile, unit_nats = get_histogram(source), math.log(logarithm_base(base))
+    value = estimate(profile)
     if profile.total == 0:
         return nothing_known(value, method, unit_of(unit_nats), name_source(source))
     notes = _notes(profile, method, labels)
@@ -124,11 +107,15 @@ def estimate_entropy(
             ends = value - below / unit_nats, value + above / unit_nats
             interval = max(0.0, ends[0]), min(ends[1], highest / unit_nats)
     found = Estimate(value, method, error, interval, unit_of(unit_nats), notes)
+    return including_noise(source, found, estimate, resamples, (0.0, highest / unit_nats))
 
-    def again(other: Histogram) -> float:
-        return entropy(other, method=method, labels=labels, base=base)
 
-    return including_noise(source, found, again, resamples, (0.0, highest / unit_nats))
+def _entropy_in_nats(profile: Diagram, method: str, labels: int | None) -> float:
+    if method == "apml":
+        nats = likeliest_population(profile, _labels_there_are(profile, labels)).entropy()
+    else:
+        nats = _linear(profile, method, labels)
+    return max(0.0, min(nats, _most(profile, method, labels)))
 
 
 def weights(counts: IntArray, n: int, *, method: str, labels: int | None = None) -> FloatArray:

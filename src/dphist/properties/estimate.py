@@ -41,8 +41,8 @@ class Estimate:
         AnonymizedHistogram; no error includes the noise) or "release".
 
     >>> estimate = Estimate(1.5, "plug-in", 0.25, None, "bits", ())
-    >>> float(estimate)
-    1.5
+    >>> float(estimate), f"{estimate:.2f}"
+    (1.5, '1.50')
     >>> print(estimate)
     1.5 bits, standard error 0.25; estimated from data: not private
     """
@@ -57,6 +57,9 @@ class Estimate:
 
     def __float__(self) -> float:
         return self.value
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
 
     def __str__(self) -> str:
         text = f"{self.value:.6g}" + (f" {self.unit}" if self.unit != "1" else "")

@@ -12,9 +12,9 @@ contradicts: a test against each, and linear interpolation between them.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,33 +47,24 @@ _SHARE = "share of records"
 _TRUSTED = 6  # records from which the share of a label counts as known; a rule of thumb
 
 
-@overload
 def guessing(
     source: Source,
     *,
-    guesses: int | None = ...,
-    share: Exact | None = ...,
-    measure: str = ...,
-    bits: bool = ...,
-) -> float: ...
-@overload
-def guessing(source: Source, *, guesses: Sequence[int] | IntArray) -> FloatArray: ...
-def guessing(
-    source: Source,
-    *,
-    guesses: int | Sequence[int] | IntArray | None = None,
+    guesses: int | None = None,
     share: Exact | None = None,
     measure: str = "guesswork",
     bits: bool = False,
-) -> float | FloatArray:
-    """Return the share of accounts that guesses open, or the guesses that a share requires.
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """Estimate the share of accounts that guesses open, or the guesses that a share requires.
 
     Parameters
     ----------
     source : Release or AnonymizedHistogram; or Profile, and the result is then not private. Labels
         are passwords, records accounts.
-    guesses : nonnegative int, or several, (b,)
-        Tries per account, beta. The result is lambda_beta, the share of accounts opened.
+    guesses : nonnegative int
+        Tries per account, beta. The result is lambda_beta, the share of accounts opened; for many
+        numbers of guesses at once, `dphist.properties.guessing.opened_share` is fast.
     share : number in (0, 1]
         Share of accounts to open, alpha. Give this or `guesses`. The result is the `measure`.
     measure : str, with `share`
@@ -81,15 +72,18 @@ def guessing(
         account after the mu_alpha tries that open the share alpha.
         "dictionary": mu_alpha, the smallest number of labels that open the share alpha.
     bits : with `share`: return the entropy in bits of an equally hard uniform distribution.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
 
     Returns
     -------
-    float, or (b,) float64 for several `guesses`. 0 for a profile without records.
+    The share, number of guesses or bits; 0 for a profile without records.
 
     Raises
     ------
     ParameterError
-        If not exactly one of `guesses` and `share` is given, or one of them is out of range.
+        If not exactly one of `guesses` and `share` is given, a parameter is out of range, or the
+        mechanism of a release cannot run again.
 
     Notes
     -----
@@ -103,46 +97,27 @@ def guessing(
 
     >>> from dphist import Profile
     >>> profile = Profile.from_counts([4, 2, 1, 1])
-    >>> guessing(profile, guesses=[0, 1, 2])
-    array([0.  , 0.5 , 0.75])
-    >>> guessing(profile, share="3/4"), guessing(profile, share="3/4", measure="dictionary")
-    (1.5, 2.0)
+    >>> guessing(profile, guesses=2).value, guessing(profile, share="3/4").value
+    (0.75, 1.5)
     """
-    profile, alpha = get_histogram(source), _checked(guesses, share, measure, bits)
-    if alpha is not None:
-        return _MEASURES[measure, bits](guesswork(profile, alpha))
-    tries, several = _tries(guesses)
-    opened = opened_share(profile, tries)
-    return opened if several else float(opened[0])
+    profile, alpha = get_histogram(source), _check_question(guesses, share, measure, bits)
+    if alpha is None:
+        return _estimate_share(source, whole_number(guesses, "guesses", 0), resamples)
+    unit = "bits" if bits else "guesses"
+
+    def effort(histogram: Diagram) -> float:
+        return _MEASURES[measure, bits](guesswork(histogram, alpha))
+
+    if profile.total == 0:
+        return nothing_known(0.0, "plug-in", unit, name_source(source))
+    notes = _notes(profile, int(guesswork(profile, alpha).dictionary))
+    found = Estimate(effort(profile), "plug-in", None, None, unit, notes)
+    return including_noise(source, found, effort, resamples, (0.0, math.inf))
 
 
-def estimate_guessing(
-    source: Source,
-    *,
-    guesses: int | None = None,
-    share: Exact | None = None,
-    measure: str = "guesswork",
-    bits: bool = False,
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """Return what `guessing` estimates, with its standard error, interval and notes.
-
-    Parameters
-    ----------
-    source, guesses, share, measure, bits : as for `guessing`; so are the errors.
-    resamples : int, from 10 to 10,000
-        Runs of a release's mechanism that measure how its noise changes error and interval.
-    """
-    alpha = _checked(guesses, share, measure, bits)
-    if alpha is not None:
-        return _taken(source, alpha, _MEASURES[measure, bits], bits, resamples)
-    tries, several = _tries(guesses)
-    if several:
-        raise ParameterError("guesses", "must be one number")
-    return _opened(source, tries, resamples)
-
-
-def _checked(guesses: object, share: Exact | None, measure: str, bits: bool) -> Fraction | None:
+def _check_question(
+    guesses: object, share: Exact | None, measure: str, bits: bool
+) -> Fraction | None:
     """Return the share that is asked about; None if guesses are."""
     if measure not in ("guesswork", "dictionary"):
         raise ParameterError("measure", "must be 'guesswork' or 'dictionary'")
@@ -161,48 +136,29 @@ def _checked(guesses: object, share: Exact | None, measure: str, bits: bool) -> 
     return None
 
 
-def _opened(source: Source, tries: IntArray, resamples: int) -> Estimate:
-    """Return the `Estimate` for one number of guesses."""
+def _estimate_share(source: Source, tries: int, resamples: int) -> Estimate:
+    """Return the estimated share of accounts that `tries` guesses open."""
     profile = get_histogram(source)
-    value = float(opened_share(profile, tries)[0])
     if profile.total == 0:
-        return nothing_known(value, "plug-in", _SHARE, name_source(source))
-    beta = int(tries[0])
-    estimate = _opened_estimate(profile, beta, value)
+        return nothing_known(0.0, "plug-in", _SHARE, name_source(source))
 
-    def again(other: Diagram) -> float:
-        return float(opened_share(other, tries)[0])
+    def opened(histogram: Diagram) -> float:
+        return float(opened_share(histogram, np.array([tries]))[0])
+
+    value = opened(profile)
+    low, _ = held_out_interval(profile, tries)
+    _, high = clopper_pearson(value, profile.total)
+    sampling = (low, high) if tries else (0.0, 0.0)
+    error = math.sqrt(value * (1 - value) / profile.total)
+    found = Estimate(value, "plug-in", error, sampling, _SHARE, _notes(profile, tries))
 
     def ends(pairs: Pairs) -> tuple[float, float]:
-        assert isinstance(source, Release)  # noqa: S101 - nobody asks it of another
+        assert isinstance(source, Release)  # noqa: S101 - only a release has further releases
         likeliest = likeliest_of(source), pairs
         even = even_of(source), even_releases(source, max(len(pairs), FEWEST_EVEN))
-        return interval_with_noise(
-            estimate.interval or (0.0, 1.0), profile, beta, again, likeliest, even
-        )
+        return interval_with_noise(sampling, profile, tries, opened, likeliest, even)
 
-    return including_noise(source, estimate, again, resamples, (0.0, 1.0), ends)
-
-
-def _taken(
-    source: Source,
-    alpha: Fraction,
-    ask: Callable[["Guesswork"], float],
-    bits: bool,
-    resamples: int,
-) -> Estimate:
-    """Return the `Estimate` for a share."""
-    profile, unit = get_histogram(source), "bits" if bits else "guesses"
-    found = guesswork(profile, alpha)
-    if profile.total == 0:
-        return nothing_known(ask(found), "plug-in", unit, name_source(source))
-    notes = _notes(profile, int(found.dictionary))
-    estimate = Estimate(ask(found), "plug-in", None, None, unit, notes)
-
-    def again(other: Diagram) -> float:
-        return ask(guesswork(other, alpha))
-
-    return including_noise(source, estimate, again, resamples, (0.0, math.inf))
+    return including_noise(source, found, opened, resamples, (0.0, 1.0), ends)
 
 
 class Guesswork(NamedTuple):
@@ -290,31 +246,6 @@ def _records_of_top(profile: Diagram, tries: IntArray) -> IntArray:
     each = np.append(counts, 0)[block]  # past the last label there is nothing
     top: IntArray = records[block] + (np.minimum(tries, ends[-1]) - ends[block]) * each
     return top
-
-
-def _tries(guesses: Any) -> tuple[IntArray, bool]:
-    """Return numbers of guesses as (b,) int64, and whether several were asked for."""
-    if np.ndim(guesses) == 0:
-        return np.array([whole_number(guesses, "guesses", 0)], np.int64), False
-    many = np.asarray(guesses)
-    if many.ndim != 1 or (many.size and many.dtype.kind not in "iu"):
-        raise ParameterError("guesses", "must be a whole number, or a list of them")
-    if np.any(many < 0) or np.any(many > 2**62):
-        raise ParameterError("guesses", "must be at least 0 and at most 2**62")
-    return many.astype(np.int64), True
-
-
-def _opened_estimate(profile: Diagram, tries: int, opened: float) -> Estimate:
-    low, _ = held_out_interval(profile, tries)
-    _, high = clopper_pearson(opened, profile.total)
-    return Estimate(
-        value=opened,
-        method="plug-in",
-        standard_error=math.sqrt(opened * (1 - opened) / profile.total),
-        interval=(low, high) if tries else (0.0, 0.0),
-        unit=_SHARE,
-        notes=_notes(profile, tries),
-    )
 
 
 def _notes(profile: Diagram, tries: int) -> tuple[str, ...]:

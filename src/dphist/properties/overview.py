@@ -11,12 +11,12 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, decimal_text, exact_number, positive_number, whole_number
 from dphist.properties import (
     Estimate,
-    estimate_distance_to_uniformity,
-    estimate_entropy,
-    estimate_guessing,
-    estimate_renyi_entropy,
-    estimate_support_coverage,
-    estimate_support_size,
+    distance_to_uniformity,
+    entropy,
+    guessing,
+    renyi_entropy,
+    support_coverage,
+    support_size,
 )
 from dphist.properties.estimate import MOST_RECORDS, Source, get_histogram, name_source
 from dphist.properties.resampling import FEWEST, MOST, RESAMPLES
@@ -114,9 +114,9 @@ def properties_of(
 def _entropies(source: Source, runs: int, labels: int | None, base: Exact) -> list[Property]:
     at: dict[str, _Parameter] = {"base": str(base)}
     known: dict[str, _Parameter] = {} if labels is None else {"labels": labels}
-    shannon = estimate_entropy(source, labels=labels, base=base, resamples=runs)
-    collision = estimate_renyi_entropy(source, order=2, base=base, resamples=runs)
-    least = estimate_renyi_entropy(source, order=math.inf, base=base, resamples=runs)
+    shannon = entropy(source, labels=labels, base=base, resamples=runs)
+    collision = renyi_entropy(source, order=2, base=base, resamples=runs)
+    least = renyi_entropy(source, order=math.inf, base=base, resamples=runs)
     return [
         Property("entropy", "Shannon entropy", shannon, at | known),
         Property("renyi_entropy", "Rényi entropy of order 2", collision, at | {"order": 2}),
@@ -125,14 +125,14 @@ def _entropies(source: Source, runs: int, labels: int | None, base: Exact) -> li
 
 
 def _sizes(source: Source, runs: int, p_min: Exact | None) -> list[Property]:
-    bound = estimate_support_size(source, method="chao1", resamples=runs)
+    bound = support_size(source, method="chao1", resamples=runs)
     found = [
         Property(
             "support_size", Sentence("Number of {labels}, at least"), bound, {"method": "chao1"}
         )
     ]
     if p_min is not None:
-        estimate = estimate_support_size(source, p_min=p_min, resamples=runs)
+        estimate = support_size(source, p_min=p_min, resamples=runs)
         least = decimal_text(exact_number(p_min, "p_min"))
         at: dict[str, _Parameter] = {"method": estimate.method, "p_min": least}
         found.append(Property("support_size", Sentence("Number of {labels}"), estimate, at))
@@ -146,7 +146,7 @@ def _new_labels(source: Source, runs: int, extra: Sequence[Exact] | None) -> lis
         times_n = "n" if more == 1 else f"{text}n" if "/" not in text else f"({text})n"
         name = Sentence("New {labels} in {times} further {records}", times=times_n)
         if more <= farthest(get_histogram(source)):
-            estimate = estimate_support_coverage(source, extra=more, resamples=runs)
+            estimate = support_coverage(source, extra=more, resamples=runs)
         else:
             estimate = Estimate(
                 math.nan, G_MODELING, None, None, "labels", (_TOO_FAR,), name_source(source)
@@ -158,7 +158,7 @@ def _new_labels(source: Source, runs: int, extra: Sequence[Exact] | None) -> lis
 def _distances(source: Source, runs: int, labels: int | None) -> list[Property]:
     if labels is None:
         return []
-    estimate = estimate_distance_to_uniformity(source, labels=labels, resamples=runs)
+    estimate = distance_to_uniformity(source, labels=labels, resamples=runs)
     found = Property("distance_to_uniformity", "Distance to uniform", estimate, {"labels": labels})
     return [found]
 
@@ -168,13 +168,13 @@ def _guesses(source: Source, runs: int) -> list[Property]:
     have = get_histogram(source).labels
     found = []
     for tries in [tries for tries in _GUESSES if tries < have] or [1]:
-        estimate = estimate_guessing(source, guesses=tries, resamples=runs)
+        estimate = guessing(source, guesses=tries, resamples=runs)
         some = "the most common {label}" if tries == 1 else "the {tries:,} most common {labels}"
         name = Sentence(f"Share of {some}", tries=tries)
         found.append(Property("guessing", name, estimate, {"guesses": tries}))
     at: dict[str, _Parameter] = {"share": "1/2", "measure": "dictionary"}
-    dictionary = estimate_guessing(source, share="1/2", measure="dictionary", resamples=runs)
-    guesswork = estimate_guessing(source, share="1/2", bits=True, resamples=runs)
+    dictionary = guessing(source, share="1/2", measure="dictionary", resamples=runs)
+    guesswork = guessing(source, share="1/2", bits=True, resamples=runs)
     return [
         *found,
         Property("guessing", Sentence("{Labels} that cover half the {records}"), dictionary, at),

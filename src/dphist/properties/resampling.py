@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.data.diagram import merge_pairs
+from dphist.data.diagram import Diagram, merge_pairs
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source as Randomness
@@ -32,7 +32,6 @@ from dphist.properties.chao import chao1
 from dphist.properties.estimate import (
     NORMAL,
     Estimate,
-    Histogram,
     Source,
     get_histogram,
     name_source,
@@ -53,7 +52,7 @@ _MOST_LABELS = 1e15  # no release says anything about so rare labels
 def including_noise(
     source: Source,
     found: Estimate,
-    estimate: Callable[[Histogram], float],
+    estimate: Callable[[Diagram], float],
     resamples: int,
     within: tuple[float, float] = (-math.inf, math.inf),
     ends: Callable[[Pairs], tuple[float, float]] | None = None,

@@ -34,7 +34,8 @@ def support_coverage(
     *,
     extra: Exact,
     method: str = G_MODELING,
-) -> float:
+    resamples: int = RESAMPLES,
+) -> Estimate:
     """Estimate the number of new labels in `extra` times as many further records.
 
     Parameters
@@ -54,15 +55,17 @@ def support_coverage(
         needed, k is log_3(n)/2 rounded, which trades a little bias for less variance.
         "smoothed-poisson": a Poisson cut of mean ln(n (t + 1)^2/(t - 1))/(2 t), without the
         factor t - 1 for extra <= 1.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
 
     Returns
     -------
-    float, labels; between 0 and the number of further records. 0 for a profile without records.
+    Labels, between 0 and the number of further records; 0 for a profile without records.
 
     Raises
     ------
     ParameterError
-        If `extra` or `method` is out of range, `extra` is above 1 for "good-toulmin", or it is
+        If a parameter is out of range, `extra` is above 1 for "good-toulmin", or it is
         above ln n: no estimator can extrapolate further than a multiple of that (Orlitsky et al.
         2016).
 
@@ -81,30 +84,10 @@ def support_coverage(
     >>> caught += [6, 12, 6, 9, 9, 6, 10, 10, 11, 5, 3, 3]
     >>> butterflies = Profile.from_prevalences(list(range(1, 25)), caught)
     >>> for method in ("g-modeling", "chao-jost", "good-toulmin"):
-    ...     print(round(support_coverage(butterflies, extra=1, method=method), 1))
+    ...     print(f"{support_coverage(butterflies, extra=1, method=method):.1f}")
     74.2
     67.2
     75.0
-    """
-    profile = get_histogram(source)
-    more = _checked(profile, extra, method)
-    return _possible(_expected(profile, more, method)[0], more, profile.total)
-
-
-def estimate_support_coverage(
-    source: Source,
-    *,
-    extra: Exact,
-    method: str = G_MODELING,
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """Return what `support_coverage` estimates, with its standard error, interval and notes.
-
-    Parameters
-    ----------
-    source, extra, method : as for `support_coverage`; so are the errors.
-    resamples : int, from 10 to 10,000
-        Runs of a release's mechanism that measure how its noise changes error and interval.
     """
     profile = get_histogram(source)
     more = _checked(profile, extra, method)

@@ -16,7 +16,6 @@ from dphist.properties.chao import chao1, seen_times
 from dphist.properties.estimate import (
     NORMAL,
     Estimate,
-    Histogram,
     Source,
     get_histogram,
     nothing_known,
@@ -34,7 +33,8 @@ def support_size(
     *,
     p_min: Exact | None = None,
     method: str = "wu-yang",
-) -> float:
+    resamples: int = RESAMPLES,
+) -> Estimate:
     """Estimate the number of labels with positive probability.
 
     Parameters
@@ -49,39 +49,24 @@ def support_size(
         "valiant-valiant": a linear program (see `linear_program`).
         "chao1": a lower bound from the labels seen once and twice (Chao 1984, bias-corrected).
         "plug-in": the number of labels seen.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
 
     Returns
     -------
-    float, labels; at least the number in `source`, and at most the larger of that and 1/p_min.
-    0 for a profile without records.
+    Labels, at least the number in `source`, and at most the larger of that and 1/p_min; 0 for a
+    profile without records.
 
     Raises
     ------
     ParameterError
-        If `source`, `p_min` or `method` is invalid, or the linear program cannot be solved.
+        If a parameter is invalid, the linear program cannot be solved, or the mechanism of a
+        release cannot run again.
 
     >>> from dphist import Profile
     >>> profile = Profile.from_prevalences([1, 2, 3], [20, 10, 5])
-    >>> support_size(profile, method="plug-in"), round(support_size(profile, p_min="1/80"), 1)
-    (35.0, 48.9)
-    """
-    return _found(get_histogram(source), _checked(p_min), method, ranged=False).value
-
-
-def estimate_support_size(
-    source: Source,
-    *,
-    p_min: Exact | None = None,
-    method: str = "wu-yang",
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """Return what `support_size` estimates, with its standard error, interval and notes.
-
-    Parameters
-    ----------
-    source, p_min, method : as for `support_size`; so are the errors.
-    resamples : int, from 10 to 10,000
-        Runs of a release's mechanism that measure how its noise changes error and interval.
+    >>> print(f"{support_size(profile, p_min='1/80'):.1f}")
+    48.9
     """
     profile, least = get_histogram(source), _checked(p_min)
     found = _found(profile, least, method, ranged=True)
@@ -90,8 +75,8 @@ def estimate_support_size(
     if promise and profile.labels * promise > 1 and isinstance(source, Profile):
         found = replace(found, standard_error=None, interval=None)
 
-    def again(other: Histogram) -> float:
-        return support_size(other, p_min=least, method=method)
+    def again(other: Diagram) -> float:
+        return _found(other, least, method, ranged=False).value
 
     # For a released histogram with more labels than 1/p_min, the estimate is above 1/p_min as well.
     most = max(float(1 / promise), found.value) if promise else math.inf
