@@ -18,10 +18,11 @@ import dphist
 from benchmarks.data import ROOT, folder
 from benchmarks.markdown import print_table
 from dphist import Profile
-from dphist.properties.good_toulmin import GOOD_TOULMIN, SMOOTHED
 from dphist.properties.support_coverage import (
     CHAO_JOST,
     G_MODELING,
+    GOOD_TOULMIN,
+    SMOOTHED,
     support_coverage,
 )
 

@@ -17,10 +17,12 @@ import dphist
 from benchmarks.data import ROOT, folder
 from benchmarks.markdown import print_table
 from dphist import Profile
-from dphist.properties.good_toulmin import GOOD_TOULMIN, POISSON, SMOOTHED
 from dphist.properties.support_coverage import (
     CHAO_JOST,
     G_MODELING,
+    GOOD_TOULMIN,
+    POISSON,
+    SMOOTHED,
     support_coverage,
 )
 

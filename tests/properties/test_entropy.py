@@ -18,10 +18,9 @@ from scipy.stats import binom
 import dphist as dh
 from dphist.errors import ParameterError
 from dphist.properties.chao import chao1, seen_once
-from dphist.properties.entropy import LINEAR, METHODS, entropy, weights
-from dphist.properties.entropy_polynomial import Design, jvhw, wu_yang
+from dphist.properties.entropy import LINEAR, METHODS, Design, entropy, jvhw, weights, wu_yang
 from dphist.properties.polynomials import Entropy, best_approximation, unbiased
-from dphist.properties.profile_likelihood import _log_rising, likeliest_population
+from dphist.properties.sampling import _log_rising, likeliest_population
 
 some_counts = st.lists(st.integers(1, 80), max_size=25)
 

@@ -9,10 +9,15 @@ from dphist import AnonymizedHistogram, Profile, anonymize
 from dphist.anonymized.reference import as_data
 from dphist.data.diagram import Diagram
 from dphist.properties import guessing
-from dphist.properties.guessing import FEWEST_EVEN, _highest, interval_with_noise
-from dphist.properties.held_out import clopper_pearson, held_out_share
-from dphist.properties.profile_likelihood import Population
+from dphist.properties.guessing import (
+    FEWEST_EVEN,
+    _highest,
+    clopper_pearson,
+    held_out_share,
+    interval_with_noise,
+)
 from dphist.properties.resampling import even_of, even_releases
+from dphist.properties.sampling import Population
 from tests.support.histograms import histogram_of
 
 FLAT, PEAKED = AnonymizedHistogram([1, 2], [60, 20]), histogram_of([30, 20, *[1] * 50])

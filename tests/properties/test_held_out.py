@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dphist import Profile, anonymize
 from dphist.properties import guessing
-from dphist.properties.held_out import clopper_pearson, held_out_interval, held_out_share
+from dphist.properties.guessing import clopper_pearson, held_out_interval, held_out_share
 
 
 def one_by_one(counts: list[int], tries: int) -> Fraction:

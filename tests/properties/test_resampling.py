@@ -10,6 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.properties.linear_forms import (
+    LinearForm,
+    distance_form,
+    entropy_form,
+    power_sum_form,
+    support_coverage_form,
+    support_size_form,
+)
 from benchmarks.properties.populations import LABELS, LAWS, samples
 
 import dphist as dh
@@ -26,15 +34,6 @@ from dphist.properties import (
 )
 from dphist.properties.estimate import Source, plain_number
 from dphist.properties.guessing import FEWEST_EVEN
-from dphist.properties.linear_forms import (
-    LinearForm,
-    distance_form,
-    entropy_form,
-    power_sum_form,
-    support_coverage_form,
-    support_size_form,
-)
-from dphist.properties.profile_likelihood import Population, likeliest_population
 from dphist.properties.resampling import (
     combined,
     even_releases,
@@ -42,6 +41,7 @@ from dphist.properties.resampling import (
     including_noise,
     sample_of,
 )
+from dphist.properties.sampling import Population, likeliest_population
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "properties.md"
 PROFILE = dh.Profile.from_prevalences([1, 2, 3, 5, 9, 40], [60, 25, 12, 6, 3, 1])

@@ -11,8 +11,7 @@ from scipy.stats import poisson
 
 import dphist as dh
 from dphist.properties.entropy import _jackknife_error, entropy, weights
-from dphist.properties.profile_likelihood import Population, likeliest_population
-from dphist.properties.sampling import sampling
+from dphist.properties.sampling import Population, likeliest_population, sampling
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

@@ -6,16 +6,18 @@ from dphist import AnonymizedHistogram, Profile, RankSplit, Release, properties
 from dphist.document.blocks import Note, Table
 from dphist.errors import ParameterError
 from dphist.properties import Estimate
-from dphist.properties.overview import Property, can_be_estimated, properties_of
-from dphist.properties.resampling import further_releases
-from dphist.properties.section import (
+from dphist.properties.overview import (
     NONE,
+    Property,
+    can_be_estimated,
     interval_of,
     name_of,
     notes_of,
     population_blocks,
+    properties_of,
     value_of,
 )
+from dphist.properties.resampling import further_releases
 from tests.report import releases
 
 

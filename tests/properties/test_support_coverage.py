@@ -13,10 +13,13 @@ from scipy.special import gammaln
 from dphist import Profile, anonymize
 from dphist.errors import ParameterError
 from dphist.properties.estimate import plain_number
-from dphist.properties.good_toulmin import binomial_cut, poisson_cut, smoothing_bias, weights
 from dphist.properties.support_coverage import (
+    binomial_cut,
     farthest,
+    poisson_cut,
+    smoothing_bias,
     support_coverage,
+    weights,
 )
 
 SUMS = ["good-toulmin", "smoothed", "smoothed-poisson"]

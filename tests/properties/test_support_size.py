@@ -12,8 +12,7 @@ from scipy.stats import poisson
 from dphist import Profile, anonymize
 from dphist.errors import ParameterError
 from dphist.properties import linear_program
-from dphist.properties.chebyshev_support import all_are_seen, bias_share, weights
-from dphist.properties.support_size import METHODS, support_size
+from dphist.properties.support_size import METHODS, all_are_seen, bias_share, support_size, weights
 
 CASES = [(1000, "1/1000"), (300, "1/1000"), (50_000, "1/1000000"), (10, "1/20"), (7, "1e-12")]
 

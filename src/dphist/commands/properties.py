@@ -17,9 +17,15 @@ from dphist.document.totals import for_tests_json
 from dphist.errors import phrase
 from dphist.parameters import Exact
 from dphist.properties.estimate import Source, get_histogram
-from dphist.properties.overview import Property, properties_of
+from dphist.properties.overview import (
+    Property,
+    interval_of,
+    name_of,
+    notes_of,
+    properties_of,
+    value_of,
+)
 from dphist.properties.resampling import RESAMPLES
-from dphist.properties.section import interval_of, name_of, notes_of, value_of
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
 from dphist.render.text import WIDTH, beside, left, right

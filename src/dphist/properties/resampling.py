@@ -37,7 +37,7 @@ from dphist.properties.estimate import (
     name_source,
     plain_number,
 )
-from dphist.properties.profile_likelihood import Population, likeliest_population
+from dphist.properties.sampling import Population, likeliest_population
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 

@@ -27,9 +27,8 @@ from dphist.properties.estimate import (
     nothing_known,
 )
 from dphist.properties.polynomials import Distance, best_approximation
-from dphist.properties.profile_likelihood import Population
 from dphist.properties.resampling import RESAMPLES, including_noise
-from dphist.properties.sampling import Sampling, sampling
+from dphist.properties.sampling import Population, Sampling, sampling
 
 METHODS = ("polynomial", "plug-in")
 # Degree and width in units of log n; share of the width in which the polynomial is used.
