@@ -81,7 +81,7 @@ def decisions(every: dict[str, Profile], runs: int = 20) -> list[list[str]]:
         proposals = Proposals.within(windows.choices(profile), mechanism.rate)
         source, rejected = Counted(), []
         for _ in range(runs):
-            ratio = proposals.ratio(proposals.draw(source))
+            ratio = proposals.ratio(proposals.propose(source))
             rejected.append(1 - Fraction(ratio.enclose(128)[0], 1 << 128))
         refined = source.calls / runs - 2  # bits of the side, and of all its rows and columns
         mean = float(sum(rejected) / runs)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dphist as dh
-from dphist.anonymized.partition_sampler import paths as partition_paths
+from dphist.anonymized.partition_sampler import proposals as partition_proposals
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, minus_log_above, radius
 from dphist.anonymized.partition_sampler.windows import (
     beyond_corner,
@@ -173,8 +173,8 @@ def test_extreme_parameters_work_on_extreme_profiles(
     counts, epsilon, delta, sensitivity, seeded, monkeypatch
 ) -> None:
     """And from the first proposal on: no table of floats has too short a range."""
-    monkeypatch.setattr(partition_paths, "TRIES", 2)
-    monkeypatch.setattr(partition_paths, "draw_exactly", None)
+    monkeypatch.setattr(partition_proposals, "TRIES", 2)
+    monkeypatch.setattr(partition_proposals, "draw_exactly", None)
     mechanism = dh.PartitionSampler(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
     data = dh.Profile.from_counts(counts)
     release = mechanism.release(data, seeded(1))
