@@ -10,7 +10,7 @@ import numpy as np
 from dphist.arrays import IntArray
 from dphist.labels.measuring import LARGEST_COUNT, LabelsMeasuring
 from dphist.mechanism import ExpectedError, Intervals, Meaning, check_kind
-from dphist.parameters import Exact, positive_delta, privacy_parameter, whole_number
+from dphist.parameters import Exact, positive_delta, whole_number
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
@@ -102,11 +102,6 @@ class LabelsMechanism(LabelsMeasuring):
         check_kind(value, LabelTable)
         table: LabelTable = value
         return table
-
-
-def checked_epsilon(epsilon: Exact) -> Fraction:
-    """Return epsilon of a single label, exactly."""
-    return privacy_parameter(epsilon, "epsilon")
 
 
 def checked_delta(delta: Exact | None) -> Fraction:

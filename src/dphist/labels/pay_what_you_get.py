@@ -14,13 +14,12 @@ from dphist.labels.mechanism import (
     MAX_LABELS,
     checked_bound,
     checked_delta,
-    checked_epsilon,
 )
 from dphist.labels.session import Left, SessionMeasuring
 from dphist.labels.top_labels import check_scale, check_stated
 from dphist.mechanism import ExpectedError, parameter
 from dphist.noise.law import Drawing, NoiseLaw
-from dphist.parameters import Exact, optional_whole, whole_number
+from dphist.parameters import Exact, optional_whole, privacy_parameter, whole_number
 from dphist.release.release import FOR_TESTS, Release
 
 
@@ -75,7 +74,7 @@ class PayWhatYouGet(SessionMeasuring):
         self._hold(
             budget=whole_number(budget, "budget", 1),
             queries=whole_number(queries, "queries", 1),
-            epsilon=checked_epsilon(epsilon),
+            epsilon=privacy_parameter(epsilon, "epsilon"),
             delta=checked_delta(delta),
             max_labels=optional_whole(max_labels, "max_labels", 1, LARGEST_BOUND),
             max_count=checked_bound(max_count, "max_count"),

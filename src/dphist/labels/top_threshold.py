@@ -19,15 +19,14 @@ from dphist.labels.mechanism import (
     LabelsMechanism,
     checked_bound,
     checked_delta,
-    checked_epsilon,
 )
-from dphist.labels.one_release import epsilon_of_ends
+from dphist.labels.threshold.cost import epsilon_of_ends
 from dphist.labels.top_labels import check_scale, check_stated
 from dphist.mechanism import parameter
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.noise.magnitude import gaussian_half_width
-from dphist.parameters import Exact, checked_level, probability, whole_number
+from dphist.parameters import Exact, checked_level, privacy_parameter, probability, whole_number
 from dphist.privacy import MOST_RELEASES
 from dphist.privacy.as_text import down, plain
 from dphist.release.mechanisms import savable
@@ -83,7 +82,7 @@ class TopThreshold(TopThresholdMeasuring, LabelsMechanism):
     ) -> None:
         self._hold(
             k=whole_number(k, "k", 1, LARGEST_BOUND),
-            epsilon=checked_epsilon(epsilon),
+            epsilon=privacy_parameter(epsilon, "epsilon"),
             delta=checked_delta(delta),
             max_labels=checked_bound(max_labels, "max_labels"),
             max_count=checked_bound(max_count, "max_count"),

@@ -13,13 +13,16 @@ import pytest
 
 import dphist as dh
 from dphist import noise
-from dphist.lab.auditing.exact import Law, delta_between, enumerate_law, epsilon_of
 from dphist.lab.auditing.exact.laws import (
     ONE,
     DrawnLater,
     HiddenRandomnessError,
+    Law,
     PathSource,
     TooLongError,
+    delta_between,
+    enumerate_law,
+    epsilon_of,
 )
 from dphist.lab.auditing.replay.session import asked, standing_in
 from tests.privacy.laws import clamped_law

@@ -182,8 +182,6 @@ class Comparison(Tabular):
 
         It is a file that `dphist.compare(output=...)` goes on from.
         """
-        from dphist.lab.comparing.comparison import text_of
-
         write_text(path, text_of(self.rows, self.settings, self.left_out))
 
     def plot(self, measure: str | None = None) -> Any:

@@ -14,12 +14,13 @@ from dphist.arrays import BoolArray, IntArray
 from dphist.counting.bounding.sets import Sets
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import Argument, DataError, ParameterError
-from dphist.labels.discover.law import least_threshold, look_sigma
-from dphist.labels.discover.weights import (
+from dphist.labels.discover.law import (
     HIGHEST,
     UNIT,
     caps,
     first_weight,
+    least_threshold,
+    look_sigma,
     next_priorities,
     weights,
 )

@@ -1,10 +1,18 @@
-"""What a release of a threshold histogram costs, by public numbers alone."""
+"""What a release of a threshold histogram costs, by public numbers alone.
 
+Threshold and noise of one release need not add their deltas. A label of a user is new, and the
+threshold may betray it, or shared with others, and its noisy count may. As long as the delta of the
+noise is convex in the squared distance, a mixture of both is never worse than one of the ends
+(`docs/understand/proofs/threshold.md`, Lemma 8; `top_labels.md`, Lemma 8).
+"""
+
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from dphist.errors import ParameterError
-from dphist.labels.one_release import convex_from, epsilon_of_ends
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP
 
@@ -18,8 +26,8 @@ class ThresholdCost:
     noise : "laplace" or "gaussian".
     epsilon : the parameter of a single label.
     delta : of the threshold; None where labels are listed.
-    changed : how many released numbers one user changes at most, by 1 noise scale each.
-    count_cut_users : whether one of these is a number of users, new or shared.
+    changed : how many released numbers one user changes at most, each by one noise scale.
+    count_cut_users : whether one of these is a number of users.
     unit : what is protected.
     """
 
@@ -84,3 +92,47 @@ class ThresholdCost:
         each = self.epsilon**2
         always = self.count_cut_users * each  # what a user changes beside labels, new or shared
         return epsilon_of_ends([(self.changed * each, total), (always, (total - own) / (1 - own))])
+
+
+_SCALE = 128
+_UP = Context(prec=12, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))
+
+
+def epsilon_of_ends(ends: Iterable[tuple[Fraction, Fraction]]) -> Fraction | None:
+    """Return the smallest E at which each squared distance has at most its delta.
+
+    It is at least `convex_from` of the largest distance, so that the deltas of all mixtures between
+    the ends are at most those of the ends.
+
+    Parameters
+    ----------
+    ends : (mu_squared, delta) of each end
+        Squared distance of the noisy counts in standard deviations, 0 or more, and the delta that
+        is left for it.
+
+    Returns
+    -------
+    Fraction, rounded up to 12 digits; None if an end with noise has no delta left.
+
+    Raises
+    ------
+    ParameterError
+        If a delta is too small for an epsilon to be computed.
+    """
+    noisy = [(mu_squared, delta) for mu_squared, delta in ends if mu_squared > 0]
+    if any(delta <= 0 for _, delta in noisy):
+        return None
+    found = max(gaussian_epsilon(mu_squared, delta) for mu_squared, delta in noisy)
+    return max(found, convex_from(max(mu_squared for mu_squared, _ in noisy)))
+
+
+def convex_from(mu_squared: Fraction) -> Fraction:
+    """Return an E from which on the delta of Gaussian noise is convex up to this squared distance.
+
+    The smallest E of 12 digits with t**2 + 4 t <= 4 E**2 (`docs/understand/proofs/accounting.md`,
+    Lemma 10).
+    """
+    square = mu_squared * (mu_squared + 4) / 4
+    scale = _SCALE + max(0, square.denominator.bit_length() - square.numerator.bit_length())
+    root = math.isqrt((square.numerator << 2 * scale) // square.denominator) + 1
+    return Fraction(_UP.divide(Decimal(root), Decimal(1 << scale)))

@@ -16,7 +16,6 @@ from dphist.labels.mechanism import (
     LabelsMechanism,
     checked_bound,
     checked_delta,
-    checked_epsilon,
 )
 from dphist.labels.threshold.correlation import (
     CorrelatedNoise,
@@ -32,7 +31,7 @@ from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.noise.search import first_true
-from dphist.parameters import Exact, checked_level, whole_number
+from dphist.parameters import Exact, checked_level, privacy_parameter, whole_number
 from dphist.privacy.as_text import down, plain, up
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
@@ -152,7 +151,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
             raise ParameterError("count_cut_users", "must be True or False")
         known = None if labels is None else listed(labels)
         self._hold(
-            epsilon=checked_epsilon(epsilon),
+            epsilon=privacy_parameter(epsilon, "epsilon"),
             delta=checked_delta(delta) if labels is None else None,
             max_labels=checked_bound(max_labels, "max_labels"),
             max_count=checked_bound(max_count, "max_count"),
