@@ -26,7 +26,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import dphist as dh
-from dphist.properties.guessing import opened_share
+from dphist.properties.guessing import compute_opened_share
 
 POINTS = 400
 FEW = 6  # accounts of a password, below which others would have other passwords
@@ -77,7 +77,7 @@ def curve(release: dh.Release) -> tuple[np.ndarray, np.ndarray]:
     # The end of what is sure is a point, so that the two parts of the curve meet there.
     sure = min(max(sure_guesses(release), 1), passwords)
     tries = np.union1d(tries, [sure])
-    return tries, opened_share(release.value, tries)
+    return tries, compute_opened_share(release.value, tries)
 
 
 def sure_guesses(release: dh.Release) -> int:

@@ -12,7 +12,7 @@ import pytest
 import dphist as dh
 from dphist import properties
 from dphist.cli import main
-from dphist.properties.overview import properties_of
+from dphist.properties.overview import estimate_properties
 
 SENTINEL = "918273645"
 # Corbet's butterflies: species caught 1, 2, ..., 24 times (Fisher, Corbet and Williams 1943).
@@ -191,7 +191,7 @@ def test_noise_widens_intervals() -> None:
     noisy = dh.RankSplit(epsilon="0.02").release(profile, random.Random(2).randbytes)
 
     def width(resamples: int) -> float:
-        rows = properties_of(noisy, resamples=resamples)
+        rows = estimate_properties(noisy, resamples=resamples)
         row = next(row for row in rows if row.function == "support_coverage")
         assert row.estimate.interval is not None
         return row.estimate.interval[1] - row.estimate.interval[0]
@@ -307,4 +307,4 @@ def test_no_bound_is_said(tmp_path: Path, capsys) -> None:
 def test_too_many_records_are_refused() -> None:
     endless = dh.AnonymizedHistogram([2**62], [1])
     with pytest.raises(dh.ParameterError, match="source must have fewer"):
-        properties_of(endless)
+        estimate_properties(endless)

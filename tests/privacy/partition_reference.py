@@ -15,7 +15,7 @@ from dphist.anonymized.partition_sampler.windows import (
     Entries,
     RowWindows,
     Windows,
-    windows_around,
+    find_windows,
 )
 from tests.privacy.diagrams import Partition, partitions, profile
 
@@ -30,7 +30,7 @@ def distance(one: Partition, other: Partition) -> int:
 
 
 def choices_around(data: Partition, distance: int) -> Choices:
-    return windows_around(profile(data), distance).choices(profile(data))
+    return find_windows(profile(data), distance).choices(profile(data))
 
 
 def as_proposal(partition: Partition) -> Proposal:

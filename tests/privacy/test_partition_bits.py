@@ -23,7 +23,7 @@ from dphist.anonymized.partition_sampler import measuring as partition_measuring
 from dphist.anonymized.partition_sampler import powers as partition_powers
 from dphist.anonymized.partition_sampler import proposals as partition_proposals
 from dphist.anonymized.partition_sampler import tables as partition_tables
-from dphist.anonymized.partition_sampler.acceptance import Ratio, is_surely_kept, ratio_of
+from dphist.anonymized.partition_sampler.acceptance import Ratio, compute_ratio, is_surely_kept
 from dphist.anonymized.partition_sampler.exact import Uniforms, draw_exactly
 from dphist.anonymized.partition_sampler.powers import Powers
 from dphist.anonymized.partition_sampler.proposals import Proposals
@@ -319,7 +319,7 @@ def wrongly_sure(values: range) -> tuple[int, int, int]:
                     low = middle
                 else:
                     high = middle
-            sound = low + 1 <= ratio_of(rate, 0, Fraction(1), [step]).enclose(64)[0]
+            sound = low + 1 <= compute_ratio(rate, 0, Fraction(1), [step]).enclose(64)[0]
             wrong += not sound
             right += sound and low >= 0
     return wrong, subnormal, right
@@ -506,7 +506,7 @@ def fails_once(call: Callable, error: BaseException) -> tuple[Callable, list[int
 @pytest.mark.parametrize(
     ("owner", "name"),
     [
-        (partition_measuring, "windows_around"),
+        (partition_measuring, "find_windows"),
         (Proposals, "within"),
         (Half, "over"),
         (Powers, "of"),

@@ -19,7 +19,7 @@ from dphist.anonymized.partition_sampler import measuring as partition_measuring
 from dphist.anonymized.partition_sampler import proposals as partition_proposals
 from dphist.anonymized.partition_sampler.proposals import Proposals
 from dphist.anonymized.partition_sampler.radius import radius
-from dphist.anonymized.partition_sampler.windows import Choices, Windows, windows_around
+from dphist.anonymized.partition_sampler.windows import Choices, Windows, find_windows
 from tests.privacy.diagrams import Partition, neighbour_pairs, pairs_within, partitions, profile
 from tests.privacy.partition_reference import (
     as_proposal,
@@ -203,13 +203,13 @@ def test_a_release_draws_at_its_rate_from_the_window_that_delta_sets(monkeypatch
 
     def windows(around: Profile, distance: int) -> Windows:
         asked.append(distance)
-        return windows_around(around, distance)
+        return find_windows(around, distance)
 
     def paths(choices: Choices, rate: Fraction) -> Proposals:
         asked.append(rate)  # type: ignore[arg-type]
         return within(choices, rate)
 
-    monkeypatch.setattr(partition_measuring, "windows_around", windows)
+    monkeypatch.setattr(partition_measuring, "find_windows", windows)
     monkeypatch.setattr(Proposals, "within", paths)
     mechanism.release(data)
     assert asked == [mechanism.distance(data), Fraction(1, 5)]
@@ -259,9 +259,9 @@ def test_a_release_cuts_delta_over_one_plus_e_to_the_epsilon_and_no_less(
 
     def windows(around: Profile, distance: int) -> Windows:
         asked.append(distance)
-        return windows_around(around, distance)
+        return find_windows(around, distance)
 
-    monkeypatch.setattr(partition_measuring, "windows_around", windows)
+    monkeypatch.setattr(partition_measuring, "find_windows", windows)
     data = profile((30, 4, 4, 1))
     PartitionSampler(epsilon=epsilon, delta=delta, sensitivity=sensitivity).release(data)
     (found,) = asked
@@ -317,7 +317,7 @@ def delta_at_least(
 ) -> float:
     """Probability under one law of outputs that the other, neighbouring one cannot give."""
     ours = choices_around(around, distances[0])
-    shared = in_windows(windows_around(profile(against), distances[1]), around)
+    shared = in_windows(find_windows(profile(against), distances[1]), around)
     return -math.expm1(log_weight(shared, around, rate) - log_weight(ours, around, rate))
 
 

@@ -17,7 +17,7 @@ from dphist.properties import (
     support_coverage,
     support_size,
 )
-from dphist.properties.estimate import may_be_unseen
+from dphist.properties.estimate import bound_unseen_share
 
 ASKED: list[tuple[Callable[..., Estimate], dict[str, Any]]] = [
     (entropy, {}),
@@ -59,7 +59,7 @@ def test_of_nothing_there_may_be_any_number_of_labels() -> None:
 
 def test_an_event_that_all_records_missed() -> None:
     for n in (1, 5, 100):
-        assert (1 - may_be_unseen(n)) ** n == pytest.approx(0.025)
+        assert (1 - bound_unseen_share(n)) ** n == pytest.approx(0.025)
 
 
 @pytest.mark.long(every=4)

@@ -10,7 +10,7 @@ from dphist import Profile
 from dphist.properties import support_coverage
 from dphist.properties.g_modeling import (
     LARGEST_COUNT,
-    fitted_rates,
+    fit_rates,
     new_labels,
     new_labels_of_sample,
 )
@@ -48,7 +48,7 @@ def test_a_power_law_is_continued() -> None:
 
 def test_expected_counts_are_those_of_the_profile() -> None:
     profile = geometric(50_000, 2.0)
-    found = fitted_rates(profile)
+    found = fit_rates(profile)
     assert found.weights.sum() == pytest.approx(1)
     assert found.labels.shape == (len(found.weights), len(found.rates))
     for count in (1, 2, 3, 10):

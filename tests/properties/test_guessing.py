@@ -14,7 +14,7 @@ from benchmarks import data
 from dphist import AnonymizedHistogram, Profile, anonymize
 from dphist.errors import ParameterError
 from dphist.properties.estimate import Estimate
-from dphist.properties.guessing import guessing, guesswork, opened_share
+from dphist.properties.guessing import compute_opened_share, guessing, guesswork
 
 some_counts = st.lists(st.integers(1, 9), min_size=1, max_size=8)
 shares = st.fractions(min_value=Fraction(1, 100), max_value=1, max_denominator=100)
@@ -56,12 +56,12 @@ def test_guesses_open_the_most_frequent_labels(counts: list[int], tries: int) ->
 def test_several_guesses_are_the_single_ones_and_do_not_fall(counts: list[int]) -> None:
     profile = Profile.from_counts(counts)
     tries = np.arange(12)
-    several = opened_share(profile, tries)
+    several = compute_opened_share(profile, tries)
     assert several.tolist() == [guessing(profile, guesses=int(b)).value for b in tries]
     assert np.all(np.diff(several) >= 0)
     assert several[0] == 0
     assert several[-1] == 1
-    assert opened_share(profile, tries[:0]).shape == (0,)
+    assert compute_opened_share(profile, tries[:0]).shape == (0,)
 
 
 @pytest.mark.verify
@@ -96,7 +96,7 @@ def test_shares_are_exact() -> None:
 def test_nothing_is_opened_without_records() -> None:
     empty = Profile.from_counts([])
     assert guessing(empty, guesses=5).value == 0
-    assert opened_share(empty, np.array([0, 5])).tolist() == [0, 0]
+    assert compute_opened_share(empty, np.array([0, 5])).tolist() == [0, 0]
     for bits, measure in itertools.product((False, True), ("guesswork", "dictionary")):
         assert guessing(empty, share=1, measure=measure, bits=bits).value == 0
 
@@ -104,7 +104,7 @@ def test_nothing_is_opened_without_records() -> None:
 def test_yahoo_is_as_hard_as_published() -> None:
     """Bonneau 2012, in bits: one guess 6.5, ten guesses 9.1, a quarter 17.6."""
     yahoo = Profile.read(data.ROOT / "data" / "passwords_yahoo.csv")
-    one, ten = opened_share(yahoo, np.array([1, 10]))
+    one, ten = compute_opened_share(yahoo, np.array([1, 10]))
     assert -math.log2(one) == pytest.approx(6.5, abs=0.06)
     assert math.log2(10 / ten) == pytest.approx(9.1, abs=0.06)
     assert guessing(yahoo, share="1/4", bits=True).value == pytest.approx(17.6, abs=0.06)

@@ -16,7 +16,7 @@ from dphist.properties.guessing import (
     held_out_share,
     interval_with_noise,
 )
-from dphist.properties.resampling import even_of, even_releases
+from dphist.properties.resampling import even_releases, make_even_population
 from dphist.properties.sampling import Population
 from tests.support.histograms import histogram_of
 
@@ -74,7 +74,7 @@ def test_the_highest_of_39_is_exceeded_with_probability_one_in_forty() -> None:
 def test_even_populations_are_as_large_and_their_runs_differ_by_release() -> None:
     profile = Profile.from_prevalences([1, 2, 3], [200, 40, 5])
     first, second = (anonymize(profile, epsilon="0.5") for _ in range(2))
-    population = even_of(first)
+    population = make_even_population(first)
     assert population.share_of_top(10) == pytest.approx(10 / population.labels[0])
     pairs = even_releases(first, 10)
     totals = [sample.total for sample, _ in pairs]

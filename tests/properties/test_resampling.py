@@ -36,10 +36,10 @@ from dphist.properties.estimate import Source, plain_number
 from dphist.properties.guessing import FEWEST_EVEN
 from dphist.properties.resampling import (
     combined,
+    draw_sample,
     even_releases,
     further_releases,
-    including_noise,
-    sample_of,
+    include_noise,
 )
 from dphist.properties.sampling import Population, likeliest_population
 
@@ -314,7 +314,7 @@ def test_samples_are_poisson() -> None:
         np.array([1e-5, 4e-4, 3e-3, 0.5]), np.array([30_000.0, 300.0, 20.0, 1.0])
     )
     n, many, random = 10_000, 400, np.random.default_rng(4)
-    drawn = [sample_of(population, n, random) for _ in range(many)]
+    drawn = [draw_sample(population, n, random) for _ in range(many)]
     mean = population.probabilities * n
     for r in range(1, 60):
         chances = np.exp(r * np.log(mean) - mean - math.lgamma(r + 1))
@@ -336,7 +336,7 @@ def test_samples_are_poisson() -> None:
 def test_samples_of_the_largest_profiles(counts: list[int], prevalences: list[int]) -> None:
     profile = dh.Profile.from_prevalences(counts, prevalences)
     population = likeliest_population(profile, 1e15)
-    found = sample_of(population, profile.total, np.random.default_rng(1))
+    found = draw_sample(population, profile.total, np.random.default_rng(1))
     assert found.total == pytest.approx(profile.total, rel=1e-6)
 
 
@@ -503,4 +503,4 @@ def test_what_forms_refuse() -> None:
 
 def test_a_call_for_anything_that_is_not_a_release_returns_what_was_found() -> None:
     found = Estimate(1.0, "m", None, None, "bits", ())
-    assert including_noise(PROFILE, found, lambda p: 2.0, 10) == found
+    assert include_noise(PROFILE, found, lambda p: 2.0, 10) == found

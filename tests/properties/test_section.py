@@ -10,11 +10,11 @@ from dphist.properties.overview import (
     NONE,
     Property,
     can_be_estimated,
+    estimate_properties,
     interval_of,
     name_of,
     notes_of,
     population_blocks,
-    properties_of,
     value_of,
 )
 from dphist.properties.resampling import further_releases
@@ -133,13 +133,13 @@ def test_names_and_notes() -> None:
 
 
 def test_names_of_further_records() -> None:
-    rows = properties_of(releases.tiny_release().value, extra=["1/3", "1/2", 1])
+    rows = estimate_properties(releases.tiny_release().value, extra=["1/3", "1/2", 1])
     names = [row.name for row in rows if row.function == "support_coverage"]
     assert names == [f"New labels in {n} further records" for n in ("(1/3)n", "0.5n", "n")]
 
 
 def test_what_is_too_far_ahead_is_a_row() -> None:
-    rows = properties_of(Profile.from_counts([1, 1, 3]), extra=[1, 2])
+    rows = estimate_properties(Profile.from_counts([1, 1, 3]), extra=[1, 2])
     near, far = [row for row in rows if row.function == "support_coverage"]
     assert near.estimate.method == far.estimate.method == "g-modeling"
     assert value_of(near.estimate) == f"{near.estimate.value:.1f}"
@@ -148,9 +148,9 @@ def test_what_is_too_far_ahead_is_a_row() -> None:
     assert notes_of([far])[0][1].endswith("Unknown: too far ahead for this few records.")
     for extra in (0, -1, "soon"):
         with pytest.raises(ParameterError, match="extra"):
-            properties_of(Profile.from_counts([1, 1, 3]), extra=[extra])
+            estimate_properties(Profile.from_counts([1, 1, 3]), extra=[extra])
 
 
 def test_one_label_is_the_commonest() -> None:
-    rows = properties_of(Profile.from_counts([4]))
+    rows = estimate_properties(Profile.from_counts([4]))
     assert "Share of the most common label" in [row.name for row in rows]

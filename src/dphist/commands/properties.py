@@ -19,10 +19,10 @@ from dphist.parameters import Exact
 from dphist.properties.estimate import Source, get_histogram
 from dphist.properties.overview import (
     Property,
+    estimate_properties,
     interval_of,
     name_of,
     notes_of,
-    properties_of,
     value_of,
 )
 from dphist.properties.resampling import RESAMPLES
@@ -34,7 +34,7 @@ from dphist.report import json_of, shown_as
 
 def _properties(options: argparse.Namespace) -> None:
     source = _read(options.file, options.delimiter)
-    found = properties_of(
+    found = estimate_properties(
         source,
         labels=options.labels,
         p_min=options.p_min,

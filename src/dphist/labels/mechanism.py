@@ -104,11 +104,11 @@ class LabelsMechanism(LabelsMeasuring):
         return table
 
 
-def checked_delta(delta: Exact | None) -> Fraction:
+def check_delta(delta: Exact | None) -> Fraction:
     """Return a delta above 0 and below 1, exactly."""
     return positive_delta(delta, "labels come from the data")
 
 
-def checked_bound(bound: object, name: str) -> int:
+def check_bound(bound: object, name: str) -> int:
     """Return `max_labels` or `max_count`."""
     return whole_number(bound, name, 1, LARGEST_BOUND)

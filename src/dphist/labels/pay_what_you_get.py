@@ -12,8 +12,8 @@ from dphist.labels.mechanism import (
     LEVEL,
     MAX_COUNT,
     MAX_LABELS,
-    checked_bound,
-    checked_delta,
+    check_bound,
+    check_delta,
 )
 from dphist.labels.session import Left, SessionMeasuring
 from dphist.labels.top_labels import check_scale, check_stated
@@ -75,9 +75,9 @@ class PayWhatYouGet(SessionMeasuring):
             budget=whole_number(budget, "budget", 1),
             queries=whole_number(queries, "queries", 1),
             epsilon=privacy_parameter(epsilon, "epsilon"),
-            delta=checked_delta(delta),
+            delta=check_delta(delta),
             max_labels=optional_whole(max_labels, "max_labels", 1, LARGEST_BOUND),
-            max_count=checked_bound(max_count, "max_count"),
+            max_count=check_bound(max_count, "max_count"),
         )
         if not self.queries * self.delta < 1:
             raise ParameterError(

@@ -16,8 +16,8 @@ from dphist.labels.mechanism import (
     MAX_LABELS,
     K,
     LabelsMechanism,
-    checked_bound,
-    checked_delta,
+    check_bound,
+    check_delta,
 )
 from dphist.mechanism import parameter
 from dphist.noise.law import Drawing, NoiseLaw
@@ -90,9 +90,9 @@ class TopLabels(TopLabelsMeasuring, LabelsMechanism):
             k=whole_number(k, "k", 1, LARGEST_BOUND),
             candidates=whole_number(candidates, "candidates", 1, LARGEST_BOUND),
             epsilon=privacy_parameter(epsilon, "epsilon"),
-            delta=checked_delta(delta),
+            delta=check_delta(delta),
             max_labels=optional_whole(max_labels, "max_labels", 1, LARGEST_BOUND),
-            max_count=checked_bound(max_count, "max_count"),
+            max_count=check_bound(max_count, "max_count"),
         )
         if self.candidates < self.k:
             raise ParameterError("candidates", "must be at least " + Argument("k"))

@@ -17,8 +17,8 @@ from dphist.labels.mechanism import (
     MAX_LABELS,
     K,
     LabelsMechanism,
-    checked_bound,
-    checked_delta,
+    check_bound,
+    check_delta,
 )
 from dphist.labels.threshold.cost import epsilon_of_ends
 from dphist.labels.top_labels import check_scale, check_stated
@@ -83,9 +83,9 @@ class TopThreshold(TopThresholdMeasuring, LabelsMechanism):
         self._hold(
             k=whole_number(k, "k", 1, LARGEST_BOUND),
             epsilon=privacy_parameter(epsilon, "epsilon"),
-            delta=checked_delta(delta),
-            max_labels=checked_bound(max_labels, "max_labels"),
-            max_count=checked_bound(max_count, "max_count"),
+            delta=check_delta(delta),
+            max_labels=check_bound(max_labels, "max_labels"),
+            max_count=check_bound(max_count, "max_count"),
         )
         check_scale(self.noise_scale)
         check_stated(self.max_labels * self.epsilon**2 / 2)

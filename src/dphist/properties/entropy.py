@@ -24,13 +24,13 @@ from dphist.properties.estimate import (
     NORMAL,
     Estimate,
     Source,
+    bound_unseen_share,
+    estimate_nothing,
     get_histogram,
-    may_be_unseen,
     name_source,
-    nothing_known,
 )
 from dphist.properties.polynomials import Entropy, best_approximation, unbiased
-from dphist.properties.resampling import RESAMPLES, including_noise
+from dphist.properties.resampling import RESAMPLES, include_noise
 from dphist.properties.sampling import (
     Population,
     Sampling,
@@ -106,7 +106,7 @@ def entropy(
 
     value = estimate(profile)
     if profile.total == 0:
-        return nothing_known(value, method, unit_of(unit_nats), name_source(source))
+        return estimate_nothing(value, method, unit_of(unit_nats), name_source(source))
     notes = _notes(profile, method, labels)
     error, interval, highest = None, None, math.inf if labels is None else math.log(labels)
     # More labels than `labels`: data contradict the parameter; what is released may have noise.
@@ -120,7 +120,7 @@ def entropy(
             ends = value - below / unit_nats, value + above / unit_nats
             interval = max(0.0, ends[0]), min(ends[1], highest / unit_nats)
     found = Estimate(value, method, error, interval, unit_of(unit_nats), notes)
-    return including_noise(source, found, estimate, resamples, (0.0, highest / unit_nats))
+    return include_noise(source, found, estimate, resamples, (0.0, highest / unit_nats))
 
 
 def _entropy_in_nats(profile: Diagram, method: str, labels: int | None) -> float:
@@ -214,7 +214,7 @@ def _distances(
     """
     variance = strays.spread * _jackknife_error(profile, method, labels)
     below = NORMAL * math.sqrt(variance + strays.bias**2)
-    missed = may_be_unseen(profile.total)
+    missed = bound_unseen_share(profile.total)
     above = math.hypot(below, -xlogy(missed, missed) - xlog1py(1 - missed, -missed))
     if labels is None:
         # The share is about that of records with a unique label (Good 1953).

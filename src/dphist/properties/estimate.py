@@ -71,12 +71,12 @@ class Estimate:
         return f"{text}; {_SAID[self.source]}"
 
 
-def nothing_known(value: float, method: str, unit: str, source: Given = "data") -> Estimate:
+def estimate_nothing(value: float, method: str, unit: str, source: Given = "data") -> Estimate:
     """Return the estimate for zero records: a conventional value, without error or interval."""
     return Estimate(value, method, None, None, unit, ("no records: nothing is known",), source)
 
 
-def may_be_unseen(n: int) -> float:
+def bound_unseen_share(n: int) -> float:
     """Return the largest probability of an event absent from `n` records, at 97.5 % confidence.
 
     All `n` records miss an event of that probability with probability 2.5 %.

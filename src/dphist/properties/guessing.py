@@ -34,17 +34,17 @@ from dphist.properties.estimate import (
     NORMAL,
     Estimate,
     Source,
+    estimate_nothing,
     get_histogram,
     name_source,
-    nothing_known,
 )
 from dphist.properties.resampling import (
     RESAMPLES,
     Pairs,
-    even_of,
     even_releases,
-    including_noise,
-    likeliest_of,
+    find_likeliest,
+    include_noise,
+    make_even_population,
 )
 from dphist.properties.sampling import Population, sampling
 from dphist.release.release import Release
@@ -71,7 +71,7 @@ def guessing(
         are passwords, records accounts.
     guesses : nonnegative int
         Tries per account, beta. The result is lambda_beta, the share of accounts opened; for many
-        numbers of guesses at once, `dphist.properties.guessing.opened_share` is fast.
+        numbers of guesses at once, `dphist.properties.guessing.compute_opened_share` is fast.
     share : number in (0, 1]
         Share of accounts to open, alpha. Give this or `guesses`. The result is the `measure`.
     measure : str, with `share`
@@ -116,10 +116,10 @@ def guessing(
         return _MEASURES[measure, bits](guesswork(histogram, alpha))
 
     if profile.total == 0:
-        return nothing_known(0.0, "plug-in", unit, name_source(source))
+        return estimate_nothing(0.0, "plug-in", unit, name_source(source))
     notes = _notes(profile, int(guesswork(profile, alpha).dictionary))
     found = Estimate(effort(profile), "plug-in", None, None, unit, notes)
-    return including_noise(source, found, effort, resamples, (0.0, math.inf))
+    return include_noise(source, found, effort, resamples, (0.0, math.inf))
 
 
 def _check_question(
@@ -147,10 +147,10 @@ def _estimate_share(source: Source, tries: int, resamples: int) -> Estimate:
     """Return the estimated share of accounts that `tries` guesses open."""
     profile = get_histogram(source)
     if profile.total == 0:
-        return nothing_known(0.0, "plug-in", _SHARE, name_source(source))
+        return estimate_nothing(0.0, "plug-in", _SHARE, name_source(source))
 
     def opened(histogram: Diagram) -> float:
-        return float(opened_share(histogram, np.array([tries]))[0])
+        return float(compute_opened_share(histogram, np.array([tries]))[0])
 
     value = opened(profile)
     low, _ = held_out_interval(profile, tries)
@@ -161,11 +161,11 @@ def _estimate_share(source: Source, tries: int, resamples: int) -> Estimate:
 
     def ends(pairs: Pairs) -> tuple[float, float]:
         assert isinstance(source, Release)  # noqa: S101 - only a release has further releases
-        likeliest = likeliest_of(source), pairs
-        even = even_of(source), even_releases(source, max(len(pairs), FEWEST_EVEN))
+        likeliest = find_likeliest(source), pairs
+        even = make_even_population(source), even_releases(source, max(len(pairs), FEWEST_EVEN))
         return interval_with_noise(sampling, profile, tries, opened, likeliest, even)
 
-    return including_noise(source, found, opened, resamples, (0.0, 1.0), ends)
+    return include_noise(source, found, opened, resamples, (0.0, 1.0), ends)
 
 
 class Guesswork(NamedTuple):
@@ -202,7 +202,7 @@ _MEASURES: dict[tuple[str, bool], Callable[[Guesswork], float]] = {
 }
 
 
-def opened_share(profile: Diagram, tries: IntArray) -> FloatArray:
+def compute_opened_share(profile: Diagram, tries: IntArray) -> FloatArray:
     """Return lambda_beta, the share of records with one of the beta most frequent labels.
 
     Parameters

@@ -66,7 +66,7 @@ def can_be_estimated(histogram: Diagram) -> bool:
     return 0 < histogram.total < MOST_RECORDS
 
 
-def properties_of(
+def estimate_properties(
     source: Source,
     *,
     labels: int | None = None,
@@ -95,7 +95,7 @@ def properties_of(
         If an argument is none of these.
 
     >>> from dphist import Profile
-    >>> rows = properties_of(Profile.from_counts([1, 1, 2, 4]), extra=[1])
+    >>> rows = estimate_properties(Profile.from_counts([1, 1, 2, 4]), extra=[1])
     >>> [row.name for row in rows][:3]
     ['Shannon entropy', 'Rényi entropy of order 2', 'Min-entropy']
     """
@@ -108,7 +108,7 @@ def properties_of(
     if isinstance(source, Release):
         if runs:
             # This finds wrong arguments in milliseconds; the runs take seconds.
-            properties_of(
+            estimate_properties(
                 source.value, labels=labels, p_min=p_min, extra=extra, base=base, resamples=0
             )
         source = source if runs else source.value
@@ -294,7 +294,7 @@ def population_blocks(release: Release) -> Sequence[Block]:
     if not can_be_estimated(release.value):
         return [Note(_NOTHING)]
     noise = release.value.total <= _MAX_RECORDS and can_be_run_again(release)
-    items = properties_of(release, resamples=_RESAMPLES if noise else 0)
+    items = estimate_properties(release, resamples=_RESAMPLES if noise else 0)
     columns = [
         Column("Property", [name_of(item) for item in items]),
         Column("Estimate", [value_of(item.estimate) for item in items]),

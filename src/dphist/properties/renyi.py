@@ -25,12 +25,12 @@ from dphist.properties.estimate import (
     NORMAL,
     Estimate,
     Source,
+    bound_unseen_share,
+    estimate_nothing,
     get_histogram,
-    may_be_unseen,
     name_source,
-    nothing_known,
 )
-from dphist.properties.resampling import RESAMPLES, Pairs, including_noise
+from dphist.properties.resampling import RESAMPLES, Pairs, include_noise
 from dphist.properties.sampling import jackknife, sampling
 from dphist.sentence import Sentence
 
@@ -101,7 +101,7 @@ def renyi_entropy(
     value = nats / unit_nats
     unit = unit_of(unit_nats)
     if profile.total == 0:
-        return nothing_known(value, chosen, unit, name_source(source))
+        return estimate_nothing(value, chosen, unit, name_source(source))
     interval, relative = None, 0.0
     if chosen == "unbiased" and exact is not None and error is not None:
         error = max(error, _likely_error(profile, int(exact), nats))
@@ -126,7 +126,7 @@ def renyi_entropy(
         low, high = entropy_interval(nats, order, profile.total, relative, noise)
         return low / unit_nats, high / unit_nats
 
-    return including_noise(source, found, again, resamples, (0.0, math.inf), ends)
+    return include_noise(source, found, again, resamples, (0.0, math.inf), ends)
 
 
 def _likely_error(profile: Diagram, order: int, nats: float) -> float:
@@ -275,5 +275,5 @@ def entropy_interval(
     low = nats - math.log(most) / (order - 1)
     if not least > 0:
         return max(low, 0.0), math.inf
-    missed = -math.log1p(-may_be_unseen(n)) * order / (order - 1)
+    missed = -math.log1p(-bound_unseen_share(n)) * order / (order - 1)
     return max(low, 0.0), nats + math.hypot(math.log(least) / (order - 1), missed)

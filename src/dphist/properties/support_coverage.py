@@ -24,13 +24,13 @@ from dphist.properties.estimate import (
     NORMAL,
     Estimate,
     Source,
+    bound_unseen_share,
+    estimate_nothing,
     get_histogram,
-    may_be_unseen,
     name_source,
-    nothing_known,
     plain_number,
 )
-from dphist.properties.resampling import RESAMPLES, including_noise
+from dphist.properties.resampling import RESAMPLES, include_noise
 from dphist.properties.sampling import Population, sampling
 from dphist.sentence import Sentence
 
@@ -107,12 +107,14 @@ def support_coverage(
     raw, error = _expected(profile, more, method)
     value = _possible(raw, more, profile.total)
     if profile.total == 0:
-        return nothing_known(value, method, "labels", name_source(source))
+        return estimate_nothing(value, method, "labels", name_source(source))
     bias = 0.0
     if method in SUMS and method != GOOD_TOULMIN:
         bias = smoothing_bias(profile, more, method)
     if method == G_MODELING:
-        ends = _predicted(value, error, float(more) * profile.total * may_be_unseen(profile.total))
+        ends = _predicted(
+            value, error, float(more) * profile.total * bound_unseen_share(profile.total)
+        )
     else:
         half = NORMAL * math.sqrt(error**2 + value + bias**2)
         ends = (raw - half, raw + half)
@@ -134,7 +136,7 @@ def support_coverage(
             expected = _expected(other, more, method)[0]
         return _possible(expected, more, other.total)
 
-    return including_noise(source, found, again, resamples, (0.0, float(more * profile.total)))
+    return include_noise(source, found, again, resamples, (0.0, float(more * profile.total)))
 
 
 def _checked(profile: Diagram, extra: Exact, method: str) -> Fraction:
@@ -168,7 +170,7 @@ def _expected(profile: Diagram, more: Fraction, method: str) -> tuple[float, flo
         return g_modeling.new_labels(profile, float(more))
     if method == CHAO_JOST:
         return chao.new_labels(profile, float(more))
-    return sum_of_weights(profile, more, method)
+    return add_weights(profile, more, method)
 
 
 def _predicted(mean: float, error: float, least: float) -> tuple[float, float]:
@@ -223,7 +225,7 @@ def _notes(method: str, total: int, t: float, bias: float) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def sum_of_weights(profile: Diagram, extra: Fraction, method: str) -> tuple[float, float]:
+def add_weights(profile: Diagram, extra: Fraction, method: str) -> tuple[float, float]:
     """Return the sum of weights over the labels of `profile`, and its standard error.
 
     The error, sqrt(sum f(r)^2 phi_r), is an upper bound for that of the expected number (Efron and

@@ -28,11 +28,11 @@ from dphist.properties.estimate import (
     NORMAL,
     Estimate,
     Source,
+    estimate_nothing,
     get_histogram,
-    nothing_known,
     plain_number,
 )
-from dphist.properties.resampling import RESAMPLES, including_noise
+from dphist.properties.resampling import RESAMPLES, include_noise
 from dphist.sentence import Sentence
 
 METHODS = ("wu-yang", "valiant-valiant", "chao1", "plug-in")
@@ -91,7 +91,7 @@ def support_size(
 
     # For a released histogram with more labels than 1/p_min, the estimate is above 1/p_min as well.
     most = max(float(1 / promise), found.value) if promise else math.inf
-    return including_noise(source, found, again, resamples, (0.0, most))
+    return include_noise(source, found, again, resamples, (0.0, most))
 
 
 def _checked(p_min: Exact | None) -> Fraction | None:
@@ -109,7 +109,7 @@ def _found(profile: Diagram, p_min: Fraction | None, method: str, ranged: bool) 
         note = Sentence("{labels} not seen are left out")
         return _labels(float(profile.labels), method, None, None, note)
     if method == "chao1":
-        return _chao1(profile) if profile.total else nothing_known(0.0, method, "labels")
+        return _chao1(profile) if profile.total else estimate_nothing(0.0, method, "labels")
     if p_min is None:
         raise ParameterError(
             "method",

@@ -22,12 +22,12 @@ from dphist.parameters import whole_number
 from dphist.properties.estimate import (
     Estimate,
     Source,
+    estimate_nothing,
     get_histogram,
     name_source,
-    nothing_known,
 )
 from dphist.properties.polynomials import Distance, best_approximation
-from dphist.properties.resampling import RESAMPLES, including_noise
+from dphist.properties.resampling import RESAMPLES, include_noise
 from dphist.properties.sampling import Population, Sampling, sampling
 
 METHODS = ("polynomial", "plug-in")
@@ -83,7 +83,7 @@ def distance_to_uniformity(
 
     value = estimate(profile)
     if profile.total == 0:
-        return nothing_known(value, method, "1", name_source(source))
+        return estimate_nothing(value, method, "1", name_source(source))
     notes, error = [], None
     if profile.labels > k:
         notes.append("the profile has more labels than were given")
@@ -95,7 +95,7 @@ def distance_to_uniformity(
     if profile.total * math.log(max(profile.total, 2)) < k:
         notes.append("fewer records than labels/log(labels): no method is accurate")
     found = Estimate(value, method, error, None, "1", tuple(notes))
-    return including_noise(source, found, estimate, resamples, (0.0, 1 - 1 / k))
+    return include_noise(source, found, estimate, resamples, (0.0, 1 - 1 / k))
 
 
 def weights(counts: IntArray, n: int, *, labels: int, method: str) -> FloatArray:

@@ -24,7 +24,7 @@ from dphist.lab.auditing.exact.laws import (
     enumerate_law,
     epsilon_of,
 )
-from dphist.lab.auditing.replay.session import asked, standing_in
+from dphist.lab.auditing.replay.session import asked, replace_samplers
 from tests.privacy.laws import clamped_law
 
 EXACT = ("exact",)
@@ -35,7 +35,7 @@ def law_of(run: Callable[[Any], Any], **limits: Any) -> Law:
         with asked(path):
             return run(path)
 
-    with standing_in():
+    with replace_samplers():
         return enumerate_law(shown, **limits)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from dphist.anonymized.measuring import AnonymizedMeasuring
 from dphist.anonymized.partition_sampler.proposals import Proposals
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, radius
-from dphist.anonymized.partition_sampler.windows import windows_around
+from dphist.anonymized.partition_sampler.windows import find_windows
 from dphist.arrays import IntArray
 from dphist.counting import redact_errors
 from dphist.data.profile import Profile
@@ -59,5 +59,5 @@ class PartitionSamplerMeasuring(AnonymizedMeasuring):
     def _proposals(self, profile: Profile) -> Proposals:
         # Many values underflow and are raised to a floor; a warning would depend on the data.
         with np.errstate(all="ignore"):
-            windows = windows_around(profile, self.distance(profile))
+            windows = find_windows(profile, self.distance(profile))
             return Proposals.within(windows.choices(profile), self.rate)

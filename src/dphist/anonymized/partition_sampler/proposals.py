@@ -20,7 +20,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from dphist.anonymized.partition_sampler.acceptance import Ratio, dyadic, is_surely_kept, ratio_of
+from dphist.anonymized.partition_sampler.acceptance import (
+    Ratio,
+    compute_ratio,
+    dyadic,
+    is_surely_kept,
+)
 from dphist.anonymized.partition_sampler.exact import draw_exactly
 from dphist.anonymized.partition_sampler.powers import Powers, Scaled
 from dphist.anonymized.partition_sampler.tables import Half, Step
@@ -114,7 +119,9 @@ class Proposals:
         place = len(proposal.rows) - self.choices.smallest
         mantissa, exponent = self.products[place]
         share = Fraction(mantissa) * Fraction(2) ** exponent / self._weight(place)
-        return ratio_of(self.powers.rate, self.choices.costs[place], share, self._steps(proposal))
+        return compute_ratio(
+            self.powers.rate, self.choices.costs[place], share, self._steps(proposal)
+        )
 
     def is_kept(self, proposal: Proposal, source: Source) -> bool:
         """Decide whether a proposal is accepted, with the probability of its ratio."""

@@ -300,7 +300,9 @@ def read_earlier(path: str | Path, settings: Mapping[str, Any]) -> tuple[Compare
     return rows
 
 
-def kept_of(rows: Sequence[ComparedRow], measures: Sequence[Measure]) -> list[Measured | None]:
+def recall_measured(
+    rows: Sequence[ComparedRow], measures: Sequence[Measure]
+) -> list[Measured | None]:
     """Return what earlier runs say of each measure, in the units of single runs."""
     by_name = {row.measure: row for row in rows}
     return [_single(by_name.get(one.name), one.root) for one in measures]

@@ -33,7 +33,7 @@ LARGEST_COUNT = 1 << 36
 """Larger counts are replaced by this; that moves no two counts further apart."""
 
 
-def found_labels(
+def find_labels(
     sets: Sets, sigma: Fraction, looks: int, threshold: int, source: Source | None
 ) -> BoolArray:
     """Return which labels have a noisy total above the threshold, after these looks.
@@ -139,7 +139,7 @@ class DiscoverMeasuring(LabelsMeasuring):
     def _found(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         sigma, threshold = look_sigma(self.epsilon, self.looks), self._threshold
         if counts.sets is not None:
-            above = found_labels(counts.sets, sigma, self.looks, threshold, source)
+            above = find_labels(counts.sets, sigma, self.looks, threshold, source)
             return LabelTable(pa.table({"label": counts.sets.labels.filter(pa.array(above))}))
         # A user of counts has as many labels as the data say, but no user is assumed to have fewer.
         most = self.max_labels if counts.max_labels is None else counts.max_labels

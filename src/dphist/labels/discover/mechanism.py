@@ -18,7 +18,7 @@ from dphist.labels.mechanism import (
     LEVEL,
     MAX_LABELS,
     LabelsMechanism,
-    checked_delta,
+    check_delta,
 )
 from dphist.labels.top_labels import check_stated
 from dphist.mechanism import parameter
@@ -98,7 +98,7 @@ class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
     ) -> None:
         self._hold(
             epsilon=privacy_parameter(epsilon, "epsilon"),
-            delta=checked_delta(delta),
+            delta=check_delta(delta),
             max_labels=whole_number(max_labels, "max_labels", 1, LARGEST_SET),
             looks=whole_number(looks, "looks", 1, _MOST_LOOKS),
         )

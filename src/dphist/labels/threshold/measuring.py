@@ -11,7 +11,7 @@ from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
 from dphist.data.listed_counts import look_up
 from dphist.errors import Argument, BoundsError, ParameterError
-from dphist.labels.measuring import LabelsMeasuring, in_released_order
+from dphist.labels.measuring import LabelsMeasuring, sort_released
 from dphist.labels.threshold.correlation import (
     CorrelatedNoise,
     Correlation,
@@ -125,7 +125,7 @@ class ThresholdMeasuring(LabelsMeasuring):
             column, values = look_up(counts, self.labels)
             noisy, _ = self.noise_law().add(np.array(values, np.int64), None, source)
             released = pa.table({"label": column, "count": pa.array(noisy)})
-        return in_released_order(released)
+        return sort_released(released)
 
     def _drawn_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
         if not self.count_cut_users:

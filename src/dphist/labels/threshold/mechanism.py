@@ -14,8 +14,8 @@ from dphist.labels.mechanism import (
     MAX_COUNT,
     MAX_LABELS,
     LabelsMechanism,
-    checked_bound,
-    checked_delta,
+    check_bound,
+    check_delta,
 )
 from dphist.labels.threshold.correlation import (
     CorrelatedNoise,
@@ -152,9 +152,9 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         known = None if labels is None else listed(labels)
         self._hold(
             epsilon=privacy_parameter(epsilon, "epsilon"),
-            delta=checked_delta(delta) if labels is None else None,
-            max_labels=checked_bound(max_labels, "max_labels"),
-            max_count=checked_bound(max_count, "max_count"),
+            delta=check_delta(delta) if labels is None else None,
+            max_labels=check_bound(max_labels, "max_labels"),
+            max_count=check_bound(max_count, "max_count"),
             noise=noise,
             labels=known,
             count_cut_users=count_cut_users,
