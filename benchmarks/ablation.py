@@ -48,7 +48,7 @@ def unsteadied(ends: Any, counts: Any, epsilon: float, roughness: object) -> np.
 
 WITHOUT: dict[str, list[Patch]] = {
     "nothing": [],
-    "heights smoothed by neighbors": [(scan_decoding, "smoothed_heights", unsteadied)],
+    "heights smoothed by neighbors": [(scan_decoding, "smooth_heights", unsteadied)],
     "steps kept when smoothing": [(scan_blocks, "_STEP", math.inf)],
     "less weight for large noise": [
         (scan_blocks, "_weighed", lambda noise, off: np.full(len(off), noise))

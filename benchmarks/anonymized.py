@@ -37,7 +37,7 @@ from benchmarks.repeating import FEWEST, TooSlowError, measure
 from dphist.anonymized.comparing import CONTENDERS
 from dphist.document.compared import Contender
 from dphist.errors import DphistError
-from dphist.lab.comparing.compare import case_of
+from dphist.lab.comparing.compare import open_case
 from dphist.lab.comparing.comparison import epsilon_text, number_text
 from dphist.lab.comparing.measuring import Effort
 from dphist.parameters import positive_number
@@ -94,7 +94,7 @@ def _measure_missing(
     slow: list[str] = []
     for number, cell in enumerate(missing, 1):
         what = f"{cell.dataset.name}, ε = {epsilon_text(cell.epsilon)}, {cell.contender.name}"
-        _, case = case_of(cell.dataset.profile)
+        _, case = open_case(cell.dataset.profile)
         foreseen = case.foreseen(cell.mechanism)
         if foreseen is not None and FEWEST * foreseen > limit:
             slow.append(f"{what}: {FEWEST} runs take {FEWEST * foreseen:.2g} s or more")

@@ -18,7 +18,7 @@ import numpy as np
 import dphist as dh
 from benchmarks.data import folder
 from benchmarks.markdown import print_table
-from dphist.labels.noise_choice import threshold_histogram
+from dphist.labels.planning import threshold_histogram
 
 CAPS = (1, 2, 5, 10, 20, 50, 100, 200)
 SHARES = (0.5, 0.7, 0.9)

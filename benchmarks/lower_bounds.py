@@ -34,7 +34,7 @@ from dphist.anonymized.comparing import CONTENDERS
 from dphist.document.compared import Contender
 from dphist.errors import DphistError
 from dphist.files import write_text
-from dphist.lab.comparing.compare import case_of
+from dphist.lab.comparing.compare import open_case
 from dphist.lab.comparing.comparison import epsilon_text, number_text
 from dphist.lab.comparing.measuring import Effort, Measured
 
@@ -148,7 +148,7 @@ def measure_at(regime: Regime, contender: Contender, point: Point, effort: Effor
 
     def run() -> tuple[Sequence[float | None], float]:
         bits = hard.random_bits(regime.bits(n, float(epsilon)), generator)
-        _, case = case_of(regime.instance(n, float(epsilon), bits))
+        _, case = open_case(regime.instance(n, float(epsilon), bits))
         return case.run(contender.make(epsilon, case.opened))()
 
     return measure(run, effort, math.inf)

@@ -20,7 +20,7 @@ from benchmarks.data import profiles
 from benchmarks.markdown import print_table
 from dphist import PartitionSampler, Profile
 from dphist.anonymized.partition_sampler.proposals import Proposals
-from dphist.anonymized.partition_sampler.windows import windows_around
+from dphist.anonymized.partition_sampler.windows import find_windows
 
 # Blocki, Datta, Bonneau 2016, abstract: "normalized distortion" of RockYou at these epsilons.
 REPORTED = {"8": 8.8e-7, "0.002": 1.9e-3}
@@ -77,11 +77,11 @@ def decisions(every: dict[str, Profile], runs: int = 20) -> list[list[str]]:
     rows = []
     for name, epsilon in [(n, e) for n in every for e in ("1", "0.1", "0.01")]:
         mechanism, profile = PartitionSampler(epsilon=epsilon, delta=1e-9), every[name]
-        windows = windows_around(profile, mechanism.distance(profile))
+        windows = find_windows(profile, mechanism.distance(profile))
         proposals = Proposals.within(windows.choices(profile), mechanism.rate)
         source, rejected = Counted(), []
         for _ in range(runs):
-            ratio = proposals.ratio(proposals.draw(source))
+            ratio = proposals.ratio(proposals.propose(source))
             rejected.append(1 - Fraction(ratio.enclose(128)[0], 1 << 128))
         refined = source.calls / runs - 2  # bits of the side, and of all its rows and columns
         mean = float(sum(rejected) / runs)

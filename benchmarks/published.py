@@ -17,7 +17,7 @@ from benchmarks.markdown import print_table
 from benchmarks.repeating import measure
 from dphist import Profile
 from dphist.anonymized.comparing import CONTENDERS
-from dphist.lab.comparing.compare import case_of
+from dphist.lab.comparing.compare import open_case
 from dphist.lab.comparing.measuring import Effort, Measured
 
 EPSILONS = ("4", "2", "1")
@@ -29,7 +29,7 @@ MOST_LABELS = 2_000_000
 def measured(name: str, profile: Profile, epsilon: str, effort: Effort) -> Measured:
     """Measure one contender."""
     contender = next(c for c in CONTENDERS if c.name == name)
-    _, case = case_of(profile)
+    _, case = open_case(profile)
     mechanism = contender.make(Fraction(epsilon), case.opened)
     return measure(case.run(mechanism), effort, math.inf)
 

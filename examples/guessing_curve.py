@@ -26,6 +26,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import dphist as dh
+from dphist.properties.guessing import compute_opened_share
 
 POINTS = 400
 FEW = 6  # accounts of a password, below which others would have other passwords
@@ -76,7 +77,7 @@ def curve(release: dh.Release) -> tuple[np.ndarray, np.ndarray]:
     # The end of what is sure is a point, so that the two parts of the curve meet there.
     sure = min(max(sure_guesses(release), 1), passwords)
     tries = np.union1d(tries, [sure])
-    return tries, dh.properties.guessing(release, guesses=tries)
+    return tries, compute_opened_share(release.value, tries)
 
 
 def sure_guesses(release: dh.Release) -> int:
@@ -111,12 +112,12 @@ def tell(release: dh.Release, folder: Path, picture: str) -> None:
     print(f"Accounts: about {total:,}, with about {passwords:,} passwords")
     for guesses in SHOWN:
         if guesses <= passwords:
-            share = dh.properties.guessing(release, guesses=guesses)
+            share = dh.properties.guessing(release.value, guesses=guesses)
             open_ = "guess opens " if guesses == 1 else "guesses open"
             print(f"{guesses:>12,} {open_} {share:7.2%} of the accounts")
     if passwords:
-        half = dh.properties.guessing(release, share="1/2", measure="dictionary")
-        bits = dh.properties.guessing(release, share="1/2", measure="dictionary", bits=True)
+        half = dh.properties.guessing(release.value, share="1/2", measure="dictionary")
+        bits = dh.properties.guessing(release.value, share="1/2", measure="dictionary", bits=True)
         print(f"Half of the accounts take {half:,.0f} guesses: as hard as {bits:.1f} random bits")
     print(f"About the same for other accounts: up to {sure_guesses(release):,} guesses")
     names = ("passwords.json", "guessing.csv", picture)

@@ -65,14 +65,14 @@ def foresee(chosen: argparse.Namespace) -> None:
 def new_species(source: dh.Profile | dh.Release, more: str | int) -> str:
     """The new species in so much of the time again, with a 95 % interval."""
     try:
-        return shown(dh.properties.estimate_support_coverage(source, extra=more))
+        return shown(dh.properties.support_coverage(source, extra=more))
     except dh.ParameterError:  # too few records to see so far ahead
         return "not foretold"
 
 
 def at_least(source: dh.Profile | dh.Release) -> str:
     """Chao's lower bound on the number of species, caught or not."""
-    return shown(dh.properties.estimate_support_size(source, method="chao1"))
+    return shown(dh.properties.support_size(source, method="chao1"))
 
 
 def shown(estimate: dh.properties.Estimate) -> str:

@@ -249,7 +249,7 @@ def test_guessing_curve_of_yahoo(tmp_path: Path) -> None:
     assert rows[0][0] == 1
     assert rows[-1] == (release.value.labels, 1.0)
     for guesses, share in rows[::40]:
-        assert share == dh.properties.guessing(release, guesses=guesses)
+        assert share == dh.properties.guessing(release.value, guesses=guesses).value
     picture = (folder / "guessing.svg").read_text()
     assert picture.startswith("<?xml")
     assert "accounts opened" in picture

@@ -9,7 +9,7 @@ from typing import Any
 
 from dphist import Profile, __version__
 from dphist.document.compared import Contender
-from dphist.lab.comparing.compare import case_of
+from dphist.lab.comparing.compare import open_case
 from dphist.lab.comparing.measuring import Effort
 
 _SUFFIXES = {".csv", ".gz", ".parquet"}
@@ -56,7 +56,7 @@ def read_datasets(paths: Iterable[Path]) -> list[Dataset]:
 
 def digest(profile: Profile) -> str:
     """Name the content of a profile, whatever file it came from."""
-    return case_of(profile)[1].digest
+    return open_case(profile)[1].digest
 
 
 def key_of(contender: Contender, mechanism: object, content: str, effort: Effort) -> str:
@@ -78,7 +78,7 @@ def plan(
     """Return all cells in the order they are measured and shown in: small profiles first."""
     cells = []
     for dataset in datasets:
-        _, case = case_of(dataset.profile)
+        _, case = open_case(dataset.profile)
         for epsilon in sorted(set(epsilons), reverse=True):
             for contender in contenders:
                 mechanism = contender.make(epsilon, case.opened)

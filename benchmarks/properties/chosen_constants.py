@@ -18,8 +18,7 @@ from benchmarks.markdown import print_table
 from benchmarks.properties.new_labels import EXTRA, SEED, FloatArray, Population, populations
 from dphist import Profile
 from dphist.properties import g_modeling
-from dphist.properties.good_toulmin import GOOD_TOULMIN, SMOOTHED
-from dphist.properties.support_coverage import CHAO_JOST, support_coverage
+from dphist.properties.support_coverage import CHAO_JOST, GOOD_TOULMIN, SMOOTHED, support_coverage
 
 RUNS = 30
 AT_ONCE = 3
@@ -76,7 +75,7 @@ def _ours(profile: Profile, more: Fraction) -> float:
 def _published(profile: Profile, more: Fraction, method: str) -> float:
     # A part that was drawn may be a little less than half.
     at = min(more, Fraction(1)) if method == GOOD_TOULMIN else more
-    return support_coverage(profile, extra=at, method=method)
+    return support_coverage(profile, extra=at, method=method).value
 
 
 def logs_of(population: Population, runs: int) -> FloatArray:

@@ -76,7 +76,7 @@ def _by(function: Callable[..., Estimate], **given: Any) -> Asked:
 
 def _support(method: str) -> Asked:
     def ask(source: Profile | Release, sample: Sample, resamples: int) -> Estimate:
-        return properties.estimate_support_size(
+        return properties.support_size(
             source, p_min=sample.p_min, method=method, resamples=resamples
         )
 
@@ -94,7 +94,7 @@ def _top(many: int) -> Truth:
 def _questions() -> Iterable[Question]:
     for method in ("wu-yang", "jvhw"):
         for labels, said in ((LABELS, f"labels={LABELS}"), (None, "labels not known")):
-            ask = _by(properties.estimate_entropy, method=method, labels=labels)
+            ask = _by(properties.entropy, method=method, labels=labels)
             yield Question(f"entropy, {method}, {said}", ask, lambda s, _: bits(s.probabilities))
     for method in ("wu-yang", "valiant-valiant", "chao1"):
         laws = (uniform,) if method == "chao1" else LAWS
@@ -102,14 +102,14 @@ def _questions() -> Iterable[Question]:
         name = f"support_size, {method}"
         yield Question(name, _support(method), lambda *_: LABELS, laws, slow)
     for extra in (1, 2):
-        ask = _by(properties.estimate_support_coverage, extra=extra)
+        ask = _by(properties.support_coverage, extra=extra)
         yield Question(f"support_coverage, extra={extra}", ask, _new_labels(extra))
     for guesses in (10, 100):
-        ask = _by(properties.estimate_guessing, guesses=guesses)
+        ask = _by(properties.guessing, guesses=guesses)
         yield Question(f"guessing, guesses={guesses}", ask, _top(guesses))
-    ask = _by(properties.estimate_distance_to_uniformity, labels=LABELS)
+    ask = _by(properties.distance_to_uniformity, labels=LABELS)
     yield Question("distance_to_uniformity", ask, lambda s, _: distance(s.probabilities))
-    ask = _by(properties.estimate_renyi_entropy, order=2)
+    ask = _by(properties.renyi_entropy, order=2)
     yield Question("renyi_entropy, order=2", ask, lambda s, _: collision_bits(s.probabilities))
 
 

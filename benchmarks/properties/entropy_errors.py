@@ -8,8 +8,9 @@ import numpy as np
 
 from benchmarks.markdown import print_table
 from benchmarks.properties.populations import LABELS, LAWS, NAMES, SEED, Sample, bits, draw
-from dphist import Profile, Release, anonymize
+from dphist import Profile, anonymize
 from dphist.properties.entropy import METHODS, entropy, weights
+from dphist.properties.estimate import Histogram
 
 RECORDS = (300, 1000, 3000)
 RUNS = 400
@@ -45,7 +46,7 @@ def measure(runs: int) -> Errors:
         for law in LAWS:
             drawn = draw(law, records, runs)
             for epsilon in EPSILONS:
-                seen = [_told(each.profile, epsilon, random) for each in drawn]
+                seen = [_histogram(each.profile, epsilon, random) for each in drawn]
                 for method in METHODS:
                     for labels in (LABELS, None):
                         error = _rmse(seen, drawn, method, labels)
@@ -88,14 +89,17 @@ def print_without_limit(runs: int) -> None:
     )
 
 
-def _told(profile: Profile, epsilon: str | None, random: np.random.Generator) -> Profile | Release:
-    return profile if epsilon is None else anonymize(profile, epsilon=epsilon, source=random.bytes)
+def _histogram(profile: Profile, epsilon: str | None, random: np.random.Generator) -> Histogram:
+    if epsilon is None:
+        return profile
+    released: Histogram = anonymize(profile, epsilon=epsilon, source=random.bytes).value
+    return released
 
 
 def _rmse(
-    seen: Sequence[Profile | Release], drawn: Sequence[Sample], method: str, labels: int | None
+    seen: Sequence[Histogram], drawn: Sequence[Sample], method: str, labels: int | None
 ) -> float:
-    estimates = np.array([entropy(source, method=method, labels=labels) for source in seen])
+    estimates = np.array([entropy(source, method=method, labels=labels).value for source in seen])
     return _root(estimates - [bits(each.probabilities) for each in drawn])
 
 

@@ -18,11 +18,11 @@ import dphist
 from benchmarks.data import ROOT, folder
 from benchmarks.markdown import print_table
 from dphist import Profile
-from dphist.properties.good_toulmin import GOOD_TOULMIN, SMOOTHED
 from dphist.properties.support_coverage import (
     CHAO_JOST,
     G_MODELING,
-    estimate_support_coverage,
+    GOOD_TOULMIN,
+    SMOOTHED,
     support_coverage,
 )
 
@@ -139,7 +139,7 @@ def row_of(population: Population, extra: Fraction, runs: int) -> list[str]:
     held, sizes, truths = [], [], []
     for _ in range(runs):
         profile, more, new = population.draw(extra, random)
-        found = estimate_support_coverage(profile, extra=more)
+        found = support_coverage(profile, extra=more)
         low, high = found.interval or (0.0, 0.0)
         held.append(low <= new <= high)
         errors[G_MODELING].append(found.value - new)
@@ -147,10 +147,10 @@ def row_of(population: Population, extra: Fraction, runs: int) -> list[str]:
             if method != GOOD_TOULMIN or extra <= 1:
                 # A part that was drawn may be a little less than half.
                 at = min(more, Fraction(1)) if method == GOOD_TOULMIN else more
-                value = support_coverage(profile, extra=at, method=method)
+                value = support_coverage(profile, extra=at, method=method).value
                 errors[method].append(value - new)
         release = dphist.anonymize(profile, epsilon=EPSILON, source=random.bytes)
-        errors["private"].append(support_coverage(release, extra=more) - new)
+        errors["private"].append(support_coverage(release.value, extra=more).value - new)
         sizes.append(profile.total)
         truths.append(new)
     squares = {name: np.square(each) for name, each in errors.items() if each}

@@ -39,7 +39,7 @@ HEADS = {
 # Data without any small count.
 EVEN = Profile.from_counts([RECORDS // 10] * 10)
 
-Estimator = Callable[[Profile | AnonymizedHistogram], float]
+Estimator = Callable[[Profile | AnonymizedHistogram], properties.Estimate]
 
 
 class Question(NamedTuple):
@@ -168,8 +168,8 @@ def _squares(
         found.append(((question.asked.name, how, share), (value - question.truth) ** 2))
 
     for question in questions:
-        add(question, EXACT, 0, question.estimate(profile))
-        add(question, PROFILE, 0, question.estimate(released))
+        add(question, EXACT, 0, question.estimate(profile).value)
+        add(question, PROFILE, 0, question.estimate(released).value)
         value = noise.private_estimate_of_public_size(question.asked, profile, whole, random)
         add(question, REPLACED, 0, value)
     for share in SHARES:

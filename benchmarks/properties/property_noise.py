@@ -25,15 +25,15 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dphist import Profile
-from dphist.properties.entropy import weights as entropy_weights
-from dphist.properties.linear_forms import (
+from benchmarks.properties.linear_forms import (
     LinearForm,
     distance_form,
     entropy_form,
     support_coverage_form,
     support_size_form,
 )
+from dphist import Profile
+from dphist.properties.entropy import weights as entropy_weights
 from dphist.properties.uniformity import weights as distance_weights
 
 IntArray = npt.NDArray[np.int64]

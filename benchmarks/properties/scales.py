@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.markdown import print_table
-from dphist.properties.entropy_polynomial import polynomial_weights, wu_yang_at
-from dphist.properties.profile_likelihood import Population
-from dphist.properties.sampling import sampling_of
+from dphist.properties.entropy import polynomial_weights, wu_yang_at
+from dphist.properties.sampling import Population, sampling_of
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

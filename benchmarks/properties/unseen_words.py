@@ -17,11 +17,13 @@ import dphist
 from benchmarks.data import ROOT, folder
 from benchmarks.markdown import print_table
 from dphist import Profile
-from dphist.properties.good_toulmin import GOOD_TOULMIN, POISSON, SMOOTHED
 from dphist.properties.support_coverage import (
     CHAO_JOST,
     G_MODELING,
-    estimate_support_coverage,
+    GOOD_TOULMIN,
+    POISSON,
+    SMOOTHED,
+    support_coverage,
 )
 
 IntArray = npt.NDArray[np.int64]
@@ -75,7 +77,7 @@ def rows_of(
         profiles = seen, dphist.anonymize(seen, epsilon=epsilon, source=rng.bytes).value
         errors[OBSERVED].append(_pair([p.labels - words for p in profiles]))
         for method in methods:
-            found = [estimate_support_coverage(p, extra=extra, method=method) for p in profiles]
+            found = [support_coverage(p, extra=extra, method=method) for p in profiles]
             known = [p.labels + f.value - words for p, f in zip(profiles, found, strict=True)]
             errors[method].append(_pair(known))
             low, high = found[0].interval or (0.0, 0.0)

@@ -9,7 +9,7 @@ import dphist as dh
 from dphist import Profile
 from dphist.anonymized import measuring
 from dphist.anonymized.partition_sampler.radius import minus_log_above, radius
-from dphist.anonymized.priv_hist.decoding import bounds_of_split
+from dphist.anonymized.priv_hist.decoding import bound_split
 from dphist.data.diagram import Diagram
 from dphist.noise.magnitude import (
     geometric_simultaneous_bound,
@@ -187,9 +187,9 @@ def test_the_band_allows_for_the_noise_of_the_total(counts, noise, monkeypatch) 
 def test_rows_that_were_not_measured_are_in_the_band() -> None:
     """Two noisy rows, but t says that four labels may be above T: as long as the last, plus t."""
     columns, rows = np.array([3]), np.array([50, 40])
-    _, upper = bounds_of_split(columns, rows, above=2, fakes=0, t=2, most=100)
+    _, upper = bound_split(columns, rows, above=2, fakes=0, t=2, most=100)
     assert upper.cumulative_prevalences([52, 42, 43]).tolist() == [1, 4, 1]
-    _, upper = bounds_of_split(columns, rows[:0], above=-1, fakes=0, t=2, most=100)
+    _, upper = bound_split(columns, rows[:0], above=-1, fakes=0, t=2, most=100)
     assert upper.cumulative_prevalences([100, 101]).tolist() == [1, 0]
 
 

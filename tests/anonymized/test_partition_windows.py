@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dphist as dh
-from dphist.anonymized.partition_sampler import paths as partition_paths
+from dphist.anonymized.partition_sampler import proposals as partition_proposals
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, minus_log_above, radius
 from dphist.anonymized.partition_sampler.windows import (
     beyond_corner,
+    find_windows,
     missing_in_square,
     row_windows,
-    windows_around,
 )
 from tests.privacy.diagrams import Partition, partitions, profile
 
@@ -46,7 +46,7 @@ def entry(partition: Partition, i: int) -> int:
 def test_windows_hold_every_partition_within_the_distance_and_no_more(data: Partition) -> None:
     for distance in range(6):
         near = [p for p in EVERY if profile(p).distance(profile(data)) <= distance]
-        windows = windows_around(profile(data), distance)
+        windows = find_windows(profile(data), distance)
         sides = [side(p) for p in near]
         assert (windows.smallest, windows.largest) == (min(sides), max(sides))
         for found, of in ((windows.rows, near), (windows.columns, [columns(p) for p in near])):
@@ -74,7 +74,7 @@ def test_windows_next_to_the_largest_numbers_do_not_wrap() -> None:
     # Row 2 is raised to v by v cells, and row 3 by 2 v; row 1 may lose and gain as much.
     assert found.most.tolist() == [most + 2**60, 2**60, 2**59]
     assert found.least.tolist() == [most - 2**60, 0, 0]
-    windows = windows_around(profile((most,)), 10)
+    windows = find_windows(profile((most,)), 10)
     assert (windows.smallest, windows.largest) == (1, 3)
     assert windows.rows.most.tolist() == [most + 10, 10, 5]
 
@@ -173,8 +173,8 @@ def test_extreme_parameters_work_on_extreme_profiles(
     counts, epsilon, delta, sensitivity, seeded, monkeypatch
 ) -> None:
     """And from the first proposal on: no table of floats has too short a range."""
-    monkeypatch.setattr(partition_paths, "TRIES", 2)
-    monkeypatch.setattr(partition_paths, "draw_exactly", None)
+    monkeypatch.setattr(partition_proposals, "TRIES", 2)
+    monkeypatch.setattr(partition_proposals, "draw_exactly", None)
     mechanism = dh.PartitionSampler(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
     data = dh.Profile.from_counts(counts)
     release = mechanism.release(data, seeded(1))

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from dphist import AdaptiveScan, Profile
 from dphist.anonymized.adaptive_scan import decoding, refining
-from dphist.anonymized.adaptive_scan.bands import band_of_inverse, curve_between, modeled_deviations
+from dphist.anonymized.adaptive_scan.bands import band_of_inverse, curve_between, model_deviations
 from dphist.anonymized.adaptive_scan.decoding import decode_curve, trust_at
 from dphist.anonymized.adaptive_scan.refining import (
     Clue,
     Scanned,
     fewest_blocks,
+    make_walk,
     refined,
     smooth_drift,
     solved,
-    walk_of,
 )
 from dphist.anonymized.adaptive_scan.trend import of_columns, of_rows
 
@@ -69,7 +69,7 @@ def law() -> tuple[np.ndarray, np.ndarray]:
 def test_a_walk_between_the_ends_of_blocks_is_as_dense_algebra_says() -> None:
     """Heights at ends and noisy counts given: the mean inside, and the variance of a count."""
     drift, chance = law()
-    walk = walk_of(ENDS, drift, chance)
+    walk = make_walk(ENDS, drift, chance)
     rng = np.random.default_rng(3)
     heights, noise = np.sort(rng.uniform(0, 90, 7))[::-1], rng.uniform(1, 20, 6)
     counts = rng.uniform(0, 300, 6)
@@ -183,9 +183,7 @@ def test_deviations_are_those_of_the_dense_model(monkeypatch) -> None:
     more[:, n + 1 :] = bending[:, 1::2]
     every = np.vstack([unknowns, more])
     covariance = np.linalg.inv(every.T @ every)
-    np.testing.assert_allclose(
-        modeled_deviations(found), np.sqrt(np.diag(covariance))[:n], rtol=1e-5
-    )
+    np.testing.assert_allclose(model_deviations(found), np.sqrt(np.diag(covariance))[:n], rtol=1e-5)
 
 
 def noisy_scan(epsilon: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -311,7 +309,7 @@ def test_any_counts_are_decoded_again(blocks, epsilon, roughness) -> None:
     assert np.all(curve >= 0)
     if model is not None:
         assert np.all(np.isfinite(model.values))
-        assert np.all(np.isfinite(modeled_deviations(model)))
+        assert np.all(np.isfinite(model_deviations(model)))
 
 
 @pytest.mark.verify

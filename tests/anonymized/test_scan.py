@@ -14,7 +14,7 @@ from dphist.anonymized.adaptive_scan.blocks import (
     bends,
     block_heights,
     edge_heights,
-    smoothed_heights,
+    smooth_heights,
     steps,
     turned,
 )
@@ -124,7 +124,7 @@ def test_smoothing_lessens_noise() -> None:
             np.abs((heights - true) * widths).sum()
             for heights in (
                 block_heights(ends, counts),
-                smoothed_heights(ends, counts, 0.01, of_columns),
+                smooth_heights(ends, counts, 0.01, of_columns),
             )
         ]
         gains.append(errors[1] / errors[0])
@@ -135,14 +135,14 @@ def test_smoothing_lessens_noise() -> None:
 def test_smoothing_leaves_exact_counts_nearly_alone(roughness) -> None:
     ends, true, _ = zipf_blocks(1.0, 0)
     counts = np.rint(true * np.diff(ends)).astype(np.int64)
-    smooth = smoothed_heights(ends, counts, 50.0, roughness)
+    smooth = smooth_heights(ends, counts, 50.0, roughness)
     np.testing.assert_allclose(smooth, true, rtol=0.01, atol=0.6)
 
 
 def test_a_step_is_not_smoothed() -> None:
     ends = np.arange(0, 1010, 10)
     counts = np.repeat([5000, 1000], 50)
-    smooth = smoothed_heights(ends, counts, 0.1, of_columns)
+    smooth = smooth_heights(ends, counts, 0.1, of_columns)
     assert smooth[:49] == pytest.approx(500, rel=0.02)
     assert smooth[51:] == pytest.approx(100, rel=0.05)
 
@@ -157,7 +157,7 @@ def test_a_step_is_not_smoothed() -> None:
 )
 def test_smoothed_heights_fall_whatever_the_counts(blocks, epsilon, roughness) -> None:
     ends = np.append(0, np.cumsum([width for width, _ in blocks]))
-    heights = smoothed_heights(ends, np.array([c for _, c in blocks]), epsilon, roughness)
+    heights = smooth_heights(ends, np.array([c for _, c in blocks]), epsilon, roughness)
     assert np.all(np.isfinite(heights))
     assert np.all(heights >= 0)
     assert np.all(np.diff(heights) <= 1e-9 * heights[0])

@@ -13,7 +13,7 @@ from benchmarks.base import modules_of_base
 import dphist as dh
 from dphist.cli import main
 from dphist.ledger import Deferred
-from dphist.properties.overview import properties_of
+from dphist.properties.overview import estimate_properties
 from dphist.report import json_of, report_html, summary_text
 from tests.mechanisms.cases import CASES, made, released
 from tests.support.abouts import ABOUT
@@ -152,7 +152,7 @@ def test_streams(reads: Reads, tmp_path: Path) -> None:
 
 
 def test_properties_of_data(reads: Reads) -> None:
-    assert properties_of(profile(), labels=9, p_min="0.01")
+    assert estimate_properties(profile(), labels=9, p_min="0.01")
 
 
 @pytest.mark.quick("[profile]")

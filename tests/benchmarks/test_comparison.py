@@ -23,7 +23,7 @@ from dphist import Profile, RankSplit, SortedCounts
 from dphist.anonymized.comparing import CONTENDERS
 from dphist.data.open_data import open_profile
 from dphist.document.compared import NOTHING, Contender
-from dphist.lab.comparing.compare import case_of
+from dphist.lab.comparing.compare import open_case
 from dphist.lab.comparing.measuring import Effort, Measured, guarantee_text
 
 ROOT = Path(__file__).parents[2]
@@ -107,7 +107,7 @@ def test_standard_error_is_that_of_the_mean() -> None:
 
 
 def test_a_run_measures_the_released_profile() -> None:
-    _, case = case_of(Profile.from_counts([5, 3, 1]))
+    _, case = open_case(Profile.from_counts([5, 3, 1]))
     assert case.run(SortedCounts(epsilon=60, labels=3))()[0] == (0,)
     assert case.run(SortedCounts(epsilon=60, labels=2))()[0] == (1,)
 

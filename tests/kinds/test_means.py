@@ -18,7 +18,7 @@ from dphist.cli import main
 from dphist.commands import registry
 from dphist.document.kind import Kind
 from dphist.lab.auditing.named import named
-from dphist.lab.comparing.compare import case_of
+from dphist.lab.comparing.compare import open_case
 from dphist.planning.document import document_of
 from dphist.planning.document import table_csv as table_of_plan
 from dphist.release import kind_names, mechanisms
@@ -250,7 +250,7 @@ def test_it_is_compared(tmp_path: Path, change: Callable[..., None]) -> None:
         run([NoisyMean], {1: 2})
     assert KIND.comparing is not None
     change(comparing=replace(KIND.comparing, takes=lambda data: isinstance(data, list)))
-    assert case_of([1, 2])[0].name == "means", "what was registered last is asked first"
+    assert open_case([1, 2])[0].name == "means", "what was registered last is asked first"
     change(comparing=None)
     with pytest.raises(dh.ParameterError, match=r"a sequence of events, each a sequence of labels"):
         run([NoisyMean], {1: 2})

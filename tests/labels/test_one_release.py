@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dphist import ApproxDP, Release, calibrate
 from dphist.errors import ParameterError
-from dphist.labels.one_release import convex_from, epsilon_of_ends
+from dphist.labels.threshold.cost import convex_from, epsilon_of_ends
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 

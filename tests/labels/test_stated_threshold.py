@@ -16,7 +16,7 @@ import pytest
 import dphist as dh
 from dphist.labels import measuring
 from dphist.labels.discover import measuring as discover_measuring
-from dphist.labels.discover.weights import HIGHEST, first_weight
+from dphist.labels.discover.law import HIGHEST, first_weight
 from dphist.labels.threshold import noise
 from dphist.labels.threshold.law import grid
 from tests.labels.discover.sets import data, sets

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import dphist as dh
-from dphist.labels.threshold.cost import ThresholdCost
+from dphist.labels.threshold.measuring import ThresholdMeasuring
 from dphist.ledger.amounts import PLACES, Cost, Totals
 from dphist.ledger.units import DataUnit, cost_for
 from dphist.mechanism import MechanismBase
@@ -52,10 +52,10 @@ def test_only_threshold_histograms_state_an_epsilon_beside_rho() -> None:
         for each in subclasses(MechanismBase) - {MechanismBase}
         if "epsilon_guarantee" in vars(each) and each.__module__.startswith("dphist.")
     }
-    assert own == {"ThresholdCost"}  # of which it is the only one
-    heirs = [each for each in subclasses(ThresholdCost) if each.__module__.startswith("dphist.")]
-    of_one = {"ThresholdCost", "ThresholdMeasuring", "ThresholdHistogram"}
-    assert {each.__name__ for each in heirs} == of_one
+    assert own == {"ThresholdMeasuring"}  # of which it is the only one
+    heirs = subclasses(ThresholdMeasuring)
+    ours = {each.__name__ for each in heirs if each.__module__.startswith("dphist.")}
+    assert ours == {"ThresholdMeasuring", "ThresholdHistogram"}
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])

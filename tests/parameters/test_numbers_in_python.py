@@ -162,8 +162,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"max_labels": 1},
     ),
     **{
-        f"properties.{before}{name}": (getattr(properties, before + name), {"source": PROFILE, **k})
-        for before in ("", "estimate_")
+        f"properties.{name}": (getattr(properties, name), {"source": PROFILE, **k})
         for name, k in PROPERTIES.items()
     },
 }
@@ -187,7 +186,6 @@ INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
     ("for_error", "half_width"): {},
     ("for_error", "range_rmse"): {"total": 9},
     ("properties.guessing", "share"): {"source": PROFILE},
-    ("properties.estimate_guessing", "share"): {"source": PROFILE},
 }
 # Values of reports that are made by the library, not by its callers.
 NOT_ASKED = (

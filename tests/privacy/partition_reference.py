@@ -8,7 +8,6 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
-from dphist.anonymized.partition_sampler.paths import Paths
 from dphist.anonymized.partition_sampler.proposals import Proposal, Proposals
 from dphist.anonymized.partition_sampler.tables import Half, exactly
 from dphist.anonymized.partition_sampler.windows import (
@@ -16,7 +15,7 @@ from dphist.anonymized.partition_sampler.windows import (
     Entries,
     RowWindows,
     Windows,
-    windows_around,
+    find_windows,
 )
 from tests.privacy.diagrams import Partition, partitions, profile
 
@@ -31,7 +30,7 @@ def distance(one: Partition, other: Partition) -> int:
 
 
 def choices_around(data: Partition, distance: int) -> Choices:
-    return windows_around(profile(data), distance).choices(profile(data))
+    return find_windows(profile(data), distance).choices(profile(data))
 
 
 def as_proposal(partition: Partition) -> Proposal:
@@ -83,14 +82,14 @@ def log_of(number: Fraction) -> float:
     return float(mpmath.log(mpmath.mpf(number.numerator) / number.denominator))
 
 
-def log_probability(paths: Paths, partition: Partition) -> float:
+def log_probability(paths: Proposals, partition: Partition) -> float:
     """Logarithm of Q R, the probability that a partition is proposed and kept; -inf outside."""
     proposal = as_proposal(partition)
     if not is_within(paths.choices, proposal):
         return -math.inf
-    cells, share = chance_to_keep(paths.proposals, proposal)
-    whole = chance_of(paths.proposals, proposal) * share
-    return log_of(whole) - float(paths.rate) * cells
+    cells, share = chance_to_keep(paths, proposal)
+    whole = chance_of(paths, proposal) * share
+    return log_of(whole) - float(paths.powers.rate) * cells
 
 
 # --- without them ----------------------------------------------------------------------------

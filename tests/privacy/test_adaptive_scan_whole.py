@@ -14,7 +14,7 @@ import pytest
 from dphist import AdaptiveScan, Profile, Release
 from dphist.anonymized import measuring
 from dphist.anonymized.adaptive_scan import mechanism as mechanism_module
-from dphist.anonymized.adaptive_scan.bands import bounds_of_scans
+from dphist.anonymized.adaptive_scan.bands import bound_scans
 from dphist.anonymized.adaptive_scan.trend import of_rows
 from dphist.anonymized.band import curve_bounds
 from dphist.noise.magnitude import geometric_stopped_bound
@@ -122,9 +122,9 @@ def test_the_band_allows_for_all_draws_at_the_epsilon_of_a_cell(monkeypatch, see
 
     def seen(noisy, t):
         allowed.append(t)
-        return bounds_of_scans(noisy, t)
+        return bound_scans(noisy, t)
 
-    monkeypatch.setattr(mechanism_module, "bounds_of_scans", seen)
+    monkeypatch.setattr(mechanism_module, "bound_scans", seen)
     mechanism.band(release, 0.9)
     draws = len(release.noisy["columns"]) + len(release.noisy["rows"])
     assert allowed == [geometric_stopped_bound(mechanism.cell_epsilon, draws, 1 - 0.9)]
@@ -142,7 +142,7 @@ def test_no_more_rows_reach_beyond_the_columns_than_the_last_is_high() -> None:
         "row_ends": np.array([0, 1, 5, 2**62]),
         "rows": np.array([7, 2, 0]),
     }
-    assert bounds_of_scans(noisy, 1)[1].labels == 4
+    assert bound_scans(noisy, 1)[1].labels == 4
 
 
 @pytest.mark.parametrize("epsilon", [200, 680, 700])

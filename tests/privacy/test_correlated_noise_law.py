@@ -20,7 +20,7 @@ from scipy.special import ndtr
 import dphist as dh
 from dphist.data.label_counts import LabelCounts
 from dphist.lab.auditing.replay import DivergedError, Request, loss, record, replay
-from dphist.labels.threshold import correlation, cost
+from dphist.labels.threshold import correlation, measuring
 from dphist.labels.threshold.correlation import CorrelatedNoise, Correlation, best_correlation
 from dphist.noise import rounded_gaussian
 
@@ -149,7 +149,7 @@ def test_a_claim_for_another_user_is_caught(
     name: str, bug: Callable[..., Fraction], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The user who changes most labels is not the worst; c is part of a count's variance."""
-    monkeypatch.setattr(cost, "best_correlation", lambda *_, **__: Correlation(4, 200))
+    monkeypatch.setattr(measuring, "best_correlation", lambda *_, **__: Correlation(4, 200))
     assert not caught((4, 4, 1))
     monkeypatch.setattr(Correlation, name, bug)
     assert caught((4, 4, 1))
@@ -242,7 +242,7 @@ def fixed(step: int) -> Any:
 
 @pytest.fixture
 def _shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost, "best_correlation", lambda *_, **__: Fixed.shares)
+    monkeypatch.setattr(measuring, "best_correlation", lambda *_, **__: Fixed.shares)
 
 
 @pytest.mark.usefixtures("_shares")

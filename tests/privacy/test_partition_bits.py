@@ -20,13 +20,11 @@ from dphist import PartitionSampler, Profile
 from dphist.anonymized.partition_sampler import acceptance as partition_acceptance
 from dphist.anonymized.partition_sampler import exact as partition_exact
 from dphist.anonymized.partition_sampler import measuring as partition_measuring
-from dphist.anonymized.partition_sampler import paths as partition_paths
 from dphist.anonymized.partition_sampler import powers as partition_powers
 from dphist.anonymized.partition_sampler import proposals as partition_proposals
 from dphist.anonymized.partition_sampler import tables as partition_tables
-from dphist.anonymized.partition_sampler.acceptance import Ratio, is_surely_kept, ratio_of
+from dphist.anonymized.partition_sampler.acceptance import Ratio, compute_ratio, is_surely_kept
 from dphist.anonymized.partition_sampler.exact import Uniforms, draw_exactly
-from dphist.anonymized.partition_sampler.paths import Paths
 from dphist.anonymized.partition_sampler.powers import Powers
 from dphist.anonymized.partition_sampler.proposals import Proposals
 from dphist.anonymized.partition_sampler.tables import Half, Step, Table, exactly
@@ -52,7 +50,7 @@ def zeros(size: int) -> bytes:
 
 
 def proposals_around(data: Partition, epsilon: str, delta: str = "1e-9") -> Proposals:
-    return PartitionSampler(epsilon=epsilon, delta=delta)._paths(profile(data)).proposals
+    return PartitionSampler(epsilon=epsilon, delta=delta)._proposals(profile(data))
 
 
 # --- the tables hold no less than their shares (Lemma 7) -------------------------------------
@@ -321,7 +319,7 @@ def wrongly_sure(values: range) -> tuple[int, int, int]:
                     low = middle
                 else:
                     high = middle
-            sound = low + 1 <= ratio_of(rate, 0, Fraction(1), [step]).enclose(64)[0]
+            sound = low + 1 <= compute_ratio(rate, 0, Fraction(1), [step]).enclose(64)[0]
             wrong += not sound
             right += sound and low >= 0
     return wrong, subnormal, right
@@ -347,11 +345,11 @@ def test_proposals_kept_otherwise_would_be_noticed(planted, monkeypatch) -> None
 
 def test_a_rejected_proposal_is_followed_by_another(seeded, monkeypatch) -> None:
     """And its bits are gone: the next one is drawn as if it were the first."""
-    paths, answers = Paths.within(choices_around((3, 1), 9), Fraction(1, 2)), [False, True]
+    paths, answers = Proposals.within(choices_around((3, 1), 9), Fraction(1, 2)), [False, True]
     monkeypatch.setattr(Proposals, "is_kept", lambda *_: answers.pop(0))
     rows, columns = paths.draw(seeded(4))
     source = seeded(4)
-    first, second = paths.proposals.draw(source), paths.proposals.draw(source)
+    first, second = paths.propose(source), paths.propose(source)
     assert first != second
     assert rows.tolist() == second.rows
     assert (columns + len(rows)).tolist() == second.columns
@@ -441,9 +439,9 @@ def test_strange_bits_end_in_drawing_without_floats(monkeypatch) -> None:
         called.append(arguments)
         return draw_exactly(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(partition_paths, "draw_exactly", counted)
+    monkeypatch.setattr(partition_proposals, "draw_exactly", counted)
     choices = choices_around((2, 1), 5)
-    rows, columns = Paths.within(choices, Fraction(8)).draw(ones)
+    rows, columns = Proposals.within(choices, Fraction(8)).draw(ones)
     assert len(called) == 1
     largest = choices.smallest + len(choices.costs) - 1
     assert rows.tolist() == [max(low, largest) for low in choices.rows.least]
@@ -476,7 +474,7 @@ EXTREMES: dict[str, Callable[[int], bytes]] = {
 def test_what_only_one_neighbour_can_give_takes_more_bits_than_delta_has(pair, name) -> None:
     """An output that a neighbour cannot give is decided by so many bits that it is as unlikely."""
     mechanism = PartitionSampler(epsilon=16, delta="1e-30")
-    paths = [mechanism._paths(profile(data)) for data in pair]
+    paths = [mechanism._proposals(profile(data)) for data in pair]
     for own, other in itertools.permutations(paths):
         decisive = list[int]()
 
@@ -508,14 +506,13 @@ def fails_once(call: Callable, error: BaseException) -> tuple[Callable, list[int
 @pytest.mark.parametrize(
     ("owner", "name"),
     [
-        (partition_measuring, "windows_around"),
+        (partition_measuring, "find_windows"),
         (Proposals, "within"),
         (Half, "over"),
         (Powers, "of"),
         (partition_tables.np, "empty"),
-        (Paths, "within"),
-        (Paths, "draw"),
         (Proposals, "draw"),
+        (Proposals, "propose"),
     ],
 )
 def test_memory_that_runs_out_once_releases_nothing(owner, name, monkeypatch) -> None:

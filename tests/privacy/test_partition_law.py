@@ -16,11 +16,10 @@ from scipy.stats import chisquare
 from dphist import PartitionSampler, Profile
 from dphist.anonymized.band import from_rows_and_columns
 from dphist.anonymized.partition_sampler import measuring as partition_measuring
-from dphist.anonymized.partition_sampler import paths as partition_paths
 from dphist.anonymized.partition_sampler import proposals as partition_proposals
-from dphist.anonymized.partition_sampler.paths import Paths
+from dphist.anonymized.partition_sampler.proposals import Proposals
 from dphist.anonymized.partition_sampler.radius import radius
-from dphist.anonymized.partition_sampler.windows import Choices, Windows, windows_around
+from dphist.anonymized.partition_sampler.windows import Choices, Windows, find_windows
 from tests.privacy.diagrams import Partition, neighbour_pairs, pairs_within, partitions, profile
 from tests.privacy.partition_reference import (
     as_proposal,
@@ -42,8 +41,8 @@ FAR = 60  # a window of this radius misses nothing that enumeration could see
 REJECTED = 1e-6
 
 
-def paths_around(data: Partition, rate: Fraction, distance: int) -> Paths:
-    return Paths.within(choices_around(data, distance), rate)
+def paths_around(data: Partition, rate: Fraction, distance: int) -> Proposals:
+    return Proposals.within(choices_around(data, distance), rate)
 
 
 def log_sum(rate: float) -> float:
@@ -54,14 +53,14 @@ def log_sum(rate: float) -> float:
 # --- the law (Lemmas 1, 5, 6) ----------------------------------------------------------------
 
 
-def constants(paths: Paths, data: Partition, most: int) -> set[tuple[int, Fraction]]:
+def constants(paths: Proposals, data: Partition, most: int) -> set[tuple[int, Fraction]]:
     """What Q R is, but for exp(-rate d): one number if the law is exact, as fractions."""
     found = set()
     for output in every_partition(most):
         proposal = as_proposal(output)
         if is_within(paths.choices, proposal):
-            cells, share = chance_to_keep(paths.proposals, proposal)
-            whole = chance_of(paths.proposals, proposal) * share
+            cells, share = chance_to_keep(paths, proposal)
+            whole = chance_of(paths, proposal) * share
             found.add((cells - distance(data, output), whole))
     return found
 
@@ -77,14 +76,14 @@ def test_law_is_exactly_that_of_the_exponential_mechanism(epsilon: str) -> None:
     mechanism = PartitionSampler(epsilon=epsilon, delta="1e-30")
     most = 8 if float(epsilon) >= 1 else 5
     for data in every_partition(4 if float(epsilon) >= 1 else 2):
-        paths = mechanism._paths(profile(data))
-        assert paths.proposals.powers.rate == Fraction(epsilon) / 2
+        paths = mechanism._proposals(profile(data))
+        assert paths.powers.rate == Fraction(epsilon) / 2
         ((cells, constant),) = constants(paths, data, most)
         # Nearly everything proposed is kept, and it is the whole of the windows' weight.
         kept = (
             log_of(constant)
-            - float(paths.rate) * cells
-            + log_weight(paths.choices, data, float(paths.rate))
+            - float(paths.powers.rate) * cells
+            + log_weight(paths.choices, data, float(paths.powers.rate))
         )
         assert -REJECTED < kept <= 1e-9
 
@@ -93,7 +92,7 @@ def test_law_is_exactly_that_of_the_exponential_mechanism(epsilon: str) -> None:
 @pytest.mark.quick("[5]")
 def test_nothing_is_kept_with_more_than_certainty(epsilon: str) -> None:
     for data in [(), (3, 1), (2, 2, 2), (7,)]:
-        proposals = PartitionSampler(epsilon=epsilon, delta="1e-30")._paths(profile(data)).proposals
+        proposals = PartitionSampler(epsilon=epsilon, delta="1e-30")._proposals(profile(data))
         for output in every_partition(6):
             proposal = as_proposal(output)
             if is_within(proposals.choices, proposal):
@@ -149,7 +148,7 @@ def fits(drawn: Counter[Partition], data: Partition, rate: float) -> tuple[float
 def test_draws_follow_the_law(data: Partition, seeded) -> None:
     """20,000 draws against exp(-rate d) / Z, for n <= 12; false alarms below 1e-6."""
     mechanism, source = PartitionSampler(epsilon=2, delta=1e-9), seeded(1)
-    paths = mechanism._paths(profile(data))
+    paths = mechanism._proposals(profile(data))
     drawn = Counter(as_partition(paths.draw(source)) for _ in range(20_000))
     right, wrong = fits(drawn, data, 1.0)
     assert right > 1e-6
@@ -160,7 +159,7 @@ def test_draws_follow_the_law(data: Partition, seeded) -> None:
 @pytest.mark.long(every=2)
 def test_draws_without_float_tables_follow_the_law(data: Partition, seeded, monkeypatch) -> None:
     """4,000 draws of those that come after too many rejections."""
-    monkeypatch.setattr(partition_paths, "TRIES", 0)
+    monkeypatch.setattr(partition_proposals, "TRIES", 0)
     source, paths = seeded(2), paths_around(data, Fraction(1), 6)
     drawn = Counter(as_partition(paths.draw(source)) for _ in range(4000))
     assert all(is_within(paths.choices, as_proposal(output)) for output in drawn)
@@ -169,7 +168,7 @@ def test_draws_without_float_tables_follow_the_law(data: Partition, seeded, monk
         for output in every_partition(15)
         if is_within(paths.choices, as_proposal(output))
     }
-    whole = math.exp(log_weight(paths.choices, data, float(paths.rate)))
+    whole = math.exp(log_weight(paths.choices, data, float(paths.powers.rate)))
     assert sum(chances.values()) <= whole * (1 + 1e-9)
     common = [output for output in chances if 4000 * chances[output] / whole >= 5]
     observed = np.array([drawn[output] for output in common])
@@ -200,18 +199,18 @@ def test_release_is_what_the_paths_draw(seeded) -> None:
 
 def test_a_release_draws_at_its_rate_from_the_window_that_delta_sets(monkeypatch) -> None:
     mechanism = PartitionSampler(epsilon="0.8", delta="0.01", sensitivity=2)
-    data, asked, within = profile((5, 2)), [], Paths.within
+    data, asked, within = profile((5, 2)), [], Proposals.within
 
     def windows(around: Profile, distance: int) -> Windows:
         asked.append(distance)
-        return windows_around(around, distance)
+        return find_windows(around, distance)
 
-    def paths(choices: Choices, rate: Fraction) -> Paths:
+    def paths(choices: Choices, rate: Fraction) -> Proposals:
         asked.append(rate)  # type: ignore[arg-type]
         return within(choices, rate)
 
-    monkeypatch.setattr(partition_measuring, "windows_around", windows)
-    monkeypatch.setattr(Paths, "within", paths)
+    monkeypatch.setattr(partition_measuring, "find_windows", windows)
+    monkeypatch.setattr(Proposals, "within", paths)
     mechanism.release(data)
     assert asked == [mechanism.distance(data), Fraction(1, 5)]
 
@@ -260,9 +259,9 @@ def test_a_release_cuts_delta_over_one_plus_e_to_the_epsilon_and_no_less(
 
     def windows(around: Profile, distance: int) -> Windows:
         asked.append(distance)
-        return windows_around(around, distance)
+        return find_windows(around, distance)
 
-    monkeypatch.setattr(partition_measuring, "windows_around", windows)
+    monkeypatch.setattr(partition_measuring, "find_windows", windows)
     data = profile((30, 4, 4, 1))
     PartitionSampler(epsilon=epsilon, delta=delta, sensitivity=sensitivity).release(data)
     (found,) = asked
@@ -318,7 +317,7 @@ def delta_at_least(
 ) -> float:
     """Probability under one law of outputs that the other, neighbouring one cannot give."""
     ours = choices_around(around, distances[0])
-    shared = in_windows(windows_around(profile(against), distances[1]), around)
+    shared = in_windows(find_windows(profile(against), distances[1]), around)
     return -math.expm1(log_weight(shared, around, rate) - log_weight(ours, around, rate))
 
 
@@ -339,7 +338,7 @@ def losses(
     mechanism: PartitionSampler, one: Partition, other: Partition, most: int = 14
 ) -> tuple[float, float]:
     """Largest log-ratio over outputs in both supports, and the mass beyond exp(epsilon)."""
-    laws = [mechanism._paths(profile(data)) for data in (one, other)]
+    laws = [mechanism._proposals(profile(data)) for data in (one, other)]
     worst, beyond = 0.0, 0.0
     for output in every_partition(most):
         a, b = (log_probability(paths, output) for paths in laws)
@@ -395,6 +394,6 @@ def test_planted_rates_are_caught() -> None:
 
 def test_the_law_of_what_is_proposed_alone_would_be_noticed() -> None:
     """Power: proposals have to be kept with different probabilities for the law to be exact."""
-    proposals = paths_around((3, 1), Fraction(1, 2), FAR).proposals
+    proposals = paths_around((3, 1), Fraction(1, 2), FAR)
     ratios = {proposals.ratio(as_proposal(output)).enclose(100) for output in partitions(6)}
     assert len(ratios) > 1

@@ -8,7 +8,7 @@ import pytest
 
 import dphist as dh
 from dphist.anonymized import measuring
-from dphist.anonymized.partition_sampler.paths import Paths
+from dphist.anonymized.partition_sampler.proposals import Proposals
 from dphist.report import report_html, summary_text, table_csv
 from tests.privacy.diagrams import neighbour_pairs
 
@@ -174,7 +174,7 @@ def test_equal_noisy_columns_give_equal_publications(pair) -> None:
 def test_equal_draws_of_partitions_give_equal_publications(pair, monkeypatch) -> None:
     """The sampler publishes the drawn table and its parameters: not the window it drew from."""
     drawn = np.array([4, 2]), np.array([1, 1])
-    monkeypatch.setattr(Paths, "draw", lambda self, source: drawn)
+    monkeypatch.setattr(Proposals, "draw", lambda self, source: drawn)
     mechanism = dh.PartitionSampler(epsilon=1, delta=1e-9)
     releases = [mechanism.release(dh.Profile.from_counts(list(data))) for data in pair]
     assert len({everything_published(release) for release in releases}) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dphist import Profile
-from dphist.properties import estimate_support_coverage, support_coverage
+from dphist.properties import support_coverage
 from dphist.properties.chao import new_labels
 
 # Spiders under girdled and logged hemlocks (Ellison et al. 2010; `data(spider)` in iNEXT).
@@ -19,7 +19,7 @@ def test_species_are_those_of_the_manual(size: int, species: float) -> None:
     """`iNEXT(spider, q=0)`: 26 species of 168 spiders, and these of larger samples."""
     profile = Profile.from_counts(GIRDLED)
     assert (profile.total, profile.labels) == (168, 26)
-    found = support_coverage(profile, extra=f"{size - 168}/168", method="chao-jost")
+    found = support_coverage(profile, extra=f"{size - 168}/168", method="chao-jost").value
     assert 26 + found == pytest.approx(species, abs=0.0005)
 
 
@@ -56,7 +56,7 @@ def test_labels_of_one_probability_are_continued_exactly() -> None:
 def test_the_error_is_that_of_samples() -> None:
     random, law = np.random.default_rng(4), np.full(1000, 1e-3)
     found = [
-        estimate_support_coverage(
+        support_coverage(
             Profile.from_counts(random.multinomial(1500, law)), extra=1, method="chao-jost"
         )
         for _ in range(300)

@@ -12,15 +12,14 @@ from dphist.properties import (
     Estimate,
     distance_to_uniformity,
     entropy,
-    estimate_support_size,
     guessing,
     renyi_entropy,
     support_coverage,
     support_size,
 )
-from dphist.properties.estimate import may_be_unseen
+from dphist.properties.estimate import bound_unseen_share
 
-ASKED: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+ASKED: list[tuple[Callable[..., Estimate], dict[str, Any]]] = [
     (entropy, {}),
     (entropy, {"labels": 9}),
     (entropy, {"method": "plug-in"}),
@@ -37,36 +36,30 @@ ASKED: list[tuple[Callable[..., Any], dict[str, Any]]] = [
 ]
 
 
-def in_full(ask: Callable[..., Any]) -> Callable[..., Estimate]:
-    """Return the function that gives error and interval of what another estimates."""
-    found: Callable[..., Estimate] = getattr(dh.properties, f"estimate_{ask.__name__}")
-    return found
-
-
 @pytest.mark.verify
 @pytest.mark.parametrize(("ask", "asked"), ASKED)
-def test_of_nothing_nothing_is_known(ask: Callable[..., Any], asked: dict[str, Any]) -> None:
+def test_of_nothing_nothing_is_known(ask: Callable[..., Estimate], asked: dict[str, Any]) -> None:
     nothing, released = dh.Profile.from_counts([]), dh.AnonymizedHistogram([], [])
     for source in (
         nothing,
         released,
         dh.Release(released, dh.PureDP(1), dh.AdaptiveScan(epsilon=1)),
     ):
-        found = in_full(ask)(source, **asked)
+        found = ask(source, **asked)
         assert isinstance(found, Estimate)
-        assert found.value == ask(source, **asked)
+        assert math.isfinite(found.value)
         assert (found.standard_error, found.interval) == (None, None)
         assert "nothing is known" in found.notes[0]
 
 
 def test_of_nothing_there_may_be_any_number_of_labels() -> None:
-    found = estimate_support_size(dh.Profile.from_counts([]), p_min="1/50")
+    found = support_size(dh.Profile.from_counts([]), p_min="1/50")
     assert found.interval == (0, 50)
 
 
 def test_an_event_that_all_records_missed() -> None:
     for n in (1, 5, 100):
-        assert (1 - may_be_unseen(n)) ** n == pytest.approx(0.025)
+        assert (1 - bound_unseen_share(n)) ** n == pytest.approx(0.025)
 
 
 @pytest.mark.long(every=4)
@@ -77,11 +70,15 @@ def test_intervals_hold_the_truth(law: tuple[float, ...], n: int) -> None:
     """With ends that know only what was seen, down to a fifth of them did."""
     shares, random, many = np.array(law), np.random.default_rng(3), 200
     shannon, collision = -shares @ np.log2(shares), -math.log2(shares @ shares)
-    truths = [(entropy, {}, shannon), (entropy, {"labels": len(law)}, shannon)]
-    truths += [(renyi_entropy, {"order": 2}, collision), (guessing, {"guesses": 1}, law[0])]  # type: ignore[list-item]
+    truths: list[tuple[Callable[..., Estimate], dict[str, int], float]] = [
+        (entropy, {}, shannon),
+        (entropy, {"labels": len(law)}, shannon),
+        (renyi_entropy, {"order": 2}, collision),
+        (guessing, {"guesses": 1}, law[0]),
+    ]
     drawn = [dh.Profile.from_counts(random.multinomial(n, shares)) for _ in range(many)]
     for ask, asked, true in truths:
-        intervals = [in_full(ask)(profile, **asked).interval for profile in drawn]
+        intervals = [ask(profile, **asked).interval for profile in drawn]
         given = [ends for ends in intervals if ends is not None]
         held = sum(low - 1e-9 <= true <= high + 1e-9 for low, high in given)
         assert held >= 0.88 * len(given)
@@ -90,8 +87,8 @@ def test_intervals_hold_the_truth(law: tuple[float, ...], n: int) -> None:
 @pytest.mark.parametrize("counts", [[1], [5], [100], [4, 1], [99, 1]])
 @pytest.mark.parametrize(("ask", "asked"), [ASKED[i] for i in (0, 1, 4, 5, -2)])
 def test_an_interval_is_no_point(
-    ask: Callable[..., Any], asked: dict[str, Any], counts: list[int]
+    ask: Callable[..., Estimate], asked: dict[str, Any], counts: list[int]
 ) -> None:
-    found = in_full(ask)(dh.Profile.from_counts(counts), **asked)
+    found = ask(dh.Profile.from_counts(counts), **asked)
     if found.interval is not None:
         assert found.interval[1] - found.interval[0] > (found.standard_error or 0)

@@ -8,11 +8,16 @@ import pytest
 from dphist import AnonymizedHistogram, Profile, anonymize
 from dphist.anonymized.reference import as_data
 from dphist.data.diagram import Diagram
-from dphist.properties import estimate_guessing
-from dphist.properties.guessing import FEWEST_EVEN, _highest, interval_with_noise
-from dphist.properties.held_out import clopper_pearson, held_out_share
-from dphist.properties.profile_likelihood import Population
-from dphist.properties.resampling import even_of, even_releases
+from dphist.properties import guessing
+from dphist.properties.guessing import (
+    FEWEST_EVEN,
+    _highest,
+    clopper_pearson,
+    held_out_share,
+    interval_with_noise,
+)
+from dphist.properties.resampling import even_releases, make_even_population
+from dphist.properties.sampling import Population
 from tests.support.histograms import histogram_of
 
 FLAT, PEAKED = AnonymizedHistogram([1, 2], [60, 20]), histogram_of([30, 20, *[1] * 50])
@@ -69,7 +74,7 @@ def test_the_highest_of_39_is_exceeded_with_probability_one_in_forty() -> None:
 def test_even_populations_are_as_large_and_their_runs_differ_by_release() -> None:
     profile = Profile.from_prevalences([1, 2, 3], [200, 40, 5])
     first, second = (anonymize(profile, epsilon="0.5") for _ in range(2))
-    population = even_of(first)
+    population = make_even_population(first)
     assert population.share_of_top(10) == pytest.approx(10 / population.labels[0])
     pairs = even_releases(first, 10)
     totals = [sample.total for sample, _ in pairs]
@@ -80,4 +85,4 @@ def test_even_populations_are_as_large_and_their_runs_differ_by_release() -> Non
 
 def test_no_guesses_open_nothing() -> None:
     release = anonymize(as_data(PEAKED), epsilon=1)
-    assert estimate_guessing(release, guesses=0, resamples=10).interval == (0.0, 0.0)
+    assert guessing(release, guesses=0, resamples=10).interval == (0.0, 0.0)

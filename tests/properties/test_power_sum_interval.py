@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dphist import Profile, anonymize
-from dphist.properties import estimate_renyi_entropy
+from dphist.properties import renyi_entropy
 from dphist.properties.renyi import entropy_interval
 
 MANY = 10**9  # so many records miss nothing
@@ -60,7 +60,7 @@ def test_intervals_hold_for_few_records(records: int, order: int) -> None:
         true, missed = math.log2((shares**order).sum()) / (1 - order), 0
         for _ in range(150):
             profile = Profile.from_counts(random.multinomial(records, shares))
-            interval = estimate_renyi_entropy(profile, order=order).interval
+            interval = renyi_entropy(profile, order=order).interval
             missed += interval is not None and not interval[0] <= true <= interval[1]
         assert missed <= 15  # where too few records agree there is no interval
 
@@ -75,7 +75,7 @@ def test_intervals_hold_for_noisy_releases_of_few_records(flat: bool) -> None:
         law /= law.sum()
         profile = Profile.from_counts(random.multinomial(300, law))
         release = anonymize(profile, epsilon="0.1", source=random.bytes)
-        interval = estimate_renyi_entropy(release, order=2, resamples=30).interval
+        interval = renyi_entropy(release, order=2, resamples=30).interval
         given += interval is not None
         true = -math.log2(float(law @ law))
         held += interval is not None and interval[0] <= true <= interval[1]

@@ -158,15 +158,15 @@ def test_replacement_is_one_less_and_one_more(asked: Property) -> None:
 
 def test_estimates_are_those_of_the_library() -> None:
     ask = {
-        "entropy, bits, k=1000": lambda p: properties.entropy(p, labels=1000),
-        "support size, labels, k=1000": lambda p: properties.support_size(p, p_min="1/1000"),
-        "new labels, extra=1, k=1000": lambda p: properties.support_coverage(
-            p, extra=1, method="good-toulmin"
+        "entropy, bits, k=1000": lambda p: properties.entropy(p, labels=1000).value,
+        "support size, labels, k=1000": lambda p: properties.support_size(p, p_min="1/1000").value,
+        "new labels, extra=1, k=1000": lambda p: (
+            properties.support_coverage(p, extra=1, method="good-toulmin").value
         ),
-        "new labels, extra=2, k=1000": lambda p: properties.support_coverage(
-            p, extra=2, method="smoothed"
+        "new labels, extra=2, k=1000": lambda p: (
+            properties.support_coverage(p, extra=2, method="smoothed").value
         ),
-        "distance, k=1000": lambda p: properties.distance_to_uniformity(p, labels=1000),
+        "distance, k=1000": lambda p: properties.distance_to_uniformity(p, labels=1000).value,
     }
     for law in LAWS:
         for sample in draw(law, 1000, 3):

@@ -9,8 +9,8 @@ from matplotlib.patches import Rectangle
 from style import BLUE, GRAY, ORANGE, PALE, panels, repeatable, save
 
 import dphist as dh
+from dphist.labels.discover.law import HIGHEST, UNIT, next_priorities
 from dphist.labels.discover.measuring import totals_of
-from dphist.labels.discover.weights import HIGHEST, UNIT, next_priorities
 from dphist.noise import rounded_gaussian
 
 

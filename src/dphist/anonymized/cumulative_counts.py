@@ -12,7 +12,7 @@ from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
     AnonymizedMechanism,
-    checked_cell_epsilon,
+    check_cell_epsilon,
 )
 from dphist.anonymized.reference import Shape, as_data, public_profile, zipf_profile
 from dphist.data import tiling
@@ -69,7 +69,7 @@ class CumulativeCounts(CumulativeCountsMeasuring, AnonymizedMechanism):
     def __init__(self, *, epsilon: Exact, largest: int, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)
         self._hold(largest=whole_number(largest, "largest", 1, 2**40))
-        checked_cell_epsilon(self.epsilon, self.sensitivity)
+        check_cell_epsilon(self.epsilon, self.sensitivity)
 
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw and infer; nothing estimates the total apart, and nothing is kept."""

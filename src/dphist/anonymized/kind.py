@@ -169,7 +169,7 @@ def _largest_first(column: Column) -> Column:
 
 def _population(release: Release) -> Sequence[Block]:
     """Return what the histogram says about its population; for pages alone, as it takes seconds."""
-    from dphist.properties.section import population_blocks  # slow to import
+    from dphist.properties.overview import population_blocks  # slow to import
 
     return population_blocks(release)
 

@@ -102,7 +102,7 @@ class AnonymizedMeasuring(MechanismBase):
 
     def _accept(self, profile: Profile) -> None:
         """Refuse data whose stated bound this mechanism does not protect; both are public."""
-        if checked_profile(profile).sensitivity > self.sensitivity:
+        if check_profile(profile).sensitivity > self.sensitivity:
             raise BoundsError(
                 f"the profile was made with sensitivity {profile.sensitivity}, more than the "
                 f"mechanism's {self.sensitivity}; give the mechanism "
@@ -110,7 +110,7 @@ class AnonymizedMeasuring(MechanismBase):
             )
 
 
-def checked_profile(profile: Profile) -> Profile:
+def check_profile(profile: Profile) -> Profile:
     """Refuse anything but a profile."""
     refuse_guarded(profile)
     refuse_released(profile, "profile")

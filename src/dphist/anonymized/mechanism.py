@@ -111,7 +111,7 @@ class AnonymizedMechanism(AnonymizedMeasuring):
         return 1 - level
 
 
-def checked_cell_epsilon(epsilon: Fraction, sensitivity: int) -> Fraction:
+def check_cell_epsilon(epsilon: Fraction, sensitivity: int) -> Fraction:
     """Return epsilon a cell, refusing at construction what the noise could not sample."""
     each = epsilon / sensitivity
     if each < SMALLEST_EPSILON:

@@ -13,7 +13,7 @@ from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
     AnonymizedMechanism,
-    checked_cell_epsilon,
+    check_cell_epsilon,
 )
 from dphist.anonymized.reference import Shape, public_profile
 from dphist.arrays import IntArray
@@ -87,7 +87,7 @@ class RankSplit(RankSplitMeasuring, AnonymizedMechanism):
         public = optional_whole(total, "total", 0, MOST_COUNTS**2)
         self._hold_shared(epsilon, sensitivity)
         self._hold(total=public)
-        checked_cell_epsilon(self._total_epsilon or self.epsilon, self.sensitivity)
+        check_cell_epsilon(self._total_epsilon or self.epsilon, self.sensitivity)
 
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw; `total` is the private total, if any."""

@@ -13,7 +13,7 @@ from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
     AnonymizedMechanism,
-    checked_cell_epsilon,
+    check_cell_epsilon,
 )
 from dphist.anonymized.reference import Shape, public_profile, zipf_profile
 from dphist.arrays import IntArray
@@ -92,7 +92,7 @@ class SortedCounts(SortedCountsMeasuring, AnonymizedMechanism):
         self._hold_shared(epsilon, sensitivity)
         self._hold(labels=whole_number(labels, "labels", 1, 2**40))
         self._hold(inference=inference)
-        checked_cell_epsilon(self.epsilon, self.sensitivity)
+        check_cell_epsilon(self.epsilon, self.sensitivity)
 
     def infer(self, noisy: IntArray) -> IntArray:
         """Return the counts inferred from noisy ones, (labels,) int64; post-processing."""

@@ -35,7 +35,7 @@ from dphist.errors import ParameterError, phrase
 from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels
 from dphist.labels.kind import KIND
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
-from dphist.labels.noise_choice import threshold_histogram
+from dphist.labels.planning import threshold_histogram
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.unit import unit_of_users
 from dphist.sentence import Sentence

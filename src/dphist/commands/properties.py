@@ -18,9 +18,15 @@ from dphist.document.totals import for_tests_json
 from dphist.errors import phrase
 from dphist.parameters import Exact
 from dphist.properties.estimate import Source, get_histogram
-from dphist.properties.overview import Property, properties_of
+from dphist.properties.overview import (
+    Property,
+    estimate_properties,
+    interval_of,
+    name_of,
+    notes_of,
+    value_of,
+)
 from dphist.properties.resampling import RESAMPLES
-from dphist.properties.section import interval_of, name_of, notes_of, value_of
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
 from dphist.render.text import WIDTH, beside, left, right
@@ -29,7 +35,7 @@ from dphist.report import json_of, shown_as
 
 def _properties(options: argparse.Namespace) -> None:
     source = _read(options.file, options.delimiter)
-    found = properties_of(
+    found = estimate_properties(
         source,
         labels=options.labels,
         p_min=options.p_min,

@@ -163,7 +163,7 @@ def counts_users(release: Release) -> bool:
     return adds_one and bool(counted_of(release).cut)
 
 
-def cut_users_of(release: Release) -> CutUsers | None:
+def read_cut_users(release: Release) -> CutUsers | None:
     """Return how many users were cut, if the release tells."""
     mechanism = mechanism_of(release)
     if not isinstance(mechanism, ThresholdHistogram):
@@ -171,10 +171,10 @@ def cut_users_of(release: Release) -> CutUsers | None:
     return mechanism.cut_users(release.noisy)
 
 
-def share_of_cut(found: CutUsers) -> tuple[str, str]:
+def format_cut_share(found: CutUsers) -> tuple[str, str]:
     """Return the share of users who were cut, and its 95 % interval.
 
-    >>> share_of_cut(CutUsers(9030, 970, 30))
+    >>> format_cut_share(CutUsers(9030, 970, 30))
     ('9.7 %', '9.4 to 10 %')
     """
     low, high = math.floor(1000 * found.low) / 10, math.ceil(1000 * found.high) / 10
@@ -194,7 +194,7 @@ def cut_users_in_words(found: CutUsers, mechanism: ThresholdHistogram, users: st
     'About 9.7 % of users (95 % interval 9.4 to 10 %) had more than 10 labels; their surplus is
     missing from the counts.'
     """
-    share, interval = share_of_cut(found)
+    share, interval = format_cut_share(found)
     more = ", or more than {most:,} {records} of one" if mechanism.max_count > 1 else ""
     return Sentence(
         "About {share} of {several} (95 % interval {interval}) had more than {held}"
@@ -209,7 +209,7 @@ def cut_users_in_words(found: CutUsers, mechanism: ThresholdHistogram, users: st
 
 def bounding_cost(release: Release) -> str:
     """Say how many users were cut, or that the release does not tell; empty if none were."""
-    mechanism, found = mechanism_of(release), cut_users_of(release)
+    mechanism, found = mechanism_of(release), read_cut_users(release)
     unit = unit_of(DataFacts.of(release))
     several = nouns_of_unit(unit)[1]
     if isinstance(mechanism, ThresholdHistogram) and found is not None:
@@ -222,7 +222,7 @@ def bounding_cost(release: Release) -> str:
 
 def number_of(release: Release) -> Number:
     """Return how many users there are: a released number of users, or what counts show."""
-    users, counts = cut_users_of(release), release.value.counts
+    users, counts = read_cut_users(release), release.value.counts
     if users is not None:
         return number_shown(release, max(users.within, 0) + max(users.cut, 0), exact=True)
     if counts is None:

@@ -136,7 +136,7 @@ def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> 
 
 def _numbers(release: Release, counted: Counted) -> list[Fact]:
     """Return the numbers that a reader wants to know first."""
-    mechanism, cut = bounding.mechanism_of(release), bounding.cut_users_of(release)
+    mechanism, cut = bounding.mechanism_of(release), bounding.read_cut_users(release)
     released = sum(label is not None for label in release.value.texts)
     labels = Fact(
         Sentence("{Labels}"),
@@ -149,7 +149,7 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
     )
     facts = [labels, *_error(mechanism, counted), *_threshold(mechanism)]
     if cut is not None:
-        share, interval = bounding.share_of_cut(cut)
+        share, interval = bounding.format_cut_share(cut)
         more = f"95 % interval {interval}; had more than the bounds"
         as_json = {
             **{"within": cut.within, "cut": cut.cut, "error": cut.error},

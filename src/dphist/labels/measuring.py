@@ -49,7 +49,7 @@ class LabelsMeasuring(MechanismBase):
     @property
     def _unit(self) -> PrivacyUnit:
         """What is protected: one user, up to the bounds."""
-        return user_of(self.max_labels, self.max_count)
+        return make_user_unit(self.max_labels, self.max_count)
 
     @final
     def release(self, table: object, source: Source | None = None) -> Release:
@@ -115,12 +115,12 @@ class LabelsMeasuring(MechanismBase):
         return self.max_labels
 
 
-def user_of(max_labels: int | None, max_count: int) -> PrivacyUnit:
+def make_user_unit(max_labels: int | None, max_count: int) -> PrivacyUnit:
     """Return the unit that mechanisms for labels protect."""
     return PrivacyUnit("user", bounds={"max_labels": max_labels, "max_count": max_count})
 
 
-def in_released_order(table: pa.Table) -> LabelTable:
+def sort_released(table: pa.Table) -> LabelTable:
     """Order released rows by released count, the largest first, then by label.
 
     So the order is a function of what is released, whatever order the rows came in.
@@ -220,7 +220,7 @@ class TopThresholdMeasuring(LabelsMeasuring):
                 "count": pa.array([count for _, count in found], pa.int64()),
             }
         )
-        return in_released_order(released)
+        return sort_released(released)
 
     def measure(self, counts: list[int], source: Source | None = None) -> list[tuple[int, int]]:
         """Return (place, noisy count) of those above the threshold; counts: the largest k + 1.

@@ -10,7 +10,7 @@ import numpy as np
 from dphist.arrays import IntArray
 from dphist.labels.measuring import LARGEST_COUNT, LabelsMeasuring
 from dphist.mechanism import ExpectedError, Intervals, Meaning, check_kind
-from dphist.parameters import Exact, positive_delta, privacy_parameter, whole_number
+from dphist.parameters import Exact, positive_delta, whole_number
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
@@ -104,16 +104,11 @@ class LabelsMechanism(LabelsMeasuring):
         return table
 
 
-def checked_epsilon(epsilon: Exact) -> Fraction:
-    """Return epsilon of a single label, exactly."""
-    return privacy_parameter(epsilon, "epsilon")
-
-
-def checked_delta(delta: Exact | None) -> Fraction:
+def check_delta(delta: Exact | None) -> Fraction:
     """Return a delta above 0 and below 1, exactly."""
     return positive_delta(delta, "labels come from the data")
 
 
-def checked_bound(bound: object, name: str) -> int:
+def check_bound(bound: object, name: str) -> int:
     """Return `max_labels` or `max_count`."""
     return whole_number(bound, name, 1, LARGEST_BOUND)

@@ -12,15 +12,14 @@ from dphist.labels.mechanism import (
     LEVEL,
     MAX_COUNT,
     MAX_LABELS,
-    checked_bound,
-    checked_delta,
-    checked_epsilon,
+    check_bound,
+    check_delta,
 )
 from dphist.labels.session import Left, SessionMeasuring
 from dphist.labels.top_labels import check_scale, check_stated
 from dphist.mechanism import ExpectedError, parameter
 from dphist.noise.law import Drawing, NoiseLaw
-from dphist.parameters import Exact, optional_whole, whole_number
+from dphist.parameters import Exact, optional_whole, privacy_parameter, whole_number
 from dphist.release.release import FOR_TESTS, Release
 
 
@@ -75,10 +74,10 @@ class PayWhatYouGet(SessionMeasuring):
         self._hold(
             budget=whole_number(budget, "budget", 1),
             queries=whole_number(queries, "queries", 1),
-            epsilon=checked_epsilon(epsilon),
-            delta=checked_delta(delta),
+            epsilon=privacy_parameter(epsilon, "epsilon"),
+            delta=check_delta(delta),
             max_labels=optional_whole(max_labels, "max_labels", 1, LARGEST_BOUND),
-            max_count=checked_bound(max_count, "max_count"),
+            max_count=check_bound(max_count, "max_count"),
         )
         if not self.queries * self.delta < 1:
             raise ParameterError(

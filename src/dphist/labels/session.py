@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.labels.measuring import user_of
+from dphist.labels.measuring import make_user_unit
 from dphist.labels.top_labels import TopLabels
 from dphist.mechanism import MechanismBase
 from dphist.noise.for_tests import is_for_tests
@@ -57,7 +57,8 @@ class SessionMeasuring(MechanismBase):
     def guarantee(self) -> ApproxZCDP:
         """What the whole session costs, however it goes (Rogers 2023, Theorem 10)."""
         rho = self.budget * self.epsilon**2 / 8
-        return ApproxZCDP(rho, self.queries * self.delta, user_of(self.max_labels, self.max_count))
+        unit = make_user_unit(self.max_labels, self.max_count)
+        return ApproxZCDP(rho, self.queries * self.delta, unit)
 
     def __reduce__(self) -> str:
         raise TypeError("a session cannot be copied or pickled: its budget would be spent twice")

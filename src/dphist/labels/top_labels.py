@@ -16,14 +16,13 @@ from dphist.labels.mechanism import (
     MAX_LABELS,
     K,
     LabelsMechanism,
-    checked_bound,
-    checked_delta,
-    checked_epsilon,
+    check_bound,
+    check_delta,
 )
 from dphist.mechanism import parameter
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.noise.lazy import LARGEST_SCALE
-from dphist.parameters import Exact, checked_level, optional_whole, whole_number
+from dphist.parameters import Exact, checked_level, optional_whole, privacy_parameter, whole_number
 from dphist.privacy.as_text import down, plain
 from dphist.release.mechanisms import savable
 from dphist.sentence import Sentence
@@ -90,10 +89,10 @@ class TopLabels(TopLabelsMeasuring, LabelsMechanism):
         self._hold(
             k=whole_number(k, "k", 1, LARGEST_BOUND),
             candidates=whole_number(candidates, "candidates", 1, LARGEST_BOUND),
-            epsilon=checked_epsilon(epsilon),
-            delta=checked_delta(delta),
+            epsilon=privacy_parameter(epsilon, "epsilon"),
+            delta=check_delta(delta),
             max_labels=optional_whole(max_labels, "max_labels", 1, LARGEST_BOUND),
-            max_count=checked_bound(max_count, "max_count"),
+            max_count=check_bound(max_count, "max_count"),
         )
         if self.candidates < self.k:
             raise ParameterError("candidates", "must be at least " + Argument("k"))

@@ -17,17 +17,16 @@ from dphist.labels.mechanism import (
     MAX_LABELS,
     K,
     LabelsMechanism,
-    checked_bound,
-    checked_delta,
-    checked_epsilon,
+    check_bound,
+    check_delta,
 )
-from dphist.labels.one_release import epsilon_of_ends
+from dphist.labels.threshold.cost import epsilon_of_ends
 from dphist.labels.top_labels import check_scale, check_stated
 from dphist.mechanism import parameter
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.noise.magnitude import gaussian_half_width
-from dphist.parameters import Exact, checked_level, probability, whole_number
+from dphist.parameters import Exact, checked_level, privacy_parameter, probability, whole_number
 from dphist.privacy import MOST_RELEASES
 from dphist.privacy.as_text import down, plain
 from dphist.release.mechanisms import savable
@@ -83,10 +82,10 @@ class TopThreshold(TopThresholdMeasuring, LabelsMechanism):
     ) -> None:
         self._hold(
             k=whole_number(k, "k", 1, LARGEST_BOUND),
-            epsilon=checked_epsilon(epsilon),
-            delta=checked_delta(delta),
-            max_labels=checked_bound(max_labels, "max_labels"),
-            max_count=checked_bound(max_count, "max_count"),
+            epsilon=privacy_parameter(epsilon, "epsilon"),
+            delta=check_delta(delta),
+            max_labels=check_bound(max_labels, "max_labels"),
+            max_count=check_bound(max_count, "max_count"),
         )
         check_scale(self.noise_scale)
         check_stated(self.max_labels * self.epsilon**2 / 2)

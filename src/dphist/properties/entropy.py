@@ -1,6 +1,15 @@
-"""Shannon entropy of the population behind a profile."""
+"""Shannon entropy of the population behind a profile.
+
+The polynomial estimators are those of Wu and Yang, and of Jiao, Venkat, Han and Weissman. For
+frequent labels both estimate -p log p by the plug-in value, corrected for its bias of -1/(2 n). For
+rare labels they use an unbiased estimate of the best polynomial approximation of -p log p on an
+interval [0, reach / n], with `reach` of the order of log n. They differ in constants and in the
+transition between the two. Weights are in nats.
+"""
 
 import math
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import xlog1py, xlogy
@@ -11,21 +20,24 @@ from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, optional_whole, positive_number
 from dphist.properties.chao import chao1, seen_once
-from dphist.properties.entropy_polynomial import corrected, jvhw, polynomial_weights, wu_yang
 from dphist.properties.estimate import (
     NORMAL,
     Estimate,
-    Histogram,
     Source,
+    bound_unseen_share,
+    estimate_nothing,
     get_histogram,
-    may_be_unseen,
     name_source,
-    nothing_known,
 )
-from dphist.properties.polynomials import Entropy
-from dphist.properties.profile_likelihood import Population, likeliest_population
-from dphist.properties.resampling import RESAMPLES, including_noise
-from dphist.properties.sampling import Sampling, jackknife, sampling
+from dphist.properties.polynomials import Entropy, best_approximation, unbiased
+from dphist.properties.resampling import RESAMPLES, include_noise
+from dphist.properties.sampling import (
+    Population,
+    Sampling,
+    jackknife,
+    likeliest_population,
+    sampling,
+)
 from dphist.sentence import Sentence
 
 LINEAR = ("plug-in", "miller-madow", "wu-yang", "jvhw")
@@ -41,7 +53,8 @@ def entropy(
     method: str = "wu-yang",
     labels: int | None = None,
     base: Exact = 2,
-) -> float:
+    resamples: int = RESAMPLES,
+) -> Estimate:
     """Estimate the Shannon entropy of the population that the records are drawn from.
 
     Parameters
@@ -54,18 +67,21 @@ def entropy(
         - "miller-madow": the plug-in estimate plus (K - 1)/(2 n), with K labels that occur
           (Miller 1955);
         - "wu-yang", "jvhw": for rare labels, an unbiased estimate of a polynomial that
-          approximates -p log p (`dphist.properties.entropy_polynomial`); minimax rate-optimal;
+          approximates -p log p (`dphist.properties.entropy`); minimax rate-optimal;
         - "apml": entropy of the approximate maximum-likelihood population of the profile
-          (`dphist.properties.profile_likelihood`): best if many labels share few probabilities.
+          (`dphist.properties.sampling`): best if many labels share few probabilities.
     labels : number of labels of the population, including unseen ones, if known (default: Chao's
         lower bound). "wu-yang", "jvhw" and "apml" use it: unseen labels contribute, and no
         estimate exceeds log(labels).
     base : base of the logarithm, above 1; 2 gives bits.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
 
     Raises
     ------
     ParameterError
-        If the method is unknown, `labels` below 1, or `base` not above 1.
+        If the method is unknown, `labels` below 1, `base` not above 1, or `resamples` out of
+        range, or if the mechanism of a release cannot run again.
 
     Notes
     -----
@@ -76,41 +92,21 @@ def entropy(
 
     >>> from dphist import Profile
     >>> profile = Profile.from_counts([4] * 8)
-    >>> round(entropy(profile, method="plug-in"), 9), round(entropy(profile, labels=8), 9)
-    (3.0, 3.0)
+    >>> print(f"{entropy(profile, method='plug-in'):.3f}, {entropy(profile, labels=8):.3f}")
+    3.000, 3.000
     """
     profile = get_histogram(source)
     if method not in METHODS:
         raise ParameterError("method", f"must be one of {', '.join(METHODS)}")
     labels = optional_whole(labels, "labels", 1)
     unit_nats = math.log(logarithm_base(base))
-    if method == "apml":
-        nats = likeliest_population(profile, _labels_there_are(profile, labels)).entropy()
-    else:
-        nats = _linear(profile, method, labels)
-    return max(0.0, min(nats, _most(profile, method, labels))) / unit_nats
 
+    def estimate(histogram: Diagram) -> float:
+        return _entropy_in_nats(histogram, method, labels) / unit_nats
 
-def estimate_entropy(
-    source: Source,
-    *,
-    method: str = "wu-yang",
-    labels: int | None = None,
-    base: Exact = 2,
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """Return what `entropy` estimates, with its standard error, interval and notes.
-
-    Parameters
-    ----------
-    source, method, labels, base : as for `entropy`; so are the errors.
-    resamples : int, from 10 to 10,000
-        Runs of a release's mechanism that measure how its noise changes error and interval.
-    """
-    value = entropy(source, method=method, labels=labels, base=base)
-    profile, unit_nats = get_histogram(source), math.log(logarithm_base(base))
+    value = estimate(profile)
     if profile.total == 0:
-        return nothing_known(value, method, unit_of(unit_nats), name_source(source))
+        return estimate_nothing(value, method, unit_of(unit_nats), name_source(source))
     notes = _notes(profile, method, labels)
     error, interval, highest = None, None, math.inf if labels is None else math.log(labels)
     # More labels than `labels`: data contradict the parameter; what is released may have noise.
@@ -124,11 +120,15 @@ def estimate_entropy(
             ends = value - below / unit_nats, value + above / unit_nats
             interval = max(0.0, ends[0]), min(ends[1], highest / unit_nats)
     found = Estimate(value, method, error, interval, unit_of(unit_nats), notes)
+    return include_noise(source, found, estimate, resamples, (0.0, highest / unit_nats))
 
-    def again(other: Histogram) -> float:
-        return entropy(other, method=method, labels=labels, base=base)
 
-    return including_noise(source, found, again, resamples, (0.0, highest / unit_nats))
+def _entropy_in_nats(profile: Diagram, method: str, labels: int | None) -> float:
+    if method == "apml":
+        nats = likeliest_population(profile, _labels_there_are(profile, labels)).entropy()
+    else:
+        nats = _linear(profile, method, labels)
+    return max(0.0, min(nats, _most(profile, method, labels)))
 
 
 def weights(counts: IntArray, n: int, *, method: str, labels: int | None = None) -> FloatArray:
@@ -214,7 +214,7 @@ def _distances(
     """
     variance = strays.spread * _jackknife_error(profile, method, labels)
     below = NORMAL * math.sqrt(variance + strays.bias**2)
-    missed = may_be_unseen(profile.total)
+    missed = bound_unseen_share(profile.total)
     above = math.hypot(below, -xlogy(missed, missed) - xlog1py(1 - missed, -missed))
     if labels is None:
         # The share is about that of records with a unique label (Good 1953).
@@ -271,3 +271,102 @@ def _notes(profile: Diagram, method: str, labels: int | None) -> tuple[str, ...]
     if labels is not None and n * math.log(max(n, 2)) < labels:
         notes.append("fewer records than labels/log(labels): no method is accurate")
     return tuple(notes)
+
+
+# Cap on log k. A higher degree fits the curve better, but near the transition the variance grows
+# faster than the bias falls (docs/understand/lab-notes).
+_MOST = 11.0
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The range of counts for which an estimator uses its polynomial.
+
+    Attributes
+    ----------
+    degree : degree of the polynomial.
+    reach : records; the polynomial approximates the curve for probabilities in [0, reach / n].
+    polynomial_until : records; counts up to this use the polynomial only.
+    plug_in_from : records; counts from this on use the plug-in only. Between the two, the weight
+        shifts linearly.
+    """
+
+    degree: int
+    reach: float
+    polynomial_until: float
+    plug_in_from: float
+
+
+def wu_yang(n: int, labels: int | None) -> Design:
+    """Return the design of Wu and Yang 2016, for n records of a population of `labels`.
+
+    Notes
+    -----
+    "Minimax rates of entropy estimation on large alphabets via best polynomial
+    approximation": degree 1.6 log k, reach 3.5 log k, threshold 1.5 log k, where k is the number
+    of labels, or n if unknown. Here k is capped at n**2, beyond which the records say nothing
+    about most labels, and log k at `_MOST`.
+    """
+    return wu_yang_at(n, _scale(n, labels))
+
+
+def wu_yang_at(n: int, scale: float) -> Design:
+    """Return the design of Wu and Yang with `scale` for log k."""
+    until = math.floor(1.5 * scale)
+    return _design(n, math.floor(1.6 * scale), 3.5 * scale, until, until + 1)
+
+
+def jvhw(n: int, labels: int | None) -> Design:
+    """Return a design of Jiao, Venkat, Han and Weissman 2015.
+
+    Notes
+    -----
+    "Minimax estimation of functionals of discrete distributions": reach 4 c log n. The paper
+    splits the sample to distinguish rare from frequent labels. Here, as in the authors' code, the
+    sample is not split, and the weight shifts linearly from reach / 2 to reach. c = 1, because
+    the authors' c depends on the data and the estimator would not be a sum over labels. Degree
+    4 + 1.2 log n, with log n capped at `_MOST`. Independent of `labels`.
+    """
+    scale = _scale(n, None)
+    degree = 4 + math.ceil(1.2 * scale)
+    return _design(n, degree, 4 * scale, 2 * scale, 4 * scale)
+
+
+@lru_cache(maxsize=64)
+def small_weights(design: Design, n: int) -> FloatArray:
+    """Return the weights of the counts 0, 1, ... that use the polynomial, in nats."""
+    most = math.ceil(design.plug_in_from) - 1
+    counts = np.arange(most + 1, dtype=np.int64)
+    powers = best_approximation(Entropy(), design.degree).powers()
+    # With p = x reach / n: -p log p = (reach / n) (-x log x) - p log(reach / n), and p is linear.
+    estimates = unbiased(powers, design.reach / n, n, most)
+    estimates = estimates - counts / n * math.log(design.reach / n)
+    width = design.plug_in_from - design.polynomial_until
+    share = np.clip((counts - design.polynomial_until) / width, 0, 1)
+    share[0] = 0
+    mixed = np.asarray((1 - share) * estimates + share * corrected(counts, n))
+    mixed.setflags(write=False)
+    return mixed
+
+
+def polynomial_weights(design: Design, counts: IntArray, n: int) -> FloatArray:
+    """Return f(r, n) for each count r >= 0 of `counts`; (k,) float64, nats."""
+    small = small_weights(design, n)
+    place = np.minimum(counts, len(small) - 1)
+    return np.asarray(np.where(counts < len(small), small[place], corrected(counts, n)))
+
+
+def corrected(counts: IntArray, n: int) -> FloatArray:
+    """Return -p log p + 1/(2 n) with p = count/n, the bias-corrected plug-in, in nats."""
+    share = counts / n
+    return np.asarray(Entropy().values(share) + 1 / (2 * n))
+
+
+def _scale(n: int, labels: int | None) -> float:
+    """Return log k, where k is labels, or n if unknown; between log 2 and `_MOST`."""
+    return min(math.log(max(min(labels or n, n * n), 2)), _MOST)
+
+
+def _design(n: int, degree: int, reach: float, until: float, plug_in_from: float) -> Design:
+    """Return a design limited to n records and probabilities up to 1."""
+    return Design(max(1, min(degree, n)), min(reach, n), until, plug_in_from)

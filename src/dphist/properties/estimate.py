@@ -41,8 +41,8 @@ class Estimate:
         AnonymizedHistogram; no error includes the noise) or "release".
 
     >>> estimate = Estimate(1.5, "plug-in", 0.25, None, "bits", ())
-    >>> float(estimate)
-    1.5
+    >>> float(estimate), f"{estimate:.2f}"
+    (1.5, '1.50')
     >>> print(estimate)
     1.5 bits, standard error 0.25; estimated from data: not private
     """
@@ -58,6 +58,9 @@ class Estimate:
     def __float__(self) -> float:
         return self.value
 
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
     def __str__(self) -> str:
         text = f"{self.value:.6g}" + (f" {self.unit}" if self.unit != "1" else "")
         if self.standard_error is not None:
@@ -68,12 +71,12 @@ class Estimate:
         return f"{text}; {_SAID[self.source]}"
 
 
-def nothing_known(value: float, method: str, unit: str, source: Given = "data") -> Estimate:
+def estimate_nothing(value: float, method: str, unit: str, source: Given = "data") -> Estimate:
     """Return the estimate for zero records: a conventional value, without error or interval."""
     return Estimate(value, method, None, None, unit, ("no records: nothing is known",), source)
 
 
-def may_be_unseen(n: int) -> float:
+def bound_unseen_share(n: int) -> float:
     """Return the largest probability of an event absent from `n` records, at 97.5 % confidence.
 
     All `n` records miss an event of that probability with probability 2.5 %.

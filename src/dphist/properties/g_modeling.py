@@ -76,7 +76,7 @@ def new_labels(profile: Diagram, extra: float) -> tuple[float, float]:
 
     A label of rate m is unseen with probability exp(-m) and then seen with 1 - exp(-extra m).
     """
-    found = fitted_rates(profile)
+    found = fit_rates(profile)
     return found.sum_of(np.exp(-found.rates) * -np.expm1(-extra * found.rates))
 
 
@@ -96,7 +96,7 @@ def _remembered(seen: tuple[float, ...]) -> FloatArray:
     return found.weights @ found.labels
 
 
-def fitted_rates(profile: Diagram) -> Rates:
+def fit_rates(profile: Diagram) -> Rates:
     """Return the densities of rates that fit the counts up to 40.
 
     Notes
@@ -120,7 +120,7 @@ def _fitted(seen: FloatArray) -> Rates:
     # The matrices are so small that further threads only wait for each other: on a busy machine a
     # fit then takes a hundred times as long.
     with _threads().limit(limits=1, user_api="blas"):
-        return _fitted_alone(seen)
+        return _fit_densities(seen)
 
 
 @lru_cache(maxsize=1)
@@ -128,7 +128,7 @@ def _threads() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _fitted_alone(seen: FloatArray) -> Rates:
+def _fit_densities(seen: FloatArray) -> Rates:
     design = _design()
     scale = max(float(seen.sum()) / _MOST_LABELS, 1.0)
     seen = seen / scale

@@ -1,8 +1,14 @@
 """Guessing success: an attacker tries labels, such as passwords, in descending order of count.
 
 All measures are of the empirical distribution given by the profile. Source: J. Bonneau, "The
-science of guessing: analyzing an anonymized
-corpus of 70 million passwords", IEEE Symposium on Security and Privacy 2012.
+science of guessing: analyzing an anonymized corpus of 70 million passwords", IEEE Symposium on
+Security and Privacy 2012.
+
+The share of the records with one of the most frequent labels is too large for other records: which
+labels are frequent is partly chance. If each record in turn is left out, and is asked for among the
+most frequent labels of the others, the mean is unbiased for such a dictionary, and so at most the
+share of the most probable labels, in expectation. (Liu and Blocki 2023, "Towards a rigorous
+statistical analysis of empirical password datasets", split the records once for this lower bound.)
 
 The interval of the share of the most probable labels, from a release: noise on few records makes
 peaks, labels that seem frequent and are not. The likeliest population of such a release has these
@@ -12,34 +18,35 @@ contradicts: a test against each, and linear interpolation between them.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betaincinv
 
 from dphist.arrays import FloatArray, IntArray
 from dphist.data.diagram import Diagram
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, exact_number, whole_number
+from dphist.properties.chao import chao1
 from dphist.properties.estimate import (
     NORMAL,
     Estimate,
     Source,
+    estimate_nothing,
     get_histogram,
     name_source,
-    nothing_known,
 )
-from dphist.properties.held_out import clopper_pearson, held_out_interval, held_out_share
-from dphist.properties.profile_likelihood import Population
 from dphist.properties.resampling import (
     RESAMPLES,
     Pairs,
-    even_of,
     even_releases,
-    including_noise,
-    likeliest_of,
+    find_likeliest,
+    include_noise,
+    make_even_population,
 )
+from dphist.properties.sampling import Population, sampling
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 
@@ -47,76 +54,7 @@ _SHARE = "share of records"
 _TRUSTED = 6  # records from which the share of a label counts as known; a rule of thumb
 
 
-@overload
 def guessing(
-    source: Source,
-    *,
-    guesses: int | None = ...,
-    share: Exact | None = ...,
-    measure: str = ...,
-    bits: bool = ...,
-) -> float: ...
-@overload
-def guessing(source: Source, *, guesses: Sequence[int] | IntArray) -> FloatArray: ...
-def guessing(
-    source: Source,
-    *,
-    guesses: int | Sequence[int] | IntArray | None = None,
-    share: Exact | None = None,
-    measure: str = "guesswork",
-    bits: bool = False,
-) -> float | FloatArray:
-    """Return the share of accounts that guesses open, or the guesses that a share requires.
-
-    Parameters
-    ----------
-    source : Release or AnonymizedHistogram; or Profile, and the result is then not private. Labels
-        are passwords, records accounts.
-    guesses : nonnegative int, or several, (b,)
-        Tries per account, beta. The result is lambda_beta, the share of accounts opened.
-    share : number in (0, 1]
-        Share of accounts to open, alpha. Give this or `guesses`. The result is the `measure`.
-    measure : str, with `share`
-        "guesswork": G_alpha, the mean number of tries per account, if the attacker gives up on an
-        account after the mu_alpha tries that open the share alpha.
-        "dictionary": mu_alpha, the smallest number of labels that open the share alpha.
-    bits : with `share`: return the entropy in bits of an equally hard uniform distribution.
-
-    Returns
-    -------
-    float, or (b,) float64 for several `guesses`. 0 for a profile without records.
-
-    Raises
-    ------
-    ParameterError
-        If not exactly one of `guesses` and `share` is given, or one of them is out of range.
-
-    Notes
-    -----
-    Exact for the accounts in the profile. For other accounts of the population it overestimates
-    the attacker, because the ranking of labels is partly chance, most of all for rare labels of
-    similar probability. Many labels seen once would not be seen again; G_1 and mu_1 always depend
-    on single records. The standard error is that of a fixed dictionary and excludes this effect.
-    The interval is for the share of the most probable labels of the population. In expectation it
-    is between what a dictionary opens of other records (`dphist.properties.held_out`), where the
-    lower end comes from, and what it opens of the records it was made from.
-
-    >>> from dphist import Profile
-    >>> profile = Profile.from_counts([4, 2, 1, 1])
-    >>> guessing(profile, guesses=[0, 1, 2])
-    array([0.  , 0.5 , 0.75])
-    >>> guessing(profile, share="3/4"), guessing(profile, share="3/4", measure="dictionary")
-    (1.5, 2.0)
-    """
-    profile, alpha = get_histogram(source), _checked(guesses, share, measure, bits)
-    if alpha is not None:
-        return _MEASURES[measure, bits](guesswork(profile, alpha))
-    tries, several = _tries(guesses)
-    opened = opened_share(profile, tries)
-    return opened if several else float(opened[0])
-
-
-def estimate_guessing(
     source: Source,
     *,
     guesses: int | None = None,
@@ -125,24 +63,68 @@ def estimate_guessing(
     bits: bool = False,
     resamples: int = RESAMPLES,
 ) -> Estimate:
-    """Return what `guessing` estimates, with its standard error, interval and notes.
+    """Estimate the share of accounts that guesses open, or the guesses that a share requires.
 
     Parameters
     ----------
-    source, guesses, share, measure, bits : as for `guessing`; so are the errors.
+    source : Release or AnonymizedHistogram; or Profile, and the result is then not private. Labels
+        are passwords, records accounts.
+    guesses : nonnegative int
+        Tries per account, beta. The result is lambda_beta, the share of accounts opened; for many
+        numbers of guesses at once, `dphist.properties.guessing.compute_opened_share` is fast.
+    share : number in (0, 1]
+        Share of accounts to open, alpha. Give this or `guesses`. The result is the `measure`.
+    measure : str, with `share`
+        "guesswork": G_alpha, the mean number of tries per account, if the attacker gives up on an
+        account after the mu_alpha tries that open the share alpha.
+        "dictionary": mu_alpha, the smallest number of labels that open the share alpha.
+    bits : with `share`: return the entropy in bits of an equally hard uniform distribution.
     resamples : int, from 10 to 10,000
         Runs of a release's mechanism that measure how its noise changes error and interval.
+
+    Returns
+    -------
+    The share, number of guesses or bits; 0 for a profile without records.
+
+    Raises
+    ------
+    ParameterError
+        If not exactly one of `guesses` and `share` is given, a parameter is out of range, or the
+        mechanism of a release cannot run again.
+
+    Notes
+    -----
+    Exact for the accounts in the profile. For other accounts of the population it overestimates
+    the attacker, because the ranking of labels is partly chance, most of all for rare labels of
+    similar probability. Many labels seen once would not be seen again; G_1 and mu_1 always depend
+    on single records. The standard error is that of a fixed dictionary and excludes this effect.
+    The interval is for the share of the most probable labels of the population. In expectation it
+    is between what a dictionary opens of other records, where the lower end comes from, and what
+    it opens of the records it was made from.
+
+    >>> from dphist import Profile
+    >>> profile = Profile.from_counts([4, 2, 1, 1])
+    >>> guessing(profile, guesses=2).value, guessing(profile, share="3/4").value
+    (0.75, 1.5)
     """
-    alpha = _checked(guesses, share, measure, bits)
-    if alpha is not None:
-        return _taken(source, alpha, _MEASURES[measure, bits], bits, resamples)
-    tries, several = _tries(guesses)
-    if several:
-        raise ParameterError("guesses", "must be one number")
-    return _opened(source, tries, resamples)
+    profile, alpha = get_histogram(source), _check_question(guesses, share, measure, bits)
+    if alpha is None:
+        return _estimate_share(source, whole_number(guesses, "guesses", 0), resamples)
+    unit = "bits" if bits else "guesses"
+
+    def effort(histogram: Diagram) -> float:
+        return _MEASURES[measure, bits](guesswork(histogram, alpha))
+
+    if profile.total == 0:
+        return estimate_nothing(0.0, "plug-in", unit, name_source(source))
+    notes = _notes(profile, int(guesswork(profile, alpha).dictionary))
+    found = Estimate(effort(profile), "plug-in", None, None, unit, notes)
+    return include_noise(source, found, effort, resamples, (0.0, math.inf))
 
 
-def _checked(guesses: object, share: Exact | None, measure: str, bits: bool) -> Fraction | None:
+def _check_question(
+    guesses: object, share: Exact | None, measure: str, bits: bool
+) -> Fraction | None:
     """Return the share that is asked about; None if guesses are."""
     if measure not in ("guesswork", "dictionary"):
         raise ParameterError("measure", "must be 'guesswork' or 'dictionary'")
@@ -161,48 +143,29 @@ def _checked(guesses: object, share: Exact | None, measure: str, bits: bool) -> 
     return None
 
 
-def _opened(source: Source, tries: IntArray, resamples: int) -> Estimate:
-    """Return the `Estimate` for one number of guesses."""
+def _estimate_share(source: Source, tries: int, resamples: int) -> Estimate:
+    """Return the estimated share of accounts that `tries` guesses open."""
     profile = get_histogram(source)
-    value = float(opened_share(profile, tries)[0])
     if profile.total == 0:
-        return nothing_known(value, "plug-in", _SHARE, name_source(source))
-    beta = int(tries[0])
-    estimate = _opened_estimate(profile, beta, value)
+        return estimate_nothing(0.0, "plug-in", _SHARE, name_source(source))
 
-    def again(other: Diagram) -> float:
-        return float(opened_share(other, tries)[0])
+    def opened(histogram: Diagram) -> float:
+        return float(compute_opened_share(histogram, np.array([tries]))[0])
+
+    value = opened(profile)
+    low, _ = held_out_interval(profile, tries)
+    _, high = clopper_pearson(value, profile.total)
+    sampling = (low, high) if tries else (0.0, 0.0)
+    error = math.sqrt(value * (1 - value) / profile.total)
+    found = Estimate(value, "plug-in", error, sampling, _SHARE, _notes(profile, tries))
 
     def ends(pairs: Pairs) -> tuple[float, float]:
-        assert isinstance(source, Release)  # noqa: S101 - nobody asks it of another
-        likeliest = likeliest_of(source), pairs
-        even = even_of(source), even_releases(source, max(len(pairs), FEWEST_EVEN))
-        return interval_with_noise(
-            estimate.interval or (0.0, 1.0), profile, beta, again, likeliest, even
-        )
+        assert isinstance(source, Release)  # noqa: S101 - only a release has further releases
+        likeliest = find_likeliest(source), pairs
+        even = make_even_population(source), even_releases(source, max(len(pairs), FEWEST_EVEN))
+        return interval_with_noise(sampling, profile, tries, opened, likeliest, even)
 
-    return including_noise(source, estimate, again, resamples, (0.0, 1.0), ends)
-
-
-def _taken(
-    source: Source,
-    alpha: Fraction,
-    ask: Callable[["Guesswork"], float],
-    bits: bool,
-    resamples: int,
-) -> Estimate:
-    """Return the `Estimate` for a share."""
-    profile, unit = get_histogram(source), "bits" if bits else "guesses"
-    found = guesswork(profile, alpha)
-    if profile.total == 0:
-        return nothing_known(ask(found), "plug-in", unit, name_source(source))
-    notes = _notes(profile, int(found.dictionary))
-    estimate = Estimate(ask(found), "plug-in", None, None, unit, notes)
-
-    def again(other: Diagram) -> float:
-        return ask(guesswork(other, alpha))
-
-    return including_noise(source, estimate, again, resamples, (0.0, math.inf))
+    return include_noise(source, found, opened, resamples, (0.0, 1.0), ends)
 
 
 class Guesswork(NamedTuple):
@@ -239,7 +202,7 @@ _MEASURES: dict[tuple[str, bool], Callable[[Guesswork], float]] = {
 }
 
 
-def opened_share(profile: Diagram, tries: IntArray) -> FloatArray:
+def compute_opened_share(profile: Diagram, tries: IntArray) -> FloatArray:
     """Return lambda_beta, the share of records with one of the beta most frequent labels.
 
     Parameters
@@ -290,31 +253,6 @@ def _records_of_top(profile: Diagram, tries: IntArray) -> IntArray:
     each = np.append(counts, 0)[block]  # past the last label there is nothing
     top: IntArray = records[block] + (np.minimum(tries, ends[-1]) - ends[block]) * each
     return top
-
-
-def _tries(guesses: Any) -> tuple[IntArray, bool]:
-    """Return numbers of guesses as (b,) int64, and whether several were asked for."""
-    if np.ndim(guesses) == 0:
-        return np.array([whole_number(guesses, "guesses", 0)], np.int64), False
-    many = np.asarray(guesses)
-    if many.ndim != 1 or (many.size and many.dtype.kind not in "iu"):
-        raise ParameterError("guesses", "must be a whole number, or a list of them")
-    if np.any(many < 0) or np.any(many > 2**62):
-        raise ParameterError("guesses", "must be at least 0 and at most 2**62")
-    return many.astype(np.int64), True
-
-
-def _opened_estimate(profile: Diagram, tries: int, opened: float) -> Estimate:
-    low, _ = held_out_interval(profile, tries)
-    _, high = clopper_pearson(opened, profile.total)
-    return Estimate(
-        value=opened,
-        method="plug-in",
-        standard_error=math.sqrt(opened * (1 - opened) / profile.total),
-        interval=(low, high) if tries else (0.0, 0.0),
-        unit=_SHARE,
-        notes=_notes(profile, tries),
-    )
 
 
 def _notes(profile: Diagram, tries: int) -> tuple[str, ...]:
@@ -391,3 +329,93 @@ def _highest(ask: Callable[[Diagram], float], pairs: Pairs) -> float:
     normal = float(found.mean() + NORMAL * found.std(ddof=1))
     place = min(math.ceil(_ABOVE * (len(found) + 1)), len(found))
     return max(normal, float(found[place - 1]))
+
+
+_TAIL = 0.025
+
+
+def held_out_share(profile: Diagram, tries: int) -> float:
+    """Return the share of records that `tries` labels open, chosen without the record itself.
+
+    Ties are broken at random; the result is the mean over that. O(c) for c distinct counts.
+
+    >>> from dphist import Profile
+    >>> held_out_share(Profile.from_counts([3, 1]), 1)
+    0.75
+    >>> held_out_share(Profile.from_counts([1, 1, 1, 1]), 2)
+    0.0
+    """
+    counts, n = profile.counts, profile.total
+    chance = _chance(profile, counts - 1, tries, without=1)
+    return float(chance * counts @ profile.prevalences) / n
+
+
+def held_out_interval(profile: Diagram, tries: int) -> tuple[float, float]:
+    """Return Clopper and Pearson's 95 % interval of the held-out share.
+
+    It is that for as many independent records as would give the share's own variance, where that
+    is larger than a binomial one.
+    """
+    n, share = profile.total, held_out_share(profile, tries)
+    spread, binomial = _spread(profile, tries), share * (1 - share)
+    independent = min(n, binomial / spread**2) if spread > 0 and binomial > 0 else n
+    return clopper_pearson(share, independent)
+
+
+def _spread(profile: Diagram, tries: int) -> float:
+    """Return the standard deviation of the held-out share, the smaller of two approximations.
+
+    Both are for samples from the maximum-likelihood population. The first keeps the count that a
+    label needs to be in the dictionary, which is right where many labels have about that count. The
+    second is right where few have: another label then takes the place of one that leaves, so only
+    the excess over that count c varies, and how many others have c or c + 1 records themselves.
+    """
+    n, most = profile.total, chao1(profile)
+    ends = np.cumsum(profile.prevalences[::-1])
+    place = int(np.searchsorted(ends, tries))
+    if place == len(ends):
+        return 0.0  # all labels are in the dictionary
+    needed = int(profile.counts[::-1][place])
+
+    def all_records(counts: IntArray) -> FloatArray:
+        return _chance(profile, np.maximum(counts - 1, 0), tries, without=0) * counts / n
+
+    def excess(counts: IntArray) -> FloatArray:
+        return np.maximum(counts - needed, 0) / n
+
+    fixed, moving = (
+        sampling(profile, weigh, most, lambda population: 0.0).spread
+        for weigh in (all_records, excess)
+    )
+    away = (profile.counts - needed) / math.sqrt(needed)
+    others = profile.prevalences - (profile.counts == needed)
+    beside = float(others @ np.exp(-(away**2) / 2)) / math.sqrt(2 * math.pi * needed)
+    return min(fixed, math.hypot(moving, needed * math.sqrt(2 * beside) / n))
+
+
+def clopper_pearson(share: float, n: float) -> tuple[float, float]:
+    """Return the 95 % interval of a probability, from its share of n records.
+
+    Clopper and Pearson 1934, "The use of confidence or fiducial limits illustrated in the case of
+    the binomial". Also for shares of 0 and 1 the interval is not a single point.
+    """
+    had = share * n
+    low = float(betaincinv(had, n - had + 1, _TAIL)) if had > 0 else 0.0
+    high = float(betaincinv(had + 1, n - had, 1 - _TAIL)) if had < n else 1.0
+    return (low, high) if math.isfinite(low + high) else (0.0, 1.0)
+
+
+def _chance(profile: Diagram, values: IntArray, tries: int, without: int) -> FloatArray:
+    """Return the probability that a label is among the `tries` most frequent, ties at random.
+
+    Parameters
+    ----------
+    values : (v,) int64, the label's records; with 0, it is no label.
+    without : 1 if the label itself is in `profile` with a larger count, else 0.
+    """
+    ends = np.append(0, np.cumsum(profile.prevalences[::-1]))
+    descending = -profile.counts[::-1]
+    above = ends[np.searchsorted(descending, -values, side="left")]
+    ties = ends[np.searchsorted(descending, -values, side="right")] - above
+    chance = np.clip((tries - above + without) / (ties + 1.0), 0.0, 1.0)
+    return np.where(values > 0, chance, 0.0)

@@ -1,4 +1,7 @@
-"""The properties of a population that the command and the report list, each estimated once."""
+"""The properties of a population that the command and the report list, and how they are shown.
+
+Each is estimated once; numbers have as many digits as they justify, and notes.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,22 +10,30 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from dphist.data.diagram import Diagram
+from dphist.document.blocks import Block, Column, Fact, Note, Table
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, decimal_text, exact_number, positive_number, whole_number
 from dphist.properties import (
     Estimate,
-    estimate_distance_to_uniformity,
-    estimate_entropy,
-    estimate_guessing,
-    estimate_renyi_entropy,
-    estimate_support_coverage,
-    estimate_support_size,
+    distance_to_uniformity,
+    entropy,
+    guessing,
+    renyi_entropy,
+    support_coverage,
+    support_size,
 )
-from dphist.properties.estimate import MOST_RECORDS, Source, get_histogram, name_source
-from dphist.properties.resampling import FEWEST, MOST, RESAMPLES
+from dphist.properties.estimate import (
+    MOST_RECORDS,
+    NORMAL,
+    Source,
+    get_histogram,
+    name_source,
+    plain_number,
+)
+from dphist.properties.resampling import FEWEST, MOST, RESAMPLES, can_be_run_again
 from dphist.properties.support_coverage import G_MODELING, farthest
 from dphist.release.release import Release
-from dphist.sentence import Sentence
+from dphist.sentence import Sentence, as_sentence, joined
 
 # The numbers of guesses that are shown, where there are more labels than that.
 _GUESSES = (10, 1000, 100_000)
@@ -55,7 +66,7 @@ def can_be_estimated(histogram: Diagram) -> bool:
     return 0 < histogram.total < MOST_RECORDS
 
 
-def properties_of(
+def estimate_properties(
     source: Source,
     *,
     labels: int | None = None,
@@ -84,7 +95,7 @@ def properties_of(
         If an argument is none of these.
 
     >>> from dphist import Profile
-    >>> rows = properties_of(Profile.from_counts([1, 1, 2, 4]), extra=[1])
+    >>> rows = estimate_properties(Profile.from_counts([1, 1, 2, 4]), extra=[1])
     >>> [row.name for row in rows][:3]
     ['Shannon entropy', 'Rényi entropy of order 2', 'Min-entropy']
     """
@@ -97,7 +108,7 @@ def properties_of(
     if isinstance(source, Release):
         if runs:
             # This finds wrong arguments in milliseconds; the runs take seconds.
-            properties_of(
+            estimate_properties(
                 source.value, labels=labels, p_min=p_min, extra=extra, base=base, resamples=0
             )
         source = source if runs else source.value
@@ -114,9 +125,9 @@ def properties_of(
 def _entropies(source: Source, runs: int, labels: int | None, base: Exact) -> list[Property]:
     at: dict[str, _Parameter] = {"base": str(base)}
     known: dict[str, _Parameter] = {} if labels is None else {"labels": labels}
-    shannon = estimate_entropy(source, labels=labels, base=base, resamples=runs)
-    collision = estimate_renyi_entropy(source, order=2, base=base, resamples=runs)
-    least = estimate_renyi_entropy(source, order=math.inf, base=base, resamples=runs)
+    shannon = entropy(source, labels=labels, base=base, resamples=runs)
+    collision = renyi_entropy(source, order=2, base=base, resamples=runs)
+    least = renyi_entropy(source, order=math.inf, base=base, resamples=runs)
     return [
         Property("entropy", "Shannon entropy", shannon, at | known),
         Property("renyi_entropy", "Rényi entropy of order 2", collision, at | {"order": 2}),
@@ -125,14 +136,14 @@ def _entropies(source: Source, runs: int, labels: int | None, base: Exact) -> li
 
 
 def _sizes(source: Source, runs: int, p_min: Exact | None) -> list[Property]:
-    bound = estimate_support_size(source, method="chao1", resamples=runs)
+    bound = support_size(source, method="chao1", resamples=runs)
     found = [
         Property(
             "support_size", Sentence("Number of {labels}, at least"), bound, {"method": "chao1"}
         )
     ]
     if p_min is not None:
-        estimate = estimate_support_size(source, p_min=p_min, resamples=runs)
+        estimate = support_size(source, p_min=p_min, resamples=runs)
         least = decimal_text(exact_number(p_min, "p_min"))
         at: dict[str, _Parameter] = {"method": estimate.method, "p_min": least}
         found.append(Property("support_size", Sentence("Number of {labels}"), estimate, at))
@@ -146,7 +157,7 @@ def _new_labels(source: Source, runs: int, extra: Sequence[Exact] | None) -> lis
         times_n = "n" if more == 1 else f"{text}n" if "/" not in text else f"({text})n"
         name = Sentence("New {labels} in {times} further {records}", times=times_n)
         if more <= farthest(get_histogram(source)):
-            estimate = estimate_support_coverage(source, extra=more, resamples=runs)
+            estimate = support_coverage(source, extra=more, resamples=runs)
         else:
             estimate = Estimate(
                 math.nan, G_MODELING, None, None, "labels", (_TOO_FAR,), name_source(source)
@@ -158,7 +169,7 @@ def _new_labels(source: Source, runs: int, extra: Sequence[Exact] | None) -> lis
 def _distances(source: Source, runs: int, labels: int | None) -> list[Property]:
     if labels is None:
         return []
-    estimate = estimate_distance_to_uniformity(source, labels=labels, resamples=runs)
+    estimate = distance_to_uniformity(source, labels=labels, resamples=runs)
     found = Property("distance_to_uniformity", "Distance to uniform", estimate, {"labels": labels})
     return [found]
 
@@ -168,15 +179,133 @@ def _guesses(source: Source, runs: int) -> list[Property]:
     have = get_histogram(source).labels
     found = []
     for tries in [tries for tries in _GUESSES if tries < have] or [1]:
-        estimate = estimate_guessing(source, guesses=tries, resamples=runs)
+        estimate = guessing(source, guesses=tries, resamples=runs)
         some = "the most common {label}" if tries == 1 else "the {tries:,} most common {labels}"
         name = Sentence(f"Share of {some}", tries=tries)
         found.append(Property("guessing", name, estimate, {"guesses": tries}))
     at: dict[str, _Parameter] = {"share": "1/2", "measure": "dictionary"}
-    dictionary = estimate_guessing(source, share="1/2", measure="dictionary", resamples=runs)
-    guesswork = estimate_guessing(source, share="1/2", bits=True, resamples=runs)
+    dictionary = guessing(source, share="1/2", measure="dictionary", resamples=runs)
+    guesswork = guessing(source, share="1/2", bits=True, resamples=runs)
     return [
         *found,
         Property("guessing", Sentence("{Labels} that cover half the {records}"), dictionary, at),
         Property("guessing", "Guesswork for a half", guesswork, {"share": "1/2", "bits": True}),
+    ]
+
+
+NONE = "none stated"
+_NAMED_UNITS = ("bits", "nats", "hartleys")
+_COUNTED = ("labels", "guesses")
+_SHARE = "share of records"
+_WHOLE_FROM = 1e3  # of labels: fractions of a label are shown below, for small estimates
+
+
+def name_of(item: Property) -> str:
+    """Return the name, with the unit if the number does not show it.
+
+    >>> name_of(Property("entropy", "Shannon entropy", Estimate(2.0, "", None, None, "bits", ())))
+    'Shannon entropy (bits)'
+    """
+    unit = item.estimate.unit
+    if unit in _NAMED_UNITS:
+        return Sentence("{name} ({unit})", name=item.name, unit=unit)
+    if "base" in item.parameters:
+        return Sentence("{name} (base {base})", name=item.name, base=item.parameters["base"])
+    return item.name
+
+
+def value_of(estimate: Estimate) -> str:
+    """Return the estimate as text."""
+    return _number(estimate.value, estimate.unit)
+
+
+def interval_of(estimate: Estimate) -> str:
+    """Return the 95 % interval, else half of one after a ±, else that none is stated.
+
+    >>> interval_of(Estimate(75.0, "", 22.4, (26.7, 123.3), "labels", ()))
+    '26.7 to 123.3'
+    >>> interval_of(Estimate(2.0, "", 0.0123, None, "bits", ()))
+    '± 0.024'
+    """
+    if estimate.interval is not None:
+        low, high = (_number(end, estimate.unit) for end in estimate.interval)
+        return f"{low} to {high}"
+    error = estimate.standard_error
+    if error is None or not math.isfinite(error):
+        return NONE
+    half = NORMAL * error
+    shown = f"{plain_number(100 * half)} %" if estimate.unit == _SHARE else plain_number(half)
+    return f"± {shown}"
+
+
+def notes_of(items: Sequence[Property]) -> list[tuple[str, str]]:
+    """Return names and notes; properties with the same method and notes share an entry."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for item in items:
+        found.setdefault((item.estimate.method, item.estimate.notes), []).append(item.name)
+    return [(joined(names, "; "), _sentences(*rests)) for rests, names in found.items()]
+
+
+def _sentences(method: str, notes: Sequence[str]) -> str:
+    return joined(map(as_sentence, (f"method {method}", *notes)))
+
+
+def _number(value: float, unit: str) -> str:
+    if math.isnan(value):
+        return "unknown"
+    if math.isinf(value):
+        return "no bound"
+    if unit == _SHARE:
+        return f"{plain_number(100 * value, 4)} %"
+    if unit in _COUNTED:
+        near = value == round(value) or value >= _WHOLE_FROM
+        return f"{value:,.0f}" if near else f"{value:,.1f}"
+    return f"{value:,.3f}"
+
+
+# A page must not take long. 40 further releases estimate the size of the noise to 11 %. For more
+# records than this they take too long, and the noise is negligible.
+_RESAMPLES, _MAX_RECORDS = 40, 2**30
+_SUPPOSED = Sentence(
+    "Suppose the {records} are independent draws from a population of {labels}. Then the histogram "
+    "says something about that population, and about {labels} that nobody has seen yet. All of "
+    "this is computed from the release alone and costs no further privacy."
+)
+_OF_THE_TABLE = Sentence(
+    "n is the number of {records} in the released histogram, and ± stands for half of a 95 % "
+    "interval. For passwords, the share of the k most common ones is the share of accounts that "
+    "k guesses open."
+)
+_WITH_NOISE = Sentence(
+    "Intervals are for the {records} as a sample of the population, and for the noise of the "
+    "release. This command prints them too:"
+)
+_WITHOUT_NOISE = Sentence(
+    "Intervals are for the {records} as a sample of the population; the noise of the release comes "
+    "on top. This command includes it:"
+)
+_NOTHING = Sentence(
+    "Nothing is estimated: there are no {records} in the released histogram, or too many."
+)
+
+
+def population_blocks(release: Release) -> Sequence[Block]:
+    """Return what the released histogram says about its population."""
+    if not can_be_estimated(release.value):
+        return [Note(_NOTHING)]
+    noise = release.value.total <= _MAX_RECORDS and can_be_run_again(release)
+    items = estimate_properties(release, resamples=_RESAMPLES if noise else 0)
+    columns = [
+        Column("Property", [name_of(item) for item in items]),
+        Column("Estimate", [value_of(item.estimate) for item in items]),
+        Column("95 % interval or ±", [interval_of(item.estimate) for item in items]),
+    ]
+    return [
+        Note(_SUPPOSED),
+        Table(columns),
+        Note(_OF_THE_TABLE, "aside"),
+        Note(_WITH_NOISE if noise else _WITHOUT_NOISE, "aside"),
+        Note("dphist properties release.json", "code"),
+        Note("What the estimates rest on", "heading"),
+        *(Fact(name, text) for name, text in notes_of(items)),
     ]

@@ -20,17 +20,17 @@ from dphist.data.diagram import Diagram
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, exact_number
 from dphist.properties.chao import chao1
-from dphist.properties.entropy import entropy, estimate_entropy, logarithm_base, unit_of
+from dphist.properties.entropy import entropy, logarithm_base, unit_of
 from dphist.properties.estimate import (
     NORMAL,
     Estimate,
     Source,
+    bound_unseen_share,
+    estimate_nothing,
     get_histogram,
-    may_be_unseen,
     name_source,
-    nothing_known,
 )
-from dphist.properties.resampling import RESAMPLES, Pairs, including_noise
+from dphist.properties.resampling import RESAMPLES, Pairs, include_noise
 from dphist.properties.sampling import jackknife, sampling
 from dphist.sentence import Sentence
 
@@ -49,7 +49,8 @@ def renyi_entropy(
     order: Exact,
     base: Exact = 2,
     method: str | None = None,
-) -> float:
+    resamples: int = RESAMPLES,
+) -> Estimate:
     """Estimate the Rényi entropy of the population that the records are drawn from.
 
     Parameters
@@ -62,6 +63,8 @@ def renyi_entropy(
         that its logarithm has little bias. "plug-in", for all orders: the entropy of the profile
         itself, without unseen labels. Default: "unbiased" for whole orders from 2, the default of
         `dphist.properties.entropy` for order 1, else "plug-in".
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
 
     Returns
     -------
@@ -71,7 +74,8 @@ def renyi_entropy(
     Raises
     ------
     ParameterError
-        If order, base or method is out of range.
+        If order, base, method or resamples is out of range, or the mechanism of a release cannot
+        run again.
 
     Notes
     -----
@@ -85,44 +89,19 @@ def renyi_entropy(
 
     >>> from dphist import Profile
     >>> profile = Profile.from_counts([2, 2])
-    >>> [round(renyi_entropy(profile, order=2, method=m), 6) for m in ("plug-in", "unbiased")]
-    [1.0, 1.584963]
-    """
-    profile = get_histogram(source)
-    unit_nats = math.log(logarithm_base(base))
-    exact = _checked_order(order)
-    chosen = _method_for(exact, method)
-    if exact is not None and float(exact) == 1:
-        return entropy(source, method=_SHANNON[method], base=base)
-    return _entropy_and_error(profile, exact, chosen == "unbiased")[0] / unit_nats
-
-
-def estimate_renyi_entropy(
-    source: Source,
-    *,
-    order: Exact,
-    base: Exact = 2,
-    method: str | None = None,
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """Return what `renyi_entropy` estimates, with its standard error, interval and notes.
-
-    Parameters
-    ----------
-    source, order, base, method : as for `renyi_entropy`; so are the errors.
-    resamples : int, from 10 to 10,000
-        Runs of a release's mechanism that measure how its noise changes error and interval.
+    >>> [f"{renyi_entropy(profile, order=2, method=m):.4f}" for m in ("plug-in", "unbiased")]
+    ['1.0000', '1.5850']
     """
     profile, unit_nats = get_histogram(source), math.log(logarithm_base(base))
     exact = _checked_order(order)
     chosen = _method_for(exact, method)
     if exact is not None and float(exact) == 1:
-        return estimate_entropy(source, method=_SHANNON[method], base=base, resamples=resamples)
+        return entropy(source, method=_SHANNON[method], base=base, resamples=resamples)
     nats, error = _entropy_and_error(profile, exact, chosen == "unbiased")
     value = nats / unit_nats
     unit = unit_of(unit_nats)
     if profile.total == 0:
-        return nothing_known(value, chosen, unit, name_source(source))
+        return estimate_nothing(value, chosen, unit, name_source(source))
     interval, relative = None, 0.0
     if chosen == "unbiased" and exact is not None and error is not None:
         error = max(error, _likely_error(profile, int(exact), nats))
@@ -147,7 +126,7 @@ def estimate_renyi_entropy(
         low, high = entropy_interval(nats, order, profile.total, relative, noise)
         return low / unit_nats, high / unit_nats
 
-    return including_noise(source, found, again, resamples, (0.0, math.inf), ends)
+    return include_noise(source, found, again, resamples, (0.0, math.inf), ends)
 
 
 def _likely_error(profile: Diagram, order: int, nats: float) -> float:
@@ -296,5 +275,5 @@ def entropy_interval(
     low = nats - math.log(most) / (order - 1)
     if not least > 0:
         return max(low, 0.0), math.inf
-    missed = -math.log1p(-may_be_unseen(n)) * order / (order - 1)
+    missed = -math.log1p(-bound_unseen_share(n)) * order / (order - 1)
     return max(low, 0.0), nats + math.hypot(math.log(least) / (order - 1), missed)

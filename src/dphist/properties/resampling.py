@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.data.diagram import merge_pairs
+from dphist.data.diagram import Diagram, merge_pairs
 from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.noise import Source as Randomness
@@ -32,13 +32,12 @@ from dphist.properties.chao import chao1
 from dphist.properties.estimate import (
     NORMAL,
     Estimate,
-    Histogram,
     Source,
     get_histogram,
     name_source,
     plain_number,
 )
-from dphist.properties.profile_likelihood import Population, likeliest_population
+from dphist.properties.sampling import Population, likeliest_population
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 
@@ -50,10 +49,10 @@ FEWEST, MOST = 10, 10_000
 _MOST_LABELS = 1e15  # no release says anything about so rare labels
 
 
-def including_noise(
+def include_noise(
     source: Source,
     found: Estimate,
-    estimate: Callable[[Histogram], float],
+    estimate: Callable[[Diagram], float],
     resamples: int,
     within: tuple[float, float] = (-math.inf, math.inf),
     ends: Callable[[Pairs], tuple[float, float]] | None = None,
@@ -113,7 +112,7 @@ def further_releases(
     maximum-likelihood population of the released profile, with at most Chao's bound of labels.
     """
     drawn = Random(0).randbytes if randomness is None else randomness  # noqa: S311 - no secret
-    return _released_again(release, likeliest_of(release), resamples, drawn)
+    return _release_again(release, find_likeliest(release), resamples, drawn)
 
 
 @lru_cache(maxsize=1)
@@ -126,10 +125,10 @@ def even_releases(release: Release, resamples: int) -> Pairs:
     released = get_histogram(release)
     content = released.counts.tobytes() + released.prevalences.tobytes()
     seed = int.from_bytes(sha256(content).digest(), "big")
-    return _released_again(release, even_of(release), resamples, Random(seed).randbytes)  # noqa: S311 - no secret
+    return _release_again(release, make_even_population(release), resamples, Random(seed).randbytes)  # noqa: S311 - no secret
 
 
-def _released_again(
+def _release_again(
     release: Release, population: Population, resamples: int, drawn: Randomness
 ) -> Pairs:
     mechanism: Any = release.mechanism
@@ -141,24 +140,24 @@ def _released_again(
         )
     generator = np.random.default_rng(int.from_bytes(drawn(16), "big"))
     records = get_histogram(release).total
-    samples = [sample_of(population, records, generator) for _ in range(resamples)]
+    samples = [draw_sample(population, records, generator) for _ in range(resamples)]
     return tuple((each, mechanism.release(each, drawn).value) for each in samples)
 
 
 @lru_cache(maxsize=1)
-def likeliest_of(release: Release) -> Population:
+def find_likeliest(release: Release) -> Population:
     """Return the maximum-likelihood population of the released profile, labels by Chao's bound."""
     released = get_histogram(release)
     return likeliest_population(released, min(chao1(released), _MOST_LABELS))
 
 
-def even_of(release: Release) -> Population:
+def make_even_population(release: Release) -> Population:
     """Return a population of as many labels, by Chao's bound, which are all equally probable."""
     labels = min(chao1(get_histogram(release)), _MOST_LABELS)
     return Population(np.array([1 / labels]), np.array([labels]))
 
 
-def sample_of(population: Population, records: int, random: np.random.Generator) -> Profile:
+def draw_sample(population: Population, records: int, random: np.random.Generator) -> Profile:
     """Draw a profile: the count of a label is Poisson with mean `records` times its probability.
 
     So the total has standard deviation sqrt(`records`). Time is O(distinct counts), not O(labels).

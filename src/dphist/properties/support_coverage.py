@@ -1,28 +1,41 @@
-"""Support coverage: the number of new labels in further records."""
+"""Support coverage: the number of new labels in further records.
+
+Good and Toulmin's estimator, smoothed or not, is linear in the prevalences: for t n further
+records, each label seen r times adds -(-t)^r, which is unbiased for Poisson counts (Good and
+Toulmin 1956). For t > 1 these weights grow without bound and are multiplied by the probability that
+a random cut is r or more (Efron and Thisted 1976; the default cuts are those of Orlitsky, Suresh
+and Wu 2016).
+"""
 
 import math
 from fractions import Fraction
 
+import numpy as np
+from scipy.special import bdtrc, pdtrc
 from scipy.stats import nbinom
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.diagram import Diagram
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, positive_number
-from dphist.properties import chao, g_modeling, good_toulmin
+from dphist.properties import chao, g_modeling
+from dphist.properties.chao import chao1
 from dphist.properties.estimate import (
     NORMAL,
     Estimate,
     Source,
+    bound_unseen_share,
+    estimate_nothing,
     get_histogram,
-    may_be_unseen,
     name_source,
-    nothing_known,
     plain_number,
 )
-from dphist.properties.good_toulmin import GOOD_TOULMIN, SMOOTHED, SUMS
-from dphist.properties.resampling import RESAMPLES, including_noise
+from dphist.properties.resampling import RESAMPLES, include_noise
+from dphist.properties.sampling import Population, sampling
 from dphist.sentence import Sentence
 
+GOOD_TOULMIN, SMOOTHED, POISSON = "good-toulmin", "smoothed", "smoothed-poisson"
+SUMS = (GOOD_TOULMIN, SMOOTHED, POISSON)
 G_MODELING, CHAO_JOST = "g-modeling", "chao-jost"
 METHODS = (G_MODELING, CHAO_JOST, *SUMS)
 _LEAST_EXTRA = Fraction(1, 10**18)  # less than one record for every profile
@@ -34,7 +47,8 @@ def support_coverage(
     *,
     extra: Exact,
     method: str = G_MODELING,
-) -> float:
+    resamples: int = RESAMPLES,
+) -> Estimate:
     """Estimate the number of new labels in `extra` times as many further records.
 
     Parameters
@@ -54,15 +68,17 @@ def support_coverage(
         needed, k is log_3(n)/2 rounded, which trades a little bias for less variance.
         "smoothed-poisson": a Poisson cut of mean ln(n (t + 1)^2/(t - 1))/(2 t), without the
         factor t - 1 for extra <= 1.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
 
     Returns
     -------
-    float, labels; between 0 and the number of further records. 0 for a profile without records.
+    Labels, between 0 and the number of further records; 0 for a profile without records.
 
     Raises
     ------
     ParameterError
-        If `extra` or `method` is out of range, `extra` is above 1 for "good-toulmin", or it is
+        If a parameter is out of range, `extra` is above 1 for "good-toulmin", or it is
         above ln n: no estimator can extrapolate further than a multiple of that (Orlitsky et al.
         2016).
 
@@ -81,42 +97,24 @@ def support_coverage(
     >>> caught += [6, 12, 6, 9, 9, 6, 10, 10, 11, 5, 3, 3]
     >>> butterflies = Profile.from_prevalences(list(range(1, 25)), caught)
     >>> for method in ("g-modeling", "chao-jost", "good-toulmin"):
-    ...     print(round(support_coverage(butterflies, extra=1, method=method), 1))
+    ...     print(f"{support_coverage(butterflies, extra=1, method=method):.1f}")
     74.2
     67.2
     75.0
     """
     profile = get_histogram(source)
     more = _checked(profile, extra, method)
-    return _possible(_expected(profile, more, method)[0], more, profile.total)
-
-
-def estimate_support_coverage(
-    source: Source,
-    *,
-    extra: Exact,
-    method: str = G_MODELING,
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """Return what `support_coverage` estimates, with its standard error, interval and notes.
-
-    Parameters
-    ----------
-    source, extra, method : as for `support_coverage`; so are the errors.
-    resamples : int, from 10 to 10,000
-        Runs of a release's mechanism that measure how its noise changes error and interval.
-    """
-    profile = get_histogram(source)
-    more = _checked(profile, extra, method)
     raw, error = _expected(profile, more, method)
     value = _possible(raw, more, profile.total)
     if profile.total == 0:
-        return nothing_known(value, method, "labels", name_source(source))
+        return estimate_nothing(value, method, "labels", name_source(source))
     bias = 0.0
     if method in SUMS and method != GOOD_TOULMIN:
-        bias = good_toulmin.smoothing_bias(profile, more, method)
+        bias = smoothing_bias(profile, more, method)
     if method == G_MODELING:
-        ends = _predicted(value, error, float(more) * profile.total * may_be_unseen(profile.total))
+        ends = _predicted(
+            value, error, float(more) * profile.total * bound_unseen_share(profile.total)
+        )
     else:
         half = NORMAL * math.sqrt(error**2 + value + bias**2)
         ends = (raw - half, raw + half)
@@ -138,7 +136,7 @@ def estimate_support_coverage(
             expected = _expected(other, more, method)[0]
         return _possible(expected, more, other.total)
 
-    return including_noise(source, found, again, resamples, (0.0, float(more * profile.total)))
+    return include_noise(source, found, again, resamples, (0.0, float(more * profile.total)))
 
 
 def _checked(profile: Diagram, extra: Exact, method: str) -> Fraction:
@@ -172,7 +170,7 @@ def _expected(profile: Diagram, more: Fraction, method: str) -> tuple[float, flo
         return g_modeling.new_labels(profile, float(more))
     if method == CHAO_JOST:
         return chao.new_labels(profile, float(more))
-    return good_toulmin.new_labels(profile, more, method)
+    return add_weights(profile, more, method)
 
 
 def _predicted(mean: float, error: float, least: float) -> tuple[float, float]:
@@ -225,3 +223,73 @@ def _notes(method: str, total: int, t: float, bias: float) -> tuple[str, ...]:
                 )
             )
     return tuple(notes)
+
+
+def add_weights(profile: Diagram, extra: Fraction, method: str) -> tuple[float, float]:
+    """Return the sum of weights over the labels of `profile`, and its standard error.
+
+    The error, sqrt(sum f(r)^2 phi_r), is an upper bound for that of the expected number (Efron and
+    Thisted 1976).
+    """
+    each = weights(profile.counts, profile.total, extra, method)
+    variance = math.fsum(each**2 * profile.prevalences)
+    return math.fsum(each * profile.prevalences), math.sqrt(variance)
+
+
+def smoothing_bias(profile: Diagram, extra: Fraction, method: str) -> float:
+    """Return the bias of the sum, in labels, for the maximum-likelihood population."""
+    n, t = profile.total, float(extra)
+
+    def weigh(counts: IntArray) -> FloatArray:
+        return np.where(counts > 0, weights(np.maximum(counts, 1), n, extra, method), 0.0)
+
+    def new(population: Population) -> float:
+        means = n * population.probabilities
+        return float(population.labels @ (np.exp(-means) * -np.expm1(-t * means)))
+
+    return sampling(profile, weigh, chao1(profile), new).bias
+
+
+def weights(counts: IntArray, total: int, extra: Fraction, method: str) -> FloatArray:
+    """Return f(r, n) of each count r; the number of new labels is sum f(r, n) phi_r.
+
+    Parameters
+    ----------
+    counts : (c,) int64, records per label, positive.
+    total : records, n.
+    extra : further records in units of n, t.
+    method : "good-toulmin", "smoothed" or "smoothed-poisson".
+
+    Returns
+    -------
+    (c,) float64, dimensionless: -(-t)^r times the probability that the cut is r or more.
+    """
+    t = float(extra)
+    if len(counts) == 0:
+        return np.zeros(0)
+    if method == GOOD_TOULMIN:
+        kept = np.ones(len(counts))
+    elif method == SMOOTHED:
+        tries, chance = binomial_cut(total, t)
+        # bdtrc accepts no count above the number of trials.
+        kept = np.where(counts > tries, 0.0, bdtrc(np.minimum(counts, tries) - 1, tries, chance))
+    else:
+        kept = pdtrc(counts - 1.0, poisson_cut(total, t))
+    sign = np.where(counts % 2 == 1, 1.0, -1.0)
+    # Powers too large for a float have probability 0; multiply in the logarithm.
+    some = kept > 0
+    size = np.zeros(len(counts))
+    size[some] = np.exp(counts[some] * math.log(t) + np.log(kept[some])) if t != 1 else kept[some]
+    return sign * size
+
+
+def binomial_cut(total: int, t: float) -> tuple[int, float]:
+    """Return trials, at least 1, and probability of the binomial cut (Orlitsky et al. 2016)."""
+    within = math.log(total) + (2 * math.log(t) - math.log(t - 1) if t > 1 else 0.0)
+    return max(1, round(within / (2 * math.log(3)))), 2 / (t + 2)
+
+
+def poisson_cut(total: int, t: float) -> float:
+    """Return the mean of the Poisson cut (Orlitsky et al. 2016)."""
+    within = math.log(total) + 2 * math.log1p(t) - (math.log(t - 1) if t > 1 else 0.0)
+    return within / (2 * t)

@@ -1,28 +1,38 @@
-"""Support size: the number of labels of the population, seen or not."""
+"""Support size: the number of labels of the population, seen or not.
+
+Wu and Yang's estimator is a Chebyshev polynomial. Labels have probability 0 or at least p_min. A
+label seen r times counts as 1 + b_r r! if r is at most the degree L, and as 1 otherwise.
+P(x) = sum b_r x^r is the polynomial of degree L with P(0) = -1 and the smallest maximum of |P|
+between x = n p_min and x = M. If counts are Poisson, a label of expected count x adds
+1 + exp(-x) P(x) in the mean: 0 if the label does not exist, nearly 1 if it does (Y. Wu and P. Yang,
+"Chebyshev polynomials, moment matching, and optimal estimation of the unseen", Annals of Statistics
+47, 2019; degree 0.45 ln(1/p_min) and M = 0.5 ln(1/p_min) as in its experiments).
+"""
 
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import pdtrc
 
+from dphist.arrays import FloatArray, IntArray
 from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, exact_number
-from dphist.properties import chebyshev_support, linear_program
+from dphist.properties import linear_program
 from dphist.properties.chao import chao1, seen_times
 from dphist.properties.estimate import (
     NORMAL,
     Estimate,
-    Histogram,
     Source,
+    estimate_nothing,
     get_histogram,
-    nothing_known,
     plain_number,
 )
-from dphist.properties.resampling import RESAMPLES, including_noise
+from dphist.properties.resampling import RESAMPLES, include_noise
 from dphist.sentence import Sentence
 
 METHODS = ("wu-yang", "valiant-valiant", "chao1", "plug-in")
@@ -34,7 +44,8 @@ def support_size(
     *,
     p_min: Exact | None = None,
     method: str = "wu-yang",
-) -> float:
+    resamples: int = RESAMPLES,
+) -> Estimate:
     """Estimate the number of labels with positive probability.
 
     Parameters
@@ -45,43 +56,28 @@ def support_size(
         assert it. Without such a bound the support size is undetermined: any number of rarer
         labels may exist. Required except for "chao1" and "plug-in".
     method : str
-        "wu-yang": the Chebyshev estimator, minimax rate-optimal (see `chebyshev_support`).
+        "wu-yang": the Chebyshev estimator, minimax rate-optimal (`dphist.properties.support_size`).
         "valiant-valiant": a linear program (see `linear_program`).
         "chao1": a lower bound from the labels seen once and twice (Chao 1984, bias-corrected).
         "plug-in": the number of labels seen.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
 
     Returns
     -------
-    float, labels; at least the number in `source`, and at most the larger of that and 1/p_min.
-    0 for a profile without records.
+    Labels, at least the number in `source`, and at most the larger of that and 1/p_min; 0 for a
+    profile without records.
 
     Raises
     ------
     ParameterError
-        If `source`, `p_min` or `method` is invalid, or the linear program cannot be solved.
+        If a parameter is invalid, the linear program cannot be solved, or the mechanism of a
+        release cannot run again.
 
     >>> from dphist import Profile
     >>> profile = Profile.from_prevalences([1, 2, 3], [20, 10, 5])
-    >>> support_size(profile, method="plug-in"), round(support_size(profile, p_min="1/80"), 1)
-    (35.0, 48.9)
-    """
-    return _found(get_histogram(source), _checked(p_min), method, ranged=False).value
-
-
-def estimate_support_size(
-    source: Source,
-    *,
-    p_min: Exact | None = None,
-    method: str = "wu-yang",
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """Return what `support_size` estimates, with its standard error, interval and notes.
-
-    Parameters
-    ----------
-    source, p_min, method : as for `support_size`; so are the errors.
-    resamples : int, from 10 to 10,000
-        Runs of a release's mechanism that measure how its noise changes error and interval.
+    >>> print(f"{support_size(profile, p_min='1/80'):.1f}")
+    48.9
     """
     profile, least = get_histogram(source), _checked(p_min)
     found = _found(profile, least, method, ranged=True)
@@ -90,12 +86,12 @@ def estimate_support_size(
     if promise and profile.labels * promise > 1 and isinstance(source, Profile):
         found = replace(found, standard_error=None, interval=None)
 
-    def again(other: Histogram) -> float:
-        return support_size(other, p_min=least, method=method)
+    def again(other: Diagram) -> float:
+        return _found(other, least, method, ranged=False).value
 
     # For a released histogram with more labels than 1/p_min, the estimate is above 1/p_min as well.
     most = max(float(1 / promise), found.value) if promise else math.inf
-    return including_noise(source, found, again, resamples, (0.0, most))
+    return include_noise(source, found, again, resamples, (0.0, most))
 
 
 def _checked(p_min: Exact | None) -> Fraction | None:
@@ -113,7 +109,7 @@ def _found(profile: Diagram, p_min: Fraction | None, method: str, ranged: bool) 
         note = Sentence("{labels} not seen are left out")
         return _labels(float(profile.labels), method, None, None, note)
     if method == "chao1":
-        return _chao1(profile) if profile.total else nothing_known(0.0, method, "labels")
+        return _chao1(profile) if profile.total else estimate_nothing(0.0, method, "labels")
     if p_min is None:
         raise ParameterError(
             "method",
@@ -137,13 +133,13 @@ def _wu_yang(profile: Diagram, p_min: Fraction) -> Estimate:
     size, attained by some distributions (uniform ones of probability p_min), so the interval
     includes both.
     """
-    if chebyshev_support.all_are_seen(profile.total, p_min):
+    if all_are_seen(profile.total, p_min):
         return _nearly_all_seen(profile, p_min)
-    weights = chebyshev_support.weights(profile.counts, profile.total, p_min)
-    raw = math.fsum(weights * profile.prevalences)
-    lost = math.fsum((weights - 1) ** 2 * profile.prevalences)
+    each = weights(profile.counts, profile.total, p_min)
+    raw = math.fsum(each * profile.prevalences)
+    lost = math.fsum((each - 1) ** 2 * profile.prevalences)
     spread = math.sqrt(lost + max(raw - profile.labels, 0.0))
-    share = chebyshev_support.bias_share(profile.total, p_min)
+    share = bias_share(profile.total, p_min)
     note = (
         f"the interval allows for a bias of {plain_number(100 * share)} % of the support size, the"
         " most that any law has"
@@ -163,7 +159,7 @@ def _nearly_all_seen(profile: Diagram, p_min: Fraction) -> Estimate:
     Of S labels u are missed, about Poisson with mean at most S exp(-n p_min). The interval ends at
     the largest S for which seeing so few labels has a probability of at least 2.5 %.
     """
-    seen, share = profile.labels, chebyshev_support.bias_share(profile.total, p_min)
+    seen, share = profile.labels, bias_share(profile.total, p_min)
     note = f"labels not seen are left out: each is missed with a chance of {plain_number(share)} or"
     fewest, most = 0, max(math.floor(1 / p_min) - seen, 0)
     while fewest < most:
@@ -260,3 +256,96 @@ def _labels(
 def _possible(labels: float, profile: Diagram, p_min: Fraction) -> float:
     """Clip to the possible range: from the number of labels seen to 1/p_min."""
     return max(float(profile.labels), min(labels, float(1 / p_min)))
+
+
+_DEGREE = Fraction(45, 100)  # of ln(1/p_min); c0 of the paper
+_RIGHT_END = 0.5  # of ln(1/p_min), in expected records of a label; c1 of the paper
+
+
+def weights(counts: IntArray, total: int, p_min: Fraction) -> FloatArray:
+    """Return f(r, n) of each count r, so that the support size is sum f(r, n) phi_r.
+
+    Parameters
+    ----------
+    counts : (c,) int64, records per label, positive.
+    total : records, n.
+    p_min : minimum probability of a label, 0 < p_min <= 1.
+
+    Returns
+    -------
+    (c,) float64, dimensionless; 1 for every count above the degree, and for all counts if n p_min
+    is so large that all labels are seen.
+    """
+    corrections = np.array([0.0, *_corrections(total, p_min)])
+    found: FloatArray = 1 + corrections[np.where(counts < len(corrections), counts, 0)]
+    return found
+
+
+def bias_share(total: int, p_min: Fraction) -> float:
+    """Bound |E estimate - support size| as a share of the support size, for Poisson counts.
+
+    It is the maximum of exp(-x) |P(x)| over expected counts x >= n p_min, found on a grid.
+    """
+    if all_are_seen(total, p_min):
+        # The estimate is wrong only if a label is missed, which has this probability.
+        return math.exp(-min(float(total * p_min), 700.0))
+    degree, left, right = _degree(p_min), float(total * p_min), _right_end(p_min)
+    # Past the right end |P| grows like x^degree; soon after x = degree, exp(-x) dominates.
+    x = np.union1d(np.linspace(left, right, 513), np.linspace(right, right + 8 * degree + 40, 1025))
+    logs = _log_chebyshev(degree, (2 * x - right - left) / (right - left))
+    at_zero = _log_chebyshev(degree, np.array([(right + left) / (right - left)]))[0]
+    return min(float(np.exp(np.max(logs - x) - at_zero)), 1.0)
+
+
+def all_are_seen(total: int, p_min: Fraction) -> bool:
+    """Whether a label of probability p_min is expected so often that none is missed."""
+    return float(total * p_min) >= _right_end(p_min)
+
+
+def _degree(p_min: Fraction) -> int:
+    return max(1, math.floor(_DEGREE * Fraction(_log_of_inverse(p_min))))
+
+
+def _right_end(p_min: Fraction) -> float:
+    return _RIGHT_END * _log_of_inverse(p_min)
+
+
+def _log_of_inverse(p_min: Fraction) -> float:
+    """Return ln(1/p_min); the terms of the fraction may exceed the range of floats."""
+    return math.log(p_min.denominator) - math.log(p_min.numerator)
+
+
+@lru_cache(maxsize=256)
+def _corrections(total: int, p_min: Fraction) -> tuple[float, ...]:
+    """Return b_r r! for r = 1..L, computed exactly and rounded to floats.
+
+    Terms of a Chebyshev polynomial alternate and grow like 2^L, so they are added as fractions.
+    """
+    if all_are_seen(total, p_min):
+        return ()
+    left, right = total * p_min, Fraction(_right_end(p_min))
+    slope, shift = 2 / (right - left), -(right + left) / (right - left)
+    before, now = [Fraction(1)], [shift, slope]
+    for _ in range(_degree(p_min) - 1):  # T_{m+1}(y) = 2 y T_m(y) - T_{m-1}(y), y = shift + slope x
+        after = [2 * shift * b for b in now] + [Fraction(0)]
+        for power, b in enumerate(now):
+            after[power + 1] += 2 * slope * b
+        for power, b in enumerate(before):
+            after[power] -= b
+        before, now = now, after
+    at_zero = now[0]
+    return tuple(
+        float(-b / at_zero * math.factorial(power)) for power, b in enumerate(now) if power > 0
+    )
+
+
+def _log_chebyshev(degree: int, y: FloatArray) -> FloatArray:
+    """Return ln |T_degree(y)|, also where T itself is too large for a float."""
+    outside = degree * np.arccosh(np.maximum(np.abs(y), 1))
+    inside = np.abs(np.cos(degree * np.arccos(np.clip(y, -1, 1))))
+    logs = np.where(
+        np.abs(y) > 1,
+        outside + np.log1p(np.exp(-2 * outside)) - math.log(2),
+        np.log(np.maximum(inside, 1e-300)),
+    )
+    return np.asarray(logs)

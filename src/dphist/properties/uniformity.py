@@ -21,16 +21,14 @@ from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.properties.estimate import (
     Estimate,
-    Histogram,
     Source,
+    estimate_nothing,
     get_histogram,
     name_source,
-    nothing_known,
 )
 from dphist.properties.polynomials import Distance, best_approximation
-from dphist.properties.profile_likelihood import Population
-from dphist.properties.resampling import RESAMPLES, including_noise
-from dphist.properties.sampling import Sampling, sampling
+from dphist.properties.resampling import RESAMPLES, include_noise
+from dphist.properties.sampling import Population, Sampling, sampling
 
 METHODS = ("polynomial", "plug-in")
 # Degree and width in units of log n; share of the width in which the polynomial is used.
@@ -47,7 +45,8 @@ def distance_to_uniformity(
     *,
     labels: int,
     method: str = "polynomial",
-) -> float:
+    resamples: int = RESAMPLES,
+) -> Estimate:
     """Estimate half the L1 distance of the population from uniform on `labels` labels.
 
     Parameters
@@ -56,6 +55,8 @@ def distance_to_uniformity(
     labels : k, number of labels of the uniform population, including those without records. A
         release may have more labels because of noise; these also get probability 1/k.
     method : "polynomial", or "plug-in" for the distance of the profile itself.
+    resamples : int, from 10 to 10,000
+        Runs of a release's mechanism that measure how its noise changes error and interval.
 
     Returns
     -------
@@ -64,39 +65,25 @@ def distance_to_uniformity(
     Raises
     ------
     ParameterError
-        If `labels` is below 1, or the method unknown.
+        If `labels` is below 1, the method unknown or `resamples` out of range, or if the mechanism
+        of a release cannot run again.
 
     >>> from dphist import Profile
     >>> profile = Profile.from_counts([30, 10])
-    >>> distance_to_uniformity(profile, labels=2, method="plug-in")
+    >>> distance_to_uniformity(profile, labels=2, method="plug-in").value
     0.25
     """
     profile = get_histogram(source)
     k = whole_number(labels, "labels", 1)
     if method not in METHODS:
         raise ParameterError("method", f"must be one of {', '.join(METHODS)}")
-    return min(max(_sum(profile, k, method), 0.0), 1 - 1 / k)
 
+    def estimate(histogram: Diagram) -> float:
+        return min(max(_sum(histogram, k, method), 0.0), 1 - 1 / k)
 
-def estimate_distance_to_uniformity(
-    source: Source,
-    *,
-    labels: int,
-    method: str = "polynomial",
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """Return what `distance_to_uniformity` estimates, with its standard error, interval and notes.
-
-    Parameters
-    ----------
-    source, labels, method : as for `distance_to_uniformity`; so are the errors.
-    resamples : int, from 10 to 10,000
-        Runs of a release's mechanism that measure how its noise changes error and interval.
-    """
-    value = distance_to_uniformity(source, labels=labels, method=method)
-    profile, k = get_histogram(source), int(labels)
+    value = estimate(profile)
     if profile.total == 0:
-        return nothing_known(value, method, "1", name_source(source))
+        return estimate_nothing(value, method, "1", name_source(source))
     notes, error = [], None
     if profile.labels > k:
         notes.append("the profile has more labels than were given")
@@ -108,11 +95,7 @@ def estimate_distance_to_uniformity(
     if profile.total * math.log(max(profile.total, 2)) < k:
         notes.append("fewer records than labels/log(labels): no method is accurate")
     found = Estimate(value, method, error, None, "1", tuple(notes))
-
-    def again(other: Histogram) -> float:
-        return distance_to_uniformity(other, labels=k, method=method)
-
-    return including_noise(source, found, again, resamples, (0.0, 1 - 1 / k))
+    return include_noise(source, found, estimate, resamples, (0.0, 1 - 1 / k))
 
 
 def weights(counts: IntArray, n: int, *, labels: int, method: str) -> FloatArray:

@@ -17,7 +17,7 @@ import dphist as dh
 from dphist.lab.auditing import subject
 from dphist.lab.auditing.replay import replayable
 from dphist.lab.auditing.statistical.rounds import run_in_rounds
-from dphist.lab.auditing.subject import LineProgram, command, given_pairs
+from dphist.lab.auditing.subject import LineProgram, check_pairs, command
 from dphist.lab.auditing.suite import ENTRIES, Entry
 from tests.support.storms import handles_signals, wait_until
 
@@ -107,7 +107,7 @@ def test_a_pair_that_shows_nothing_at_first_is_kept() -> None:
         return value if asked > 500 else 0  # later than the first round
 
     found = run_in_rounds(
-        run, given_pairs([(2, 3), (0, 1)]), epsilon=2, delta=0, error=1e-3, seconds=10,
+        run, check_pairs([(2, 3), (0, 1)]), epsilon=2, delta=0, error=1e-3, seconds=10,
         tell=lambda _: None,
     )  # fmt: skip
     assert found.stopped == "refuted"
@@ -117,7 +117,7 @@ def test_a_pair_that_shows_nothing_at_first_is_kept() -> None:
 def test_false_alarms_are_as_rare_as_stated() -> None:
     """500 audits of a mechanism that keeps its claim exactly, each allowed to err by a tenth."""
     source = random.Random(4)
-    pairs = given_pairs([(0, 1)])
+    pairs = check_pairs([(0, 1)])
     alarms = 0
     for _ in range(500):
         found = run_in_rounds(

@@ -9,8 +9,8 @@ from scipy.stats.contingency import odds_ratio
 
 from dphist.lab.auditing.statistical.bounds import (
     bound_epsilons,
-    caught_from,
     curve,
+    find_power,
     highest_probability,
     joint_is_narrower,
     least_epsilons,
@@ -103,7 +103,7 @@ def test_the_curve_falls_with_delta() -> None:
 def test_power_is_that_of_the_law() -> None:
     """At the stated epsilon such runs refute with a probability of .9 or more."""
     runs, error = 2000, 0.001
-    power = caught_from(200, runs, 1.0, 0.0, error)
+    power = find_power(200, runs, 1.0, 0.0, error)
     assert power is not None
     assert 1 < power < 2
     rare = 200.5 / 2001
@@ -123,5 +123,5 @@ def test_power_is_that_of_the_law() -> None:
 
 
 def test_without_an_event_there_is_no_power() -> None:
-    assert caught_from(0, 5, 1.0, 0.0, 0.001) is None
-    assert caught_from(1000, 1000, 1.0, 0.0, 0.001) is None
+    assert find_power(0, 5, 1.0, 0.0, 0.001) is None
+    assert find_power(1000, 1000, 1.0, 0.0, 0.001) is None

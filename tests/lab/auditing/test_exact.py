@@ -13,15 +13,18 @@ import pytest
 
 import dphist as dh
 from dphist import noise
-from dphist.lab.auditing.exact import Law, delta_between, enumerate_law, epsilon_of
 from dphist.lab.auditing.exact.laws import (
     ONE,
     DrawnLater,
     HiddenRandomnessError,
+    Law,
     PathSource,
     TooLongError,
+    delta_between,
+    enumerate_law,
+    epsilon_of,
 )
-from dphist.lab.auditing.replay.session import asked, standing_in
+from dphist.lab.auditing.replay.session import asked, replace_samplers
 from tests.privacy.laws import clamped_law
 
 EXACT = ("exact",)
@@ -32,7 +35,7 @@ def law_of(run: Callable[[Any], Any], **limits: Any) -> Law:
         with asked(path):
             return run(path)
 
-    with standing_in():
+    with replace_samplers():
         return enumerate_law(shown, **limits)
 
 

@@ -14,8 +14,8 @@ from dphist import noise
 from dphist.document.audited import AuditedClass, Auditing, Pair, Setup, Statement
 from dphist.errors import ParameterError
 from dphist.lab.auditing.named import everything, mechanisms, named
-from dphist.lab.auditing.outcome import features_of, watch_run
-from dphist.lab.auditing.subject import pairs_for, variants_for
+from dphist.lab.auditing.outcome import list_features, watch_run
+from dphist.lab.auditing.subject import find_variants, make_pairs
 from dphist.release import kind_names
 from tests.report.mean_kind import kind_of_means
 
@@ -102,9 +102,9 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_its_neighbors_are_those_that_the_kind_makes() -> None:
-    (pair,) = pairs_for(CORRECT)
+    (pair,) = make_pairs(CORRECT)
     assert pair == Pair("a fourth record", [0] * 3, [0] * 4)
-    vary = variants_for(CORRECT)
+    vary = find_variants(CORRECT)
     assert vary is not None
     assert [len(each.other) for each in vary(pair, random.Random(1))] == [5]
 
@@ -127,7 +127,7 @@ def test_a_subclass_states_nothing() -> None:
 
 def test_what_it_releases_is_compared_as_the_kind_says() -> None:
     shown = watch_run(lambda data: Total(len(data)), [0, 0])
-    assert features_of(shown)["number of the outcome"] == 2
+    assert list_features(shown)["number of the outcome"] == 2
     found = dh.audit(FAULTY, seconds=60, layers=["statistical"])
     assert found.refuted
     assert "number" in found.event
@@ -160,6 +160,6 @@ def test_without_a_declaration_neighbors_are_given() -> None:
     register(None)
     with pytest.raises(ParameterError, match="must be given: no kind of dphist says"):
         dh.audit(CORRECT)
-    assert variants_for(CORRECT) is None
+    assert find_variants(CORRECT) is None
     pair = (np.zeros(3).tolist(), np.zeros(4).tolist())
     assert dh.audit(FAULTY, [pair], seconds=1, layers=["replay"]).objects

@@ -10,7 +10,7 @@ import dphist as dh
 from dphist.document.audited import Pair
 from dphist.lab.auditing.named import bin_pairs, label_pairs
 from dphist.lab.auditing.statistical.rounds import run_in_rounds
-from dphist.lab.auditing.subject import given_pairs, pairs_for, variants_for
+from dphist.lab.auditing.subject import check_pairs, find_variants, make_pairs
 
 SCAN = dh.AdaptiveScan(epsilon=1, sensitivity=3)
 LEAVES = dh.LeafCounts(epsilon=1, bins=(4, 4), sensitivity=2)
@@ -44,10 +44,10 @@ MECHANISMS = {
 @pytest.mark.quick(every=3)
 def test_neighbors_differ_by_one_unit(name: str) -> None:
     mechanism = MECHANISMS[name]
-    pairs = pairs_for(mechanism)
+    pairs = make_pairs(mechanism)
     assert len({pair.name for pair in pairs}) == len(pairs) >= 8
     assert all(apart(mechanism, pair) for pair in pairs)
-    vary, draw = variants_for(mechanism), random.Random(1)
+    vary, draw = find_variants(mechanism), random.Random(1)
     assert vary is not None
     pair, made = pairs[-1], 0
     for _ in range(12):
@@ -64,12 +64,12 @@ def test_neighbors_differ_by_one_unit(name: str) -> None:
     lambda epsilon: dh.LeafCounts(epsilon=epsilon, bins=4),
 ])  # fmt: skip
 def test_counts_next_to_the_largest_are_among_them(make: Any) -> None:
-    assert any(pair.huge for pair in pairs_for(make(epsilon=1)))
+    assert any(pair.huge for pair in make_pairs(make(epsilon=1)))
 
 
 @pytest.mark.parametrize("make", [dh.RankSplit, dh.PrivHist])
 def test_mechanisms_that_refuse_huge_counts_get_the_others(make: Any) -> None:
-    pairs = pairs_for(make(epsilon=1))
+    pairs = make_pairs(make(epsilon=1))
     assert not any(pair.huge for pair in pairs)
     assert "a very large count grows" in [pair.name for pair in pairs]
 
@@ -91,7 +91,7 @@ def test_a_fault_off_the_edge_cases_is_found_by_variants() -> None:
         for more in draw.sample(range(5, 9), 3):
             yield Pair(f"{pair.name}, {more}", [*pair.one, more], [*pair.other, more])
 
-    pairs = given_pairs([("none", [5], [5, 1]), ("large", [3], [3, 1])])
+    pairs = check_pairs([("none", [5], [5, 1]), ("large", [3], [3, 1])])
     limits: dict[str, Any] = {"epsilon": 2, "delta": 0, "error": 1e-3, "tell": lambda _: None}
     plain = run_in_rounds(run, pairs, seconds=0.5, **limits)
     assert plain.stopped == "the time was up"

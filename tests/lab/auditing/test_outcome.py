@@ -7,8 +7,8 @@ import pytest
 
 import dphist as dh
 from dphist.lab.auditing.named import mechanisms, named
-from dphist.lab.auditing.outcome import describe_outcome, features_of, watch_run, whole_of_run
-from dphist.lab.auditing.subject import pairs_for, subject_of
+from dphist.lab.auditing.outcome import capture_run, describe_outcome, list_features, watch_run
+from dphist.lab.auditing.subject import make_pairs, make_subject
 
 
 @pytest.mark.long(every=2)
@@ -19,10 +19,10 @@ def test_released_numbers_are_compared(name: str) -> None:
     """Of data with large counts, numbers that vary from run to run are among the features."""
     epsilon = 8 if name == "ContinualMechanism" else "1/4"  # above a threshold after few events
     mechanism = named(name, epsilon=epsilon, delta=None, parameters={})
-    run = subject_of(mechanism).run
-    data = [pair.other for pair in pairs_for(mechanism) if "2**62" not in pair.name][-1]
+    run = make_subject(mechanism).run
+    data = [pair.other for pair in make_pairs(mechanism) if "2**62" not in pair.name][-1]
     # The top list has another length in one run of twenty, and no other number that varies.
-    runs = [features_of(watch_run(run, data)) for _ in range(400 if name == "TopLabels" else 40)]
+    runs = [list_features(watch_run(run, data)) for _ in range(400 if name == "TopLabels" else 40)]
     varying = {
         feature
         for feature in runs[0]
@@ -39,14 +39,14 @@ def test_all_that_is_said_is_compared() -> None:
         warnings.warn("warned", stacklevel=1)
         return {"a": np.array([data]), "b": {1}, "c": None}
 
-    whole = whole_of_run(run, 5)
-    assert whole == whole_of_run(run, 5) != whole_of_run(run, 6)
+    whole = capture_run(run, 5)
+    assert whole == capture_run(run, 5) != capture_run(run, 6)
     text = describe_outcome(whole)
     assert text == ("the outcome is {'a': [5], 'b': [1]}, with 'warned', with 'printed 5\\n'")
 
 
 def test_types_that_compare_equal_are_different_outcomes() -> None:
-    outcomes = [whole_of_run(lambda data: data, each) for each in (1, 1.0, True, "1", -0.0, 0.0)]
+    outcomes = [capture_run(lambda data: data, each) for each in (1, 1.0, True, "1", -0.0, 0.0)]
     assert len(set(outcomes)) == 6
 
 
@@ -55,6 +55,6 @@ def test_errors_are_outcomes() -> None:
         raise dh.ParameterError("data", f"must not be {data}")
 
     assert (
-        describe_outcome(whole_of_run(fails, 3))
+        describe_outcome(capture_run(fails, 3))
         == "the outcome is ParameterError: data must not be 3"
     )

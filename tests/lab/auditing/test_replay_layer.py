@@ -20,10 +20,10 @@ from dphist.lab.auditing.exact.laws import PathSource
 from dphist.lab.auditing.replay import DivergedError, record, replay, replayable
 from dphist.lab.auditing.replay import session as session_module
 from dphist.lab.auditing.replay.session import (
+    ask_in_place,
     asked,
-    in_place_of_samplers,
-    standing_in,
-    who_is_asked,
+    get_sampling,
+    replace_samplers,
 )
 from dphist.lab.auditing.suite import counts
 from dphist.noise.for_tests import KNOWN_NOISE
@@ -212,7 +212,7 @@ def test_other_threads_get_the_real_samplers() -> None:
 
 def test_samplers_are_put_back() -> None:
     before = noise.two_sided_geometric
-    with standing_in():
+    with replace_samplers():
         assert noise.two_sided_geometric is not before
         drawn = noise.two_sided_geometric(Fraction(1, 100), 4)  # nobody is asked: the real one
         assert type(drawn) is np.ndarray
@@ -221,7 +221,7 @@ def test_samplers_are_put_back() -> None:
 
 def test_broken_mechanisms_of_the_suite_keep_their_own_noise() -> None:
     before = noise.two_sided_geometric
-    with standing_in():
+    with replace_samplers():
         assert counts.two_sided_geometric is before is not noise.two_sided_geometric
 
 
@@ -248,7 +248,7 @@ def test_after_one_interrupt_the_samplers_are_back(monkeypatch: pytest.MonkeyPat
         lines, earlier = 0, sys.gettrace()
         sys.settrace(trace)
         try:
-            with in_place_of_samplers(PathSource(())):
+            with ask_in_place(PathSource(())):
                 pass
         finally:
             sys.settrace(earlier)
@@ -258,7 +258,7 @@ def test_after_one_interrupt_the_samplers_are_back(monkeypatch: pytest.MonkeyPat
         with pytest.raises(KeyboardInterrupt):
             stand_in(number)
         assert noise.two_sided_geometric is sampler
-        assert who_is_asked() is None
+        assert get_sampling() is None
         assert not KNOWN_NOISE.get()
 
 
@@ -288,7 +288,7 @@ def test_replays_do_not_nest() -> None:
     with pytest.raises(DivergedError, match="inside of another"):
         record(lambda data: record(lambda held: held, data), 1)
     path = PathSource(())
-    with standing_in(), pytest.raises(TypeError), asked(path):
+    with replace_samplers(), pytest.raises(TypeError), asked(path):
         raise TypeError
     assert path.over
 
@@ -341,7 +341,7 @@ def test_what_a_run_leaves_behind_gets_real_noise() -> None:
         return [float(count + mine()) for count in counts]
 
     record(run, [1, 2])
-    with standing_in():
+    with replace_samplers():
         drawn = left[0].run(lambda: noise.two_sided_geometric(Fraction(1, 10**6), 50))
         assert type(drawn) is np.ndarray
     assert type(left[0].run(mine)) is float

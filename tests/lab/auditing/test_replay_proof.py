@@ -21,10 +21,10 @@ from dphist.lab.auditing.exact.laws import Noise
 from dphist.lab.auditing.outcome import watch_run, whole_of
 from dphist.lab.auditing.replay import loss, record, replay
 from dphist.lab.auditing.replay.layer import Laws, Shown, bound_by_sampling
-from dphist.lab.auditing.replay.session import standing_in
+from dphist.lab.auditing.replay.session import replace_samplers
 from dphist.lab.auditing.replay.transcript import Request
 from dphist.lab.auditing.result import Claim
-from dphist.lab.auditing.subject import pairs_for, read_stated, setup_of, statement_of
+from dphist.lab.auditing.subject import find_statement, make_pairs, read_stated, setup_of
 
 REPLAY = ("replay",)
 
@@ -118,7 +118,7 @@ def test_a_release_states_its_noisy_numbers(name: str) -> None:
     show, told = showing(mechanism), setup_of(mechanism).told
     numbers_of: dict[Any, Any] = {}
     stating = again = 0
-    with standing_in():
+    with replace_samplers():
         for seed in range(150):
             transcript = record(show, data, seed=seed, told=told)
             numbers = transcript.noisy_numbers()
@@ -173,7 +173,7 @@ MECHANISMS = [
 def cost_of(mechanism: Any, pair: Pair) -> Fraction:
     """What the noise costs at most, with the draws that an audit tries."""
     show, told, worst = showing(mechanism), setup_of(mechanism).told, Fraction(0)
-    with standing_in():
+    with replace_samplers():
         for seed in range(5):
             for one, other in itertools.permutations((pair.one, pair.other)):
                 mine = record(show, one, seed=seed, told=told)
@@ -188,7 +188,7 @@ def cost_of(mechanism: Any, pair: Pair) -> Fraction:
 def test_claims_below_the_cost_are_refuted_and_claims_at_it_are_not(name: str, seed: int) -> None:
     draw = random.Random(f"{name} {seed}")
     mechanism = random_mechanism(name, draw)
-    pair = draw.choice([each for each in pairs_for(mechanism) if not each.huge])
+    pair = draw.choice([each for each in make_pairs(mechanism) if not each.huge])
     cost = cost_of(mechanism, pair)
     at = audited(mechanism, pair, cost)
     assert not at.refuted
@@ -216,7 +216,7 @@ def test_a_claim_below_the_cost_is_refuted_before_any_run_is_counted() -> None:
 def test_no_pure_claim_holds_of_normal_noise(rho: Any) -> None:
     mechanism = dh.LeafCounts(rho=rho, bins=3)
     for epsilon in ("1/3", 4, 1000):
-        assert audited(mechanism, pairs_for(mechanism)[0], epsilon).refuted
+        assert audited(mechanism, make_pairs(mechanism)[0], epsilon).refuted
 
 
 # --- Where it is no proof
@@ -244,9 +244,9 @@ def test_what_states_less_than_its_noise_is_objected_to_at_most() -> None:
 
 
 def test_a_subclass_is_taken_to_state_nothing() -> None:
-    assert statement_of(dh.LeafCounts(epsilon=1, bins=1)) is not None
-    assert statement_of(Folded(epsilon=1, bins=1)) is None
-    assert statement_of(len) is None
+    assert find_statement(dh.LeafCounts(epsilon=1, bins=1)) is not None
+    assert find_statement(Folded(epsilon=1, bins=1)) is None
+    assert find_statement(len) is None
 
 
 def test_a_statement_that_is_contradicted_is_not_relied_on(monkeypatch: Any) -> None:
@@ -268,7 +268,7 @@ def test_a_statement_that_is_contradicted_is_not_relied_on(monkeypatch: Any) -> 
 @pytest.mark.parametrize("inference", ["sort", "none"])
 def test_counts_whose_order_is_lost_are_objected_to(inference: Any) -> None:
     mechanism = dh.SortedCounts(epsilon=1, labels=3, inference=inference)
-    result = audited(mechanism, pairs_for(mechanism)[0], "0.5")
+    result = audited(mechanism, make_pairs(mechanism)[0], "0.5")
     assert result.objects
     assert not result.refuted
 
@@ -305,7 +305,7 @@ def test_sampled_claims_are_wrongly_refuted_as_seldom_as_stated() -> None:
     mechanism, error = dh.LeafCounts(epsilon=1, bins=1), 0.2
     claim = Claim(Fraction(1, 2), Fraction(true_delta(0.5) * (1 + 1e-9)))
     ways = [Laws(showing(mechanism), ONE_RECORD, way, 0, {}, False) for way in (False, True)]
-    with standing_in():
+    with replace_samplers():
         found = [bound_by_sampling(ways, claim, seconds=0.01, error=error) for _ in range(60)]
     wrong = sum(each is not None and each.epsilon > claim.epsilon for each in found)
     assert 1 <= wrong <= 24  # four standard deviations; and it errs at all

@@ -14,9 +14,9 @@ from dphist.lab.auditing.statistical import rounds
 from dphist.lab.auditing.statistical.choosing import Choice
 from dphist.lab.auditing.statistical.events import Condition, Event
 from dphist.lab.auditing.statistical.rounds import Progress, run_in_rounds
-from dphist.lab.auditing.subject import given_pairs
+from dphist.lab.auditing.subject import check_pairs
 
-PAIRS = given_pairs([(0, 1), (4, 5)])
+PAIRS = check_pairs([(0, 1), (4, 5)])
 
 
 @dataclass

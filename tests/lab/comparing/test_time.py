@@ -13,7 +13,7 @@ from benchmarks.repeating import TooSlowError, measure
 import dphist as dh
 from benchmarks import repeating
 from dphist.lab.comparing import measuring
-from dphist.lab.comparing.compare import case_of
+from dphist.lab.comparing.compare import open_case
 from dphist.lab.comparing.measuring import Effort, Measured, OutOfTimeError, Tally, within
 from tests.support.histograms import without_noise
 
@@ -67,7 +67,7 @@ def test_what_draws_too_much_noise_is_not_begun() -> None:
     assert [one.reason for one in found.left_out] == ["a release takes 109,951 s or more"]
     assert [row.mechanism for row in found] == ["quick"]
     bins = np.zeros(2**22, np.int64)
-    _, case = case_of(bins)
+    _, case = open_case(bins)
     assert case.foreseen(dh.LeafCounts(epsilon=1, bins=2**22)) == pytest.approx(0.126, rel=0.01)
     assert case.foreseen(object()) is None
 

@@ -13,7 +13,7 @@ import yaml
 import dphist as dh
 from dphist.document import errata
 from dphist.document.errata import Erratum
-from dphist.lab.disclosure.entry import SCHEMA, RegistryEntry, slug_of
+from dphist.lab.disclosure.entry import SCHEMA, RegistryEntry, make_slug
 from tests.mechanisms.cases import CASES, made, released
 from tests.report.releases import HOSTILE, hostile_release
 from tests.support.abouts import ABOUT, TIER_3
@@ -292,7 +292,7 @@ def test_the_first_line_is_the_address_as_the_registry_makes_it() -> None:
     entry = dh.disclose(release_of(), about=ABOUT)
     first = entry.to_yaml().splitlines()[0]
     assert first == "url_slug: drugs-dispensed-in-2026-county-hospital-health-office-2026"
-    assert slug_of("Élan_vital (2)", ["A & B"], "2026-01-01") == "élan-vital-2--a-b-2026"
+    assert make_slug("Élan_vital (2)", ["A & B"], "2026-01-01") == "élan-vital-2--a-b-2026"
 
 
 def test_an_entry_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -8,8 +8,14 @@ import mpmath
 import pytest
 
 from dphist.labels.discover import law
-from dphist.labels.discover.law import keeps, least_threshold, look_sigma, total_sigma
-from dphist.labels.discover.weights import UNIT, most_added
+from dphist.labels.discover.law import (
+    UNIT,
+    keeps,
+    least_threshold,
+    look_sigma,
+    most_added,
+    total_sigma,
+)
 
 CASES = [
     ("1/4", "1e-6", 1, 1),

@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dphist.labels.discover.measuring import totals_of
-from dphist.labels.discover.weights import (
+from dphist.labels.discover.law import (
     BOOST,
     HIGHEST,
     LARGEST_SET,
@@ -19,6 +18,7 @@ from dphist.labels.discover.weights import (
     next_priorities,
     weights,
 )
+from dphist.labels.discover.measuring import totals_of
 from tests.labels.discover.sets import sets
 
 

@@ -20,7 +20,7 @@ from dphist.arrays import FloatArray, IntArray
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 
 
-def bounds_of_scans(
+def bound_scans(
     noisy: Mapping[str, IntArray], t: int
 ) -> tuple[AnonymizedHistogram, AnonymizedHistogram]:
     """Return a diagram inside the true one and one containing it, if no noise exceeds `t`."""
@@ -47,7 +47,7 @@ def _joined(
     return AnonymizedHistogram(np.append(ends[1:], ends[-1] + lengths), np.append(steps, how_many))
 
 
-def modeled_deviations(found: Refined) -> FloatArray:
+def model_deviations(found: Refined) -> FloatArray:
     """Return the standard deviation of the curve at each position; (n,) float64."""
     walk, block = found.walk, found.walk.block
     inverse = band_of_inverse(found.solved.factor)
@@ -126,7 +126,7 @@ def curve_between(
     if model is not None:
         n = len(model.values)
         scale = _TRUSTED_OF_COLUMNS if roughness is of_columns else _TRUSTED_OF_ROWS
-        spread[:n] += trust * (scale * modeled_deviations(model) - spread[:n])
+        spread[:n] += trust * (scale * model_deviations(model) - spread[:n])
     reach = z * spread
     low = np.maximum.accumulate(np.ceil(curve - reach)[::-1])[::-1]
     high = np.minimum.accumulate(np.floor(curve + reach))

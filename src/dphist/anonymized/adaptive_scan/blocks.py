@@ -38,7 +38,7 @@ def block_heights(ends: IntArray, counts: IntArray) -> FloatArray:
     return np.maximum(isotonic_decreasing(counts / widths, widths**2), 0)
 
 
-def smoothed_heights(
+def smooth_heights(
     ends: IntArray, counts: IntArray, epsilon: float, roughness: Roughness
 ) -> FloatArray:
     """Return the mean height of each block, non-increasing.
@@ -56,7 +56,7 @@ def smoothed_heights(
     widths = np.diff(ends).astype(np.float64)
     gaps = (widths[:-1] + widths[1:]) / 2
     noise = noise_variance(epsilon)
-    falls = predicted_falls(ends, heights, epsilon)
+    falls = predict_falls(ends, heights, epsilon)
     chance = chance_of_falls(falls, gaps, epsilon, roughness)
     off = (-np.diff(heights) - falls) ** 2
     seen = noise * (1 / widths[:-1] ** 2 + 1 / widths[1:] ** 2)
@@ -68,7 +68,7 @@ def smoothed_heights(
     return np.maximum(isotonic_decreasing(steadied, widths), 0)
 
 
-def predicted_falls(ends: IntArray, heights: FloatArray, epsilon: float) -> FloatArray:
+def predict_falls(ends: IntArray, heights: FloatArray, epsilon: float) -> FloatArray:
     """Return the falls between adjacent blocks, (k - 1,), predicted by a local power law.
 
     A line on log-log axes is fitted to the blocks near each pair.

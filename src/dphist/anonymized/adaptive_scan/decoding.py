@@ -11,7 +11,7 @@ import numpy as np
 from dphist.anonymized.adaptive_scan.blocks import (
     bends,
     edge_heights,
-    smoothed_heights,
+    smooth_heights,
     steps,
     turned,
 )
@@ -172,7 +172,7 @@ def kept_heights(
 ) -> FloatArray:
     """Return the mean heights of the blocks, non-increasing; 0 for blocks not kept."""
     kept = without_tail(counts, epsilon)
-    return smoothed_heights(ends[: kept + 1], counts[:kept], epsilon, roughness)
+    return smooth_heights(ends[: kept + 1], counts[:kept], epsilon, roughness)
 
 
 def rows_expected(columns: Scan) -> int:

@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dphist.anonymized.adaptive_scan.bands import bounds_of_scans, curve_between
+from dphist.anonymized.adaptive_scan.bands import bound_scans, curve_between
 from dphist.anonymized.adaptive_scan.decoding import (
     agreeing,
     decode_curve,
@@ -18,12 +18,12 @@ from dphist.anonymized.adaptive_scan.decoding import (
 )
 from dphist.anonymized.adaptive_scan.trend import of_columns, of_rows
 from dphist.anonymized.band import ALL_LABELS, Band, holding
-from dphist.anonymized.measuring import AdaptiveScanMeasuring, Drawn, checked_profile
+from dphist.anonymized.measuring import AdaptiveScanMeasuring, Drawn, check_profile
 from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
     AnonymizedMechanism,
-    checked_cell_epsilon,
+    check_cell_epsilon,
 )
 from dphist.anonymized.reference import ErrorCurve, Shape, runs_of
 from dphist.arrays import IntArray
@@ -75,7 +75,7 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
 
     def __init__(self, *, epsilon: Exact, sensitivity: int = 1) -> None:
         self._hold_shared(epsilon, sensitivity)
-        checked_cell_epsilon(self.epsilon, self.sensitivity)
+        check_cell_epsilon(self.epsilon, self.sensitivity)
 
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw; `noisy` holds all that the profile is decoded from.
@@ -128,7 +128,7 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
         missed, noisy = self._missed(release, level), release.noisy
         draws = len(noisy["columns"]) + len(noisy["rows"])
         t = geometric_stopped_bound(self.cell_epsilon, draws, missed)
-        return Band(*holding(*bounds_of_scans(noisy, t), release.value), level, ALL_LABELS)
+        return Band(*holding(*bound_scans(noisy, t), release.value), level, ALL_LABELS)
 
     def pointwise_band(self, release: Release, level: float = 0.95) -> Band:
         """Return error bars: histograms that enclose the true one at about `level` of the points.
@@ -213,5 +213,5 @@ def anonymize(
     Pure epsilon-DP for neighbors that differ by adding or removing records whose cells
     number at most `sensitivity`: see `AdaptiveScan`, the mechanism this uses.
     """
-    bound = checked_profile(profile).sensitivity if sensitivity is None else sensitivity
+    bound = check_profile(profile).sensitivity if sensitivity is None else sensitivity
     return AdaptiveScan(epsilon=epsilon, sensitivity=bound).release(profile, source)

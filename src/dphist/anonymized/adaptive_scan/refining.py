@@ -211,7 +211,7 @@ def _since(ends: IntArray, block: IntArray, values: FloatArray) -> tuple[FloatAr
     return np.clip(rest[ends[:-1]][block] - rest[:-1], 0, sums[block]), sums
 
 
-def walk_of(ends: IntArray, drift: FloatArray, chance: FloatArray) -> Walk:
+def make_walk(ends: IntArray, drift: FloatArray, chance: FloatArray) -> Walk:
     """Return the walk with these falls from each position to the next.
 
     Parameters
@@ -310,21 +310,21 @@ def refined(scanned: Scanned) -> Refined | None:
     falls = np.maximum(-np.diff(scanned.curve), 0)
     drift, noise = smooth_drift(falls, scanned.roughness), np.full(len(scanned.counts), usual)
     for _ in range(_SOLUTIONS):
-        walk = walk_of(scanned.ends, drift, _chance(scanned, drift, 1.0))
+        walk = make_walk(scanned.ends, drift, _chance(scanned, drift, 1.0))
         solution = _most_likely(scanned, walk, noise, _BENDINGS[0])
         if solution is None:
             return None
-        found = _curve_of(scanned, walk, noise, drift, solution)
+        found = _make_curve(scanned, walk, noise, drift, solution)
         off = scanned.counts - np.add.reduceat(found.values, scanned.ends[:-1])
         drift, noise = found.drift, _USUAL * np.maximum(usual, np.abs(off) * math.sqrt(usual))
     best: tuple[Walk, Solved] | None = None
     for clumps in _CLUMPS:
-        walk = walk_of(scanned.ends, drift, _chance(scanned, drift, clumps))
+        walk = make_walk(scanned.ends, drift, _chance(scanned, drift, clumps))
         for bending in _BENDINGS:
             solution = _most_likely(scanned, walk, noise, bending)
             if solution and (best is None or solution.likelihood > best[1].likelihood):
                 best = walk, solution
-    return None if best is None else _curve_of(scanned, best[0], noise, drift, best[1])
+    return None if best is None else _make_curve(scanned, best[0], noise, drift, best[1])
 
 
 def fewest_blocks(epsilon: float) -> int:
@@ -339,7 +339,7 @@ def _most_likely(scanned: Scanned, walk: Walk, noise: FloatArray, bending: float
     return solved(clues, 2 * len(noise) + 1, 4)
 
 
-def _curve_of(
+def _make_curve(
     scanned: Scanned, walk: Walk, noise: FloatArray, drift: FloatArray, solution: Solved
 ) -> Refined:
     """Return the curve with the heights and slopes of a solution."""

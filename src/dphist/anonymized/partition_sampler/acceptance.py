@@ -90,7 +90,7 @@ def dyadic(number: ScaledFloat) -> tuple[int, int]:
     return numerator, number[1] - denominator.bit_length() + 1
 
 
-def ratio_of(rate: Fraction, cells: int, first: Fraction, steps: Iterable[Step]) -> Ratio:
+def compute_ratio(rate: Fraction, cells: int, first: Fraction, steps: Iterable[Step]) -> Ratio:
     """Return the ratio of a proposal.
 
     Parameters

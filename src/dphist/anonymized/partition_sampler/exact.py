@@ -1,6 +1,6 @@
 """Drawing a partition by inversion, in integers of arbitrary precision.
 
-This is the simple form of the algorithm in `paths`. From tables of sums of weights, the side is
+This is the simple form of the algorithm in `proposals`. From tables of sums of weights, the side is
 drawn first, and then each entry given the one after it. Integers enclose the sums. If the
 enclosures and the known bits of the uniform numbers leave a draw undecided, everything is repeated
 with twice as many bits of the same uniform numbers. This form is used after many rejections, which

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 
 from dphist.anonymized.measuring import AnonymizedMeasuring
-from dphist.anonymized.partition_sampler.paths import Paths
+from dphist.anonymized.partition_sampler.proposals import Proposals
 from dphist.anonymized.partition_sampler.radius import log_mass_of_cut, radius
-from dphist.anonymized.partition_sampler.windows import windows_around
+from dphist.anonymized.partition_sampler.windows import find_windows
 from dphist.arrays import IntArray
 from dphist.counting import redact_errors
 from dphist.data.profile import Profile
@@ -49,15 +49,15 @@ class PartitionSamplerMeasuring(AnonymizedMeasuring):
             + ", or use PrivHist"
         )
         # NumPy's own message would reveal the size of the windows.
-        paths = redact_errors(lambda: self._paths(profile), too_far)
+        proposals = redact_errors(lambda: self._proposals(profile), too_far)
         try:
-            return paths.draw(checked_source(source))
+            return proposals.draw(checked_source(source))
         except MemoryError:  # other errors come from the source of bits
             pass
         raise too_far
 
-    def _paths(self, profile: Profile) -> Paths:
+    def _proposals(self, profile: Profile) -> Proposals:
         # Many values underflow and are raised to a floor; a warning would depend on the data.
         with np.errstate(all="ignore"):
-            windows = windows_around(profile, self.distance(profile))
-            return Paths.within(windows.choices(profile), self.rate)
+            windows = find_windows(profile, self.distance(profile))
+            return Proposals.within(windows.choices(profile), self.rate)

@@ -14,7 +14,7 @@ from dphist.anonymized.mechanism import (
 )
 from dphist.anonymized.partition_sampler.measuring import PartitionSamplerMeasuring
 from dphist.anonymized.partition_sampler.radius import minus_log_above, radius
-from dphist.anonymized.partition_sampler.windows import windows_around
+from dphist.anonymized.partition_sampler.windows import find_windows
 from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import Argument, ParameterError
@@ -131,7 +131,7 @@ class PartitionSampler(PartitionSamplerMeasuring, AnonymizedMechanism):
         # The radius grows with the true total: at most the released one plus the distance.
         while (wider := radius(release.value.total + distance, self.rate, log_mass)) > distance:
             distance = wider
-        windows = windows_around(release.value, distance)
+        windows = find_windows(release.value, distance)
         rows, columns, side = windows.rows, windows.columns, windows.largest
         return Band(
             from_rows_and_columns(rows.least, np.maximum(columns.least - side, 0)),

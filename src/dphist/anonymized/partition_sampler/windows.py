@@ -106,7 +106,7 @@ class Choices:
     costs: list[int]
 
 
-def windows_around(profile: Diagram, distance: int) -> Windows:
+def find_windows(profile: Diagram, distance: int) -> Windows:
     """Return windows that hold all partitions within `distance` of a diagram."""
     rows = profile.conjugate()
 

@@ -62,7 +62,7 @@ def decode_blocks(ends: IntArray, cells: IntArray) -> AnonymizedHistogram:
 Bounds = tuple[AnonymizedHistogram, AnonymizedHistogram]
 
 
-def bounds_of_split(
+def bound_split(
     columns: IntArray, rows: IntArray, above: int, fakes: int, t: int, most: int
 ) -> Bounds:
     """Bound the diagram between its columns up to T and its rows beyond.
@@ -95,7 +95,7 @@ def bounds_of_split(
     )
 
 
-def bounds_of_blocks(ends: IntArray, cells: IntArray, t: int, most: int) -> Bounds:
+def bound_blocks(ends: IntArray, cells: IntArray, t: int, most: int) -> Bounds:
     """Bound the diagram by its blocks' mean heights: a column is at most the previous block's."""
     low, high = curve_bounds(np.append(0, ends), cells, t)
     lower, upper = from_heights(ends, low), from_heights(ends, high)

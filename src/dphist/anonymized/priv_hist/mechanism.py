@@ -13,11 +13,11 @@ from dphist.anonymized.mechanism import (
     EPSILON,
     SENSITIVITY,
     AnonymizedMechanism,
-    checked_cell_epsilon,
+    check_cell_epsilon,
 )
 from dphist.anonymized.priv_hist.decoding import (
-    bounds_of_blocks,
-    bounds_of_split,
+    bound_blocks,
+    bound_split,
     decode_blocks,
     decode_split,
 )
@@ -101,10 +101,10 @@ class PrivHist(PrivHistMeasuring, AnonymizedMechanism):
         sensitivity: int = 1,
     ) -> None:
         self._hold_shared(epsilon, sensitivity)
-        self._hold(shares=None if shares is None else _checked_shares(shares))
+        self._hold(shares=None if shares is None else _check_shares(shares))
         for part in (self.total_epsilon, self.split_epsilon, self.block_epsilon):
             if part is not None:
-                checked_cell_epsilon(part, 1)
+                check_cell_epsilon(part, 1)
 
     def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw; `total` is the paper's N, on which the decoding depends."""
@@ -162,13 +162,13 @@ class PrivHist(PrivHistMeasuring, AnonymizedMechanism):
             bounds: tuple[Diagram, Diagram] = AnonymizedHistogram([], []), zipf_profile(most)
         elif self.block_epsilon is not None:
             t = geometric_simultaneous_bound(self.block_epsilon, len(noisy["ends"]), missed)
-            bounds = bounds_of_blocks(noisy["ends"], noisy["cells"], t, most)
+            bounds = bound_blocks(noisy["ends"], noisy["cells"], t, most)
         else:
             # Twice their number, as that depends on one of them (Lemma 5).
             draws = 2 * (1 + len(noisy["columns"]) + len(noisy["rows"]))
             t = geometric_simultaneous_bound(self.split_epsilon, draws, missed)
             above = int(noisy["above"][0])
-            bounds = bounds_of_split(
+            bounds = bound_split(
                 noisy["columns"], noisy["rows"], above, self._fakes(total), t, most
             )
         return Band(*holding(*bounds, release.value), level, ALL_LABELS)
@@ -204,7 +204,7 @@ class PrivHist(PrivHistMeasuring, AnonymizedMechanism):
         )
 
 
-def _checked_shares(shares: Sequence[Exact]) -> Shares:
+def _check_shares(shares: Sequence[Exact]) -> Shares:
     problem = ParameterError(
         "shares",
         "must be three numbers, the first two above 0 and the third at least 0, for example (1, "

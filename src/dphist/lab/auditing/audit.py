@@ -21,8 +21,14 @@ from dphist.lab.auditing.result import (
     claim_of,
 )
 from dphist.lab.auditing.statistical import rounds
-from dphist.lab.auditing.statistical.bounds import caught_from, curve
-from dphist.lab.auditing.subject import Subject, given_pairs, pairs_for, subject_of, variants_for
+from dphist.lab.auditing.statistical.bounds import curve, find_power
+from dphist.lab.auditing.subject import (
+    Subject,
+    check_pairs,
+    find_variants,
+    make_pairs,
+    make_subject,
+)
 from dphist.parameters import Exact
 from dphist.sentence import many
 
@@ -100,13 +106,13 @@ def audit(
         raise ParameterError("confidence", "must be at least 0.5 and below 1")
     if isinstance(layers, str) or not layers or set(layers) - set(LAYERS):
         raise ParameterError("layers", "must be some of 'exact', 'replay' and 'statistical'")
-    subject = subject_of(mechanism)
+    subject = make_subject(mechanism)
     claim = claim_of(subject.mechanism, epsilon, delta)
     begun = time.monotonic()
     if neighbours is not None:
-        pairs = given_pairs(neighbours)
+        pairs = check_pairs(neighbours)
     elif subject.mechanism is not None:
-        pairs = pairs_for(subject.mechanism)
+        pairs = make_pairs(subject.mechanism)
     else:
         raise ParameterError(
             "neighbours", "must be given for a callable: pairs (one, other) of data"
@@ -197,7 +203,7 @@ def _count_runs(
         error=error,
         seconds=seconds * (1 - _REPEATING_SHARE),
         tell=tell_progress,
-        variants=variants_for(subject.mechanism),
+        variants=find_variants(subject.mechanism),
     )
     refuted = any(each.epsilon > claim.epsilon for each in now.found)
     if now.stopped != "interrupted":
@@ -213,10 +219,10 @@ def _count_runs(
     on = f"{tried}{many(len(pairs), 'pair of neighbors')}"
     said = f"{many(now.runs, 'run')} on {on}, in {many(now.rounds, 'round')}."
     report = LayerReport("statistical", "refuted" if refuted else verdict, said)
-    found.take(LayerResult(report, _finding_of(now.best)))
+    found.take(LayerResult(report, _make_finding(now.best)))
 
 
-def _finding_of(best: rounds.Found | None) -> Finding | None:
+def _make_finding(best: rounds.Found | None) -> Finding | None:
     """Return what the round that shows most found."""
     if best is None:
         return None
@@ -269,6 +275,6 @@ def _result(
 def _power(best: rounds.Found | None, claim: Claim) -> float | None:
     if best is None:
         return None
-    return caught_from(
+    return find_power(
         best.other_hits, best.runs, claim.epsilon, claim.delta, best.error, joint=best.joint
     )

@@ -85,7 +85,7 @@ _EMPTY = ("None", "{}")
 _WHOLE = 400  # longest text of an outcome that is compared as a whole
 
 
-def features_of(shown: Shown) -> Features:
+def list_features(shown: Shown) -> Features:
     """Return the features of all that somebody could see of a run.
 
     A run that raises an error has shown its message. What a process writes below Python, and how
@@ -106,7 +106,7 @@ def features_of(shown: Shown) -> Features:
     return found
 
 
-def whole_of_run(run: Callable[[Any], Any], data: Any) -> Hashable:
+def capture_run(run: Callable[[Any], Any], data: Any) -> Hashable:
     """Run once, and return all that somebody could see of it as one value to be compared."""
     return whole_of(watch_run(run, data))
 
@@ -128,7 +128,7 @@ def _whole(value: Any) -> Hashable:
 
 
 def describe_outcome(whole: Hashable) -> str:
-    """Return what `whole_of_run` returned, as text to be read."""
+    """Return what `capture_run` returned, as text to be read."""
     result, *said = whole if isinstance(whole, tuple) else (whole,)
     return f"the outcome is {_text(result)}" + "".join(f", with {each!r}" for each in said if each)
 

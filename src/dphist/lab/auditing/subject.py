@@ -28,7 +28,7 @@ from dphist.mechanism import Mechanism
 from dphist.release.release import Release
 
 
-def auditing_of(mechanism: Any) -> Auditing | None:
+def find_auditing(mechanism: Any) -> Auditing | None:
     """Return what is declared for a mechanism; None for a callable, and where nothing is."""
     kind = None if mechanism is None else kind_of_mechanism(mechanism)
     return None if kind is None else kind.auditing
@@ -45,7 +45,7 @@ def audited_classes() -> dict[type[Any], AuditedClass]:
 
 def setup_of(mechanism: Any) -> Setup:
     """Return how a mechanism, or a callable, is replayed on data as they are."""
-    declared = auditing_of(mechanism)
+    declared = find_auditing(mechanism)
     if declared is None:
         return Setup()
     setup = declared.setup_of(mechanism)
@@ -57,16 +57,16 @@ def setup_of(mechanism: Any) -> Setup:
     return replace(setup, told=told, is_meant=opening(setup.is_meant))
 
 
-def statement_of(mechanism: Any) -> Statement | None:
+def find_statement(mechanism: Any) -> Statement | None:
     """Return where the releases of a mechanism state their noisy numbers; None if nowhere."""
-    declared = auditing_of(mechanism)
+    declared = find_auditing(mechanism)
     audited = None if declared is None else declared.mechanisms.get(type(mechanism))
     return None if audited is None else audited.statement
 
 
 def read_stated(mechanism: Any, release: Any, data: Any) -> tuple[int, ...] | None:
     """Return the noisy numbers that a release of data states; None if it states none."""
-    statement = statement_of(mechanism)
+    statement = find_statement(mechanism)
     if statement is None or not isinstance(release, Release):
         return None
     numbers = statement.read(mechanism, release, _opened(mechanism, data))
@@ -101,9 +101,9 @@ class Subject:
     mechanism: Any = None
 
 
-def subject_of(audited: Any) -> Subject:
+def make_subject(audited: Any) -> Subject:
     """Return how to run a mechanism or a callable; ParameterError for anything else."""
-    declared = auditing_of(audited)
+    declared = find_auditing(audited)
     if declared is not None and declared.run is not None:
         return Subject(declared.run(audited), type(audited).__name__, audited)
     if isinstance(audited, Mechanism):
@@ -153,7 +153,7 @@ Variants = Callable[[Pair, random.Random], Iterator[Pair]]
 """Returns neighbors that are like a pair, both data sets changed alike."""
 
 
-def pairs_for(mechanism: Any) -> tuple[Pair, ...]:
+def make_pairs(mechanism: Any) -> tuple[Pair, ...]:
     """Return neighbors for a mechanism, as its kind makes them: edge cases first, then random ones.
 
     Raises
@@ -161,7 +161,7 @@ def pairs_for(mechanism: Any) -> tuple[Pair, ...]:
     ParameterError
         If the mechanism is of no kind that declares neighbors.
     """
-    declared = auditing_of(mechanism)
+    declared = find_auditing(mechanism)
     if declared is None:
         raise ParameterError(
             "neighbours", "must be given: no kind of dphist says what data this mechanism takes"
@@ -169,9 +169,9 @@ def pairs_for(mechanism: Any) -> tuple[Pair, ...]:
     return tuple(_usable(declared.neighbors(mechanism).pairs(), mechanism))
 
 
-def variants_for(mechanism: Any) -> Variants | None:
+def find_variants(mechanism: Any) -> Variants | None:
     """Return what makes pairs like those that showed most; None if no kind is known."""
-    declared = auditing_of(mechanism)
+    declared = find_auditing(mechanism)
     if declared is None:
         return None
     neighbors = declared.neighbors(mechanism)
@@ -185,7 +185,7 @@ def variants_for(mechanism: Any) -> Variants | None:
 
 def _usable(pairs: Iterator[Pair], mechanism: Any) -> Iterator[Pair]:
     """Leave out huge counts that the mechanism refuses, in both data sets alike."""
-    run = subject_of(mechanism).run
+    run = make_subject(mechanism).run
     for pair in pairs:
         if not pair.huge or not all(_refuses(run, data) for data in (pair.one, pair.other)):
             yield pair
@@ -199,7 +199,7 @@ def _refuses(run: Run, data: Any) -> bool:
     return False
 
 
-def given_pairs(neighbors: Any) -> tuple[Pair, ...]:
+def check_pairs(neighbors: Any) -> tuple[Pair, ...]:
     """Return the caller's own pairs: `(one, other)` or `(name, one, other)` each."""
     pairs = []
     try:

@@ -33,7 +33,7 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def _compare(options: argparse.Namespace) -> None:
-    file = _file_of(options)
+    file = _find_file(options)
     data = getattr(options, file.option.name)
     _check(options, data)
     for text in options.epsilon:
@@ -143,7 +143,7 @@ def _find_registered(name: str) -> Any:
     return points[0].load()
 
 
-def _file_of(options: argparse.Namespace) -> DataFile:
+def _find_file(options: argparse.Namespace) -> DataFile:
     """Return what the data are read as; UsageError if a column is given that this one has not."""
     (file,) = [each for each in _files() if each.option.is_present(options)]
     for column in _columns():

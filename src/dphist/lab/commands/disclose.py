@@ -22,7 +22,7 @@ def _disclose(options: argparse.Namespace) -> None:
         _write_template(options)
         return
     check_inputs(options.releases)
-    place = _ledger_of(options)
+    place = _find_ledger(options)
     inputs = [*options.releases, place, options.about]
     check_outputs([options.output], inputs, overwrite=options.overwrite)
     text = _draft_entry(options, place)
@@ -47,7 +47,7 @@ def _draft_entry(options: argparse.Namespace, place: str | None) -> str:
         return disclose(ledger, about=options.about, account=options.account).to_yaml()
 
 
-def _ledger_of(options: argparse.Namespace) -> str | None:
+def _find_ledger(options: argparse.Namespace) -> str | None:
     """Return the ledger that is disclosed; None for releases."""
     if options.releases:
         if options.ledger is not None or options.account is not None:

@@ -33,14 +33,14 @@ from dphist.lab.comparing.comparison import (
     LeftOut,
     Style,
     epsilon_text,
-    kept_of,
     number_text,
     read_earlier,
+    recall_measured,
     seconds_text,
     state_error,
     text_of,
 )
-from dphist.lab.comparing.contenders import contenders_of, drop_digest
+from dphist.lab.comparing.contenders import drop_digest, make_contenders
 from dphist.lab.comparing.measuring import Cell, Effort, Tally, measure_all
 from dphist.parameters import (
     Exact,
@@ -128,8 +128,8 @@ def compare(
     effort = Effort(float(target), most=whole_number(most, "most", 2))
     asked = _read_epsilons(epsilons)
     total_delta = None if delta is None else decimal_text(probability(delta, "delta"), 150)
-    kind, case = case_of(data, delta)
-    contenders = _all_of(contenders_of(mechanisms, case), case, published)
+    kind, case = open_case(data, delta)
+    contenders = _all_of(make_contenders(mechanisms, case), case, published)
     settings = {
         "format": FORMAT,
         "dphist": VERSION,
@@ -179,21 +179,21 @@ def _measure_cells(
             write()
         if progress is not None:
             enough = sum(bool(one.failure) or one.tally.is_enough(effort) for one in cells)
-            progress(f"{enough} of {len(cells)} cells finished; {said_of(cell, case)}")
+            progress(f"{enough} of {len(cells)} cells finished; {describe_cell(cell, case)}")
 
     try:
         stopped = measure_all(cells, case, effort, seconds, done)
     finally:
-        write(left_out_of(cells))
+        write(list_left_out(cells))
     return Comparison(
         kind=settings["kind"],
         measures=case.measures,
         rows=tuple(rows_of(cells, case)),
-        left_out=tuple(left_out_of(cells)),
+        left_out=tuple(list_left_out(cells)),
         facts=dict(case.facts),
         stopped=stopped,
         seconds=time.perf_counter() - begun,
-        styles=tuple(styles_of(contenders, case)),
+        styles=tuple(choose_styles(contenders, case)),
         settings=settings,
     )
 
@@ -249,12 +249,12 @@ def _cell(
         )
     if any(row.parameters != contender.parameters for row in rows):
         rows = []  # it was edited since, so its runs start over
-    kept = kept_of(rows, case.measures)
+    kept = recall_measured(rows, case.measures)
     tally = Tally(len(kept), kept, squares=case.measures[0].root)
     return Cell(contender, epsilon, asked, tally, rows[0].guarantee if rows else "")
 
 
-def case_of(data: Any, delta: Any = None) -> tuple[Kind, Case]:
+def open_case(data: Any, delta: Any = None) -> tuple[Kind, Case]:
     """Return the kind of data, and the data, opened, with the mechanisms for them.
 
     Raises
@@ -307,7 +307,7 @@ def rows_of(cells: Sequence[Cell], case: Case) -> list[ComparedRow]:
     return found
 
 
-def left_out_of(cells: Sequence[Cell]) -> list[LeftOut]:
+def list_left_out(cells: Sequence[Cell]) -> list[LeftOut]:
     """Return the cells that failed, or that no run of ended."""
     return [
         LeftOut(cell.contender.name, cell.epsilon, _reason(cell))
@@ -326,7 +326,7 @@ def _reason(cell: Cell) -> str:
     return "the time was up before its turn"
 
 
-def said_of(cell: Cell, case: Case) -> str:
+def describe_cell(cell: Cell, case: Case) -> str:
     """Say what is known of a cell."""
     what = f"{cell.contender.name}, ε = {epsilon_text(cell.epsilon)}"
     known = next(
@@ -344,7 +344,7 @@ def said_of(cell: Cell, case: Case) -> str:
     )
 
 
-def styles_of(contenders: Sequence[Contender], case: Case) -> list[Style]:
+def choose_styles(contenders: Sequence[Contender], case: Case) -> list[Style]:
     """Give each contender a line of its own; those that nobody published stand out from others."""
     known = {one.name for one in case.published()}
     others = any(one.name in known for one in contenders)

@@ -182,8 +182,6 @@ class Comparison(Tabular):
 
         It is a file that `dphist.compare(output=...)` goes on from.
         """
-        from dphist.lab.comparing.comparison import text_of
-
         write_text(path, text_of(self.rows, self.settings, self.left_out))
 
     def plot(self, measure: str | None = None) -> Any:
@@ -302,7 +300,9 @@ def read_earlier(path: str | Path, settings: Mapping[str, Any]) -> tuple[Compare
     return rows
 
 
-def kept_of(rows: Sequence[ComparedRow], measures: Sequence[Measure]) -> list[Measured | None]:
+def recall_measured(
+    rows: Sequence[ComparedRow], measures: Sequence[Measure]
+) -> list[Measured | None]:
     """Return what earlier runs say of each measure, in the units of single runs."""
     by_name = {row.measure: row for row in rows}
     return [_single(by_name.get(one.name), one.root) for one in measures]

@@ -19,7 +19,7 @@ from dphist.release.maker import parameters_of
 _COSTS = ("epsilon", "rho", "delta")
 
 
-def contenders_of(mechanisms: Any, case: Case) -> list[Contender]:
+def make_contenders(mechanisms: Any, case: Case) -> list[Contender]:
     """Return a contender of each mechanism; the names differ.
 
     Raises

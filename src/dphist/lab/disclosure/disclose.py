@@ -107,7 +107,9 @@ def _of_account(ledger: Ledger, account: str | None) -> Disclosed:
         raise LedgerError(
             f"the account {name!r} has paid for no release; there is none to disclose"
         )
-    facts = [_facts_of(ledger, each, entries[each.entry - 1].content, history) for each in paid]
+    facts = [
+        _collect_facts(ledger, each, entries[each.entry - 1].content, history) for each in paid
+    ]
     unit = history.account.unit
     guarantee = replace(history.account.budget.guarantee, unit=unit)
     return Disclosed(
@@ -128,7 +130,7 @@ def _only(ledger: Ledger) -> str:
     return names[0]
 
 
-def _facts_of(
+def _collect_facts(
     ledger: Ledger, payment: Payment, content: Mapping[str, Any], history: AccountHistory
 ) -> Facts:
     """Return the facts of a payment: of its release, or of the mechanism that it paid for."""

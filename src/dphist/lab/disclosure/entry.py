@@ -88,10 +88,10 @@ class RegistryEntry:
         write_text(path, self.to_yaml())
 
 
-def slug_of(name: str, curators: list[str], published: str) -> str:
+def make_slug(name: str, curators: list[str], published: str) -> str:
     """Return the end of an entry's address: name, curators and year.
 
-    >>> slug_of("Drugs, 2026", ["County Hospital"], "2026-11-30")
+    >>> make_slug("Drugs, 2026", ["County Hospital"], "2026-11-30")
     'drugs-2026-county-hospital-2026'
     """
     parts = (name, "-".join(curators), published.partition("-")[0])
@@ -170,7 +170,7 @@ def content_of(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, Any]
              "description", "publication_date", "data_product_sector")  # fmt: skip
     product = {"data_product_type": "Summary statistics", **about}
     return {
-        "url_slug": slug_of(about["name"], about["data_curators"], about["publication_date"]),
+        "url_slug": make_slug(about["name"], about["data_curators"], about["publication_date"]),
         "status": "Draft",
         "tier": 3 if all(name in about for name in TIER_3) else 2,
         "deployment": {

@@ -1,9 +1,13 @@
-"""The threshold of `DiscoverLabels`: floating point proposes, integers decide.
+"""What users add to their labels, and the threshold that keeps delta, in whole units.
 
-A user with t labels may have t that nobody else has. Each ends with at most `most_added(t)` units
-and the noise of all looks, so that it is released with a probability p(t), and any of them with
-at most t p(t), which must not exceed delta for any t (`docs/understand/proofs/discover_labels.md`,
-Lemma 4).
+A unit is 2**-20. Labels have priorities, whole numbers, and a user's weights are proportional to
+the priorities of the user's labels, such that no user adds more than 1 in l2 norm. All roundings
+lower a weight (`docs/understand/proofs/discover_labels.md`, Lemma 1).
+
+Floating point proposes the threshold, and integers decide. A user with t labels may have t that
+nobody else has. Each ends with at most `most_added(t)` units and the noise of all looks, so that it
+is released with a probability p(t), and any of them with at most t p(t), which must not exceed
+delta for any t (Lemma 4).
 """
 
 import functools
@@ -13,8 +17,117 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri_exp
 
-from dphist.labels.discover.weights import BOOST, UNIT, most_added
+from dphist.arrays import IntArray
 from dphist.noise.enclosures import normal_two_sided_tail
+
+UNIT_BITS = 20
+UNIT = 1 << UNIT_BITS
+"""Units in a weight of 1."""
+
+HIGHEST = 256
+"""Priorities are from 1 to this. All have it in the first look."""
+
+BOOST = 4
+"""Later weights of a user are at most this multiple of those of the first look."""
+
+LARGEST_SET = 1 << 20
+"""Largest number of labels of a user: sums of squares then stay inside int64."""
+
+_NORM_BITS = 12  # of the fraction of a norm
+
+_SPREAD = 1.2
+_LOWEST = 8  # of HIGHEST: a label that seems out of reach keeps this priority
+_STEPS = 64  # in a spread
+# A table, because the last bit of NumPy's exp may depend on where in an array a number stands, and
+# so on other labels. Divisions and roundings do not.
+_BY_DISTANCE = np.array(
+    [
+        max(round(HIGHEST * math.exp(-((i / _STEPS) ** 2) / 2)), _LOWEST)
+        for i in range(4 * _STEPS + 1)
+    ],
+    np.int64,
+)
+
+
+def first_weight(labels: int) -> int:
+    """Return the largest whole w with labels * w**2 <= UNIT**2: the weight of each of the labels.
+
+    >>> first_weight(1) == UNIT, first_weight(4) == UNIT // 2, first_weight(2)
+    (True, True, 741455)
+    """
+    return math.isqrt(UNIT * UNIT // labels)
+
+
+def largest_weight(labels: int) -> int:
+    """Return the most that a user with these labels adds to one, in a later look.
+
+    >>> largest_weight(16) == UNIT, largest_weight(64) == UNIT // 2
+    (True, True)
+    """
+    return min(UNIT, math.isqrt(BOOST * BOOST * UNIT * UNIT // labels))
+
+
+def most_added(labels: int, looks: int) -> int:
+    """Return the most that a user with these labels adds to one, in all looks together."""
+    return first_weight(labels) + (looks - 1) * largest_weight(labels)
+
+
+def weights(priorities: IntArray, starts: IntArray) -> IntArray:
+    """Return the weights of users, proportional to priorities, with an l2 norm of at most UNIT.
+
+    Parameters
+    ----------
+    priorities : (pairs,) int64, from 1 to HIGHEST, of the labels of one user after another.
+    starts : (users + 1,) int64, where each user begins; no user is without labels, or has more
+        than LARGEST_SET.
+
+    Returns
+    -------
+    (pairs,) int64, units, before `largest_weight` is applied
+    """
+    if not len(priorities):
+        return np.zeros(0, np.int64)
+    squares = np.add.reduceat(priorities * priorities, starts[:-1])
+    norms = np.repeat(ceil_root(squares << 2 * _NORM_BITS), np.diff(starts))
+    found: IntArray = (priorities << UNIT_BITS + _NORM_BITS) // norms
+    return found
+
+
+def ceil_root(squares: IntArray) -> IntArray:
+    """Return the least integers r with r * r >= squares, for squares from 1 to 2**62.
+
+    Floating point proposes; integers decide.
+    """
+    roots = np.sqrt(squares.astype(np.float64)).astype(np.int64)
+    for _ in range(2):
+        roots -= (roots - 1) * (roots - 1) >= squares
+    for _ in range(3):
+        roots += roots * roots < squares
+    return roots
+
+
+def caps(starts: IntArray) -> IntArray:
+    """Return `largest_weight` for each pair of a user and a label."""
+    sizes = np.diff(starts)
+    distinct, place = np.unique(sizes, return_inverse=True)
+    most = np.array([largest_weight(int(size)) for size in distinct], np.int64)
+    return np.repeat(most[place], sizes)
+
+
+def next_priorities(
+    noisy: IntArray, look: int, looks: int, sigma: float, threshold: int
+) -> IntArray:
+    """Return the priorities of labels, a function of noisy numbers and public ones alone.
+
+    A label gains most from weight where its total is near the threshold: there the probability of
+    being above it grows fastest. With a standard error s of the mean of the looks so far, a label
+    whose mean is z s _SPREAD away has the priority HIGHEST exp(-z**2 / 2), but at least _LOWEST.
+    """
+    spread = _SPREAD * sigma / np.sqrt(look)
+    steps = np.abs((noisy / look - threshold / looks) / spread) * _STEPS
+    found: IntArray = _BY_DISTANCE[np.minimum(steps, len(_BY_DISTANCE) - 1).astype(np.int64)]
+    return found
+
 
 _FINE = 1 << 20  # steps of a search in a standard deviation
 _ROOT_BITS = 64

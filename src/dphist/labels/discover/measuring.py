@@ -14,12 +14,13 @@ from dphist.arrays import BoolArray, IntArray
 from dphist.counting.bounding.stores import Sets
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import Argument, DataError, ParameterError
-from dphist.labels.discover.law import least_threshold, look_sigma
-from dphist.labels.discover.weights import (
+from dphist.labels.discover.law import (
     HIGHEST,
     UNIT,
     caps,
     first_weight,
+    least_threshold,
+    look_sigma,
     next_priorities,
     weights,
 )
@@ -32,7 +33,7 @@ LARGEST_COUNT = 1 << 36
 """Larger counts are replaced by this; that moves no two counts further apart."""
 
 
-def found_labels(
+def find_labels(
     sets: Sets, sigma: Fraction, looks: int, threshold: int, source: Source | None
 ) -> BoolArray:
     """Return which labels have a noisy total above the threshold, after these looks.
@@ -138,7 +139,7 @@ class DiscoverMeasuring(LabelsMeasuring):
     def _found(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         sigma, threshold = look_sigma(self.epsilon, self.looks), self._threshold
         if counts.sets is not None:
-            above = found_labels(counts.sets, sigma, self.looks, threshold, source)
+            above = find_labels(counts.sets, sigma, self.looks, threshold, source)
             return LabelTable(pa.table({"label": counts.sets.labels.filter(pa.array(above))}))
         # A user of counts has as many labels as the data say, but no user is assumed to have fewer.
         most = self.max_labels if counts.max_labels is None else counts.max_labels

@@ -10,23 +10,22 @@ from scipy.special import ndtri
 
 from dphist.arrays import IntArray
 from dphist.errors import Argument, ParameterError
-from dphist.labels.discover.law import look_sigma
+from dphist.labels.discover.law import LARGEST_SET, UNIT, first_weight, look_sigma
 from dphist.labels.discover.measuring import DiscoverMeasuring
-from dphist.labels.discover.weights import LARGEST_SET, UNIT, first_weight
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
     LEVEL,
     MAX_LABELS,
     LabelsMechanism,
-    checked_delta,
-    checked_epsilon,
+    check_delta,
 )
+from dphist.labels.top_labels import check_stated
 from dphist.mechanism import parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.law import Drawing, NoiseLaw
-from dphist.parameters import Exact, checked_level, probability, whole_number
+from dphist.parameters import Exact, checked_level, privacy_parameter, probability, whole_number
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
@@ -98,8 +97,8 @@ class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
         self, *, epsilon: Exact, delta: Exact, max_labels: int, looks: int = LOOKS
     ) -> None:
         self._hold(
-            epsilon=checked_epsilon(epsilon),
-            delta=checked_delta(delta),
+            epsilon=privacy_parameter(epsilon, "epsilon"),
+            delta=check_delta(delta),
             max_labels=whole_number(max_labels, "max_labels", 1, LARGEST_SET),
             looks=whole_number(looks, "looks", 1, _MOST_LOOKS),
         )
@@ -107,16 +106,7 @@ class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
             raise ParameterError(
                 "epsilon", "is too small to sample", "raise " + Argument("epsilon")
             )
-        try:
-            provable = self.guarantee
-        except ParameterError:
-            provable = None
-        if provable is None:
-            raise ParameterError(
-                "epsilon",
-                "is too large for a guarantee to be stated",
-                "lower " + Argument("epsilon"),
-            )
+        check_stated(self.epsilon**2 / 2)
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the smallest epsilon known for `releases` releases at a total delta.

@@ -1,55 +1,42 @@
-"""What a release of a threshold histogram costs, by its parameters alone."""
+"""What a release of a threshold histogram costs, by public numbers alone.
 
+Threshold and noise of one release need not add their deltas. A label of a user is new, and the
+threshold may betray it, or shared with others, and its noisy count may. As long as the delta of the
+noise is convex in the squared distance, a mixture of both is never worse than one of the ends
+(`docs/understand/proofs/threshold.md`, Lemma 8; `top_labels.md`, Lemma 8).
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Any
 
 from dphist.errors import ParameterError
-from dphist.labels.measuring import LabelsMeasuring
-from dphist.labels.one_release import convex_from, epsilon_of_ends
-from dphist.labels.threshold.correlation import Correlation, best_correlation
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
-from dphist.parameters import Exact, probability, whole_number
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, dp_events
-from dphist.privacy.rounding import UP, decimal, round_up
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP
 
 
-class ThresholdCost(LabelsMeasuring):
-    """The claims of a `ThresholdHistogram`."""
+@dataclass(frozen=True, slots=True)
+class ThresholdCost:
+    """The claims of a `ThresholdHistogram`.
 
-    __slots__ = ()
+    Attributes
+    ----------
+    noise : "laplace" or "gaussian".
+    epsilon : the parameter of a single label.
+    delta : of the threshold; None where labels are listed.
+    changed : how many released numbers one user changes at most, each by one noise scale.
+    count_cut_users : whether one of these is a number of users.
+    unit : what is protected.
+    """
 
-    max_labels: int
-    labels: tuple[Any, ...] | None
+    noise: str
+    epsilon: Fraction
+    delta: Fraction | None
+    changed: Fraction
     count_cut_users: bool
-    correlated: bool
-    sums_of: int
-
-    @property
-    def changed_labels(self) -> int:
-        """How many released labels one user changes at most."""
-        return self.max_labels if self.labels is None else min(self.max_labels, len(self.labels))
-
-    @property
-    def correlation(self) -> Correlation | None:
-        """What the listed labels have in common of their noise; None if nothing."""
-        if not self.correlated or self.labels is None:
-            return None
-        return best_correlation(len(self.labels), self.changed_labels, self.sums_of, shared=True)
-
-    @property
-    def weight(self) -> Fraction:
-        """The squared distance by which a user moves all counts, in variances at `max_count` 1.
-
-        `changed_labels` for independent noise; less for correlated noise, rounded up to 12 digits.
-        """
-        if self.correlation is None:
-            return Fraction(self.changed_labels)
-        return round_up(decimal(self.correlation.weight(self.changed_labels), UP))
-
-    @property
-    def _changed(self) -> Fraction:
-        """How many released numbers one user changes at most: of labels, and one of users."""
-        return self.weight + self.count_cut_users
+    unit: PrivacyUnit
 
     @property
     def guarantee(self) -> ZCDP | ApproxZCDP:
@@ -57,48 +44,45 @@ class ThresholdCost(LabelsMeasuring):
         each = self.epsilon**2 / 2  # Rogers 2023, Theorem 7
         if self.noise == "laplace":
             each = PureDP(self.epsilon).to_zcdp().rho
-        rho = self._changed * each
+        rho = self.changed * each
         if self.delta is None:
-            return ZCDP(rho, self._unit)
-        return ApproxZCDP(rho, self.delta, self._unit)
+            return ZCDP(rho, self.unit)
+        return ApproxZCDP(rho, self.delta, self.unit)
 
     @property
     def epsilon_guarantee(self) -> PureDP | ApproxDP | None:
         """What Laplace noise also promises directly, in epsilon; None for Gaussian noise."""
         if self.noise == "gaussian":
             return None
-        total = self._changed * self.epsilon
+        total = self.changed * self.epsilon
         if self.delta is None:
-            return PureDP(total, self._unit)
-        return ApproxDP(total, self.delta, self._unit)
+            return PureDP(total, self.unit)
+        return ApproxDP(total, self.delta, self.unit)
 
-    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
-        """Return the smallest epsilon known for `releases` releases at a total delta.
+    def exact_epsilon_at(self, total: Fraction, times: int) -> Fraction | None:
+        """Return the exact epsilon of `times` releases at a total delta; None if there is none.
 
-        None if that delta is too small for any. For Gaussian noise it is the exact one, which is
-        below what zCDP shows (`docs/understand/proofs/threshold.md`, Lemma 6), and of one release
-        the one for which threshold and noise do not add their deltas (Lemma 8).
+        For Gaussian noise it is below what zCDP shows (`docs/understand/proofs/threshold.md`,
+        Lemma 6), and of one release the one for which threshold and noise do not add their deltas
+        (Lemma 8).
         """
-        total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
-        if self.noise == "gaussian":
-            try:
-                larger = self._of_larger(total) if times == 1 else None
-                if larger is not None and larger > convex_from(self._changed * self.epsilon**2):
-                    return larger  # below the sum's, which leaves less to the noise
-                known = [self._of_sum(total, times), larger]
-            except ParameterError:  # beyond what is computed exactly; zCDP is not
-                known = []
-            claims = [epsilon for epsilon in known if epsilon is not None]
-            if claims:
-                return min(claims)
-        return LabelsMeasuring.epsilon_at(self, total, times)
+        if self.noise != "gaussian":
+            return None
+        try:
+            larger = self._of_larger(total) if times == 1 else None
+            if larger is not None and larger > convex_from(self.changed * self.epsilon**2):
+                return larger  # below the sum's, which leaves less to the noise
+            known = [self._of_sum(total, times), larger]
+        except ParameterError:  # beyond what is computed exactly; zCDP is not
+            return None
+        return min((epsilon for epsilon in known if epsilon is not None), default=None)
 
     def _of_sum(self, total: Fraction, times: int) -> Fraction | None:
         """Return the epsilon of releases that pay for the threshold and for the noise: Lemma 6."""
         left = total - times * (self.delta or 0)
         if not left > 0:
             return None
-        return gaussian_epsilon(times * self._changed * self.epsilon**2, left)
+        return gaussian_epsilon(times * self.changed * self.epsilon**2, left)
 
     def _of_larger(self, total: Fraction) -> Fraction | None:
         """Return the epsilon of one release, which pays for the larger of the two: Lemma 8."""
@@ -107,15 +91,48 @@ class ThresholdCost(LabelsMeasuring):
             return None
         each = self.epsilon**2
         always = self.count_cut_users * each  # what a user changes beside labels, new or shared
-        return epsilon_of_ends([(self._changed * each, total), (always, (total - own) / (1 - own))])
+        return epsilon_of_ends([(self.changed * each, total), (always, (total - own) / (1 - own))])
 
-    def _dp_event(self) -> Any:
-        if self.noise == "gaussian":
-            noise = dp_events.gaussian(self._changed * self.epsilon**2)
-        else:
-            # The numbers of users change by 1 and have noise for that, which costs the same.
-            rate = self.epsilon / self.max_count
-            noise = dp_events.geometric(rate, self.max_count, self.changed_labels)
-            if self.count_cut_users:
-                noise = dp_events.together([noise, dp_events.geometric(self.epsilon)])
-        return dp_events.composed(noise, self.delta or Fraction(0))
+
+_SCALE = 128
+_UP = Context(prec=12, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))
+
+
+def epsilon_of_ends(ends: Iterable[tuple[Fraction, Fraction]]) -> Fraction | None:
+    """Return the smallest E at which each squared distance has at most its delta.
+
+    It is at least `convex_from` of the largest distance, so that the deltas of all mixtures between
+    the ends are at most those of the ends.
+
+    Parameters
+    ----------
+    ends : (mu_squared, delta) of each end
+        Squared distance of the noisy counts in standard deviations, 0 or more, and the delta that
+        is left for it.
+
+    Returns
+    -------
+    Fraction, rounded up to 12 digits; None if an end with noise has no delta left.
+
+    Raises
+    ------
+    ParameterError
+        If a delta is too small for an epsilon to be computed.
+    """
+    noisy = [(mu_squared, delta) for mu_squared, delta in ends if mu_squared > 0]
+    if any(delta <= 0 for _, delta in noisy):
+        return None
+    found = max(gaussian_epsilon(mu_squared, delta) for mu_squared, delta in noisy)
+    return max(found, convex_from(max(mu_squared for mu_squared, _ in noisy)))
+
+
+def convex_from(mu_squared: Fraction) -> Fraction:
+    """Return an E from which on the delta of Gaussian noise is convex up to this squared distance.
+
+    The smallest E of 12 digits with t**2 + 4 t <= 4 E**2 (`docs/understand/proofs/accounting.md`,
+    Lemma 10).
+    """
+    square = mu_squared * (mu_squared + 4) / 4
+    scale = _SCALE + max(0, square.denominator.bit_length() - square.numerator.bit_length())
+    root = math.isqrt((square.numerator << 2 * scale) // square.denominator) + 1
+    return Fraction(_UP.divide(Decimal(root), Decimal(1 << scale)))

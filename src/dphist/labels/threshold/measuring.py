@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +11,12 @@ from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
 from dphist.data.listed_counts import look_up
 from dphist.errors import Argument, BoundsError, ParameterError
-from dphist.labels.measuring import LabelsMeasuring, in_released_order
-from dphist.labels.threshold.correlation import CorrelatedNoise
+from dphist.labels.measuring import LabelsMeasuring, sort_released
+from dphist.labels.threshold.correlation import (
+    CorrelatedNoise,
+    Correlation,
+    best_correlation,
+)
 from dphist.labels.threshold.cost import ThresholdCost
 from dphist.labels.threshold.law import (
     gaussian_threshold,
@@ -19,16 +24,88 @@ from dphist.labels.threshold.law import (
 )
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
 from dphist.noise.inversion import Source
+from dphist.parameters import Exact, probability, whole_number
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, dp_events
+from dphist.privacy.rounding import UP, decimal, round_up
 from dphist.release.label_table import LabelTable
 
 NAME = "users"
 """The key of `Release.noisy` that holds both numbers."""
 
 
-class ThresholdMeasuring(ThresholdCost):
+class ThresholdMeasuring(LabelsMeasuring):
     """What sees the data: `docs/understand/proofs/threshold.md`."""
 
     __slots__ = ()
+
+    max_labels: int
+    labels: tuple[Any, ...] | None
+    count_cut_users: bool
+    correlated: bool
+    sums_of: int
+
+    @property
+    def changed_labels(self) -> int:
+        """How many released labels one user changes at most."""
+        return self.max_labels if self.labels is None else min(self.max_labels, len(self.labels))
+
+    @property
+    def correlation(self) -> Correlation | None:
+        """What the listed labels have in common of their noise; None if nothing."""
+        if not self.correlated or self.labels is None:
+            return None
+        return best_correlation(len(self.labels), self.changed_labels, self.sums_of, shared=True)
+
+    @property
+    def weight(self) -> Fraction:
+        """The squared distance by which a user moves all counts, in variances at `max_count` 1.
+
+        `changed_labels` for independent noise; less for correlated noise, rounded up to 12 digits.
+        """
+        if self.correlation is None:
+            return Fraction(self.changed_labels)
+        return round_up(decimal(self.correlation.weight(self.changed_labels), UP))
+
+    @property
+    def _changed(self) -> Fraction:
+        """How many released numbers one user changes at most: of labels, and one of users."""
+        return self.weight + self.count_cut_users
+
+    @property
+    def _cost(self) -> ThresholdCost:
+        public = self.noise, self.epsilon, self.delta
+        return ThresholdCost(*public, self._changed, self.count_cut_users, self._unit)
+
+    @property
+    def guarantee(self) -> ZCDP | ApproxZCDP:
+        """What a release costs in all, as (approximate) zCDP."""
+        return self._cost.guarantee
+
+    @property
+    def epsilon_guarantee(self) -> PureDP | ApproxDP | None:
+        """What Laplace noise also promises directly, in epsilon; None for Gaussian noise."""
+        return self._cost.epsilon_guarantee
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
+        """Return the smallest epsilon known for `releases` releases at a total delta.
+
+        None if that delta is too small for any. For Gaussian noise it is the exact one, for which
+        threshold and noise of one release do not add their deltas.
+        """
+        total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
+        exact = self._cost.exact_epsilon_at(total, times)
+        return LabelsMeasuring.epsilon_at(self, total, times) if exact is None else exact
+
+    def _dp_event(self) -> Any:
+        if self.noise == "gaussian":
+            noise = dp_events.gaussian(self._changed * self.epsilon**2)
+        else:
+            # The numbers of users change by 1 and have noise for that, which costs the same.
+            rate = self.epsilon / self.max_count
+            noise = dp_events.geometric(rate, self.max_count, self.changed_labels)
+            if self.count_cut_users:
+                noise = dp_events.together([noise, dp_events.geometric(self.epsilon)])
+        return dp_events.composed(noise, self.delta or Fraction(0))
 
     @property
     def threshold(self) -> int | Fraction | None:
@@ -48,7 +125,7 @@ class ThresholdMeasuring(ThresholdCost):
             column, values = look_up(counts, self.labels)
             noisy, _ = self.noise_law().add(np.array(values, np.int64), None, source)
             released = pa.table({"label": column, "count": pa.array(noisy)})
-        return in_released_order(released)
+        return sort_released(released)
 
     def _drawn_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
         if not self.count_cut_users:

@@ -14,9 +14,8 @@ from dphist.labels.mechanism import (
     MAX_COUNT,
     MAX_LABELS,
     LabelsMechanism,
-    checked_bound,
-    checked_delta,
-    checked_epsilon,
+    check_bound,
+    check_delta,
 )
 from dphist.labels.threshold.correlation import (
     CorrelatedNoise,
@@ -32,7 +31,7 @@ from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.noise.search import first_true
-from dphist.parameters import Exact, checked_level, whole_number
+from dphist.parameters import Exact, checked_level, privacy_parameter, whole_number
 from dphist.privacy.as_text import down, plain, up
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
@@ -152,10 +151,10 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
             raise ParameterError("count_cut_users", "must be True or False")
         known = None if labels is None else listed(labels)
         self._hold(
-            epsilon=checked_epsilon(epsilon),
-            delta=checked_delta(delta) if labels is None else None,
-            max_labels=checked_bound(max_labels, "max_labels"),
-            max_count=checked_bound(max_count, "max_count"),
+            epsilon=privacy_parameter(epsilon, "epsilon"),
+            delta=check_delta(delta) if labels is None else None,
+            max_labels=check_bound(max_labels, "max_labels"),
+            max_count=check_bound(max_count, "max_count"),
             noise=noise,
             labels=known,
             count_cut_users=count_cut_users,
@@ -185,8 +184,18 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
 
     @classmethod
     def calibration_forms(cls, delta: Exact, **parameters: Any) -> list[dict[str, Any]]:
-        """Return the parameters among which `dphist.calibrate` takes those of the least noise."""
-        return forms(delta, **parameters)
+        """Return the parameters among which `dphist.calibrate` takes those of the least noise.
+
+        Which noise is the smaller one depends on the total, so a mechanism made by hand cannot
+        decide it. Gaussian noise needs a delta.
+        """
+        asked = parameters.get("correlated", False)
+        if asked is False or "noise" in parameters or parameters.get("labels") is None:
+            return [parameters]
+        both = [{**parameters, "noise": noise} for noise in ("laplace", "gaussian")]
+        if asked is True:
+            return both[1:]
+        return both[:1] if delta in (0, "0") else both
 
     @classmethod
     def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
@@ -275,36 +284,23 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     @property
     def description(self) -> str:
         """How a release is made."""
-        return described(self.law, self.noise_law(), self.labels, self.count_cut_users)
-
-
-def described(law: NoiseLaw, sampler: Any, labels: tuple[Any, ...] | None, users: bool) -> str:
-    """Return the description of a mechanism.
-
-    Parameters
-    ----------
-    law : of its noise.
-    sampler : what draws the noise.
-    labels : those that are listed.
-    users : whether users who were cut are counted.
-    """
-    shared = f", {shared_in_words(sampler)}" if isinstance(sampler, CorrelatedNoise) else ""
-    if labels is None:
-        each = (
-            "Threshold (Rogers 2023, Algorithm 1). Each {label}'s count gets {noise} noise of its "
-            "own; a {label} is released if the sum is above the threshold."
-        )
-    else:
-        each = (
+        sampler = self.noise_law()
+        shared = f", {shared_in_words(sampler)}" if isinstance(sampler, CorrelatedNoise) else ""
+        text = (
             "Each listed {label}'s count with {noise} noise{shared}, {labels} that do not occur "
             "included."
         )
-    also = (
-        " The numbers of {users} within the bounds, and of those who had more, get noise too."
-        if users
-        else ""
-    )
-    return Sentence(each + also, noise=law.distribution, shared=shared)
+        if self.labels is None:
+            text = (
+                "Threshold (Rogers 2023, Algorithm 1). Each {label}'s count gets {noise} noise of "
+                "its own; a {label} is released if the sum is above the threshold."
+            )
+        if self.count_cut_users:
+            text += (
+                " The numbers of {users} within the bounds, and of those who had more, get noise "
+                "too."
+            )
+        return Sentence(text, noise=self.law.distribution, shared=shared)
 
 
 def shared_in_words(noise: CorrelatedNoise) -> str:
@@ -369,21 +365,6 @@ def is_correlated(
             "what is sampled exactly",
         )
     return True
-
-
-def forms(delta: Any, **parameters: Any) -> list[dict[str, Any]]:
-    """Return the parameters among which calibration takes those with the smallest noise.
-
-    Which noise is the smaller one depends on the total, so a mechanism made by hand cannot decide
-    it. Gaussian noise needs a delta.
-    """
-    asked = parameters.get("correlated", False)
-    if asked is False or "noise" in parameters or parameters.get("labels") is None:
-        return [parameters]
-    both = [{**parameters, "noise": noise} for noise in ("laplace", "gaussian")]
-    if asked is True:
-        return both[1:]
-    return both[:1] if delta in (0, "0") else both
 
 
 def _is_sampled(noise: CorrelatedNoise) -> bool:

@@ -6,13 +6,3 @@ goes through that tree, the likeliest paths first, and bounds the probability of
 reached. From the laws on two neighbors, `delta_between` bounds delta at any epsilon, from both
 sides.
 """
-
-from dphist.lab.auditing.exact.laws import (
-    DeltaBounds,
-    Law,
-    delta_between,
-    enumerate_law,
-    epsilon_of,
-)
-
-__all__ = ["DeltaBounds", "Law", "delta_between", "enumerate_law", "epsilon_of"]

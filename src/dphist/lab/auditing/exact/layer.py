@@ -19,10 +19,10 @@ from dphist.lab.auditing.exact.laws import (
     enumerate_law,
     epsilon_of,
 )
-from dphist.lab.auditing.outcome import describe_outcome, whole_of_run
-from dphist.lab.auditing.replay.session import asked, standing_in
+from dphist.lab.auditing.outcome import capture_run, describe_outcome
+from dphist.lab.auditing.replay.session import asked, replace_samplers
 from dphist.lab.auditing.result import DELTAS, Claim, Finding, LayerReport, LayerResult
-from dphist.lab.auditing.subject import Subject, auditing_of
+from dphist.lab.auditing.subject import Subject, find_auditing
 from dphist.mechanism import Mechanism
 from dphist.release.mechanisms import package_of
 from dphist.sentence import many
@@ -64,7 +64,7 @@ def enumerate_pairs(
     seen, end = _Seen(), time.monotonic() + seconds
     verdict = "not refuted"
     try:
-        with standing_in():
+        with replace_samplers():
             for number, pair in enumerate(pairs):
                 left = end - time.monotonic()
                 if left <= 0 or seen.refuted:
@@ -124,7 +124,7 @@ def _follow_source(subject: Subject) -> Sourced | None:
     """Return a callable of data and a path, or None if no source of randomness is taken."""
     run: Callable[..., Any] = subject.run
     mechanism = subject.mechanism
-    declared = auditing_of(mechanism)
+    declared = find_auditing(mechanism)
     if declared is not None and declared.run is not None:
         # All noise of our streams is from samplers. Of others nobody has looked.
         return (lambda data, _: run(data)) if package_of(type(mechanism)) is None else None
@@ -141,7 +141,7 @@ def _law(run: Sourced, data: Any, seconds: float) -> Law:
 
     def shown(path: PathSource) -> Hashable:
         with asked(path):
-            return whole_of_run(lambda held: run(held, path), data)
+            return capture_run(lambda held: run(held, path), data)
 
     begun = time.monotonic()
     look = begun + seconds / 8, _HOPELESS

@@ -17,7 +17,7 @@ import numpy as np
 
 from dphist.document.audited import Pair, Told
 from dphist.lab.auditing.outcome import watch_run, whole_of
-from dphist.lab.auditing.replay.session import record, replay, standing_in
+from dphist.lab.auditing.replay.session import record, replace_samplers, replay
 from dphist.lab.auditing.replay.transcript import (
     DivergedError,
     Entry,
@@ -28,7 +28,7 @@ from dphist.lab.auditing.replay.transcript import (
 )
 from dphist.lab.auditing.result import DELTAS, Claim, Finding, LayerReport, LayerResult
 from dphist.lab.auditing.statistical.bounds import lowest_probability
-from dphist.lab.auditing.subject import Subject, read_stated, setup_of, statement_of
+from dphist.lab.auditing.subject import Subject, find_statement, read_stated, setup_of
 from dphist.sentence import many
 
 _CHECKED = 4  # runs with any draws
@@ -247,7 +247,7 @@ def replay_pairs(
         why_not = replaying.setup.why_not
         return _result("does not apply", f"{why_not[0].upper()}{why_not[1:]}.")
     try:
-        with standing_in():
+        with replace_samplers():
             replaying.replay_all(pairs, claim, seconds)
             return replaying.result(claim, sampling, error)
     except KeyboardInterrupt:
@@ -350,7 +350,7 @@ class _Replaying:
 
     def _laws(self) -> list[Laws]:
         """Return both directions of the pair of the largest cost, where releases state enough."""
-        statement = statement_of(self.subject.mechanism)
+        statement = find_statement(self.subject.mechanism)
         if statement is None or self.where is None:
             return []
         (pair, seed), told, falling = self.where, self.setup.told, statement.falling

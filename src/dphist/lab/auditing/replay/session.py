@@ -56,7 +56,7 @@ ASKED: ContextVar[Sampling | None] = ContextVar("asked", default=None)
 """Who is asked for noise in this context in place of the samplers; None outside of replays."""
 
 
-def who_is_asked() -> Sampling | None:
+def get_sampling() -> Sampling | None:
     """Return who is asked for noise here; None for the samplers themselves."""
     sampling = ASKED.get()
     return None if sampling is None or sampling.over else sampling
@@ -68,14 +68,14 @@ _IN_PLACE: list[bool] = []
 
 
 @contextmanager
-def in_place_of_samplers(sampling: Sampling) -> Iterator[None]:
+def ask_in_place(sampling: Sampling) -> Iterator[None]:
     """Put something in the place of dphist's samplers, for this thread alone."""
-    with standing_in(), asked(sampling):
+    with replace_samplers(), asked(sampling):
         yield
 
 
 @contextmanager
-def standing_in() -> Iterator[None]:
+def replace_samplers() -> Iterator[None]:
     """Let stand-ins ask `ASKED`, where it is set, in the place of dphist's samplers."""
     stand_ins = {id(sampler): _stand_in(name, sampler) for name, sampler in SAMPLERS.items()}
     with ONE_AT_A_TIME:
@@ -93,7 +93,7 @@ def standing_in() -> Iterator[None]:
 @contextmanager
 def asked(sampling: Sampling) -> Iterator[None]:
     """Ask `sampling` for noise, in this thread, while stand-ins are in place."""
-    if who_is_asked() is not None:
+    if get_sampling() is not None:
         raise DivergedError("a replay cannot run inside of another")
     earlier = KNOWN_NOISE.get()
     try:  # around both, as an interrupt may come between them
@@ -115,7 +115,7 @@ def _end(sampling: Sampling, known_before: bool) -> None:
 
 def _stand_in(name: str, sampler: Callable[..., Any]) -> Callable[..., Any]:
     def draw(parameter: Any, size: Any, source: Any = None) -> Any:
-        sampling = who_is_asked()
+        sampling = get_sampling()
         if sampling is None:  # another thread's release
             return sampler(parameter, size, source)
         return sampling.draw(name, parameter, size)
@@ -245,7 +245,7 @@ class _Session:
 
     def transcript(self, run: Callable[[D], Any], data: D) -> Transcript:
         self.data = data
-        with in_place_of_samplers(self):
+        with ask_in_place(self):
             self.found.published = run(data)
         if self.diverged is not None:  # also where the run has caught it
             raise self.diverged
@@ -381,7 +381,7 @@ def replayable(
 
     @functools.wraps(sampler, updated=())
     def drawn(*arguments: Any, **named: Any) -> Any:
-        asked = who_is_asked()
+        asked = get_sampling()
         if asked is None:
             return sampler(*arguments, **named)
         parameter = Fraction(rate(*arguments, **named))

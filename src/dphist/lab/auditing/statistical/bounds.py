@@ -138,7 +138,7 @@ def curve(
     return [(d, epsilon) for d, epsilon in zip(deltas, found, strict=True) if epsilon > 0]
 
 
-def caught_from(
+def find_power(
     other_hits: int, runs: int, epsilon: float, delta: float, error: float, *, joint: bool = False
 ) -> float | None:
     """Return the least true epsilon that such runs refute with a probability of .9 or more.

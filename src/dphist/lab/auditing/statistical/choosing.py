@@ -69,7 +69,7 @@ class Column:
         order: IntArray = np.argsort(numbers, kind="stable")[: np.count_nonzero(self.present)]
         ranked = numbers[order]
         ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
-        return order, ends[some_of(len(ends))]
+        return order, ends[choose_places(len(ends))]
 
     @cached_property
     def cuts(self) -> list[Any]:
@@ -141,7 +141,7 @@ def as_float(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def some_of(number: int) -> IntArray:
+def choose_places(number: int) -> IntArray:
     """Return places at which cuts are tried: all, or some everywhere and all at either end."""
     if number <= _CUTS_BETWEEN + 2 * _CUTS_AT_ENDS:
         return np.arange(number)
@@ -326,7 +326,7 @@ def _weighed(columns: list[Column], sides: _Sides) -> tuple[float, Event]:
         np.sort((scored[side & late] * weights).sum(axis=1)) for side in (sides.one, sides.other)
     ]
     lines = np.unique(np.concatenate(sums))
-    lines = lines[some_of(len(lines))]
+    lines = lines[choose_places(len(lines))]
     hits, others = (len(side) - np.searchsorted(side, lines, side="right") for side in sums)
     score, number = _best_of(hits, others, len(sums[0]), sides.delta)
     return score, Event((Weighed(tables, tuple(weights.tolist()), float(lines[number])),))

@@ -146,15 +146,12 @@ class Weighed:
 
     def holds(self, features: Features) -> bool:
         """Whether it holds of an outcome."""
-        return self.sum_of(features) > self.line
-
-    def sum_of(self, features: Features) -> float:
-        """Return the weighted sum of an outcome."""
-        return sum(
+        scores = (
             weight * table.score(features[table.feature])
             for table, weight in zip(self.tables, self.weights, strict=True)
             if table.feature in features
         )
+        return sum(scores) > self.line
 
     def __str__(self) -> str:
         ranked = sorted(zip(self.weights, self.tables, strict=True), key=lambda pair: -pair[0])

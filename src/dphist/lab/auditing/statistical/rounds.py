@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dphist.document.audited import Pair
-from dphist.lab.auditing.outcome import Features, Watch, features_of, whole_of_run
+from dphist.lab.auditing.outcome import Features, Watch, capture_run, list_features
 from dphist.lab.auditing.statistical.bounds import bound_epsilons, joint_is_narrower
 from dphist.lab.auditing.statistical.choosing import Choice, choose
 from dphist.lab.auditing.statistical.events import Event
@@ -43,7 +43,7 @@ def look_for_repetitions(run: Run, data: Any, seconds: float) -> Repeated:
     shown: list[int] = []
     try:
         while len(shown) < _MOST_RUNS and time.monotonic() < end:
-            shown.append(hash(whole_of_run(run, data)))
+            shown.append(hash(capture_run(run, data)))
     except KeyboardInterrupt:
         return Repeated("", len(shown), interrupted=True)
     return Repeated(dependence(shown), len(shown))
@@ -348,7 +348,7 @@ class _Rounds:
                 # In random order: what drifts with time must not tell the two apart.
                 for side in (0, 1) if draw.random() < 0.5 else (1, 0):
                     data = pair.other if side else pair.one
-                    take(side, features_of(watch.see(self.run, data)))
+                    take(side, list_features(watch.see(self.run, data)))
                 self.progress.runs += 2
         self.a_run[number] = (time.monotonic() - begun) / size
 

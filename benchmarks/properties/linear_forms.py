@@ -19,13 +19,13 @@ import numpy as np
 from dphist.arrays import FloatArray, IntArray
 from dphist.errors import ParameterError
 from dphist.parameters import Exact, optional_whole, positive_number, whole_number
-from dphist.properties.chebyshev_support import weights as support_weights
 from dphist.properties.entropy import LINEAR
 from dphist.properties.entropy import weights as entropy_weights
-from dphist.properties.good_toulmin import GOOD_TOULMIN, SMOOTHED
-from dphist.properties.good_toulmin import SUMS as COVERAGE_METHODS
-from dphist.properties.good_toulmin import weights as coverage_weights
 from dphist.properties.renyi import log_power_weights
+from dphist.properties.support_coverage import GOOD_TOULMIN, SMOOTHED
+from dphist.properties.support_coverage import SUMS as COVERAGE_METHODS
+from dphist.properties.support_coverage import weights as coverage_weights
+from dphist.properties.support_size import weights as support_weights
 from dphist.properties.uniformity import METHODS as DISTANCE_METHODS
 from dphist.properties.uniformity import weights as distance_weights
 
