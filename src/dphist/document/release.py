@@ -1,7 +1,8 @@
 """What every document of a release says, whatever its kind."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from dphist.document.blocks import (
@@ -18,6 +19,7 @@ from dphist.document.blocks import (
     Note,
     Section,
 )
+from dphist.document.disclosure import disclosure_blocks, paid_in_words, paid_json
 from dphist.document.errata import errata_in_words
 from dphist.document.guarantee_words import (
     guarantee_in_short,
@@ -44,10 +46,7 @@ from dphist.release.maker import Maker, target_of
 from dphist.release.presentation import Presentation, forms_of
 from dphist.release.release import FOR_TESTS, VERSION, Release
 from dphist.sentence import Sentence, joined, slots_of
-from dphist.visible import harmless
 
-_PAID = ("ledger", "account", "entry")
-_LONGEST = 200  # letters of a ledger's name
 _SHOWN = (
     ("dataset", "Data"),
     ("period", "Period"),
@@ -306,7 +305,7 @@ def make_document(
             _citing_section(release, reading),
             Section("name", "", [Fact("", title, "title", on=frozenset())]),
         ]
-    return Document(
+    document = Document(
         kind=kind,
         title=data.presentation.title or title,
         made=f"{'if ' if release is None else ''}released with differential privacy",
@@ -328,6 +327,10 @@ def make_document(
             Section("program", "", program, ON_JSON),
         ],
     )
+    if release is None:
+        return document
+    blocks = partial(disclosure_blocks, release, document)
+    return document.with_section(Section("disclosure", "Disclosure", blocks, ON_PAGE))
 
 
 def counts_section(counted: Counted, cost: str = "", always: bool = False) -> Section:
@@ -400,21 +403,3 @@ def _warn_of(release: Release) -> list[str]:
             "whatever is said below."
         )
     return found
-
-
-def paid_in_words(provenance: Mapping[str, str]) -> str | None:
-    """Name the ledger, account and entry; None for a release without a ledger.
-
-    >>> paid_in_words({"ledger": "clinic (5e1f)", "account": "main", "entry": "3"})
-    'Entry 3 of the ledger clinic (5e1f), account main.'
-    """
-    if "ledger" not in provenance:
-        return None
-    ledger, account, entry = (harmless(provenance.get(name, "?"), _LONGEST) for name in _PAID)
-    accounts = "accounts" if ", " in account else "account"
-    return f"Entry {entry} of the ledger {ledger}, {accounts} {account}."
-
-
-def paid_json(provenance: Mapping[str, str]) -> dict[str, str]:
-    """Return ledger, account and entry for programs; empty for a release without a ledger."""
-    return {name: provenance[name] for name in _PAID if name in provenance}

@@ -115,10 +115,8 @@ def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> 
 def report_html(release: Release) -> str:
     """Return the report as the text of an HTML page."""
     from dphist.render.html import page
-    from dphist.report.disclosure import disclosure_of
 
-    document = shown_as(checked_release(release))
-    return page(document.with_section(disclosure_of(release, document)))
+    return page(shown_as(checked_release(release)))
 
 
 def summary_text(release: Release) -> str:

@@ -9,11 +9,10 @@ import pytest
 
 import dphist as dh
 from dphist.document import errata
-from dphist.document.blocks import Fact
+from dphist.document.disclosure import disclosure_blocks
 from dphist.document.errata import Erratum
 from dphist.document.mechanism_facts import describe_noise
 from dphist.report import report_html, shown_as
-from dphist.report.disclosure import disclosure_of
 from tests.mechanisms.cases import CASES, calibrated, made, released
 from tests.report.releases import SENTINELS, hostile_release, secret_release
 
@@ -36,9 +35,8 @@ def release_of(name: str) -> dh.Release:
 
 
 def lines_of(release: dh.Release) -> dict[str, list[str]]:
-    facts = disclosure_of(release, shown_as(release)).blocks
-    assert not callable(facts)
-    return {fact.name: [*fact.lines] for fact in facts if isinstance(fact, Fact)}
+    facts = disclosure_blocks(release, shown_as(release))
+    return {fact.name: [*fact.lines] for fact in facts}
 
 
 def said(release: dh.Release) -> dict[str, str]:

@@ -9,19 +9,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from dphist.document.totals import Stated
-from dphist.errors import DphistError, ParameterError
-from dphist.files import write_text
-from dphist.lab.disclosure.about import TIER_3
-from dphist.privacy.as_text import short_exact
-from dphist.release.release import VERSION
-from dphist.report.disclosure import (
+from dphist.document.disclosure import (
     CHOSEN_BEFORE,
     NOT_PROTECTED,
     POST_PROCESSING,
     RANDOMNESS,
     Facts,
 )
+from dphist.document.totals import Stated
+from dphist.errors import DphistError, ParameterError
+from dphist.files import write_text
+from dphist.lab.disclosure.about import TIER_3
+from dphist.privacy.as_text import short_exact
+from dphist.release.release import VERSION
 
 try:
     import jsonschema

@@ -9,15 +9,14 @@ All of it follows from a mechanism's parameters, from what was stated before dat
 from the shape of what was released. No released count is among it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.document.blocks import ON_PAGE, Document, Fact, Section
+from dphist.document.blocks import Document, Fact
 from dphist.document.errata import errata_in_words
 from dphist.document.kind import Disclosed, kind_of, kind_of_mechanism
 from dphist.document.mechanism_facts import Noise, Parameter, describe_noise, parameters
-from dphist.document.release import paid_in_words
 from dphist.document.totals import Stated, stated_of
 from dphist.document.unit_words import nouns_of_unit, several_of, unit_in_words
 from dphist.privacy import PrivacyUnit
@@ -26,7 +25,6 @@ from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
 from dphist.release.maker import Maker
 from dphist.release.mechanisms import package_of
 from dphist.release.release import VERSION, Release
-from dphist.report import shown_as
 from dphist.sentence import Sentence, joined, many, many_events
 from dphist.visible import harmless
 
@@ -41,7 +39,8 @@ _TREATED = {
     "drop": "Rows without {missing} are dropped.",
     "separate": "Each row without {missing} counts as another one.",
 }
-_LONGEST = 200
+_LONGEST = 200  # letters of a name
+_PAID = ("ledger", "account", "entry")
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 NOT_PROTECTED = (
@@ -106,18 +105,13 @@ class Facts:
         return _PUBLIC, *self.own.public
 
 
-def facts_of(release: Release, document: Document | None = None) -> Facts:
-    """Return what is disclosed of a release.
-
-    Parameters
-    ----------
-    document : of the release, if it is there already.
-    """
+def facts_of(release: Release, document: Document) -> Facts:
+    """Return what is disclosed of a release, of which there is a document."""
     own = _disclosed(release.mechanism, release.value)
     return Facts(
         release.mechanism,
         own,
-        (document or shown_as(release)).fact("neighbors").text,
+        document.fact("neighbors").text,
         _done_to_data(release, cuts=own.cuts),
         release.version,
     )
@@ -196,13 +190,8 @@ def _bounding(release: Release, said: PrivacyUnit | None, each: Sentence, cuts: 
     )
 
 
-def disclosure_of(release: Release, document: Document) -> Section:
-    """Return what the page of a release discloses.
-
-    Parameters
-    ----------
-    document : of the release.
-    """
+def disclosure_blocks(release: Release, document: Document) -> list[Fact]:
+    """Return what the page of a release discloses, beside what its document says."""
     facts, stated = facts_of(release, document), stated_of([release])
     library = f"Library: dphist {facts.version}. Method: {facts.mechanism.reference}"
     no_errata = f"The errata of dphist {VERSION} name no fault of version {release.version}."
@@ -218,8 +207,7 @@ def disclosure_of(release: Release, document: Document) -> Section:
         "Caveats": NOT_PROTECTED,
         "Errata": errata_in_words(release) or [no_errata],
     }
-    blocks = [Fact(name, joined(texts), lines=texts) for name, texts in said.items()]
-    return Section("disclosure", "Disclosure", blocks, ON_PAGE)
+    return [Fact(name, joined(texts), lines=texts) for name, texts in said.items()]
 
 
 def _steps(release: Release, facts: Facts) -> list[Sentence]:
@@ -289,3 +277,21 @@ def _accounting(release: Release, stated: Stated) -> list[str]:
             "Other releases of the same data are not counted here; their costs add to this one."
         ]
     return [*stated.details, *other]
+
+
+def paid_in_words(provenance: Mapping[str, str]) -> str | None:
+    """Name the ledger, account and entry; None for a release without a ledger.
+
+    >>> paid_in_words({"ledger": "clinic (5e1f)", "account": "main", "entry": "3"})
+    'Entry 3 of the ledger clinic (5e1f), account main.'
+    """
+    if "ledger" not in provenance:
+        return None
+    ledger, account, entry = (harmless(provenance.get(name, "?"), _LONGEST) for name in _PAID)
+    accounts = "accounts" if ", " in account else "account"
+    return f"Entry {entry} of the ledger {ledger}, {accounts} {account}."
+
+
+def paid_json(provenance: Mapping[str, str]) -> dict[str, str]:
+    """Return ledger, account and entry for programs; empty for a release without a ledger."""
+    return {name: provenance[name] for name in _PAID if name in provenance}
