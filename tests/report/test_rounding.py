@@ -16,7 +16,7 @@ from dphist import ApproxDP, Profile, PureDP
 from dphist.document import guarantee_words as words
 from dphist.document import mechanism_facts
 from dphist.document.totals import guarantee_json
-from dphist.document.unit_words import threshold_text
+from dphist.document.unit_words import Contribution, threshold_text
 from dphist.labels import words as labels_words
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.privacy.as_text import down, float_up, plain, short_exact, up
@@ -62,27 +62,27 @@ def check_sentence(epsilon: Fraction, text: str) -> None:
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_odds_and_certainty_hold(epsilon: str) -> None:
-    check_sentence(Fraction(epsilon), words.guarantee_in_words(PureDP(epsilon), 1))
+    check_sentence(Fraction(epsilon), words.guarantee_in_words(PureDP(epsilon), Contribution(1)))
 
 
 @pytest.mark.verify
 @settings(deadline=None)
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=40, max_denominator=10**12))
 def test_odds_and_certainty_hold_of_any_epsilon(epsilon: Fraction) -> None:
-    check_sentence(epsilon, words.guarantee_in_words(PureDP(epsilon), 1))
+    check_sentence(epsilon, words.guarantee_in_words(PureDP(epsilon), Contribution(1)))
 
 
 def test_fourteen_and_a_little_is_more_than_fourteen() -> None:
-    text = words.guarantee_in_words(PureDP("14.000004"), 1)
+    text = words.guarantee_in_words(PureDP("14.000004"), Contribution(1))
     assert "e^14.000004 times" in text
     assert "e^14 " not in text
 
 
 def test_a_little_more_than_one_is_not_strong() -> None:
     little = Fraction(10**30 + 1, 10**30)
-    assert "is a strong promise." in words.guarantee_in_words(PureDP(1), 1)
-    assert "is a moderate promise" in words.guarantee_in_words(PureDP(little), 1)
-    assert "is a weak promise" in words.guarantee_in_words(PureDP(3 * little), 1)
+    assert "is a strong promise." in words.guarantee_in_words(PureDP(1), Contribution(1))
+    assert "is a moderate promise" in words.guarantee_in_words(PureDP(little), Contribution(1))
+    assert "is a weak promise" in words.guarantee_in_words(PureDP(3 * little), Contribution(1))
 
 
 @pytest.mark.parametrize("number", [Fraction(123456789012345678, 10**18), Fraction(2, 3) / 10**12])

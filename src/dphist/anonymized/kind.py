@@ -134,9 +134,8 @@ def _results(release: Release, bands: list[Band], counted: Counted) -> list[Bloc
     """Return the charts with their bands, and the table with its intervals."""
     value, (band, *bars) = release.value, bands
     counts = value.counts
-    cut = f"Count{' ({who})' if counted.who else ''}"
     columns = [
-        Column(Sentence(cut, who=counted.who), counts),
+        Column(counted.head(), counts),
         Column(
             Sentence("{Labels} with it"), value.prevalences, *words.prevalences_between(band, value)
         ),

@@ -78,8 +78,8 @@ def _counted_times(most: int) -> str:
     return "" if most == 1 else f", which is counted up to {most:,} times"
 
 
-Protected: TypeAlias = PrivacyUnit | Contribution | int
-"""What is protected; a number is a `Contribution` of that many records."""
+Protected: TypeAlias = PrivacyUnit | Contribution
+"""What is protected."""
 
 _SLOTS = {"record": "record", "row": "record", "event": "record", "edge": ""}
 
@@ -130,12 +130,7 @@ def protected_in_words(protected: Protected, one: str = "one") -> Sentence:
     """Name what is protected; `one` begins the text."""
     if isinstance(protected, PrivacyUnit):
         return unit_in_words(protected, one)
-    return as_contribution(protected).in_words(one)
-
-
-def as_contribution(protected: Contribution | int) -> Contribution:
-    """Return what is protected; a number is that of the records of one contribution."""
-    return Contribution(protected) if isinstance(protected, int) else protected
+    return protected.in_words(one)
 
 
 def neighbors_in_words(sensitivity: int, unit: PrivacyUnit | None = None) -> Sentence:
@@ -216,6 +211,15 @@ class Counted:
         """What counts and intervals are of, as a sentence."""
         cut = " Intervals cover the noise, not what was cut." if self.cut else ""
         return Sentence(f"Counts and intervals are of {{whole}}.{cut}", whole=self.whole)
+
+    @property
+    def noise(self) -> str:
+        """What an error is of, to follow it; empty if nothing was cut."""
+        return "; from the noise, not from what was cut" if self.cut else ""
+
+    def head(self, noun: str = "Count") -> Sentence:
+        """Return the heading of a column of counts."""
+        return Sentence(f"{noun}{' ({who})' if self.who else ''}", who=self.who)
 
     @property
     def released(self) -> Sentence:

@@ -7,23 +7,18 @@ from typing import Any
 from dphist.data.label_counts import LabelCounts
 from dphist.document import others
 from dphist.document.blocks import (
-    DRAWN,
-    EVERYWHERE,
     HEADED,
     ON_JSON,
     ON_PAGE,
     ON_TERMINAL,
     READ,
     Block,
-    Column,
     Document,
     Fact,
     Figures,
     NoError,
     Note,
-    PlusMinus,
     Section,
-    Table,
 )
 from dphist.document.chart import Chart
 from dphist.document.csv_field import Field
@@ -38,7 +33,7 @@ from dphist.document.unit_words import (
 )
 from dphist.labels import DiscoverLabels, bounding, words
 from dphist.labels.auditing import AUDITING
-from dphist.labels.charts import LARGEST, chart_of_all, chart_of_order, charts_of
+from dphist.labels.charts import chart_of_all, chart_of_order, charts_of
 from dphist.labels.comparing import COMPARING
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.planning import PLANNING
@@ -137,16 +132,7 @@ def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> 
 def _numbers(release: Release, counted: Counted) -> list[Fact]:
     """Return the numbers that a reader wants to know first."""
     mechanism, cut = bounding.mechanism_of(release), bounding.cut_users_of(release)
-    released = sum(label is not None for label in release.value.texts)
-    labels = Fact(
-        Sentence("{Labels}"),
-        f"{released:,}",
-        "labels",
-        released,
-        error=NoError("in the release, known exactly"),
-        note="fewer than wanted were found" if released < len(release.value) else "",
-        on=EVERYWHERE,
-    )
+    labels = others.number_of_labels(release.value)
     facts = [labels, *_error(mechanism, counted), *_threshold(mechanism)]
     if cut is not None:
         share, interval = bounding.share_of_cut(cut)
@@ -165,11 +151,7 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
 def _error(mechanism: LabelsMechanism, counted: Counted) -> list[Fact]:
     """Return the error of counts; nothing of a ranking."""
     width = mechanism.half_width()
-    if width is None:
-        return []
-    cut = "; from the noise, not from what was cut" if counted.cut else ""
-    note = Sentence(f"with probability 95 %, for each {{label}} by itself{cut}")
-    return [Fact("Error of counts", f"± {PlusMinus(width).number}", note=note)]
+    return [] if width is None else [others.error_of_counts(width, counted)]
 
 
 def _threshold(mechanism: LabelsMechanism) -> list[Fact]:
@@ -217,12 +199,7 @@ def _what_is_counted(mechanism: LabelsMechanism, counted: Counted, cost: str) ->
 def _results(release: Release, counted: Counted) -> list[Block]:
     """Return the released labels with their intervals, a chart, and what these mean."""
     mechanism, value = bounding.mechanism_of(release), release.value
-    columns = [
-        Column(
-            Sentence("{Label}"), [text for text in value.texts if text is not None], released=True
-        )
-    ]
-    first, figures = Sentence("The first {labels}"), list[Chart]()
+    first, figures, both = "The first {labels}", list[Chart](), None
     likely = words.appearances(mechanism).items()
     notes: list[str] = [
         joined(
@@ -236,19 +213,16 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     ]
     if value.counts is not None:
         bounds: Any = mechanism.intervals(release)
-        counts = Sentence(f"Count{' ({who})' if counted.who else ''}", who=counted.who)
-        columns.append(Column(counts, value.counts, bounds.lower, bounds.upper, bars=DRAWN))
-        first = Sentence("The largest counts")
-        figures = [chart_of_all(release)] if len(value) > LARGEST else []
+        first, both = "The largest counts", (bounds.lower, bounds.upper)
+        figures = [chart_of_all(release)] if len(value) > others.MOST_NAMED else []
         of = Sentence("Counts are of {whole}.", whole=counted.whole)
         notes.insert(0, joined((words.intervals_in_words(mechanism), of)))
     elif not isinstance(mechanism, DiscoverLabels):
         figures = [chart_of_order(mechanism)]
-    caption = Sentence("All released {labels}"), first, Sentence("{Labels}")
-    empty = Sentence("No {label} was released: the table is empty.")
+    caption = others.caption_of(first)
     number = "Number" if isinstance(mechanism, DiscoverLabels) else "Rank"
     return [
-        Table(columns, caption, empty, number=number),
+        others.table_of_labels(value, both, caption, counts=counted.head(), number=number),
         *([Figures(figures, on=ON_PAGE)] if figures else []),
         *(Note(note, "aside", on=ON_PAGE) for note in notes),
     ]

@@ -247,11 +247,7 @@ def limits_of(mechanism: LabelsMechanism, data: DataFacts) -> list[tuple[str, st
     sums = sums_in_words(mechanism)
     if sums:
         limits.append(("Sums of counts.", sums))
-    gathered = (
-        "Intervals describe the noise added here, not how the data were gathered, sampled or "
-        "cleaned."
-    )
-    return [*limits, ("Errors of the data.", gathered)]
+    return limits
 
 
 def result_of(release: Release) -> Sentence:

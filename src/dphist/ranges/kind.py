@@ -161,7 +161,7 @@ def _error_of_bins(value: RangeHistogram, counted: Counted) -> list[Fact]:
     if usual is None:
         return []
     half = f"± {PlusMinus.of(usual).number}"
-    return [Fact("Error of a bin", half, note=words.usual_in_words(counted.cut))]
+    return [Fact("Error of a bin", half, note=words.usual_in_words(counted))]
 
 
 def _results(
@@ -199,15 +199,11 @@ def _in_no_bin(release: Release, counted: Counted) -> list[Block]:
     # Numbers of a damaged file may need more than 64 bits.
     counts = np.array([count for _, count in outside], object)
     ends = np.array([error.around(count) for _, count in outside], object).T
-    columns = [Column("What", where), Column(_heading(counted), counts, *ends)]
+    columns = [Column("What", where), Column(counted.head("{Records}"), counts, *ends)]
     return [
         Table(columns, ("In no bin", "", ""), on=ON_PAGE),
         *(Fact("In no bin", f"{n:,}", error=error, note=text, on=BRIEF) for text, n in outside),
     ]
-
-
-def _heading(counted: Counted) -> Sentence:
-    return Sentence(f"{{Records}}{' ({who})' if counted.who else ''}", who=counted.who)
 
 
 def _table(value: RangeHistogram, axis: int, parts: Parts, counted: Counted) -> Table:
@@ -219,7 +215,7 @@ def _table(value: RangeHistogram, axis: int, parts: Parts, counted: Counted) -> 
         caption = "All bins" if value.bins.size == len(ranges) else "Parts of the bins"
     columns = [
         Column(Sentence("{name}: from, to below", name=name), ranges),
-        Column(_heading(counted), parts.counts, parts.low, parts.high, bars=ON_TERMINAL),
+        Column(counted.head("{Records}"), parts.counts, parts.low, parts.high, bars=ON_TERMINAL),
     ]
     return Table(columns, (caption, caption, ""))
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from dphist.document import others
 from dphist.document.blocks import (
-    DRAWN,
     EVERYWHERE,
     HEADED,
     ON_JSON,
@@ -16,15 +15,12 @@ from dphist.document.blocks import (
     ON_TERMINAL,
     READ,
     Block,
-    Column,
     Document,
     Fact,
     Figures,
     NoError,
     Note,
-    PlusMinus,
     Section,
-    Table,
 )
 from dphist.document.csv_field import Field
 from dphist.document.guarantee_words import LEVEL
@@ -215,16 +211,13 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
 
 def _error(mechanism: ContinualMechanism, counted: Counted, last: int | None) -> list[Fact]:
     """Return the error of a count at any time, or up to the last one if errors grow."""
-    width = PlusMinus(mechanism.half_width(LEVEL, last))
-    cut = "; of the noise, not of what is cut" if counted.cut else ""
-    when = "at any time" if last is None else "at any time up to {events}"
-    note = Sentence(
-        f"with probability 95 %, for each {{label}} by itself, {when}{cut}; standard error at most "
-        "{error}",
+    until = "" if last is None else " up to {events}"
+    more = Sentence(
+        f", at any time{until}; standard error at most {{error}}",
         error=words.error_text(mechanism, last),
         events=many_events(last or 0),
     )
-    return [Fact("Error of counts", f"± {width.number}", note=note)]
+    return [others.error_of_counts(mechanism.half_width(LEVEL, last), counted, more)]
 
 
 def _threshold(mechanism: ContinualMechanism, last: int | None) -> list[Fact]:
@@ -246,17 +239,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     """Return the chart, and the labels of the last reading with their intervals."""
     value, mechanism, last = release.value, words.mechanism_of(release), words.until(release)
     latest, bounds = value.latest, mechanism.intervals(release)
-    counts = Sentence(f"Count{' ({who})' if counted.who else ''}", who=counted.who)
-    columns = [
-        Column(Sentence("{Label}"), [text or "" for text in latest.texts], released=True),
-        Column(
-            counts,
-            latest.counts,
-            np.asarray(bounds.lower),
-            np.asarray(bounds.upper),
-            bars=DRAWN,
-        ),
-    ]
+    both = np.asarray(bounds.lower), np.asarray(bounds.upper)
     after = many_events(int(value.times[-1]))
     caption = (
         Sentence("The last reading, after {after}", after=after),
@@ -274,7 +257,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     empty = Sentence("No {label} was released: the last reading is empty.")
     return [
         Figures([chart_of(release)]),
-        Table(columns, caption, empty, number="Rank"),
+        others.table_of_labels(latest, both, caption, empty, counted.head()),
         *(Note(note, "aside", on=ON_PAGE) for note in notes),
     ]
 
