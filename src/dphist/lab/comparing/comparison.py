@@ -219,7 +219,7 @@ class Comparison(Tabular):
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the pictures' data as a table."""
         from dphist.lab.comparing.document import document_of
-        from dphist.render.card import card
+        from dphist.render.html import card
 
         return card(document_of(self))
 
