@@ -18,7 +18,7 @@ from dphist.document.errata import errata_in_words
 from dphist.document.kind import Disclosed, kind_of, kind_of_mechanism
 from dphist.document.mechanism_facts import Noise, Parameter, describe_noise, parameters
 from dphist.document.totals import Stated, stated_of
-from dphist.document.unit_words import nouns_of_unit, several_of, unit_in_words
+from dphist.document.unit_words import missing_in_words, nouns_of_unit, several_of, unit_in_words
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import short_exact
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
@@ -33,11 +33,6 @@ _BOUNDS: dict[str, Callable[[int], str]] = {
     "max_count": lambda most: Sentence("{most:,} in each {label}", most=most),
     "max_records": lambda most: many(most, "record"),
     "max_events": many_events,
-}
-_TREATED = {
-    "refuse": "Data with a row without {missing} are refused.",
-    "drop": "Rows without {missing} are dropped.",
-    "separate": "Each row without {missing} counts as another one.",
 }
 _LONGEST = 200  # letters of a name
 _PAID = ("ledger", "account", "entry")
@@ -142,13 +137,8 @@ def _done_to_data(release: Release, *, cuts: bool) -> list[str]:
     cuts : whether the mechanism itself cuts each unit to its bounds.
     """
     unit, said = release.guarantee.unit, release.provenance.get("unit")
-    one, _, article = nouns_of_unit(unit)
-    found: list[str] = [_bounding(release, said, Sentence("each {who}", who=one), cuts)]
-    for name, missing in (("null_users", article), ("null_labels", Sentence("{a_label}"))):
-        treatment = _TREATED.get(release.provenance.get(name, ""))
-        if treatment is not None:
-            found.append(Sentence(treatment, missing=missing))
-    return found
+    each = Sentence("each {who}", who=nouns_of_unit(unit)[0])
+    return [_bounding(release, said, each, cuts), *missing_in_words(release.provenance, unit)]
 
 
 def _bounding(release: Release, said: PrivacyUnit | None, each: Sentence, cuts: bool) -> str:
@@ -213,16 +203,10 @@ def disclosure_blocks(release: Release, document: Document) -> list[Fact]:
 def _steps(release: Release, facts: Facts) -> list[Sentence]:
     """Return the steps from the data to the release, with their numbers."""
     charged = "The cost is charged to a ledger, durably, before data are opened."
-    released = Sentence(
-        "{Labels} are released if their noisy {noisy} is above {threshold}.",
-        noisy=facts.own.noisy,
-        threshold=facts.own.threshold,
-    )
     steps = [
         *([charged] if "ledger" in release.provenance else []),
         *facts.steps,
         facts.mechanism.description,
-        *([released] if facts.own.threshold else []),
     ]
     return [Sentence("{n}. {step}", n=n, step=step) for n, step in enumerate(steps, 1)]
 
@@ -244,13 +228,10 @@ def _parameters(facts: Facts, stated: Stated) -> list[str]:
     numbers = ", ".join(f"{_SYMBOLS[name]} = {short_exact(n)}" for name, n in stated.exact.items())
     together = f", for {stated.planned:,} releases together" if stated.planned else ""
     scale = Sentence("Noise scale: {scale} {records}.", scale=facts.noise.scale)
-    threshold = Sentence("Release threshold: {threshold}.", threshold=facts.own.threshold)
     return [
         f"Privacy-loss budget: {numbers} ({stated.variant}){together}.",
         f"Noise: {facts.noise.law}.",
-        *filter(
-            None, (scale if facts.noise.scale else "", threshold if facts.own.threshold else "")
-        ),
+        *filter(None, (scale if facts.noise.scale else "", facts.own.threshold)),
     ]
 
 

@@ -35,10 +35,10 @@ from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.release import (
     CODES,
+    Promised,
     counts_section,
     guarantee_of,
     make_document,
-    promise_of_total,
 )
 from dphist.document.unit_words import Counted, Number, nouns_of_unit, number_shown, unit_in_words
 from dphist.errors import ParameterError, UnsupportedError
@@ -94,7 +94,7 @@ def document_of(
     return make_document(
         kind.name,
         kind.title,
-        promise_of_total(mechanism, data, release, _neighbors(unit), number),
+        Promised(mechanism, data, release, _neighbors(unit), number, unit),
         results,
         numbers=numbers,
         limits=own if expected.appears_from else [],

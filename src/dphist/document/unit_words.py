@@ -6,9 +6,10 @@ and program output says what was counted.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up, with_article
@@ -95,6 +96,23 @@ def nouns_of_unit(unit: PrivacyUnit) -> tuple[str, str, str]:
         return words
     one, several, article = words
     return Noun(one, slot), Noun(several, f"{slot}s"), Noun(article, f"a_{slot}")
+
+
+_MISSING = {
+    "refuse": "are refused",
+    "drop": "are dropped",
+    "separate": "each count as a separate {one}",
+}
+
+
+def missing_in_words(bounds: Mapping[str, Any], unit: PrivacyUnit) -> list[Sentence]:
+    """Say what becomes of rows without a user or a label, as far as data state it."""
+    who, _, a_user = nouns_of_unit(unit)
+    return [
+        Sentence(f"Rows without {{missing}} {_MISSING[bounds[name]]}.", missing=missing, one=who)
+        for name, missing in (("null_users", a_user), ("null_labels", Sentence("{a_label}")))
+        if bounds.get(name) in _MISSING
+    ]
 
 
 def several_of(unit: PrivacyUnit) -> str:

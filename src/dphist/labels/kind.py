@@ -23,7 +23,7 @@ from dphist.document.blocks import (
 from dphist.document.chart import Chart
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
-from dphist.document.release import CODES, counts_section, make_document, promise_of_total
+from dphist.document.release import CODES, Promised, counts_section, make_document
 from dphist.document.unit_words import (
     Counted,
     Number,
@@ -37,8 +37,8 @@ from dphist.labels.charts import chart_of_all, chart_of_order, charts_of
 from dphist.labels.comparing import COMPARING
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.planning import PLANNING
-from dphist.labels.words import noise_in_common, threshold_base
-from dphist.privacy.as_text import float_up, plain, up
+from dphist.labels.words import noise_in_common
+from dphist.privacy.as_text import float_up
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -46,14 +46,7 @@ from dphist.sentence import Sentence, joined
 
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
-    """Return what is to be said of released labels, or of those that are not released yet.
-
-    Parameters
-    ----------
-    mechanism : that releases them.
-    data : what is known of the data.
-    release : what the mechanism returned; without it, this is the dry run.
-    """
+    """Return what is to be said of released labels, or of those that are not released yet."""
     if not isinstance(mechanism, LabelsMechanism):
         return others.document_of(KIND, mechanism, data, release)
     unit, counted = bounding.unit_of(data), bounding.counted_by(mechanism, data)
@@ -69,11 +62,10 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         ]
         numbers = [Section("numbers", "", _numbers(release, counted))]
         result = words.result_of(release)
-    per_label = Fact(Sentence("Per {label}"), words.per_label(mechanism), on=HEADED)
     return make_document(
         KIND.name,
         words.title_of(mechanism),
-        promise_of_total(
+        Promised(
             mechanism,
             data,
             release,
@@ -86,7 +78,8 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         result=result,
         terms=_terms(mechanism, data),
         limits=words.limits_of(mechanism, data),
-        made_by=[per_label, *_sums(mechanism)],
+        made_by=_sums(mechanism),
+        noise_on=HEADED,
         reading="release.value.to_pandas()  # or .to_polars(), .to_arrow()",
         unit=data.unit,
     )
@@ -239,28 +232,11 @@ def table_csv(release: Release, field: Field) -> str:
 
 
 def disclose(mechanism: LabelsMechanism, _value: Any = None) -> Disclosed:
-    """Return what is disclosed of a mechanism.
-
-    >>> from dphist.labels import ThresholdHistogram
-    >>> disclose(ThresholdHistogram(epsilon="0.7", delta="1e-6", max_labels=2)).threshold
-    '21 records'
-    """
-    weighs = isinstance(mechanism, DiscoverLabels)
+    """Return what is disclosed of a mechanism."""
     return Disclosed(
-        threshold=_state_threshold(mechanism),
-        noisy="weight" if weighs else "count",
+        threshold="" if mechanism.threshold is None else words.threshold_in_words(mechanism),
         public=number_listed(getattr(mechanism, "labels", None)),
     )
-
-
-def _state_threshold(mechanism: LabelsMechanism) -> str:
-    if mechanism.threshold is None:
-        return ""
-    number = plain(up(mechanism.threshold))
-    if isinstance(mechanism, DiscoverLabels):
-        return Sentence("the weight of {number} {users} who have one {label} each", number=number)
-    above = "" if threshold_base(mechanism) == "zero" else " above the next largest count"
-    return Sentence(f"{{number}} {{records}}{above}", number=number)
 
 
 def describe_value(table: LabelTable, most: int) -> Section:

@@ -28,7 +28,12 @@ from dphist.document.blocks import (
 )
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind
-from dphist.document.release import counts_section, make_document, promise_of_records
+from dphist.document.release import (
+    Promised,
+    contribution_of,
+    counts_section,
+    make_document,
+)
 from dphist.document.unit_words import Counted, Number, counted_of, counted_records, number_of
 from dphist.ranges import words
 from dphist.ranges.auditing import AUDITING
@@ -60,17 +65,11 @@ _FEW = 2**22  # bins; of more, a range in several axes takes seconds
 
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
-    """Return what is to be said of a histogram over ranges, or of one that is not made yet.
-
-    Parameters
-    ----------
-    mechanism : that makes it.
-    data : what is known of the data.
-    release : what the mechanism returned; without it, this is the dry run.
-    """
+    """Return what is to be said of a histogram over ranges, or of one that is not made yet."""
     neighbors = words.neighbors_in_words(mechanism.guarantee.unit.at_most, data.unit)
     number = _guessed(mechanism, data) if release is None else number_of(release)
-    promised = promise_of_records(mechanism, data, release, neighbors, number)
+    records = contribution_of(mechanism, data)
+    promised = Promised(mechanism, data, release, neighbors, number, records)
     if release is None:
         return make_document(
             KIND.name,
@@ -78,7 +77,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             promised,
             [_expected(mechanism, data)],
             limits=words.limits_in_words(True),
-            noise_of_each=False,
+            noise_on=frozenset(),
         )
     value, counted = release.value, counted_of(release)
     parts = _parts_of(value)
@@ -95,7 +94,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         ],
         result=words.result_of(value, quantiles, parts[0], axis_text(value, 0)),
         limits=words.limits_in_words(value.has_edges),
-        noise_of_each=False,
+        noise_on=frozenset(),
         reading=_reading(value),
     )
 

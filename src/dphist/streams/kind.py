@@ -27,10 +27,10 @@ from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
 from dphist.document.release import (
     CODES,
+    Promised,
     counts_of,
     counts_section,
     make_document,
-    promise_of_total,
 )
 from dphist.document.unit_words import (
     Counted,
@@ -41,7 +41,7 @@ from dphist.document.unit_words import (
     share_of_guess,
 )
 from dphist.privacy import PureDP
-from dphist.privacy.as_text import float_up, plain, up
+from dphist.privacy.as_text import float_up
 from dphist.privacy.unit import ONE_EVENT
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -62,14 +62,7 @@ HEADER = "time,label,count\n"
 
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
-    """Return what is to be said of the readings of a stream, or of one that is not begun yet.
-
-    Parameters
-    ----------
-    mechanism : the parameters of the stream.
-    data : what is known of the events.
-    release : of all recorded readings; without it, this is the dry run.
-    """
+    """Return what is to be said of the readings of a stream, or of one that is not begun yet."""
     if not isinstance(mechanism, ContinualMechanism):
         return others.document_of(KIND, mechanism, data, release)
     unit = words.unit_of(mechanism, data)
@@ -89,7 +82,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     return make_document(
         KIND.name,
         words.TITLE,
-        promise_of_total(
+        Promised(
             mechanism,
             data,
             release,
@@ -103,7 +96,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         terms=_terms(mechanism, data),
         limits=words.limits_of(mechanism, unit),
         made_by=[Fact("Method", words.method_in_words(mechanism), on=HEADED)],
-        noise_of_each=False,
+        noise_on=frozenset(),
         reading="counts = release.value\ncounts.latest.to_pandas(), counts.times, "
         "counts.to_pandas()  # of all readings",
         unit=None if unit == ONE_EVENT else unit,
@@ -276,14 +269,13 @@ def rows_of_table(value: RunningCounts, field: Field) -> Iterator[str]:
         yield f"{time},{fields[label]},{count}\n"
 
 
-def disclose(mechanism: ContinualMechanism, _value: Any = None) -> Disclosed:
+def disclose(mechanism: ContinualMechanism, value: RunningCounts | None = None) -> Disclosed:
     """Return what is disclosed of a mechanism."""
-    threshold = ""
-    if mechanism.threshold is not None:
-        threshold = Sentence("{number} {records}", number=plain(up(mechanism.threshold)))
+    last = mechanism.stated_until(_USUAL_EVENTS if value is None else int(value.times[-1]))
+    listed = mechanism.threshold is None
     times = "The number of {events}, which is not protected, and the times of readings."
     return Disclosed(
-        threshold=threshold,
+        threshold="" if listed else words.threshold_in_words(mechanism, last),
         public=[Sentence(times, **EVENTS), *number_listed(mechanism.labels)],
         cuts=True,
         continues=True,

@@ -280,7 +280,7 @@ def _mechanism(facts: Facts, number: int) -> str:
     given = ", ".join(f"{each.name} = {each.value}" for each in facts.parameters)
     noise, threshold, mechanism = facts.noise, facts.own.threshold, facts.mechanism
     scale = f" of scale {noise.scale} records" if noise.scale else ""
-    released = f" Release threshold: {threshold}." if threshold else ""
+    released = f" {threshold}" if threshold else ""
     times = "" if number == 1 else f" ({number:,} releases)"
     return (
         f"{_code(facts.name)}{times}: {_plain(mechanism.description)} Parameters: "
