@@ -32,8 +32,8 @@ from dphist import AdaptiveTree, HierarchicalTree, LeafCounts
 from dphist.arrays import IntArray
 from dphist.ranges import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
+from dphist.release.range_histogram.answers import ERRORS
 from dphist.release.range_histogram.boxes import box_sums, summed
-from dphist.release.range_histogram.picture import ERRORS
 
 MECHANISMS: dict[str, tuple[Callable[..., RangesMechanism], dict[str, Any]]] = {
     "AdaptiveTree": (AdaptiveTree, {}),

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol, Self, TypedDict, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 
 from dphist.arrays import IntArray
 from dphist.errors import ParameterError, UnsupportedError
@@ -166,8 +166,11 @@ class MechanismBase(Maker):
     target : Target or None
         What `dphist.calibrate` was asked for; None for a mechanism that was made by hand. Equality
         and saved releases include it; it is no parameter of the constructor.
+    paper : str
+        The key of its paper's entry in `papers.bib`; empty if there is none.
     """
 
+    paper: ClassVar[str] = ""
     target: Target | None = field(default=None, init=False)
 
     def __new__(cls, *_: Any, **__: Any) -> Self:

@@ -9,6 +9,8 @@ from typing import Any
 
 _FUNCTIONS = {
     "plot": "dphist.report",
+    "plot_value": "dphist.report",
+    "vega_of": "dphist.report",
     "html_of": "dphist.report.notebook",
     "table_csv": "dphist.report",
 }
@@ -19,6 +21,6 @@ def shown_by(function: str, value: Any, **options: Any) -> Any:
 
     Parameters
     ----------
-    function : "plot", "html_of" or "table_csv".
+    function : one of those above.
     """
     return getattr(import_module(_FUNCTIONS[function]), function)(value, **options)

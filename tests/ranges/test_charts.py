@@ -20,7 +20,7 @@ from dphist.ranges.charts import (
     steps_of,
 )
 from dphist.ranges.overview import usual_error
-from dphist.release.range_histogram.picture import ERRORS
+from dphist.release.range_histogram.answers import ERRORS
 from dphist.render.charts import draw_chart
 from dphist.render.series import date_ticks
 from dphist.report import report_html, table_csv

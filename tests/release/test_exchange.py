@@ -239,28 +239,25 @@ def test_vega_is_by_its_schema(name) -> None:
     assert specification["$schema"] == "https://vega.github.io/schema/vega-lite/v6.json"
     VEGA.validate(specification)
     json.dumps(specification)
-    rows = specification["data"]["values"]
-    assert [row["count"] for row in rows] == h.bins.ravel().tolist()
-    shown = altair.Chart.from_dict(specification).to_dict()["datasets"]
-    assert list(shown.values()) == [rows]
+    for layer in specification["layer"]:
+        assert layer["data"]["values"]
+    altair.Chart.from_dict(specification).to_dict()
     with pytest.raises(jsonschema.ValidationError):
-        VEGA.validate({**specification, "data": 3})
+        VEGA.validate({**specification, "layer": 3})
 
 
-def test_vega_has_dates_in_utc_and_intervals() -> None:
-    h = HISTOGRAMS["days"]
-    first = h.to_vega()["data"]["values"][0]
-    assert (first["start"], first["stop"]) == (
-        "2024-01-01T00:00:00.000000Z",
-        "2024-02-01T00:00:00.000000Z",
-    )
-    assert (first["low"], first["high"]) == h.interval(0, 1)
-
-
-def test_vega_draws_many_bins_in_groups() -> None:
-    h = dh.LeafCounts(epsilon=1, bins=10_001).release(np.ones(10_001, np.int64)).value
-    rows = h.to_vega()["data"]["values"]
-    assert 1000 < len(rows) <= 2000
-    assert sum(row["count"] for row in rows) == h.count(0, 10_001)
+def test_vega_draws_what_matplotlib_does() -> None:
+    h = HISTOGRAMS["line"]
+    rows = h.to_vega()["layer"][-1]["data"]["values"]
+    drawn = h.plot(Figure().subplots()).lines[0]
+    assert [row["x"] for row in rows] == drawn.get_xdata().tolist()
+    assert [row["y"] for row in rows] == drawn.get_ydata().tolist()
+    assert [row["y"] for row in rows[::2]] == h.bins.tolist()
     with pytest.raises(UnsupportedError, match="two axes"):
         dh.LeafCounts(epsilon=1, bins=(2, 2, 2)).release(np.ones((2, 2, 2), int)).value.to_vega()
+
+
+def test_vega_has_dates_in_utc() -> None:
+    layer = HISTOGRAMS["days"].to_vega()["layer"][-1]
+    assert layer["data"]["values"][0]["x"] == "2024-01-01T00:00:00.000000Z"
+    assert layer["encoding"]["x"]["scale"]["type"] == "utc"

@@ -10,7 +10,7 @@ from dphist.document.blocks import JSON, READ, Document, Fact, NoError, Section
 from dphist.document.chart import Axis, Chart, Line
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Kind
-from dphist.document.release import counts_of, make_document, promise_of_total
+from dphist.document.release import Promised, counts_of, make_document
 from dphist.document.unit_words import Counted, Number
 
 
@@ -27,7 +27,7 @@ class MeanMechanism:
 
 def document(mechanism: Any, data: DataFacts, release: Release | None = None) -> Document:
     unit, neighbors = PrivacyUnit("record"), "D and D′ differ in one record."
-    promised = promise_of_total(mechanism, data, release, neighbors, Number(), unit)
+    promised = Promised(mechanism, data, release, neighbors, Number(), unit)
     sections = []
     if release is not None:
         mean, unknown = release.value.mean, NoError("its error is not stated")

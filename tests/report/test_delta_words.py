@@ -12,7 +12,7 @@ import dphist as dh
 from dphist.cli import main
 from dphist.document import guarantee_words as words
 from dphist.document.guarantee_words import delta_in_words
-from dphist.document.unit_words import Number
+from dphist.document.unit_words import Contribution, Number
 from dphist.privacy import Target
 from dphist.report import json_of, report_html, summary_text
 from tests.report.releases import number_protected
@@ -68,7 +68,7 @@ def test_a_weak_epsilon_is_weak_whatever_delta_is() -> None:
 
 def test_a_pure_guarantee_needs_no_number() -> None:
     for number in (Number(), Number(10**9)):
-        text = words.guarantee_in_words(dh.PureDP(1), 1, number)
+        text = words.guarantee_in_words(dh.PureDP(1), Contribution(1), number)
         assert "δ" not in text
         assert STRONG in text
 

@@ -14,7 +14,7 @@ import pytest
 import dphist as dh
 from dphist.document.blocks import CARD, Column, Document, Fact, Section, Table
 from dphist.errors import LedgerError, ParameterError, UnsupportedError
-from dphist.render.card import HEAD
+from dphist.render.html import HEAD
 from dphist.report import shown_as
 from dphist.report.notebook import html_of, register_view
 from dphist.sentence import fill

@@ -73,6 +73,10 @@ def test_two_histograms_in_one_axes_with_their_bands() -> None:
         assert value.plot(ax, color=color, label=f"epsilon {epsilon}") is ax
     names = [name for name in ax.get_legend_handles_labels()[1] if name.startswith("eps")]
     assert names == ["epsilon 1", "epsilon 0.1"]
-    bands = [band.get_paths()[0].get_extents() for band in ax.collections]
+    bands = [np.ptp(band.get_xy()[:, 1]) for band in ax.patches]
     assert len(bands) == 2
-    assert bands[1].height > bands[0].height  # less budget, a wider band
+    assert bands[1] > bands[0]  # less budget, a wider band
+    low, high = ax.get_ylim()
+    assert all(
+        ((low <= band.get_xy()[:, 1]) & (band.get_xy()[:, 1] <= high)).all() for band in ax.patches
+    )

@@ -16,7 +16,7 @@ from dphist import ApproxDP, Profile, PureDP
 from dphist.document import guarantee_words as words
 from dphist.document import mechanism_facts
 from dphist.document.totals import guarantee_json
-from dphist.document.unit_words import threshold_text
+from dphist.document.unit_words import Contribution, threshold_text
 from dphist.labels import words as labels_words
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.privacy.as_text import down, float_up, plain, short_exact, up
@@ -62,27 +62,27 @@ def check_sentence(epsilon: Fraction, text: str) -> None:
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_odds_and_certainty_hold(epsilon: str) -> None:
-    check_sentence(Fraction(epsilon), words.guarantee_in_words(PureDP(epsilon), 1))
+    check_sentence(Fraction(epsilon), words.guarantee_in_words(PureDP(epsilon), Contribution(1)))
 
 
 @pytest.mark.verify
 @settings(deadline=None)
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=40, max_denominator=10**12))
 def test_odds_and_certainty_hold_of_any_epsilon(epsilon: Fraction) -> None:
-    check_sentence(epsilon, words.guarantee_in_words(PureDP(epsilon), 1))
+    check_sentence(epsilon, words.guarantee_in_words(PureDP(epsilon), Contribution(1)))
 
 
 def test_fourteen_and_a_little_is_more_than_fourteen() -> None:
-    text = words.guarantee_in_words(PureDP("14.000004"), 1)
+    text = words.guarantee_in_words(PureDP("14.000004"), Contribution(1))
     assert "e^14.000004 times" in text
     assert "e^14 " not in text
 
 
 def test_a_little_more_than_one_is_not_strong() -> None:
     little = Fraction(10**30 + 1, 10**30)
-    assert "is a strong promise." in words.guarantee_in_words(PureDP(1), 1)
-    assert "is a moderate promise" in words.guarantee_in_words(PureDP(little), 1)
-    assert "is a weak promise" in words.guarantee_in_words(PureDP(3 * little), 1)
+    assert "is a strong promise." in words.guarantee_in_words(PureDP(1), Contribution(1))
+    assert "is a moderate promise" in words.guarantee_in_words(PureDP(little), Contribution(1))
+    assert "is a weak promise" in words.guarantee_in_words(PureDP(3 * little), Contribution(1))
 
 
 @pytest.mark.parametrize("number", [Fraction(123456789012345678, 10**18), Fraction(2, 3) / 10**12])
@@ -128,11 +128,13 @@ def test_thresholds_are_stated_so_that_what_is_above_is_released() -> None:
 
 def test_noise_that_protects_is_rounded_down_and_error_up() -> None:
     mechanism = dh.ThresholdHistogram(epsilon="0.37", delta="1e-6", max_labels=7, noise="gaussian")
-    shown = read(labels_words.per_label(mechanism).split()[-1])
+    text = mechanism_facts.noise_in_words(mechanism)
+    assert text is not None
+    shown = read(text.split()[-2])
     assert shown <= mechanism.noise_scale < shown * Fraction(100002, 100000)
-    noise = mechanism_facts.noise(dh.RankSplit(epsilon="1/3"))
-    assert noise is not None
-    said = re.search(r"standard deviation ([0-9.,]+) records", noise.meaning)
+    text = mechanism_facts.noise_in_words(dh.RankSplit(epsilon="1/3"))
+    assert text is not None
+    said = re.search(r"standard deviation ([0-9.,]+) records", text)
     assert said is not None
     true = geometric_standard_deviation(dh.RankSplit(epsilon="1/3").cell_epsilon)
     assert read(said[1]) <= Fraction(true) < read(said[1]) * Fraction(102, 100)

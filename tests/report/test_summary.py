@@ -8,6 +8,7 @@ import pytest
 from dphist import AnonymizedHistogram, ApproxDP, ParameterError, PureDP, RankSplit, Release
 from dphist.document import guarantee_words as words
 from dphist.document import mechanism_facts
+from dphist.document.unit_words import Contribution
 from dphist.report import summary_text
 from tests.report import releases
 
@@ -40,7 +41,7 @@ def test_says_what_matters() -> None:
     release = releases.usual_release()
     text = " ".join(summary_text(release).split())
     assert str(release.guarantee) in text
-    assert words.guarantee_in_words(release.guarantee, 1) in text
+    assert words.guarantee_in_words(release.guarantee, Contribution(1)) in text
     assert f"{release.total:,} ± " in text
     assert f"{release.value.labels:,}" in text
     assert "records off in all" in text
@@ -61,7 +62,7 @@ def test_empty_release() -> None:
 
 @pytest.mark.parametrize("epsilon", ["0.001", "0.01", "0.1", "1/3", "1", "2", "4", "6.9"])
 def test_stated_factor_and_certainty_never_promise_too_much(epsilon: str) -> None:
-    text = words.guarantee_in_words(PureDP(epsilon), 1)
+    text = words.guarantee_in_words(PureDP(epsilon), Contribution(1))
     rate = float(Fraction(epsilon))
     factor = float(text.split("at most ")[1].split(" times")[0].replace(",", ""))
     percent = float(text.split("at most ")[2].split(" %")[0])
@@ -72,8 +73,8 @@ def test_stated_factor_and_certainty_never_promise_too_much(epsilon: str) -> Non
 
 def test_delta_is_named_wherever_the_guarantee_is() -> None:
     guarantee = ApproxDP(1, "0.001")
-    assert "plus 0.001" in words.guarantee_in_words(guarantee, 1)
-    assert "sure of it" not in words.guarantee_in_words(guarantee, 1)  # holds for pure ones only
+    assert "plus 0.001" in words.guarantee_in_words(guarantee, Contribution(1))
+    assert "sure of it" not in words.guarantee_in_words(guarantee, Contribution(1))
     assert words.guarantee_in_symbols(guarantee).endswith("+ 0.001")
     assert words.guarantee_in_short(guarantee) == "ε = 1, δ = 0.001"
     assert words.guarantee_kind(guarantee) == "approximate differential privacy"
@@ -82,7 +83,7 @@ def test_delta_is_named_wherever_the_guarantee_is() -> None:
 
 @pytest.mark.parametrize("epsilon", [10, 1000, 10**9])
 def test_a_worthless_guarantee_is_called_weak(epsilon: object) -> None:
-    text = words.guarantee_in_words(PureDP(epsilon), 1)  # type: ignore[arg-type]
+    text = words.guarantee_in_words(PureDP(epsilon), Contribution(1))  # type: ignore[arg-type]
     assert "a weak promise" in text
     assert "almost certain" in text
     assert words.guarantee_in_symbols(PureDP(epsilon))  # type: ignore[arg-type]

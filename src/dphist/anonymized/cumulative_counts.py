@@ -56,6 +56,7 @@ class CumulativeCounts(CumulativeCountsMeasuring, AnonymizedMechanism):
     end, which needs a public number of labels.
     """
 
+    paper = "kuo2018"
     reference = (
         "Y.-H. Kuo, C.-C. Chiu, D. Kifer, M. Hay, A. Machanavajjhala. Differentially Private "
         "Hierarchical Count-of-Counts Histograms. Proceedings of the VLDB Endowment 11(11), "

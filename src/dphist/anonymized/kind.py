@@ -33,7 +33,12 @@ from dphist.document.blocks import (
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.mechanism_facts import parameters, public_parameters
-from dphist.document.release import counts_section, make_document, promise_of_records
+from dphist.document.release import (
+    Promised,
+    contribution_of,
+    counts_section,
+    make_document,
+)
 from dphist.document.unit_words import UNKNOWN, Counted, counted_of, neighbors_in_words, number_of
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.maker import Maker
@@ -44,18 +49,12 @@ _POPULATION = "What it says about the population"
 
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
-    """Return what is to be said of an anonymized histogram, or of one that is not made yet.
-
-    Parameters
-    ----------
-    mechanism : that makes it.
-    data : what is known of the data.
-    release : what the mechanism returned; without it, this is the dry run.
-    """
+    """Return what is to be said of an anonymized histogram, or of one that is not made yet."""
     sensitivity = mechanism.guarantee.unit.at_most
     neighbors = neighbors_in_words(sensitivity, data.unit)
     number = UNKNOWN if release is None else number_of(release)
-    promised = promise_of_records(mechanism, data, release, neighbors, number)
+    records = contribution_of(mechanism, data)
+    promised = Promised(mechanism, data, release, neighbors, number, records)
     if release is None:
         results = [_expected(mechanism, data)]
         return make_document(KIND.name, words.TITLE, promised, results)
@@ -134,9 +133,8 @@ def _results(release: Release, bands: list[Band], counted: Counted) -> list[Bloc
     """Return the charts with their bands, and the table with its intervals."""
     value, (band, *bars) = release.value, bands
     counts = value.counts
-    cut = f"Count{' ({who})' if counted.who else ''}"
     columns = [
-        Column(Sentence(cut, who=counted.who), counts),
+        Column(counted.head(), counts),
         Column(
             Sentence("{Labels} with it"), value.prevalences, *words.prevalences_between(band, value)
         ),

@@ -67,6 +67,7 @@ class RankSplit(RankSplitMeasuring, AnonymizedMechanism):
     and Lemma 10); without one, epsilon is 39/40 of what it was.
     """
 
+    paper = "manurangsi2022"
     reference = (
         "P. Manurangsi. Tight Bounds for Differentially Private Anonymized Histograms. SIAM "
         "Symposium on Simplicity in Algorithms (SOSA), 2022. arXiv:2111.03257. Theorem 6 and "

@@ -66,6 +66,7 @@ class SortedCounts(SortedCountsMeasuring, AnonymizedMechanism):
     Source: Hay et al. 2010, section 3; Proposition 3 is the sensitivity.
     """
 
+    paper = "hay2010"
     reference = (
         "M. Hay, V. Rastogi, G. Miklau, D. Suciu. Boosting the Accuracy of Differentially "
         "Private Histograms Through Consistency. Proceedings of the VLDB Endowment 3(1), 2010. "

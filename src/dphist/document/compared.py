@@ -60,6 +60,7 @@ class Contender:
     dashed : whether the line is dashed.
     parameters : those other than epsilon, as text: two contenders of one name and other parameters
         are not the same.
+    code : names the code of a mechanism that is not of dphist, whose version names it; else empty.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Contender:
     color: str = ""
     dashed: bool = False
     parameters: str = ""
+    code: str = ""
 
 
 class MissingParameterError(ParameterError):

@@ -77,23 +77,13 @@ does not say. They are in the changelog alone.
 
 
 def errata_of(release: Release, table: Sequence[Erratum] | None = None) -> list[Erratum]:
-    """Return the known faults that affect a release.
-
-    Parameters
-    ----------
-    table : the faults to look for (default: `ERRATA`).
-    """
+    """Return the faults of a table (default: `ERRATA`) that affect a release."""
     return [each for each in (ERRATA if table is None else table) if each.affects(release)]
 
 
-def errata_in_words(release: Release, table: Sequence[Erratum] | None = None) -> list[str]:
-    """Return a sentence or two for each known fault of a release.
-
-    Parameters
-    ----------
-    table : as for `errata_of`.
-    """
+def errata_in_words(release: Release) -> list[str]:
+    """Return a sentence or two for each known fault of a release."""
     return [
         f"Known fault of the dphist version that made this release: {each.fault} {each.remedy}"
-        for each in errata_of(release, table)
+        for each in errata_of(release)
     ]

@@ -16,7 +16,6 @@ from dphist.document.unit_words import (
     Contribution,
     Number,
     Protected,
-    as_contribution,
     protected_in_words,
     unit_in_words,
 )
@@ -42,8 +41,7 @@ def _as_subject(protected: Protected) -> Sentence:
     ('one user is', 'all events of one user, of which at most 2 count, are')
     """
     if not isinstance(protected, PrivacyUnit):
-        records = as_contribution(protected)
-        return Sentence(f"{{unit}}{','[: records.has_clause]} is", unit=records.in_words())
+        return Sentence(f"{{unit}}{','[: protected.has_clause]} is", unit=protected.in_words())
     all_events = protected.events is not None
     comma = ","[: all_events or protected.or_rows or "," in protected.who]
     verb = "are" if all_events else "is"
@@ -258,7 +256,7 @@ def limits_in_words(protected: Protected, public: tuple[str, ...] = ()) -> list[
         ),
         (
             "Errors of the data.",
-            "Bands and expected error describe the noise added here, not how the data were "
+            "Errors, bands and intervals describe the noise added here, not how the data were "
             "gathered, sampled or cleaned.",
         ),
         (

@@ -55,15 +55,13 @@ class Disclosed:
 
     Attributes
     ----------
-    threshold : from which noisy number on a label is released; empty if all are.
-    noisy : what that number is.
+    threshold : which labels are released, in a sentence; empty if all are.
     public : what is published without noise, beside parameters and bounds, in sentences.
     cuts : whether the mechanism itself cuts each protected unit to its bounds.
     continues : whether a release holds all earlier ones of its run, at the cost of one.
     """
 
     threshold: str = ""
-    noisy: str = "count"
     public: Sequence[str] = ()
     cuts: bool = False
     continues: bool = False

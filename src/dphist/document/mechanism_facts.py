@@ -51,25 +51,27 @@ def targets(mechanism: Maker) -> list[Parameter]:
     return [Parameter("target", str(target), meaning)]
 
 
-def noise(mechanism: Maker) -> Parameter | None:
-    """Describe the noise on each number that was measured.
+def noise_in_words(mechanism: Maker) -> Sentence | None:
+    """Name the noise on each number that is measured; None for mechanisms of somebody else.
 
-    None for noise of another law, and for mechanisms of somebody else that state none.
+    >>> from dphist.anonymized import RankSplit
+    >>> noise_in_words(RankSplit(epsilon=1))
+    'two-sided geometric (integer Laplace), of scale 1 and standard deviation 1.35 records'
     """
     law: NoiseLaw | None = getattr(mechanism, "law", None)
-    if law is None or law.scale is None or law.distribution != "two-sided geometric":
+    if law is None or package_of(type(mechanism)) is not None:
         return None
-    rate = 1 / Fraction(law.scale)
-    deviation = plain(down(geometric_standard_deviation(rate), 3))
-    return Parameter(
-        "noise",
-        f"Pr[Z = z] ∝ exp(−{short_exact(rate)} · |z|)",
-        Sentence(
-            "Two-sided geometric noise on each number that was measured, drawn exactly; standard "
-            "deviation {deviation} {records}.",
-            deviation=deviation,
-        ),
-    )
+    if law.scale is None:
+        return Sentence(str(law))
+    measures = {"scale": down(law.scale)}
+    if law.distribution == "Gaussian":
+        measures = {"standard deviation": down(law.scale)}
+    elif law.distribution == "two-sided geometric":
+        measures["standard deviation"] = down(
+            geometric_standard_deviation(1 / Fraction(law.scale)), 3
+        )
+    of = " and ".join(f"{name} {plain(number)}" for name, number in measures.items())
+    return Sentence("{law}, of {of} {records}", law=law, of=of)
 
 
 def public_parameters(mechanism: Maker) -> tuple[str, ...]:

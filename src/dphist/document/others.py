@@ -1,4 +1,7 @@
-"""Labels and running counts of somebody else's mechanism, told by what `dphist.Mechanism` says."""
+"""Released labels as facts, tables and charts, and documents of those by mechanisms of others.
+
+Of these no more is known than `dphist.Mechanism` says.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +25,9 @@ from dphist.document.blocks import (
     Figures,
     NoError,
     Note,
+    PlusMinus,
     Section,
+    Surface,
     Table,
 )
 from dphist.document.chart import Axis, Chart, Line, Spans
@@ -30,10 +35,10 @@ from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.release import (
     CODES,
+    Promised,
     counts_section,
     guarantee_of,
     make_document,
-    promise_of_total,
 )
 from dphist.document.unit_words import Counted, Number, nouns_of_unit, number_shown, unit_in_words
 from dphist.errors import ParameterError, UnsupportedError
@@ -46,8 +51,12 @@ from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.sentence import Sentence, joined, many_events
 
-_DRAWN = 20  # labels that are drawn by name
+MOST_NAMED = 20
+"""Labels that are drawn by name."""
+
 _FEW = 4  # rows that have room, however few there are
+_NARROW = 10  # a logarithmic axis needs a range of more than this factor
+_NONE = Sentence("No {label} was released: the table is empty.")
 _COUNTED = Counted(Sentence("{records} as the mechanism counts them"))
 _EXACT, _PUBLIC = NoError("in the release, known exactly"), NoError("public and known exactly")
 _LAST = "the table has the last one"
@@ -85,7 +94,7 @@ def document_of(
     return make_document(
         kind.name,
         kind.title,
-        promise_of_total(mechanism, data, release, _neighbors(unit), number),
+        Promised(mechanism, data, release, _neighbors(unit), number, unit),
         results,
         numbers=numbers,
         limits=own if expected.appears_from else [],
@@ -108,27 +117,8 @@ def charts_of(release: Release) -> list[Chart]:
         raise ParameterError(
             "release", "must hold counts to be plotted; this one holds ranked labels alone"
         )
-    counts = np.asarray(table.counts[:_DRAWN], np.float64)
-    places, names = np.arange(len(counts)), [text or "" for text in table.texts[:_DRAWN]]
-    low, high = bounds_of(release) or (counts, counts)
-    low, high = low[:_DRAWN], high[:_DRAWN]
-    least = float(min(np.min(low, initial=0), np.min(counts, initial=0)))
-    most = float(max(np.max(high, initial=1), np.max(counts, initial=1)))
-    margin = max(0.05 * (most - least), 1.0)
-    spans = [] if bounds_of(release) is None else [Spans("95 % interval", places, low, high, "x")]
-    return [
-        Chart(
-            "largest",
-            Sentence("First {labels}"),
-            "Released counts, with 95 % intervals where the mechanism states them.",
-            Axis("Count", least - margin if least < 0 else 0, most + margin, whole=True),
-            Axis("", max(len(counts), _FEW) - 0.4, -0.6, ticks=list(enumerate(names))),
-            lines=[Line("Released", counts, places, "dots")],
-            empty="" if len(counts) else Sentence("no {label} was released"),
-            spans=spans,
-            height=430,  # twenty labels are legible
-        )
-    ]
+    text = "Released counts, with 95 % intervals where the mechanism states them."
+    return [chart_of_first(table, bounds_of(release), Sentence("First {labels}"), text, _COUNTED)]
 
 
 def expected_of(mechanism: Maker) -> ExpectedError:
@@ -170,12 +160,7 @@ def _neighbors(unit: PrivacyUnit) -> Sentence:
 
 def _sizes(release: Release) -> list[Fact]:
     """Return how much was released."""
-    value, texts = release.value, _table_of(release).texts
-    released = sum(text is not None for text in texts)
-    note = "fewer than wanted were found" if released < len(texts) else ""
-    facts = [
-        Fact(Sentence("{Labels}"), f"{released:,}", "labels", released, _EXACT, note, on=EVERYWHERE)
-    ]
+    value, facts = release.value, [number_of_labels(_table_of(release))]
     if isinstance(value, RunningCounts):
         time, readings = int(value.times[-1]), len(value)
         facts = [
@@ -216,25 +201,117 @@ def _noise(expected: ExpectedError) -> Fact:
 def _results(release: Release) -> Sequence[Block]:
     """Return the released labels with their intervals, a chart, and which labels appear."""
     table, bounds = _table_of(release), bounds_of(release)
+    blocks: list[Block] = [table_of_labels(table, bounds)]
+    if table.counts is not None and bounds is None:
+        blocks.append(Note("The mechanism states no intervals of single counts.", "aside"))
+    if table.counts is not None:
+        blocks.append(Figures(charts_of(release), on=ON_PAGE))
+    appearing = _appearing(expected_of(release.mechanism))
+    return [*blocks, Note(joined((appearing, CODES)), "aside", on=ON_PAGE)]
+
+
+def number_of_labels(table: LabelTable) -> Fact:
+    """Return how many labels were released."""
+    released = sum(text is not None for text in table.texts)
+    note = "fewer than wanted were found" if released < len(table) else ""
+    name = Sentence("{Labels}")
+    return Fact(name, f"{released:,}", "labels", released, _EXACT, note, on=EVERYWHERE)
+
+
+def error_of_counts(width: float, counted: Counted, more: str = "") -> Fact:
+    """Return within what the noise of a count stays; `more` follows "for each label by itself"."""
+    note = Sentence(
+        "with probability 95 %, for each {label} by itself{more}{cut}", more=more, cut=counted.noise
+    )
+    return Fact("Error of counts", f"± {PlusMinus(width).number}", note=note)
+
+
+def table_of_labels(
+    table: LabelTable,
+    bounds: tuple[Any, Any] | None = None,
+    caption: tuple[str, str, str] | None = None,
+    empty: str = _NONE,
+    counts: str = "Count",
+    number: str = "Rank",
+) -> Table:
+    """Return released labels with their counts, if they have any.
+
+    Parameters
+    ----------
+    bounds : both ends of the intervals of counts, (k,) int64.
+    caption, empty : of the table, as in `Table`.
+    counts : heading of the counts.
+    number : heading of the rows' numbers.
+    """
     texts = [text for text in table.texts if text is not None]
     columns = [Column(Sentence("{Label}"), texts, released=True)]
-    counts: list[Block] = []
-    if table.counts is not None and bounds is not None:
-        columns.append(Column("Count", table.counts, *bounds, bars=DRAWN))
-    elif table.counts is not None:
-        columns.append(Column("Count", table.counts))
-        counts = [Note("The mechanism states no intervals of single counts.", "aside")]
     if table.counts is not None:
-        counts.append(Figures(charts_of(release), on=ON_PAGE))
-    first = Sentence("The first {labels}")
-    caption = Sentence("All released {labels}"), first, Sentence("{Labels}")
-    empty = Sentence("No {label} was released: the table is empty.")
-    appearing = _appearing(expected_of(release.mechanism))
-    return [
-        Table(columns, caption, empty, number="Rank"),
-        *counts,
-        Note(joined((appearing, CODES)), "aside", on=ON_PAGE),
-    ]
+        low, high = bounds or (None, None)
+        on = DRAWN if bounds else frozenset[Surface]()
+        columns.append(Column(counts, table.counts, low, high, bars=on))
+    return Table(columns, caption or caption_of("The first {labels}"), empty, number=number)
+
+
+def caption_of(first: str) -> tuple[str, str, str]:
+    """Return the caption of a table of labels; `first` is what its first rows are."""
+    return Sentence("All released {labels}"), Sentence(first), Sentence("{Labels}")
+
+
+def chart_of_first(
+    table: LabelTable,
+    bounds: tuple[Any, Any] | None,
+    title: str,
+    text: str,
+    counted: Counted,
+    threshold: Any = (),
+) -> Chart:
+    """Declare the first counts, one a line, beside their labels.
+
+    Parameters
+    ----------
+    bounds : both ends of the intervals of counts, if they have any.
+    threshold : (1,) float64, a line across; (0,) for none.
+    """
+    counts, *ends = (
+        np.asarray(each[:MOST_NAMED], np.float64) for each in (table.counts, *(bounds or ()))
+    )
+    places = np.arange(len(counts))
+    names = [label or "" for label in table.texts[:MOST_NAMED]]
+    y = Axis("", max(len(counts), _FEW) - 0.4, -0.6, ticks=list(enumerate(names)))
+    lines = [Line(counted.released, counts, places, "dots")]
+    if len(threshold):
+        across = np.array([y.low, y.high])
+        lines.append(Line("Threshold", np.repeat(threshold, 2), across, "dashed"))
+    spans = []
+    if ends:
+        spans = [Spans("95 % interval", places, np.minimum(ends[0], counts), ends[1], "x")]
+    return Chart(
+        "largest",
+        title,
+        text,
+        axis_of_counts(counted, counts, *ends, threshold),
+        y,
+        lines=lines,
+        empty=none_released(table),
+        spans=spans,
+        height=430,  # twenty labels are legible
+    )
+
+
+def axis_of_counts(counted: Counted, *numbers: Any) -> Axis:
+    """Return an axis of counts around all, logarithmic if they are positive and far apart."""
+    label = Sentence("Count ({records}{after})", after=counted.after)
+    values = np.concatenate(numbers)
+    low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
+    if low > 0 and high > _NARROW * low:
+        return Axis(label, low / 1.2, high * 1.2, log=True, whole=True)
+    margin = max(0.08 * (high - low), 1)  # so that whole numbers can be marked
+    return Axis(label, low - margin, high + margin, whole=True)
+
+
+def none_released(table: LabelTable) -> str:
+    """Say in the middle of a chart that there are no labels; empty if there are some."""
+    return "" if len(table) else Sentence("no {label} was released")
 
 
 def head_of_labels(table: LabelTable, most: int, caption: str = "The first labels") -> Table:

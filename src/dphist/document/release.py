@@ -1,7 +1,8 @@
 """What every document of a release says, whatever its kind."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from dphist.document.blocks import (
@@ -17,7 +18,9 @@ from dphist.document.blocks import (
     Fact,
     Note,
     Section,
+    Surfaces,
 )
+from dphist.document.disclosure import disclosure_blocks, paid_in_words, paid_json
 from dphist.document.errata import errata_in_words
 from dphist.document.guarantee_words import (
     guarantee_in_short,
@@ -27,7 +30,7 @@ from dphist.document.guarantee_words import (
     total_in_a_sentence,
 )
 from dphist.document.kind import DataFacts
-from dphist.document.mechanism_facts import call, noise, parameters, public_parameters
+from dphist.document.mechanism_facts import call, noise_in_words, parameters, public_parameters
 from dphist.document.totals import (
     for_tests_json,
     guarantee_json,
@@ -44,10 +47,7 @@ from dphist.release.maker import Maker, target_of
 from dphist.release.presentation import Presentation, forms_of
 from dphist.release.release import FOR_TESTS, VERSION, Release
 from dphist.sentence import Sentence, joined, slots_of
-from dphist.visible import harmless
 
-_PAID = ("ledger", "account", "entry")
-_LONGEST = 200  # letters of a ledger's name
 _SHOWN = (
     ("dataset", "Data"),
     ("period", "Period"),
@@ -85,17 +85,17 @@ class Promised:
     mechanism : that makes it.
     data : what is known of the data.
     release : what the mechanism returned; None if it is not made yet.
-    protected : what is protected.
     neighbors : which data are neighbors, as a sentence.
     number : how many units there are, as far as public numbers show it.
+    protected : what is protected; `contribution_of` where a guarantee is for a number of records.
     """
 
     mechanism: Maker
     data: DataFacts
     release: Release | None
-    protected: Protected
     neighbors: str
     number: Number
+    protected: Protected
 
     @property
     def guarantee(self) -> Guarantee:
@@ -209,7 +209,7 @@ class Promised:
         return Section("limits", "What is not covered", blocks)
 
     def mechanism_section(
-        self, more: Sequence[Block], planned: bool, noise_of_each: bool
+        self, more: Sequence[Block], planned: bool, noise_on: Surfaces
     ) -> Section:
         """Return how a release is made: if planned, terminals describe the mechanism too."""
         mechanism = self.mechanism
@@ -221,37 +221,17 @@ class Promised:
         ]
         if planned:
             blocks.append(Fact("", "", "mechanism", name, on=ON_JSON))
-        law = noise(mechanism) if noise_of_each else None
-        for each in [*parameters(mechanism), *([law] if law else [])]:
-            code = each is not law
-            blocks.append(Fact(each.name, each.value, note=each.meaning, code=code, on=ON_PAGE))
+        for each in parameters(mechanism):
+            blocks.append(Fact(each.name, each.value, note=each.meaning, code=True, on=ON_PAGE))
+        noise = noise_in_words(mechanism)
+        if noise is not None:
+            blocks.append(Fact("Noise", noise, on=noise_on))
         return Section("mechanism", "How it was made", [*blocks, *more])
 
 
-def promise_of_records(
-    mechanism: Maker, data: DataFacts, release: Release | None, neighbors: str, number: Number
-) -> Promised:
-    """Return what a mechanism promises that protects a number of records, its sensitivity."""
-    records = Contribution(mechanism.guarantee.unit.at_most, data.unit)
-    return Promised(mechanism, data, release, records, neighbors, number)
-
-
-def promise_of_total(
-    mechanism: Maker,
-    data: DataFacts,
-    release: Release | None,
-    neighbors: str,
-    number: Number,
-    protected: PrivacyUnit | None = None,
-) -> Promised:
-    """Return what a mechanism promises whose total in epsilon is stated.
-
-    Parameters
-    ----------
-    protected : what is protected (default: the unit of the guarantee).
-    """
-    unit = protected or guarantee_of(mechanism, data, release).unit
-    return Promised(mechanism, data, release, unit, neighbors, number)
+def contribution_of(mechanism: Maker, data: DataFacts) -> Contribution:
+    """Return what is protected by a mechanism that protects a number of records."""
+    return Contribution(mechanism.guarantee.unit.at_most, data.unit)
 
 
 def guarantee_of(mechanism: Maker, data: DataFacts, release: Release | None) -> Guarantee:
@@ -275,7 +255,7 @@ def make_document(
     terms: Sequence[Block] = (),
     limits: Sequence[tuple[str, str]] = (),
     made_by: Sequence[Block] = (),
-    noise_of_each: bool = True,
+    noise_on: Surfaces = ON_PAGE,
     reading: str = "release.value",
     unit: PrivacyUnit | None = None,
 ) -> Document:
@@ -292,7 +272,7 @@ def make_document(
     limits : what the guarantee does not cover in this kind: what it is about, and how. It comes
         first, and stands for what all kinds say of the same.
     made_by : blocks that follow the parameters of the mechanism.
-    noise_of_each : whether all numbers that are measured have the same noise, which is stated.
+    noise_on : surfaces that state the noise on each number that is measured, if all have the same.
     reading : Python that reads the value of `release`.
     unit : whom the data protect; their name stands where the owner has no word for a user.
     """
@@ -306,7 +286,7 @@ def make_document(
             _citing_section(release, reading),
             Section("name", "", [Fact("", title, "title", on=frozenset())]),
         ]
-    return Document(
+    document = Document(
         kind=kind,
         title=data.presentation.title or title,
         made=f"{'if ' if release is None else ''}released with differential privacy",
@@ -323,11 +303,15 @@ def make_document(
             *results,
             promised.section(terms),
             promised.limits_section(limits),
-            promised.mechanism_section(made_by, release is None, noise_of_each),
+            promised.mechanism_section(made_by, release is None, noise_on),
             *closing,
             Section("program", "", program, ON_JSON),
         ],
     )
+    if release is None:
+        return document
+    blocks = partial(disclosure_blocks, release, document)
+    return document.with_section(Section("disclosure", "Disclosure", blocks, ON_PAGE))
 
 
 def counts_section(counted: Counted, cost: str = "", always: bool = False) -> Section:
@@ -400,21 +384,3 @@ def _warn_of(release: Release) -> list[str]:
             "whatever is said below."
         )
     return found
-
-
-def paid_in_words(provenance: Mapping[str, str]) -> str | None:
-    """Name the ledger, account and entry; None for a release without a ledger.
-
-    >>> paid_in_words({"ledger": "clinic (5e1f)", "account": "main", "entry": "3"})
-    'Entry 3 of the ledger clinic (5e1f), account main.'
-    """
-    if "ledger" not in provenance:
-        return None
-    ledger, account, entry = (harmless(provenance.get(name, "?"), _LONGEST) for name in _PAID)
-    accounts = "accounts" if ", " in account else "account"
-    return f"Entry {entry} of the ledger {ledger}, {accounts} {account}."
-
-
-def paid_json(provenance: Mapping[str, str]) -> dict[str, str]:
-    """Return ledger, account and entry for programs; empty for a release without a ledger."""
-    return {name: provenance[name] for name in _PAID if name in provenance}

@@ -6,9 +6,10 @@ and program output says what was counted.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up, with_article
@@ -78,8 +79,8 @@ def _counted_times(most: int) -> str:
     return "" if most == 1 else f", which is counted up to {most:,} times"
 
 
-Protected: TypeAlias = PrivacyUnit | Contribution | int
-"""What is protected; a number is a `Contribution` of that many records."""
+Protected: TypeAlias = PrivacyUnit | Contribution
+"""What is protected."""
 
 _SLOTS = {"record": "record", "row": "record", "event": "record", "edge": ""}
 
@@ -95,6 +96,23 @@ def nouns_of_unit(unit: PrivacyUnit) -> tuple[str, str, str]:
         return words
     one, several, article = words
     return Noun(one, slot), Noun(several, f"{slot}s"), Noun(article, f"a_{slot}")
+
+
+_MISSING = {
+    "refuse": "are refused",
+    "drop": "are dropped",
+    "separate": "each count as a separate {one}",
+}
+
+
+def missing_in_words(bounds: Mapping[str, Any], unit: PrivacyUnit) -> list[Sentence]:
+    """Say what becomes of rows without a user or a label, as far as data state it."""
+    who, _, a_user = nouns_of_unit(unit)
+    return [
+        Sentence(f"Rows without {{missing}} {_MISSING[bounds[name]]}.", missing=missing, one=who)
+        for name, missing in (("null_users", a_user), ("null_labels", Sentence("{a_label}")))
+        if bounds.get(name) in _MISSING
+    ]
 
 
 def several_of(unit: PrivacyUnit) -> str:
@@ -130,12 +148,7 @@ def protected_in_words(protected: Protected, one: str = "one") -> Sentence:
     """Name what is protected; `one` begins the text."""
     if isinstance(protected, PrivacyUnit):
         return unit_in_words(protected, one)
-    return as_contribution(protected).in_words(one)
-
-
-def as_contribution(protected: Contribution | int) -> Contribution:
-    """Return what is protected; a number is that of the records of one contribution."""
-    return Contribution(protected) if isinstance(protected, int) else protected
+    return protected.in_words(one)
 
 
 def neighbors_in_words(sensitivity: int, unit: PrivacyUnit | None = None) -> Sentence:
@@ -216,6 +229,15 @@ class Counted:
         """What counts and intervals are of, as a sentence."""
         cut = " Intervals cover the noise, not what was cut." if self.cut else ""
         return Sentence(f"Counts and intervals are of {{whole}}.{cut}", whole=self.whole)
+
+    @property
+    def noise(self) -> str:
+        """What an error is of, to follow it; empty if nothing was cut."""
+        return "; from the noise, not from what was cut" if self.cut else ""
+
+    def head(self, noun: str = "Count") -> Sentence:
+        """Return the heading of a column of counts."""
+        return Sentence(f"{noun}{' ({who})' if self.who else ''}", who=self.who)
 
     @property
     def released(self) -> Sentence:

@@ -9,6 +9,7 @@ from dphist.document.unit_words import (
     Counted,
     Number,
     counted_after_cut,
+    missing_in_words,
     most_shown,
     nouns_of_unit,
     number_shown,
@@ -21,12 +22,6 @@ from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ASSERTED_USER, ONE_ROW
 from dphist.release.release import Release
 from dphist.sentence import Sentence, joined, many
-
-_CHOICES = {
-    "refuse": "are refused",
-    "drop": "are dropped",
-    "separate": "each count as a separate {one}",
-}
 
 
 def unit_of(data: DataFacts) -> PrivacyUnit:
@@ -104,12 +99,7 @@ def bounding_in_words(mechanism: LabelsMechanism, data: DataFacts) -> Sentence:
         lines.append(
             Sentence(f"If {{a_user}} has more, only that much is counted{chosen}.", a_user=a_user)
         )
-    for name, missing in (("null_users", a_user), ("null_labels", Sentence("{a_label}"))):
-        if name in data.bounds:
-            becomes = _CHOICES.get(data.bounds[name], "{other}")
-            given = {"missing": missing, "one": who, "other": data.bounds[name]}
-            lines.append(Sentence(f"Rows without {{missing}} {becomes}.", **given))
-    return joined(lines)
+    return joined([*lines, *missing_in_words(data.bounds, unit)])
 
 
 def counted_by(mechanism: LabelsMechanism, data: DataFacts) -> Counted:

@@ -7,7 +7,6 @@ import numpy as np
 
 from dphist.document import others
 from dphist.document.chart import Area, Axis, Chart, Line, Spans
-from dphist.document.unit_words import Counted
 from dphist.errors import ParameterError
 from dphist.labels.bounding import counted_of, mechanism_of
 from dphist.labels.discover.mechanism import DiscoverLabels
@@ -22,12 +21,7 @@ from dphist.labels.words import (
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 
-LARGEST = 20
-"""Labels that are drawn by name."""
-
 _POINTS = 400  # ranks that are drawn; a figure is some 400 units wide
-_NARROW = 10  # a logarithmic axis needs a range of more than this factor
-_FEW = 4  # rows that have room, however few there are
 
 
 def charts_of(release: Release) -> Sequence[Chart]:
@@ -46,7 +40,13 @@ def charts_of(release: Release) -> Sequence[Chart]:
         )
     if release.value.counts is None:
         return [chart_of_order(mechanism_of(release))]
-    return [_chart_of_largest(release), chart_of_all(release)]
+    of, table = counted_of(release), release.value
+    bounds: Any = mechanism_of(release).intervals(release)
+    text = Sentence("The largest released counts with their 95 % intervals: {of}.", of=of.whole)
+    threshold = _threshold(mechanism_of(release))
+    both = bounds.lower, bounds.upper
+    largest = others.chart_of_first(table, both, "Largest counts", text, of, threshold)
+    return [largest, chart_of_all(release)]
 
 
 def chart_of_order(mechanism: LabelsMechanism) -> Chart:
@@ -63,37 +63,19 @@ def chart_of_order(mechanism: LabelsMechanism) -> Chart:
     return Chart("order", "How sure the order is", order_in_words(mechanism), x, y, lines=lines)
 
 
-def _chart_of_largest(release: Release) -> Chart:
-    """Declare the largest counts, one a line, beside their labels."""
-    of = counted_of(release)
-    counts, low, high = (numbers[:LARGEST] for numbers in _numbers(release))
-    places = np.arange(len(counts))
-    names = [label or "" for label in release.value.texts[:LARGEST]]
-    threshold = _threshold(mechanism_of(release))
-    y = Axis("", max(len(counts), _FEW) - 0.4, -0.6, ticks=list(enumerate(names)))
-    x = _axis(_name_counts(of), low, high, counts, threshold)
-    lines = [Line(of.released, counts, places, "dots")]
-    if len(threshold):
-        lines.append(
-            Line("Threshold", np.repeat(threshold, 2), np.array([y.low, y.high]), "dashed")
-        )
-    spans = [Spans("95 % interval", places, np.minimum(low, counts), high, "x")]
-    text = Sentence("The largest released counts with their 95 % intervals: {of}.", of=of.whole)
-    return Chart(
-        "largest", "Largest counts", text, x, y, lines=lines, empty=_empty(release), spans=spans
-    )
-
-
 def chart_of_all(release: Release) -> Chart:
     """Declare all released counts, by rank."""
     mechanism, of = mechanism_of(release), counted_of(release)
-    counts, low, high = _numbers(release)
-    last, few = max(len(counts), 1), len(counts) <= 2 * LARGEST
+    bounds: Any = mechanism.intervals(release)
+    counts, low, high = (
+        np.asarray(each, np.float64) for each in (release.value.counts, bounds.lower, bounds.upper)
+    )
+    last, few = max(len(counts), 1), len(counts) <= 2 * others.MOST_NAMED
     ranks = np.unique(np.geomspace(1, last, _POINTS).astype(np.int64))[: len(counts)]
     counts, low, high = counts[ranks - 1], low[ranks - 1], high[ranks - 1]
     threshold = _threshold(mechanism)
     x = Axis(Sentence("Rank ({labels})"), 0.8, 1.25 * last, log=True, whole=True)
-    y = _axis(_name_counts(of), low, high, counts, threshold)
+    y = others.axis_of_counts(of, low, high, counts, threshold)
     lines = [Line(of.released, ranks, counts, "dots" if few else "solid")]
     said = ""
     if len(threshold):
@@ -112,37 +94,12 @@ def chart_of_all(release: Release) -> Chart:
         y,
         areas=[] if few else [Area("95 % interval", *outline, 0.3)],
         lines=lines,
-        empty=_empty(release),
+        empty=others.none_released(release.value),
         spans=[Spans("95 % interval", ranks, low, high, "y")] if few else [],
     )
-
-
-def _numbers(release: Release) -> list[Any]:
-    """Return the counts, and both ends of their intervals, as numbers to draw: (k,) float64."""
-    bounds: Any = mechanism_of(release).intervals(release)
-    found = release.value.counts, bounds.lower, bounds.upper
-    return [np.asarray(each, np.float64) for each in found]
 
 
 def _threshold(mechanism: LabelsMechanism) -> Any:
     """Return the threshold, (1,), if it is a count; else (0,): one above a noisy count moves."""
     is_count = threshold_base(mechanism) == "zero"
     return np.array([mechanism.threshold] if is_count else [], np.float64)
-
-
-def _name_counts(of: Counted) -> Sentence:
-    return Sentence("Count ({records}{after})", after=of.after)
-
-
-def _axis(label: str, *numbers: Any) -> Axis:
-    """Return an axis of counts around all, logarithmic if they are positive and far apart."""
-    values = np.concatenate(numbers)
-    low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
-    if low > 0 and high > _NARROW * low:
-        return Axis(label, low / 1.2, high * 1.2, log=True, whole=True)
-    margin = max(0.08 * (high - low), 1)  # so that whole numbers can be marked
-    return Axis(label, low - margin, high + margin, whole=True)
-
-
-def _empty(release: Release) -> str:
-    return "" if len(release.value) else Sentence("no {label} was released")

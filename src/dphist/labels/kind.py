@@ -7,28 +7,23 @@ from typing import Any
 from dphist.data.label_counts import LabelCounts
 from dphist.document import others
 from dphist.document.blocks import (
-    DRAWN,
-    EVERYWHERE,
     HEADED,
     ON_JSON,
     ON_PAGE,
     ON_TERMINAL,
     READ,
     Block,
-    Column,
     Document,
     Fact,
     Figures,
     NoError,
     Note,
-    PlusMinus,
     Section,
-    Table,
 )
 from dphist.document.chart import Chart
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
-from dphist.document.release import CODES, counts_section, make_document, promise_of_total
+from dphist.document.release import CODES, Promised, counts_section, make_document
 from dphist.document.unit_words import (
     Counted,
     Number,
@@ -38,12 +33,12 @@ from dphist.document.unit_words import (
 )
 from dphist.labels import DiscoverLabels, bounding, words
 from dphist.labels.auditing import AUDITING
-from dphist.labels.charts import LARGEST, chart_of_all, chart_of_order, charts_of
+from dphist.labels.charts import chart_of_all, chart_of_order, charts_of
 from dphist.labels.comparing import COMPARING
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.planning import PLANNING
-from dphist.labels.words import noise_in_common, threshold_base
-from dphist.privacy.as_text import float_up, plain, up
+from dphist.labels.words import noise_in_common
+from dphist.privacy.as_text import float_up
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -51,14 +46,7 @@ from dphist.sentence import Sentence, joined
 
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
-    """Return what is to be said of released labels, or of those that are not released yet.
-
-    Parameters
-    ----------
-    mechanism : that releases them.
-    data : what is known of the data.
-    release : what the mechanism returned; without it, this is the dry run.
-    """
+    """Return what is to be said of released labels, or of those that are not released yet."""
     if not isinstance(mechanism, LabelsMechanism):
         return others.document_of(KIND, mechanism, data, release)
     unit, counted = bounding.unit_of(data), bounding.counted_by(mechanism, data)
@@ -74,11 +62,10 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         ]
         numbers = [Section("numbers", "", _numbers(release, counted))]
         result = words.result_of(release)
-    per_label = Fact(Sentence("Per {label}"), words.per_label(mechanism), on=HEADED)
     return make_document(
         KIND.name,
         words.title_of(mechanism),
-        promise_of_total(
+        Promised(
             mechanism,
             data,
             release,
@@ -91,7 +78,8 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         result=result,
         terms=_terms(mechanism, data),
         limits=words.limits_of(mechanism, data),
-        made_by=[per_label, *_sums(mechanism)],
+        made_by=_sums(mechanism),
+        noise_on=HEADED,
         reading="release.value.to_pandas()  # or .to_polars(), .to_arrow()",
         unit=data.unit,
     )
@@ -137,16 +125,7 @@ def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> 
 def _numbers(release: Release, counted: Counted) -> list[Fact]:
     """Return the numbers that a reader wants to know first."""
     mechanism, cut = bounding.mechanism_of(release), bounding.read_cut_users(release)
-    released = sum(label is not None for label in release.value.texts)
-    labels = Fact(
-        Sentence("{Labels}"),
-        f"{released:,}",
-        "labels",
-        released,
-        error=NoError("in the release, known exactly"),
-        note="fewer than wanted were found" if released < len(release.value) else "",
-        on=EVERYWHERE,
-    )
+    labels = others.number_of_labels(release.value)
     facts = [labels, *_error(mechanism, counted), *_threshold(mechanism)]
     if cut is not None:
         share, interval = bounding.format_cut_share(cut)
@@ -165,11 +144,7 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
 def _error(mechanism: LabelsMechanism, counted: Counted) -> list[Fact]:
     """Return the error of counts; nothing of a ranking."""
     width = mechanism.half_width()
-    if width is None:
-        return []
-    cut = "; from the noise, not from what was cut" if counted.cut else ""
-    note = Sentence(f"with probability 95 %, for each {{label}} by itself{cut}")
-    return [Fact("Error of counts", f"± {PlusMinus(width).number}", note=note)]
+    return [] if width is None else [others.error_of_counts(width, counted)]
 
 
 def _threshold(mechanism: LabelsMechanism) -> list[Fact]:
@@ -217,12 +192,7 @@ def _what_is_counted(mechanism: LabelsMechanism, counted: Counted, cost: str) ->
 def _results(release: Release, counted: Counted) -> list[Block]:
     """Return the released labels with their intervals, a chart, and what these mean."""
     mechanism, value = bounding.mechanism_of(release), release.value
-    columns = [
-        Column(
-            Sentence("{Label}"), [text for text in value.texts if text is not None], released=True
-        )
-    ]
-    first, figures = Sentence("The first {labels}"), list[Chart]()
+    first, figures, both = "The first {labels}", list[Chart](), None
     likely = words.appearances(mechanism).items()
     notes: list[str] = [
         joined(
@@ -236,19 +206,16 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     ]
     if value.counts is not None:
         bounds: Any = mechanism.intervals(release)
-        counts = Sentence(f"Count{' ({who})' if counted.who else ''}", who=counted.who)
-        columns.append(Column(counts, value.counts, bounds.lower, bounds.upper, bars=DRAWN))
-        first = Sentence("The largest counts")
-        figures = [chart_of_all(release)] if len(value) > LARGEST else []
+        first, both = "The largest counts", (bounds.lower, bounds.upper)
+        figures = [chart_of_all(release)] if len(value) > others.MOST_NAMED else []
         of = Sentence("Counts are of {whole}.", whole=counted.whole)
         notes.insert(0, joined((words.intervals_in_words(mechanism), of)))
     elif not isinstance(mechanism, DiscoverLabels):
         figures = [chart_of_order(mechanism)]
-    caption = Sentence("All released {labels}"), first, Sentence("{Labels}")
-    empty = Sentence("No {label} was released: the table is empty.")
+    caption = others.caption_of(first)
     number = "Number" if isinstance(mechanism, DiscoverLabels) else "Rank"
     return [
-        Table(columns, caption, empty, number=number),
+        others.table_of_labels(value, both, caption, counts=counted.head(), number=number),
         *([Figures(figures, on=ON_PAGE)] if figures else []),
         *(Note(note, "aside", on=ON_PAGE) for note in notes),
     ]
@@ -265,28 +232,11 @@ def table_csv(release: Release, field: Field) -> str:
 
 
 def disclose(mechanism: LabelsMechanism, _value: Any = None) -> Disclosed:
-    """Return what is disclosed of a mechanism.
-
-    >>> from dphist.labels import ThresholdHistogram
-    >>> disclose(ThresholdHistogram(epsilon="0.7", delta="1e-6", max_labels=2)).threshold
-    '21 records'
-    """
-    weighs = isinstance(mechanism, DiscoverLabels)
+    """Return what is disclosed of a mechanism."""
     return Disclosed(
-        threshold=_state_threshold(mechanism),
-        noisy="weight" if weighs else "count",
+        threshold="" if mechanism.threshold is None else words.threshold_in_words(mechanism),
         public=number_listed(getattr(mechanism, "labels", None)),
     )
-
-
-def _state_threshold(mechanism: LabelsMechanism) -> str:
-    if mechanism.threshold is None:
-        return ""
-    number = plain(up(mechanism.threshold))
-    if isinstance(mechanism, DiscoverLabels):
-        return Sentence("the weight of {number} {users} who have one {label} each", number=number)
-    above = "" if threshold_base(mechanism) == "zero" else " above the next largest count"
-    return Sentence(f"{{number}} {{records}}{above}", number=number)
 
 
 def describe_value(table: LabelTable, most: int) -> Section:

@@ -48,6 +48,7 @@ class PayWhatYouGet(SessionMeasuring):
     epsilon, delta, max_labels, max_count : of each query, see `TopLabels`.
     """
 
+    paper = "rogers2023"
     reference = (
         "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 4 and Theorem 10."

@@ -63,6 +63,7 @@ class TopLabels(TopLabelsMeasuring, LabelsMechanism):
     ApproxZCDP(rho=0.05, delta=1e-6, unit='user')
     """
 
+    paper = "rogers2023"
     reference = (
         "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 3 and Theorem 9."

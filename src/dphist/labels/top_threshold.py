@@ -65,6 +65,7 @@ class TopThreshold(TopThresholdMeasuring, LabelsMechanism):
     ApproxZCDP(rho=0.2, delta=1e-6, unit='user')
     """
 
+    paper = "rogers2023"
     reference = (
         "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 2 and Theorem 8."

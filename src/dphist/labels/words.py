@@ -14,7 +14,7 @@ from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels, TopThre
 from dphist.labels.bounding import bounds_in_words, counts_users, mechanism_of, unit_of
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
 from dphist.labels.threshold.correlation import CorrelatedNoise
-from dphist.privacy.as_text import down, plain, short_exact, up
+from dphist.privacy.as_text import plain, up
 from dphist.privacy.unit import ONE_ROW
 from dphist.release.release import Release
 from dphist.sentence import Quoted, Sentence, joined, many
@@ -39,17 +39,6 @@ def title_of(mechanism: LabelsMechanism) -> Sentence:
     if isinstance(mechanism, DiscoverLabels):
         return Sentence("{Labels} that many have")
     return TITLE if has_counts(mechanism) else Sentence("The most common {labels}")
-
-
-def per_label(mechanism: LabelsMechanism) -> str:
-    """Give the parameters of a single label.
-
-    >>> per_label(ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=10))
-    'epsilon 0.1, two-sided geometric (integer Laplace) noise of scale 10'
-    """
-    measure = "standard deviation" if mechanism.law.distribution == "Gaussian" else "scale"
-    noise = f"{mechanism.law.name} noise of {measure} {plain(down(mechanism.noise_scale))}"
-    return f"epsilon {short_exact(mechanism.epsilon)}, {noise}"
 
 
 def threshold_base(mechanism: LabelsMechanism) -> str | None:
@@ -247,11 +236,7 @@ def limits_of(mechanism: LabelsMechanism, data: DataFacts) -> list[tuple[str, st
     sums = sums_in_words(mechanism)
     if sums:
         limits.append(("Sums of counts.", sums))
-    gathered = (
-        "Intervals describe the noise added here, not how the data were gathered, sampled or "
-        "cleaned."
-    )
-    return [*limits, ("Errors of the data.", gathered)]
+    return limits
 
 
 def result_of(release: Release) -> Sentence:

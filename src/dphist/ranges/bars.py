@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray, NumberArray
-from dphist.release.range_histogram.picture import ERRORS
+from dphist.release.range_histogram.answers import ERRORS
 
 
 def bars(

@@ -10,9 +10,9 @@ from dphist.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from dphist.document.chart import NARROW, Area, Axis, Chart, Line, short_number
 from dphist.document.unit_words import Counted, counted_of
 from dphist.errors import ParameterError
-from dphist.ranges.overview import axis_text, short_edges, sums, usual_error
+from dphist.ranges.overview import axis_text, grouped, short_edges, sums, usual_error
 from dphist.release.range_histogram import RangeHistogram
-from dphist.release.range_histogram.picture import ERRORS, band, finite, grouped
+from dphist.release.range_histogram.answers import ERRORS, band
 from dphist.release.release import Release
 from dphist.sentence import Sentence, joined
 
@@ -194,7 +194,7 @@ def scale_of(name: str, edges: AnyArray, places: IntArray) -> tuple[FloatArray, 
     if edges.dtype.kind == "M":
         x = (drawn.astype("M8[us]") - np.datetime64(0, "us")) / _DAY
     else:
-        x = finite(edges)[places].astype(np.float64)
+        x = _finite(edges)[places].astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         widths = np.diff(x)
         thin = not widths[:-1].min(initial=np.inf) >= _THIN * (x[-1] - x[0])
@@ -204,6 +204,18 @@ def scale_of(name: str, edges: AnyArray, places: IntArray) -> tuple[FloatArray, 
         return x, Axis(name, 0.0, float(x[-1]), ticks=_marked(short_edges(drawn)))
     ticks: Literal["dates", "in full"] = "dates" if edges.dtype.kind == "M" else "in full"
     return x, Axis(name, float(x[0]), float(x[-1]), ticks=ticks)
+
+
+def _finite(edges: AnyArray) -> AnyArray:
+    """Return the edges with finite ends: an unbounded bin is drawn as wide as its neighbor."""
+    if edges.dtype.kind != "f" or len(edges) < 3:
+        return edges
+    shown = edges.copy()
+    if np.isinf(shown[0]):
+        shown[0] = shown[1] - (1.0 if np.isinf(shown[2]) else shown[2] - shown[1])
+    if np.isinf(shown[-1]):
+        shown[-1] = shown[-2] + (shown[-2] - shown[-3])
+    return shown
 
 
 def _marked(texts: list[str]) -> list[tuple[float, str]]:

@@ -28,7 +28,12 @@ from dphist.document.blocks import (
 )
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind
-from dphist.document.release import counts_section, make_document, promise_of_records
+from dphist.document.release import (
+    Promised,
+    contribution_of,
+    counts_section,
+    make_document,
+)
 from dphist.document.unit_words import Counted, Number, counted_of, counted_records, number_of
 from dphist.ranges import words
 from dphist.ranges.auditing import AUDITING
@@ -60,17 +65,11 @@ _FEW = 2**22  # bins; of more, a range in several axes takes seconds
 
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
-    """Return what is to be said of a histogram over ranges, or of one that is not made yet.
-
-    Parameters
-    ----------
-    mechanism : that makes it.
-    data : what is known of the data.
-    release : what the mechanism returned; without it, this is the dry run.
-    """
+    """Return what is to be said of a histogram over ranges, or of one that is not made yet."""
     neighbors = words.neighbors_in_words(mechanism.guarantee.unit.at_most, data.unit)
     number = _guessed(mechanism, data) if release is None else number_of(release)
-    promised = promise_of_records(mechanism, data, release, neighbors, number)
+    records = contribution_of(mechanism, data)
+    promised = Promised(mechanism, data, release, neighbors, number, records)
     if release is None:
         return make_document(
             KIND.name,
@@ -78,7 +77,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             promised,
             [_expected(mechanism, data)],
             limits=words.limits_in_words(True),
-            noise_of_each=False,
+            noise_on=frozenset(),
         )
     value, counted = release.value, counted_of(release)
     parts = _parts_of(value)
@@ -95,7 +94,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         ],
         result=words.result_of(value, quantiles, parts[0], axis_text(value, 0)),
         limits=words.limits_in_words(value.has_edges),
-        noise_of_each=False,
+        noise_on=frozenset(),
         reading=_reading(value),
     )
 
@@ -161,7 +160,7 @@ def _error_of_bins(value: RangeHistogram, counted: Counted) -> list[Fact]:
     if usual is None:
         return []
     half = f"± {PlusMinus.of(usual).number}"
-    return [Fact("Error of a bin", half, note=words.usual_in_words(counted.cut))]
+    return [Fact("Error of a bin", half, note=words.usual_in_words(counted))]
 
 
 def _results(
@@ -199,15 +198,11 @@ def _in_no_bin(release: Release, counted: Counted) -> list[Block]:
     # Numbers of a damaged file may need more than 64 bits.
     counts = np.array([count for _, count in outside], object)
     ends = np.array([error.around(count) for _, count in outside], object).T
-    columns = [Column("What", where), Column(_heading(counted), counts, *ends)]
+    columns = [Column("What", where), Column(counted.head("{Records}"), counts, *ends)]
     return [
         Table(columns, ("In no bin", "", ""), on=ON_PAGE),
         *(Fact("In no bin", f"{n:,}", error=error, note=text, on=BRIEF) for text, n in outside),
     ]
-
-
-def _heading(counted: Counted) -> Sentence:
-    return Sentence(f"{{Records}}{' ({who})' if counted.who else ''}", who=counted.who)
 
 
 def _table(value: RangeHistogram, axis: int, parts: Parts, counted: Counted) -> Table:
@@ -219,7 +214,7 @@ def _table(value: RangeHistogram, axis: int, parts: Parts, counted: Counted) -> 
         caption = "All bins" if value.bins.size == len(ranges) else "Parts of the bins"
     columns = [
         Column(Sentence("{name}: from, to below", name=name), ranges),
-        Column(_heading(counted), parts.counts, parts.low, parts.high, bars=ON_TERMINAL),
+        Column(counted.head("{Records}"), parts.counts, parts.low, parts.high, bars=ON_TERMINAL),
     ]
     return Table(columns, (caption, caption, ""))
 

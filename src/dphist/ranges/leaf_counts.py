@@ -51,6 +51,7 @@ class LeafCounts(LeafCountsMeasuring, RangesMechanism):
     12
     """
 
+    paper = "dwork2006"
     reference = (
         "C. Dwork, F. McSherry, K. Nissim, A. Smith. Calibrating Noise to Sensitivity in "
         "Private Data Analysis. Theory of Cryptography Conference (TCC), 2006."

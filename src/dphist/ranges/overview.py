@@ -12,7 +12,7 @@ from dphist.document.blocks import NO_BOUND
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
-from dphist.release.range_histogram.picture import ERRORS, grouped
+from dphist.release.range_histogram.answers import ERRORS
 from dphist.release.release import Release
 from dphist.visible import harmless
 
@@ -214,6 +214,12 @@ def error_outside(mechanism: Maker) -> float:
         return float(mechanism.budget.variance(Fraction(1)) ** 0.5)
     # Geometric noise of that scale has less variance, and Gaussian noise about half of it.
     return math.sqrt(2) * float(mechanism.noise_scale)
+
+
+def grouped(bins: int, most: int) -> IntArray:
+    """Return the edge indices, (k + 1,), of at most `most` groups of adjacent bins."""
+    groups = -(-bins // most)
+    return np.append(np.arange(0, bins, groups), bins)
 
 
 def quantiles_of(histogram: RangeHistogram) -> list[Quantile]:

@@ -7,6 +7,7 @@ import numpy as np
 from dphist.document import unit_words
 from dphist.document.blocks import Between, PlusMinus, number_text
 from dphist.document.guarantee_words import error_in_short
+from dphist.document.unit_words import Counted
 from dphist.privacy import PrivacyUnit
 from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
@@ -120,11 +121,6 @@ def limits_in_words(has_edges: bool) -> list[tuple[str, str]]:
             "They are published, and must be fixed without looking at the data. If they were taken "
             "from the data, the guarantee does not cover what they reveal.",
         ),
-        (
-            "Errors of the data.",
-            "Errors and intervals describe the noise added here, not how the data were gathered, "
-            "sampled or cleaned.",
-        ),
     ]
 
 
@@ -158,9 +154,9 @@ def names_in_words(histogram: RangeHistogram) -> str:
     return f"{', '.join(names)} and {last}" if names else last
 
 
-def usual_in_words(cut: str) -> Sentence:
-    """Say which error of a bin is stated; `cut` is what was cut, if anything was."""
-    return Sentence(f"{_USUAL}{'; from the noise, not from what was cut' if cut else ''}")
+def usual_in_words(counted: Counted) -> Sentence:
+    """Say which error of a bin is stated."""
+    return Sentence(f"{_USUAL}{counted.noise}")
 
 
 def errors_in_words(mechanism: Maker) -> Sentence:

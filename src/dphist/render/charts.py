@@ -7,7 +7,7 @@ loop leaks nothing, and no backend has to be chosen.
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,11 +74,18 @@ class Panels(np.ndarray[Any, np.dtype[np.object_]]):
 def draw_chart(
     ax: Axes, chart: Chart, slots: Mapping[str, str], palette: Palette = _DEFAULT
 ) -> None:
-    """Draw a chart into axes, in the owner's words: all but its title."""
+    """Draw a chart into axes, in the owner's words: all but its title.
+
+    Axes that hold a plot keep its limits, or wider ones.
+    """
+    drawn = ax.has_data()
     for each, axis, scale, limits, label in (
         (chart.x, ax.xaxis, ax.set_xscale, ax.set_xlim, ax.set_xlabel),
         (chart.y, ax.yaxis, ax.set_yscale, ax.set_ylim, ax.set_ylabel),
     ):
+        if drawn and each.low < each.high:
+            low, high = axis.get_view_interval()
+            each = replace(each, low=min(each.low, low), high=max(each.high, high))
         if each.log:
             scale("log")
         limits(each.low, each.high)

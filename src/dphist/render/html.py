@@ -1,8 +1,12 @@
-"""A document as a page: one HTML file that opens anywhere, without a network."""
+"""A document as a page, one HTML file that opens anywhere, and as the card of a notebook.
+
+Neither loads anything or runs a script.
+"""
 
 import re
+from collections.abc import Mapping
 from functools import cache
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any
 
 import numpy as np
@@ -10,9 +14,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template, pass_c
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from dphist.document.blocks import PAGE, Column, Document, Fact, Figures, Note, Section, Table
-from dphist.sentence import Sentence, fill
-from dphist.visible import harmless
+from dphist.document.blocks import (
+    CARD,
+    PAGE,
+    Column,
+    Document,
+    Fact,
+    Figures,
+    Note,
+    Section,
+    Table,
+)
+from dphist.render.text import in_one_line
+from dphist.sentence import Sentence, fill, joined
+from dphist.visible import harmless, visible_lines
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d(?:\.\d+)?)?)?")
 _BEGIN, _END = "\u2068", "\u2069"  # labels cannot contain them: they are not printable
@@ -114,16 +129,21 @@ def _divide(table: Table) -> dict[str, Any]:
     }
 
 
-@cache
-def _template() -> Template:
-    """Return the template; compiling it takes as long as the rest of a small page."""
-    environment = Environment(
+def _environment(**more: Any) -> Environment:
+    return Environment(
         loader=PackageLoader("dphist", "render"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        **more,
     )
+
+
+@cache
+def _template() -> Template:
+    """Return the template; compiling it takes as long as the rest of a small page."""
+    environment = _environment()
 
     @pass_context
     def said(context: Context, text: str) -> str:
@@ -174,3 +194,79 @@ def draw_bars(column: Column, rows: int) -> tuple[list[Markup], bool]:
             )
         )
     return found, seen
+
+
+# Cards.
+
+HEAD = 8
+"""Rows of a table that cards show."""
+
+_SHORT = 60  # letters of a released label
+_WHOLE = 32  # rows of a table that other surfaces show whole
+_HEIGHT = 260  # of a chart
+_NUMBERS = count(1)  # figures of one notebook need names of their own
+
+
+def card(document: Document) -> str:
+    """Return a document as a card: its facts and sentences, a chart, the heads of its tables."""
+    slots, blocks = document.slots, list(document.blocks(CARD))
+    notes = [block.text for block in blocks if isinstance(block, Note)]
+    facts = [block for block in blocks if isinstance(block, Fact)]
+    tables = [block for block in blocks if isinstance(block, Table)]
+    notes += [table.empty for table in tables if not table.rows]
+    charts = [block.charts[0] for block in blocks if isinstance(block, Figures)]
+    return _card_template().render(
+        title=fill(joined((document.about, document.title), ": "), slots),
+        warning=" ".join(document.warnings),
+        facts=[(fill(fact.name, slots), fill(in_one_line(fact), slots)) for fact in facts],
+        notes=[fill(note, slots) for note in (document.result, *notes) if note],
+        figure=_draw(charts[0], slots) if charts else Markup(),
+        tables=[_head(table, slots) for table in tables if table.rows],
+    )
+
+
+def _head(table: Table, slots: Mapping[str, str]) -> dict[str, Any]:
+    """Return the first rows of a table."""
+    places = range(min(_WHOLE if table.whole else HEAD, table.rows))
+    total = table.rows if table.total is None else table.total
+    caption = fill(table.caption[0], slots) if table.whole else ""
+    if len(places) < total:
+        caption = f"{fill(table.caption[1], slots)}: {len(places)} of {total:,}."
+    barred = next((column for column in table.columns if CARD in column.bars), None)
+    longest = 1.0 if barred is None else max(map(float, barred.cells[: len(places)]))
+    return {
+        "names": [fill(name, slots) for column in table.columns for name in column.names],
+        "rows": [[cell for each in table.columns for cell in _show(each, at)] for at in places],
+        "widths": [] if barred is None else [_percent(barred.cells[at], longest) for at in places],
+        "caption": caption,
+    }
+
+
+def _show(column: Column, place: int) -> list[tuple[str, bool]]:
+    """Return a cell, then its interval if it has one, and whether each is a number."""
+    text, *interval = column.shown(place)
+    if column.is_text:
+        return [(harmless(text, _SHORT) if column.released else text, False)]
+    return [(each, True) for each in (text, *interval)]
+
+
+def _percent(number: Any, longest: float) -> float:
+    """Return the length of a bar; numbers below 0 have none."""
+    return round(100 * max(float(number), 0.0) / longest, 1) if longest > 0 else 0.0
+
+
+def _draw(chart: Any, slots: Mapping[str, str]) -> Markup:
+    """Draw a chart; matplotlib is imported here, where something is drawn."""
+    from dphist.render.svg import inline_svg
+
+    return inline_svg(chart, slots, f"dphist-{next(_NUMBERS)}", _HEIGHT)
+
+
+@cache
+def _card_template() -> Template:
+    return _environment(finalize=_finalize).get_template("card.html.j2")
+
+
+def _finalize(value: Any) -> Any:
+    """Escape what cannot be printed, such as of a column's name; a figure is our own."""
+    return visible_lines(value) if isinstance(value, str) and type(value) is not Markup else value

@@ -4,20 +4,22 @@ Jinja2 and Matplotlib are imported only when something is drawn. Matplotlib take
 and writes into the user's home directory, which a command that draws nothing should not do.
 """
 
-import re
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from dphist.document.blocks import Document
+from dphist.document.blocks import CARD, Document, Figures
+from dphist.document.chart import Chart
 from dphist.document.csv_field import MARK, csv_field, safe_field
-from dphist.document.kind import DataFacts, kind_of
-from dphist.errors import ParameterError
+from dphist.document.kind import DataFacts, kind_of, kind_of_value
+from dphist.errors import ParameterError, UnsupportedError
 from dphist.files import check_output_path, write_text
 from dphist.parameters import whole_number
 from dphist.release.presentation import Words
 from dphist.release.release import Release
 from dphist.render.text import content, text
+from dphist.render.vega import vega
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +29,6 @@ if TYPE_CHECKING:
     from dphist.render.charts import Panels
 
 __all__ = ["plot", "report_html", "write_report"]
-
-_ENTRY = re.compile(r"^@.*?^}$", re.MULTILINE | re.DOTALL)
-_TITLE = re.compile(r"^  title = \{(.*)\},?$", re.MULTILINE)
 
 
 @overload
@@ -87,6 +86,41 @@ def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axe
     return axes
 
 
+def plot_value(
+    value: Any, ax: "Axes | None" = None, *, color: str | None = None, label: str | None = None
+) -> "Axes":
+    """Plot a released value by itself, as its card in a notebook does: a histogram has `plot`."""
+    from dphist.render.charts import Palette, draw_chart
+
+    chart = chart_of_value(value)
+    if label is not None:
+        chart = replace(chart, lines=[replace(line, name=label) for line in chart.lines])
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(layout="constrained")
+    draw_chart(ax, chart, {}, Palette() if color is None else Palette(line=color, band=color))
+    return ax
+
+
+def vega_of(value: Any) -> dict[str, Any]:
+    """Return what `plot_value` draws as a Vega-Lite specification."""
+    return vega(chart_of_value(value), {})
+
+
+def chart_of_value(value: Any) -> Chart:
+    """Return the chart that shows a released value by itself."""
+    kind = kind_of_value(value)
+    shown = kind.of_value(value, 1).shown_on(CARD) if kind and kind.of_value else []
+    charts = [block.charts[0] for block in shown if isinstance(block, Figures)]
+    if not charts:
+        raise UnsupportedError(
+            f"this {type(value).__name__} has no chart; a histogram over ranges has one of up to "
+            "two axes"
+        )
+    return charts[0]
+
+
 def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> None:
     """Write a report about a release as a page for a browser or for paper.
 
@@ -115,10 +149,8 @@ def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> 
 def report_html(release: Release) -> str:
     """Return the report as the text of an HTML page."""
     from dphist.render.html import page
-    from dphist.report.disclosure import disclosure_of
 
-    document = shown_as(checked_release(release))
-    return page(document.with_section(disclosure_of(release, document)))
+    return page(shown_as(checked_release(release)))
 
 
 def summary_text(release: Release) -> str:
@@ -157,25 +189,21 @@ def table_csv(release: Release, *, spreadsheet_safe: bool = False) -> str:
 def citation(release: Release) -> str:
     """Return BibTeX entries for a release: this library, and the paper of the mechanism.
 
-    A mechanism whose paper is not known here, such as one of your own, is cited by the text of its
-    `reference`, as a comment.
+    A mechanism without a `paper` that is known here, such as one of your own, is cited by the text
+    of its `reference`, as a comment.
     """
     mechanism = release.mechanism
     reference = " ".join(str(getattr(mechanism, "reference", "")).split())
-    cited = [_of_library(release.version), *_papers(reference)]
     said = f"% {type(mechanism).__name__}: {reference}" if reference else ""
-    return "\n\n".join([each for each in (said, *cited) if each]) + "\n"
+    paper = _entry_of(getattr(mechanism, "paper", ""))
+    return "\n\n".join(filter(None, (said, _of_library(release.version), paper))) + "\n"
 
 
-def _papers(reference: str) -> list[str]:
-    """Return the entries whose titles a reference has."""
+def _entry_of(key: str) -> str:
+    """Return the entry of a key; empty for an unknown one."""
     bibtex = files("dphist.report").joinpath("papers.bib").read_text(encoding="utf-8")
-    found = []
-    for each in _ENTRY.finditer(bibtex):
-        title = _TITLE.search(each[0])
-        if title is not None and f". {title[1]}." in reference:
-            found.append(each[0])
-    return found
+    entries = (each.strip() for each in bibtex.split("\n\n"))
+    return next((each for each in entries if f"{{{key}," in each), "")
 
 
 def _of_library(version: str) -> str:

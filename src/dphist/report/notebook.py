@@ -26,7 +26,7 @@ from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, delta_of
 from dphist.privacy.guarantees import Protecting
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.released import Released
-from dphist.render.card import HEAD, card
+from dphist.render.html import HEAD, card
 from dphist.report import shown_as
 from dphist.sentence import many
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from dphist.document import others
 from dphist.document.blocks import (
-    DRAWN,
     EVERYWHERE,
     HEADED,
     ON_JSON,
@@ -16,25 +15,22 @@ from dphist.document.blocks import (
     ON_TERMINAL,
     READ,
     Block,
-    Column,
     Document,
     Fact,
     Figures,
     NoError,
     Note,
-    PlusMinus,
     Section,
-    Table,
 )
 from dphist.document.csv_field import Field
 from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
 from dphist.document.release import (
     CODES,
+    Promised,
     counts_of,
     counts_section,
     make_document,
-    promise_of_total,
 )
 from dphist.document.unit_words import (
     Counted,
@@ -45,7 +41,7 @@ from dphist.document.unit_words import (
     share_of_guess,
 )
 from dphist.privacy import PureDP
-from dphist.privacy.as_text import float_up, plain, up
+from dphist.privacy.as_text import float_up
 from dphist.privacy.unit import ONE_EVENT
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -66,14 +62,7 @@ HEADER = "time,label,count\n"
 
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
-    """Return what is to be said of the readings of a stream, or of one that is not begun yet.
-
-    Parameters
-    ----------
-    mechanism : the parameters of the stream.
-    data : what is known of the events.
-    release : of all recorded readings; without it, this is the dry run.
-    """
+    """Return what is to be said of the readings of a stream, or of one that is not begun yet."""
     if not isinstance(mechanism, ContinualMechanism):
         return others.document_of(KIND, mechanism, data, release)
     unit = words.unit_of(mechanism, data)
@@ -93,7 +82,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     return make_document(
         KIND.name,
         words.TITLE,
-        promise_of_total(
+        Promised(
             mechanism,
             data,
             release,
@@ -107,7 +96,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         terms=_terms(mechanism, data),
         limits=words.limits_of(mechanism, unit),
         made_by=[Fact("Method", words.method_in_words(mechanism), on=HEADED)],
-        noise_of_each=False,
+        noise_on=frozenset(),
         reading="counts = release.value\ncounts.latest.to_pandas(), counts.times, "
         "counts.to_pandas()  # of all readings",
         unit=None if unit == ONE_EVENT else unit,
@@ -215,16 +204,13 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
 
 def _error(mechanism: ContinualMechanism, counted: Counted, last: int | None) -> list[Fact]:
     """Return the error of a count at any time, or up to the last one if errors grow."""
-    width = PlusMinus(mechanism.half_width(LEVEL, last))
-    cut = "; of the noise, not of what is cut" if counted.cut else ""
-    when = "at any time" if last is None else "at any time up to {events}"
-    note = Sentence(
-        f"with probability 95 %, for each {{label}} by itself, {when}{cut}; standard error at most "
-        "{error}",
+    until = "" if last is None else " up to {events}"
+    more = Sentence(
+        f", at any time{until}; standard error at most {{error}}",
         error=words.error_text(mechanism, last),
         events=many_events(last or 0),
     )
-    return [Fact("Error of counts", f"± {width.number}", note=note)]
+    return [others.error_of_counts(mechanism.half_width(LEVEL, last), counted, more)]
 
 
 def _threshold(mechanism: ContinualMechanism, last: int | None) -> list[Fact]:
@@ -246,17 +232,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     """Return the chart, and the labels of the last reading with their intervals."""
     value, mechanism, last = release.value, words.mechanism_of(release), words.until(release)
     latest, bounds = value.latest, mechanism.intervals(release)
-    counts = Sentence(f"Count{' ({who})' if counted.who else ''}", who=counted.who)
-    columns = [
-        Column(Sentence("{Label}"), [text or "" for text in latest.texts], released=True),
-        Column(
-            counts,
-            latest.counts,
-            np.asarray(bounds.lower),
-            np.asarray(bounds.upper),
-            bars=DRAWN,
-        ),
-    ]
+    both = np.asarray(bounds.lower), np.asarray(bounds.upper)
     after = many_events(int(value.times[-1]))
     caption = (
         Sentence("The last reading, after {after}", after=after),
@@ -274,7 +250,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     empty = Sentence("No {label} was released: the last reading is empty.")
     return [
         Figures([chart_of(release)]),
-        Table(columns, caption, empty, number="Rank"),
+        others.table_of_labels(latest, both, caption, empty, counted.head()),
         *(Note(note, "aside", on=ON_PAGE) for note in notes),
     ]
 
@@ -293,14 +269,13 @@ def rows_of_table(value: RunningCounts, field: Field) -> Iterator[str]:
         yield f"{time},{fields[label]},{count}\n"
 
 
-def disclose(mechanism: ContinualMechanism, _value: Any = None) -> Disclosed:
+def disclose(mechanism: ContinualMechanism, value: RunningCounts | None = None) -> Disclosed:
     """Return what is disclosed of a mechanism."""
-    threshold = ""
-    if mechanism.threshold is not None:
-        threshold = Sentence("{number} {records}", number=plain(up(mechanism.threshold)))
+    last = mechanism.stated_until(_USUAL_EVENTS if value is None else int(value.times[-1]))
+    listed = mechanism.threshold is None
     times = "The number of {events}, which is not protected, and the times of readings."
     return Disclosed(
-        threshold=threshold,
+        threshold="" if listed else words.threshold_in_words(mechanism, last),
         public=[Sentence(times, **EVENTS), *number_listed(mechanism.labels)],
         cuts=True,
         continues=True,

@@ -96,6 +96,7 @@ class ContinualMechanism(StreamMeasuring):
     (`docs/understand/proofs/streams.md`). Not covered: the time an update or reading takes.
     """
 
+    paper = "rogers2023"
     reference = (
         "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
         "Differential Privacy. 2023. arXiv:2309.09170. Section 4.3."

@@ -196,11 +196,6 @@ def limits_of(mechanism: ContinualMechanism, unit: PrivacyUnit) -> list[tuple[st
     return [
         *limits,
         (
-            "Errors of the data.",
-            "Bands and intervals describe the noise added here, not how the data were gathered, "
-            "sampled or cleaned.",
-        ),
-        (
             "Other releases.",
             "Further readings of this stream are covered. Each other release from the same data "
             "costs privacy again; the epsilons add up, and so do the deltas.",

@@ -20,7 +20,7 @@ from dphist.document.blocks import (
 from dphist.document.chart import Axis, Chart, Line, Spans
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts
-from dphist.document.release import counts_of, make_document, promise_of_records
+from dphist.document.release import Promised, contribution_of, counts_of, make_document
 from dphist.document.unit_words import Counted, Number, number_of
 from dphist.release.release import Release
 from dphist.sentence import Sentence
@@ -35,7 +35,8 @@ def document(mechanism: NoisyMean, data: DataFacts, release: Release | None = No
     """Return what is to be said of a release; without one, of what it would cost."""
     guess = Number(data.guesses[0] if data.guesses else None, "records")
     number = guess if release is None else number_of(release)
-    promised = promise_of_records(mechanism, data, release, Sentence(NEIGHBORS), number)
+    records = contribution_of(mechanism, data)
+    promised = Promised(mechanism, data, release, Sentence(NEIGHBORS), number, records)
     said = [Fact("Error of the sum", f"{mechanism.expected_error():,.3g}")]
     sections = [Section("results", "Results", said)]
     if release is not None:

@@ -94,7 +94,7 @@ def test_people_and_software_fill_the_fields() -> None:
     assert "drawn exactly" in mechanisms
     assert f"dphist {dh.__version__}" in mechanisms
     assert "Timing, memory and disk use are not protected" in mechanisms
-    assert "Release threshold: 21 records." in mechanisms
+    assert "is above 21 records;" in mechanisms
     assert "3e9c812" in found["administrative"]["notes"]
     assert found["administrative"]["registry_authors"] == ["Ana Example"]
 

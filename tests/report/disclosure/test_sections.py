@@ -9,11 +9,10 @@ import pytest
 
 import dphist as dh
 from dphist.document import errata
-from dphist.document.blocks import Fact
+from dphist.document.disclosure import disclosure_blocks
 from dphist.document.errata import Erratum
 from dphist.document.mechanism_facts import describe_noise
 from dphist.report import report_html, shown_as
-from dphist.report.disclosure import disclosure_of
 from tests.mechanisms.cases import CASES, calibrated, made, released
 from tests.report.releases import SENTINELS, hostile_release, secret_release
 
@@ -36,9 +35,8 @@ def release_of(name: str) -> dh.Release:
 
 
 def lines_of(release: dh.Release) -> dict[str, list[str]]:
-    facts = disclosure_of(release, shown_as(release)).blocks
-    assert not callable(facts)
-    return {fact.name: [*fact.lines] for fact in facts if isinstance(fact, Fact)}
+    facts = disclosure_blocks(release, shown_as(release))
+    return {fact.name: [*fact.lines] for fact in facts}
 
 
 def said(release: dh.Release) -> dict[str, str]:
@@ -75,7 +73,7 @@ def test_unit_parameters_noise_and_threshold_are_stated() -> None:
     assert "ε = 1.4, δ = 0.000001 (Approximate DP)" in found["Privacy parameters"]
     assert "Noise: two-sided geometric" in found["Privacy parameters"]
     assert "Noise scale: 1.42857 records." in found["Privacy parameters"]
-    assert "Release threshold: 21 records." in found["Privacy parameters"]
+    assert "is above 21 records;" in found["Privacy parameters"]
     assert "Columns of the table: label, count." in found["Dataset characteristics"]
     assert (
         "Columns of the table: label." in said(release_of("TopLabels"))["Dataset characteristics"]
@@ -120,7 +118,7 @@ def test_sentences_of_the_page_use_the_words_of_people() -> None:
     words = {"label_name": "gene", "record_name": "mutation", "unit": "patient"}
     text = disclosed(report_html(release.present(**words)))
     assert "dphist cut each patient to at most 2 genes" in text
-    assert "Release threshold: 15 mutations." in text
+    assert "is above 15 mutations;" in text
     assert "Columns of the table: label, count." in text  # as in the file
     public = dh.SortedCounts(epsilon=1, labels=60).release(dh.Profile.from_counts([3, 1]))
     text = disclosed(report_html(public.present(label_name="gene")))

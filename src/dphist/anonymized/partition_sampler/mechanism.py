@@ -68,6 +68,7 @@ class PartitionSampler(PartitionSamplerMeasuring, AnonymizedMechanism):
     around an empty diagram, so its true delta was larger than stated.
     """
 
+    paper = "blocki2016"
     reference = (
         "J. Blocki, A. Datta, J. Bonneau. Differentially Private Password Frequency Lists. "
         "Network and Distributed System Security Symposium (NDSS), 2016. IACR ePrint 2016/153."

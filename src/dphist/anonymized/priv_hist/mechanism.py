@@ -79,6 +79,7 @@ class PrivHist(PrivHistMeasuring, AnonymizedMechanism):
     prevalences get integer noise on their blocks' cells, not Laplace noise on their means.
     """
 
+    paper = "suresh2019"
     reference = (
         "A. T. Suresh. Differentially Private Anonymized Histograms. Advances in Neural "
         "Information Processing Systems 32, 2019. arXiv:1910.03553. Algorithm PrivHist and "

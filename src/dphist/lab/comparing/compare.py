@@ -40,7 +40,7 @@ from dphist.lab.comparing.comparison import (
     state_error,
     text_of,
 )
-from dphist.lab.comparing.contenders import drop_digest, make_contenders
+from dphist.lab.comparing.contenders import make_contenders
 from dphist.lab.comparing.measuring import Cell, Effort, Tally, measure_all
 from dphist.parameters import (
     Exact,
@@ -241,13 +241,13 @@ def _cell(
 ) -> Cell:
     cell = contender.name, epsilon
     rows = [row for row in earlier if (row.mechanism, row.epsilon) == cell]
-    if any(drop_digest(row.parameters) != drop_digest(contender.parameters) for row in rows):
+    if any(row.parameters != contender.parameters for row in rows):
         raise ParameterError(
             "output",
             f"must be of the same mechanisms, and holds another one named {contender.name}",
             "name another output, or give it another name in a mapping",
         )
-    if any(row.parameters != contender.parameters for row in rows):
+    if any(row.code != contender.code for row in rows):
         rows = []  # it was edited since, so its runs start over
     kept = recall_measured(rows, case.measures)
     tally = Tally(len(kept), kept, squares=case.measures[0].root)
@@ -300,6 +300,7 @@ def rows_of(cells: Sequence[Cell], case: Case) -> list[ComparedRow]:
                     one.runs,
                     one.seconds,
                     contender.parameters,
+                    contender.code,
                 )
             )
         sign = -1 if measure.larger_is_better else 1

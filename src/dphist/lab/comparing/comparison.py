@@ -81,6 +81,7 @@ class ComparedRow:
     runs : number of releases.
     seconds : median time of a release.
     parameters : those of the mechanism beside epsilon, as text.
+    code : names the code of a mechanism that is not of dphist.
     """
 
     mechanism: str
@@ -94,6 +95,7 @@ class ComparedRow:
     runs: int
     seconds: float
     parameters: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,7 @@ class Comparison(Tabular):
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the pictures' data as a table."""
         from dphist.lab.comparing.document import document_of
-        from dphist.render.card import card
+        from dphist.render.html import card
 
         return card(document_of(self))
 
@@ -232,10 +234,10 @@ _COLUMNS = {
 }
 
 
-FORMAT = 1
+FORMAT = 2
 COLUMNS = (
     *("mechanism", "parameters", "given", "guarantee", "epsilon", "measure", "unit"),
-    *("error", "standard_error", "runs", "seconds"),
+    *("error", "standard_error", "runs", "seconds", "code"),
 )
 _SAYS = {
     "format": "another version of the file",
@@ -342,6 +344,7 @@ def _row(line: Mapping[str, str]) -> ComparedRow:
         runs=whole_of_text(line["runs"]) or 0,
         seconds=_number(line["seconds"]),
         parameters=line["parameters"],
+        code=line["code"],
     )
     if found.runs < 1:
         raise ValueError("no row of a comparison")

@@ -37,7 +37,7 @@ def make_contenders(mechanisms: Any, case: Case) -> list[Contender]:
     found = []
     for name, given in named:
         one = _contender(name, given, case)
-        found.append(replace(one, parameters=add_digest(one.parameters, given)))
+        found.append(replace(one, code=digest_code(given)))
     for place, one in enumerate(found):
         if one.name in [other.name for other in found[:place]]:
             raise ParameterError(
@@ -81,24 +81,16 @@ def _function_name(function: Any) -> str:
     return name
 
 
-_MARK = "code "
 _PLAIN = (bool, int, float, complex, str, bytes, Fraction, Decimal, type(None))
 
 
-def add_digest(parameters: str, mechanism: Any) -> str:
-    """Add the code of a mechanism to its parameters; that of dphist goes by its version."""
+def digest_code(mechanism: Any) -> str:
+    """Name the code of a mechanism; empty for that of dphist, which goes by its version."""
     held = mechanism.func if isinstance(mechanism, functools.partial) else mechanism
     known = held if inspect.isclass(held) or inspect.isroutine(held) else type(held)
     if (known.__module__ or "").partition(".")[0] == "dphist":
-        return parameters
-    code = hashlib.sha256("\n".join(_parts(mechanism)).encode()).hexdigest()[:12]
-    return f"{parameters}; {_MARK}{code}" if parameters else _MARK + code
-
-
-def drop_digest(parameters: str) -> str:
-    """Return the parameters alone."""
-    before, mark, _ = parameters.rpartition(_MARK)
-    return before.removesuffix("; ") if mark else parameters
+        return ""
+    return hashlib.sha256("\n".join(_parts(mechanism)).encode()).hexdigest()[:12]
 
 
 def _parts(mechanism: Any) -> Iterator[str]:

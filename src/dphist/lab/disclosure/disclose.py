@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dphist.document.disclosure import Facts, facts_of, facts_of_charge
 from dphist.document.errata import errata_of
 from dphist.document.totals import stated_of, stated_of_account
 from dphist.errors import LedgerError, ParameterError, UnsupportedError
@@ -18,8 +19,7 @@ from dphist.release.maker import Maker, target_of
 from dphist.release.mechanisms import mechanisms_in
 from dphist.release.presentation import Presentation
 from dphist.release.release import FOR_TESTS, Release
-from dphist.report import checked_release
-from dphist.report.disclosure import Facts, facts_of, facts_of_charge
+from dphist.report import checked_release, shown_as
 
 _ADDED = (
     "Releases compose sequentially: epsilons add up, or rhos where a release states its cost in "
@@ -83,7 +83,7 @@ def _of_releases(releases: Sequence[Release]) -> Disclosed:
         _check(
             checked_release(release), "the release" if len(releases) == 1 else f"release {number}"
         )
-    facts = [facts_of(release) for release in releases]
+    facts = [facts_of(release, shown_as(release)) for release in releases]
     stream = any(each.own.continues for each in facts)
     _check_distinct(releases, facts)
     target = target_of(releases[0].mechanism)
@@ -137,7 +137,7 @@ def _collect_facts(
     if payment.state == actions.FINISHED:
         release = ledger.stored(payment.key)
         _check(release, f"the release of entry {payment.entry}")
-        return facts_of(release)
+        return facts_of(release, shown_as(release))
     return facts_of_charge(_mechanism_of(content["mechanism"], payment), history.account.unit)
 
 

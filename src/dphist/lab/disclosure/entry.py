@@ -9,19 +9,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from dphist.document.totals import Stated
-from dphist.errors import DphistError, ParameterError
-from dphist.files import write_text
-from dphist.lab.disclosure.about import TIER_3
-from dphist.privacy.as_text import short_exact
-from dphist.release.release import VERSION
-from dphist.report.disclosure import (
+from dphist.document.disclosure import (
     CHOSEN_BEFORE,
     NOT_PROTECTED,
     POST_PROCESSING,
     RANDOMNESS,
     Facts,
 )
+from dphist.document.totals import Stated
+from dphist.errors import DphistError, ParameterError
+from dphist.files import write_text
+from dphist.lab.disclosure.about import TIER_3
+from dphist.privacy.as_text import short_exact
+from dphist.release.release import VERSION
 
 try:
     import jsonschema
@@ -281,7 +281,7 @@ def _mechanism(facts: Facts, number: int) -> str:
     noise, threshold, mechanism = facts.noise, facts.own.threshold, facts.mechanism
     unit = "record" if noise.scale == "1" else "records"
     scale = f" of scale {noise.scale} {unit}" if noise.scale else ""
-    released = f" Release threshold: {threshold}." if threshold else ""
+    released = f" {threshold}" if threshold else ""
     times = "" if number == 1 else f" ({number:,} releases)"
     return (
         f"{_code(facts.name)}{times}: {_plain(mechanism.description)} Parameters: "

@@ -79,6 +79,7 @@ class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
     ApproxZCDP(rho=0.02, delta=1e-6, unit='user')
     """
 
+    paper = "gopi2020"
     reference = (
         "S. Gopi, P. Gulhane, J. Kulkarni, J. H. Shen, M. Shokouhi, S. Yekhanin. Differentially "
         "Private Set Union. ICML 2020. arXiv:2002.09745 (weighted Gaussian). The looks are ours."

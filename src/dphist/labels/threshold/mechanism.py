@@ -102,6 +102,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     average when the true one is near the threshold.
     """
 
+    paper = "rogers2023"
     reference = (
         "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 1 and Theorem 7."

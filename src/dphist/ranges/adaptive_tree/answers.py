@@ -19,8 +19,8 @@ from dphist.ranges.adaptive_tree.least_squares import (
 from dphist.ranges.adaptive_tree.pooled_weights import GAPS, SQUARES, correction, pools_of
 from dphist.ranges.bars import bars, farther
 from dphist.release.range_histogram import Answers
+from dphist.release.range_histogram.answers import ERRORS
 from dphist.release.range_histogram.boxes import box_sums, summed
-from dphist.release.range_histogram.picture import ERRORS
 
 
 @dataclass(frozen=True, slots=True)

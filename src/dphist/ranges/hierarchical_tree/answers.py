@@ -17,8 +17,8 @@ from dphist.ranges.consistency import spread
 from dphist.ranges.leaf_counts import BinAnswers
 from dphist.ranges.shape import TreeShape
 from dphist.release.range_histogram import Answers
+from dphist.release.range_histogram.answers import ERRORS, band
 from dphist.release.range_histogram.boxes import box_sums, summed
-from dphist.release.range_histogram.picture import ERRORS, band
 
 
 @dataclass(frozen=True)

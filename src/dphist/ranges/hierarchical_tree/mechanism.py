@@ -71,6 +71,7 @@ class HierarchicalTree(HierarchicalTreeMeasuring, RangesMechanism):
     (14, array([ 2,  0, 10,  2]))
     """
 
+    paper = "hay2010"
     reference = (
         "M. Hay, V. Rastogi, G. Miklau, D. Suciu. Boosting the Accuracy of Differentially "
         "Private Histograms Through Consistency. Proceedings of the VLDB Endowment 3(1), 2010. "

@@ -10,11 +10,17 @@ from typing import Protocol
 
 import numpy as np
 
-from dphist.arrays import FloatArray, IntArray, NumberArray
+from dphist.arrays import AnyArray, FloatArray, IntArray, NumberArray
 from dphist.data.axis.axis import Axis
-from dphist.release.range_histogram.picture import ERRORS, band
 
 Ends = tuple[int, ...]
+ERRORS = 1.96
+"""Half width of a 95 % interval, in standard errors."""
+
+
+def band(counts: AnyArray, errors: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Return both ends of a band, cut at 0: true counts are never negative."""
+    return np.maximum(counts - errors, np.minimum(counts, 0)), counts + errors
 
 
 class Answers(Protocol):

@@ -23,6 +23,7 @@ from dphist.release.range_histogram.boxes import checked_boxes, places_of
 from dphist.release.range_histogram.exchange import Exchanged
 from dphist.release.released import Released
 from dphist.release.tabular import pandas_module
+from dphist.shown import shown_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -342,11 +343,14 @@ class RangeHistogram(Exchanged, Released):
     ) -> "Axes":
         """Draw the bins of one axis as steps with a 95 % band, or those of two axes as a map.
 
+        It is the chart of a page: neighboring bins are drawn together where there are many, and of
+        a long axis the part that holds nearly all records. Axes that hold a plot are extended.
+
         Parameters
         ----------
         ax : where to draw (default: new axes).
         color : of the steps and their band, as matplotlib reads it.
-        label : of the steps in a legend (default: "released").
+        label : of the steps in a legend (default: "Released").
 
         Returns
         -------
@@ -357,9 +361,8 @@ class RangeHistogram(Exchanged, Released):
         UnsupportedError
             If there are more than two axes.
         """
-        from dphist.release.range_histogram.picture import draw
-
-        return draw(self, ax, color, label)
+        axes: Axes = shown_by("plot_value", self, ax=ax, color=color, label=label)
+        return axes
 
     @property
     def has_edges(self) -> bool:

@@ -9,24 +9,22 @@ All of it follows from a mechanism's parameters, from what was stated before dat
 from the shape of what was released. No released count is among it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.document.blocks import ON_PAGE, Document, Fact, Section
+from dphist.document.blocks import Document, Fact
 from dphist.document.errata import errata_in_words
 from dphist.document.kind import Disclosed, kind_of, kind_of_mechanism
 from dphist.document.mechanism_facts import Noise, Parameter, describe_noise, parameters
-from dphist.document.release import paid_in_words
 from dphist.document.totals import Stated, stated_of
-from dphist.document.unit_words import nouns_of_unit, several_of, unit_in_words
+from dphist.document.unit_words import missing_in_words, nouns_of_unit, several_of, unit_in_words
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import short_exact
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
 from dphist.release.maker import Maker
 from dphist.release.mechanisms import package_of
 from dphist.release.release import VERSION, Release
-from dphist.report import shown_as
 from dphist.sentence import Sentence, joined, many, many_events
 from dphist.visible import harmless
 
@@ -36,12 +34,8 @@ _BOUNDS: dict[str, Callable[[int], str]] = {
     "max_records": lambda most: many(most, "record"),
     "max_events": many_events,
 }
-_TREATED = {
-    "refuse": "Data with a row without {missing} are refused.",
-    "drop": "Rows without {missing} are dropped.",
-    "separate": "Each row without {missing} counts as another one.",
-}
-_LONGEST = 200
+_LONGEST = 200  # letters of a name
+_PAID = ("ledger", "account", "entry")
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 NOT_PROTECTED = (
@@ -106,18 +100,13 @@ class Facts:
         return _PUBLIC, *self.own.public
 
 
-def facts_of(release: Release, document: Document | None = None) -> Facts:
-    """Return what is disclosed of a release.
-
-    Parameters
-    ----------
-    document : of the release, if it is there already.
-    """
+def facts_of(release: Release, document: Document) -> Facts:
+    """Return what is disclosed of a release, of which there is a document."""
     own = _disclosed(release.mechanism, release.value)
     return Facts(
         release.mechanism,
         own,
-        (document or shown_as(release)).fact("neighbors").text,
+        document.fact("neighbors").text,
         _done_to_data(release, cuts=own.cuts),
         release.version,
     )
@@ -148,13 +137,8 @@ def _done_to_data(release: Release, *, cuts: bool) -> list[str]:
     cuts : whether the mechanism itself cuts each unit to its bounds.
     """
     unit, said = release.guarantee.unit, release.provenance.get("unit")
-    one, _, article = nouns_of_unit(unit)
-    found: list[str] = [_bounding(release, said, Sentence("each {who}", who=one), cuts)]
-    for name, missing in (("null_users", article), ("null_labels", Sentence("{a_label}"))):
-        treatment = _TREATED.get(release.provenance.get(name, ""))
-        if treatment is not None:
-            found.append(Sentence(treatment, missing=missing))
-    return found
+    each = Sentence("each {who}", who=nouns_of_unit(unit)[0])
+    return [_bounding(release, said, each, cuts), *missing_in_words(release.provenance, unit)]
 
 
 def _bounding(release: Release, said: PrivacyUnit | None, each: Sentence, cuts: bool) -> str:
@@ -196,13 +180,8 @@ def _bounding(release: Release, said: PrivacyUnit | None, each: Sentence, cuts: 
     )
 
 
-def disclosure_of(release: Release, document: Document) -> Section:
-    """Return what the page of a release discloses.
-
-    Parameters
-    ----------
-    document : of the release.
-    """
+def disclosure_blocks(release: Release, document: Document) -> list[Fact]:
+    """Return what the page of a release discloses, beside what its document says."""
     facts, stated = facts_of(release, document), stated_of([release])
     library = f"Library: dphist {facts.version}. Method: {facts.mechanism.reference}"
     no_errata = f"The errata of dphist {VERSION} name no fault of version {release.version}."
@@ -218,23 +197,16 @@ def disclosure_of(release: Release, document: Document) -> Section:
         "Caveats": NOT_PROTECTED,
         "Errata": errata_in_words(release) or [no_errata],
     }
-    blocks = [Fact(name, joined(texts), lines=texts) for name, texts in said.items()]
-    return Section("disclosure", "Disclosure", blocks, ON_PAGE)
+    return [Fact(name, joined(texts), lines=texts) for name, texts in said.items()]
 
 
 def _steps(release: Release, facts: Facts) -> list[Sentence]:
     """Return the steps from the data to the release, with their numbers."""
     charged = "The cost is charged to a ledger, durably, before data are opened."
-    released = Sentence(
-        "{Labels} are released if their noisy {noisy} is above {threshold}.",
-        noisy=facts.own.noisy,
-        threshold=facts.own.threshold,
-    )
     steps = [
         *([charged] if "ledger" in release.provenance else []),
         *facts.steps,
         facts.mechanism.description,
-        *([released] if facts.own.threshold else []),
     ]
     return [Sentence("{n}. {step}", n=n, step=step) for n, step in enumerate(steps, 1)]
 
@@ -257,13 +229,10 @@ def _parameters(facts: Facts, stated: Stated) -> list[str]:
     together = f", for {stated.planned:,} releases together" if stated.planned else ""
     unit = "{record}" if facts.noise.scale == "1" else "{records}"
     scale = Sentence(f"Noise scale: {{scale}} {unit}.", scale=facts.noise.scale)
-    threshold = Sentence("Release threshold: {threshold}.", threshold=facts.own.threshold)
     return [
         f"Privacy-loss budget: {numbers} ({stated.variant}){together}.",
         f"Noise: {facts.noise.law}.",
-        *filter(
-            None, (scale if facts.noise.scale else "", threshold if facts.own.threshold else "")
-        ),
+        *filter(None, (scale if facts.noise.scale else "", facts.own.threshold)),
     ]
 
 
@@ -290,3 +259,21 @@ def _accounting(release: Release, stated: Stated) -> list[str]:
             "Other releases of the same data are not counted here; their costs add to this one."
         ]
     return [*stated.details, *other]
+
+
+def paid_in_words(provenance: Mapping[str, str]) -> str | None:
+    """Name the ledger, account and entry; None for a release without a ledger.
+
+    >>> paid_in_words({"ledger": "clinic (5e1f)", "account": "main", "entry": "3"})
+    'Entry 3 of the ledger clinic (5e1f), account main.'
+    """
+    if "ledger" not in provenance:
+        return None
+    ledger, account, entry = (harmless(provenance.get(name, "?"), _LONGEST) for name in _PAID)
+    accounts = "accounts" if ", " in account else "account"
+    return f"Entry {entry} of the ledger {ledger}, {accounts} {account}."
+
+
+def paid_json(provenance: Mapping[str, str]) -> dict[str, str]:
+    """Return ledger, account and entry for programs; empty for a release without a ledger."""
+    return {name: provenance[name] for name in _PAID if name in provenance}
