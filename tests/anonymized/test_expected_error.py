@@ -1,15 +1,10 @@
 """Expected error before data, against error measured on real data."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.anonymized.adaptive_scan.mechanism import errors_on
-from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.anonymized.reference import (
-    ErrorCurve,
     power_profile,
     power_profile_of,
     public_profile,
@@ -18,7 +13,6 @@ from dphist.anonymized.reference import (
     zipf_profile_of,
 )
 from dphist.errors import ParameterError
-from dphist.noise import Source
 
 # docs/understand/lab-notes: on 13 real profiles the error was so many times the expected one.
 LEAST, MOST = 0.2, 1.7
@@ -62,52 +56,6 @@ def test_it_is_one_number_that_grows_with_noise() -> None:
     errors = [dh.RankSplit(epsilon=e).expected_error(10**6) for e in ("4", "1", "0.1", "0.01")]
     assert errors == sorted(errors)
     assert dh.RankSplit(epsilon=1, sensitivity=2).expected_error(10**6) > errors[1]
-
-
-@pytest.mark.parametrize("runs", [4, 8, 9, 32])
-def test_a_curve_of_errors_needs_few_runs_for_many_epsilons(runs: int) -> None:
-    """Here with errors that are known: of a hundred blocks, plus what noise adds to the shape."""
-    public, tried = dh.Profile.from_counts([10**9]), []
-
-    def error(epsilon: float) -> float:
-        return (100 + epsilon**-0.5) / np.sinh(epsilon)
-
-    def publish(epsilon: Fraction, source: Source) -> dh.Profile:
-        source(1)
-        tried.append(epsilon)
-        return dh.Profile.from_counts([10**9 + round(error(float(epsilon)))])
-
-    curve = ErrorCurve(public, publish, runs)
-    for step in range(1, 251):
-        epsilon = Fraction(step, 100)
-        assert curve.at(epsilon) == pytest.approx(error(float(epsilon)), rel=0.03)
-    assert len(tried) <= 15 * (runs + 8)
-    assert curve.at(Fraction(1000)) == 0
-
-
-def test_a_curve_of_very_few_runs_tries_each_epsilon() -> None:
-    public, tried = dh.Profile.from_counts([7]), []
-
-    def publish(epsilon: Fraction, _source: Source) -> dh.Profile:
-        tried.append(epsilon)
-        return public
-
-    curve = ErrorCurve(public, publish, 3)
-    assert [curve.at(Fraction(1, n)) for n in (1, 2, 1)] == [0, 0, 0]
-    assert tried == 3 * [Fraction(1)] + 3 * [Fraction(1, 2)]
-
-
-@pytest.mark.long(every=2)
-@pytest.mark.parametrize("shape", ["0.6", "1", "2"])
-@pytest.mark.parametrize("epsilon", ["0.01", "0.3", "1.5"])
-@pytest.mark.quick("0.3-1]")
-def test_the_curve_agrees_with_runs_at_the_epsilon_itself(epsilon: str, shape: str) -> None:
-    scan = dh.AdaptiveScan(epsilon=epsilon)
-    itself = AnonymizedMechanism.expected_error(scan, 5000, shape)
-    assert scan.expected_error(5000, shape) == pytest.approx(itself, rel=0.1)
-    assert scan.expected_error(5000, shape) == errors_on(public_profile(5000, shape)).at(
-        scan.cell_epsilon
-    )
 
 
 def test_public_total_is_used_when_no_guess_is_given() -> None:

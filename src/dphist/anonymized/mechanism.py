@@ -7,7 +7,7 @@ from typing import Any
 
 from dphist.anonymized.band import Band
 from dphist.anonymized.measuring import AnonymizedMeasuring
-from dphist.anonymized.reference import Shape, error_on, public_profile, runs_of
+from dphist.anonymized.reference import Shape, error_on, public_profile
 from dphist.arrays import IntArray
 from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
@@ -61,8 +61,8 @@ class AnonymizedMechanism(AnonymizedMeasuring):
             release that is likely to be alike (then without `total`).
         """
         public = self._public(total, shape)
-        runs = runs_of(self.draws_on(public))
-        return error_on(public, lambda source: self.release(public, source).value, runs)
+        draws = self.draws_on(public)
+        return error_on(public, lambda source: self.release(public, source).value, draws)
 
     @abstractmethod
     def draws_on(self, public: Diagram) -> int | None:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan, errors_on
-from dphist.anonymized.reference import public_profile
+from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan
 from dphist.document import planning
 from dphist.document.options import Option, Table
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
@@ -35,10 +34,8 @@ def settings(
 ) -> Iterator[Row]:
     """Yield what anonymized histograms cost and are worth; see `dphist.plan`."""
     records = whole_number(total, "total", 1)
-    checked = planning.grid_of_records(epsilon, sensitivity)
-    errors = errors_on(public_profile(records, shape))
-    for setting in checked:
-        error = errors.at(AdaptiveScan(**setting).cell_epsilon)
+    for setting in planning.grid_of_records(epsilon, sensitivity):
+        error = AdaptiveScan(**setting).expected_error(records, shape)
         yield {**setting, "profile_error": error, "relative_error": error / records}
 
 

@@ -7,10 +7,8 @@ chance: mechanisms that infer smooth curves are too good at the smooth curve flo
 compares errors on thirteen real profiles with the predicted ones.
 """
 
-import functools
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -19,7 +17,6 @@ from dphist.anonymized.band import from_rows_and_columns
 from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
 from dphist.errors import Argument, ParameterError
-from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.inversion import Source
 from dphist.noise.repeatable import repeatable_source
 from dphist.parameters import Exact, positive_number, whole_number
@@ -30,11 +27,6 @@ Shape: TypeAlias = Exact | Release
 
 _MOST_RUNS = 32
 _DRAWS = 400_000  # approximate number of noise draws for an estimate
-# An error is read off a curve with this many points for each doubling of the noise, or as many as
-# there are runs, from all that differ by less than 2**_REACH; and off none with fewer than that.
-_MOST_STEPS, _FEWEST_STEPS = 8, 4
-_REACH = 0.6
-_ERRORLESS = 30.0  # from this epsilon on there is no noise to speak of
 _LEAST_EXPONENT, _MOST_EXPONENT = 0.2, 3.0
 _HALVINGS = 16  # finds the largest count to within 0.1 %
 # Larger public guesses would need a profile too long to run on.
@@ -152,72 +144,13 @@ def power_profile_of(total: int, exponent: float) -> Profile:
     return power_profile(math.exp(high), exponent)
 
 
-def runs_of(draws: int | None) -> int:
-    """Return how often a mechanism is tried that takes about this many draws of noise.
-
-    Few runs are enough if each averages over many draws; where `draws` is None, a run may take
-    seconds, and one must do.
-    """
-    return 1 if draws is None else max(1, min(_MOST_RUNS, _DRAWS // max(draws, 1)))
-
-
-def error_on(
-    public: Profile, publish: Callable[[Source], Diagram], runs: int, stream: int = 0
-) -> float:
+def error_on(public: Profile, publish: Callable[[Source], Diagram], draws: int | None) -> float:
     """Return the mean distance between a public profile and `publish(source)`.
 
-    The random bytes are a fixed stream, so an expected error is always the same number.
+    Few runs are enough if each averages over many noise draws; where `draws` is None, a run may
+    take seconds, and one must do. The random bytes are a fixed stream, so an expected error is
+    always the same number.
     """
-    source = repeatable_source(stream)
+    runs = 1 if draws is None else max(1, min(_MOST_RUNS, _DRAWS // max(draws, 1)))
+    source = repeatable_source()
     return sum(public.distance(publish(source)) for _ in range(runs)) / runs
-
-
-class ErrorCurve:
-    """The error to expect on one public profile, for any epsilon of the noise on its cells.
-
-    As a multiple of the mean magnitude of that noise, the error changes slowly with the magnitude.
-    So it is measured at fixed magnitudes, several for each doubling, and read off a line through
-    those nearby. The settings of a plan share what is measured, and one number takes about as many
-    runs as `error_on`. Where very few runs do, each epsilon is tried by itself.
-
-    Parameters
-    ----------
-    public : the profile.
-    publish : returns the value of a release, given epsilon and a source of noise.
-    runs : number of runs on which one error rests.
-    """
-
-    def __init__(
-        self, public: Profile, publish: Callable[[Fraction, Source], Diagram], runs: int
-    ) -> None:
-        self._public, self._publish, self._runs = public, publish, runs
-        self._steps = min(runs, _MOST_STEPS)  # for each doubling
-        self._measured: dict[Fraction, float] = {}
-
-    def at(self, epsilon: Fraction) -> float:
-        """Return the mean distance, in records."""
-        if self._runs < _FEWEST_STEPS:
-            return self._mean(epsilon, self._runs, 0)
-        # The mean of abs(Z) is 2 a / (1 - a^2).
-        magnitude = 1 / math.sinh(min(float(epsilon), _ERRORLESS))
-        place = self._steps * math.log2(magnitude)
-        reach = self._steps * _REACH
-        last = min(place + reach, -self._steps * math.log2(SMALLEST_EPSILON))
-        near = range(math.ceil(place - reach), math.floor(last) + 1)
-        off = np.array(near) - place
-        weights = np.sqrt(1 - (off / reach) ** 2)
-        line = np.polyfit(off, [self._multiple(each) for each in near], 1, w=weights)
-        # Six digits: no machine's rounding is seen.
-        return float(f"{max(0.0, float(line[1]) * magnitude):.6g}")
-
-    def _multiple(self, place: int) -> float:
-        """Return the error at one of the fixed magnitudes, as a multiple of it."""
-        magnitude = math.exp2(place / self._steps)
-        epsilon = Fraction(f"{math.asinh(1 / magnitude):.6g}")
-        return self._mean(epsilon, math.ceil(self._runs / self._steps), place) / magnitude
-
-    def _mean(self, epsilon: Fraction, runs: int, stream: int) -> float:
-        if epsilon not in self._measured:
-            publish = functools.partial(self._publish, epsilon)
-            self._measured[epsilon] = error_on(self._public, publish, runs, stream)
-        return self._measured[epsilon]

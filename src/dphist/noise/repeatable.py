@@ -10,9 +10,9 @@ from itertools import count
 from dphist.noise.inversion import Source
 
 
-def repeatable_source(stream: int = 0) -> Source:
-    """Return a fixed stream of bytes, one of many by its number; noise from it protects nobody."""
-    blocks = count(stream % 2**31 << 32)
+def repeatable_source() -> Source:
+    """Return a fixed stream of bytes; noise from it protects nobody."""
+    blocks = count()
 
     def draw(size: int) -> bytes:
         return hashlib.shake_128(next(blocks).to_bytes(8, "big")).digest(size)

@@ -45,8 +45,8 @@ def for_error(
     predicts from public numbers, `expected_error`, is at most what was asked for at this epsilon,
     and more at the next smaller decimal. Predictions for labels and streams are exact, so that no
     smaller epsilon is enough. Those for ranges and anonymized histograms come from a few trials on
-    public data. Those for ranges fluctuate between neighboring epsilons (`docs/guides/planning.md`
-    says by how much), so that a slightly smaller epsilon may have as small an error.
+    public data and fluctuate between neighboring epsilons (`docs/guides/planning.md` says by how
+    much), so that a slightly smaller epsilon may have as small an error.
 
     Parameters
     ----------

@@ -25,7 +25,6 @@ from dphist.anonymized.mechanism import (
     AnonymizedMechanism,
     check_cell_epsilon,
 )
-from dphist.anonymized.reference import ErrorCurve, Shape, runs_of
 from dphist.arrays import IntArray
 from dphist.data.diagram import Diagram
 from dphist.data.profile import Profile
@@ -110,10 +109,6 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
         columns, rows = agreeing(columns, rows)
         return joined(level_start(columns, rows, epsilon), rows)
 
-    def expected_error(self, total: int | None = None, shape: Shape = 1) -> float:
-        """Return the sorted L1 error to expect; see `AnonymizedMechanism.expected_error`."""
-        return errors_on(self._public(total, shape)).at(self.cell_epsilon)
-
     def draws_on(self, public: Diagram) -> int:
         """Return about how many draws of noise a release of such a profile takes."""
         return 50 * math.isqrt(public.total)  # a run takes as long as this number of records
@@ -171,16 +166,6 @@ def _reaching(ends: IntArray, counts: IntArray, epsilon: float) -> int:
     heights = kept_heights(ends, counts, epsilon, of_rows)
     some = np.flatnonzero(heights >= 0.5)
     return min(len(heights), int(some[-1]) + 2 if len(some) else 1)
-
-
-def errors_on(public: Profile) -> ErrorCurve:
-    """Return the errors to expect of adaptive scans of a public profile, by epsilon of a cell."""
-    runs = runs_of(AdaptiveScan(epsilon=1).draws_on(public))
-    return ErrorCurve(
-        public,
-        lambda epsilon, source: AdaptiveScan(epsilon=epsilon).release(public, source).value,
-        runs,
-    )
 
 
 def anonymize(
