@@ -233,7 +233,7 @@ class Counted:
     @property
     def noise(self) -> str:
         """What an error is of, to follow it; empty if nothing was cut."""
-        return "; from the noise, not from what was cut" if self.cut else ""
+        return "; from the noise, not from cutting" if self.cut else ""
 
     def head(self, noun: str = "Count") -> Sentence:
         """Return the heading of a column of counts."""
