@@ -78,8 +78,8 @@ def find_place_to_pay(options: argparse.Namespace) -> str | None:
     missing = [name for name in ("by", "key") if getattr(options, name) is None]
     if missing and not options.dry_run:
         whence = "" if options.ledger else f", and {LEDGER} names one"
-        whats = ", and ".join(_NEEDED[name] for name in missing)
-        needed = f" must be given with a ledger{whence}: {whats}, such as "
+        meanings = ", and ".join(_NEEDED[name] for name in missing)
+        needed = f" must be given with a ledger{whence}: {meanings}, such as "
         such = phrase(" and ".join(f"{{{name}}}" for name in missing), **_EXAMPLES)
         raise UsageError(join_arguments(missing) + needed + such)
     if options.reserve and options.dry_run:
