@@ -221,7 +221,7 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
         ([*AGES, "--epsilon", 1, "--width", 5], "--edges must be given alone"),
         ([*AGES, "--epsilon", 1, "--edges", "1,2"], "--edges must be given once for each"),
         ([*AGES, "--column", "day", "--epsilon", 1], "--edges must be given once for each"),
-        ([*AGES, *AGES, "--epsilon", 1], "different columns"),
+        ([*AGES, *AGES, "--epsilon", 1], "--column must name each column once"),
         (["--column", "age", "--epsilon", 1, *DAYS[:4], "--width", "7d"], "whole number of widths"),
         (["--edges", "0,1", "--epsilon", 1], "--column"),
         ([*AGES], "--epsilon --rho"),

@@ -13,7 +13,7 @@ from dphist.properties.guessing import (
     FEWEST_EVEN,
     _highest,
     clopper_pearson,
-    held_out_share,
+    compute_held_out_share,
     interval_with_noise,
 )
 from dphist.properties.resampling import even_releases, make_even_population
@@ -34,7 +34,7 @@ def low_end(released: AnonymizedHistogram, even_releases_: list[AnonymizedHistog
     """Lower end for two guesses, where releases of the likeliest population are more peaked."""
     likeliest = tuple((as_data(PEAKED), MORE_PEAKED) for _ in range(20))
     even = tuple((as_data(FLAT), each) for each in even_releases_)
-    sampling = held_out_share(released, 2) - 0.05, 1.0
+    sampling = compute_held_out_share(released, 2) - 0.05, 1.0
     low, _ = interval_with_noise(sampling, released, 2, shares, (LIKELY, likeliest), (EVEN, even))
     return low
 
@@ -47,8 +47,8 @@ def test_peaks_that_noise_makes_of_even_labels_say_nothing() -> None:
 def test_peaks_that_noise_does_not_make_are_real() -> None:
     """Then the end is that of the sampling, as without an even population."""
     found = low_end(PEAKED, [FLAT] * 39)
-    moved = held_out_share(MORE_PEAKED, 2) - held_out_share(PEAKED, 2)
-    assert found == pytest.approx(held_out_share(PEAKED, 2) - 0.05 - moved)
+    moved = compute_held_out_share(MORE_PEAKED, 2) - compute_held_out_share(PEAKED, 2)
+    assert found == pytest.approx(compute_held_out_share(PEAKED, 2) - 0.05 - moved)
 
 
 def test_between_them_the_end_is_between() -> None:

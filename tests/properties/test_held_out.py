@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 from dphist import Profile, anonymize
 from dphist.properties import guessing
-from dphist.properties.guessing import clopper_pearson, held_out_interval, held_out_share
+from dphist.properties.guessing import (
+    clopper_pearson,
+    compute_held_out_interval,
+    compute_held_out_share,
+)
 
 
 def one_by_one(counts: list[int], tries: int) -> Fraction:
@@ -29,7 +33,7 @@ def one_by_one(counts: list[int], tries: int) -> Fraction:
 @pytest.mark.verify
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=8), st.integers(0, 9))
 def test_it_is_the_mean_over_records_left_out(counts: list[int], tries: int) -> None:
-    found = held_out_share(Profile.from_counts(counts), tries)
+    found = compute_held_out_share(Profile.from_counts(counts), tries)
     assert found == pytest.approx(float(one_by_one(counts, tries)), abs=1e-12)
     assert found <= guessing(Profile.from_counts(counts), guesses=tries).value + 1e-12
 
@@ -43,7 +47,7 @@ def test_unbiased_for_a_dictionary_of_one_record_less() -> None:
         for label in records:
             chance *= law[label]
         counts = np.bincount(records)
-        mean += float(chance) * held_out_share(Profile.from_counts(counts[counts > 0]), 1)
+        mean += float(chance) * compute_held_out_share(Profile.from_counts(counts[counts > 0]), 1)
         first = [records[:3].count(label) for label in range(3)]
         best = [label for label in range(3) if first[label] == max(first)]
         direct += chance * Fraction(int(records[3] in best), len(best))
@@ -66,8 +70,8 @@ def test_the_variance_is_that_of_samples() -> None:
     found, widths = [], []
     for _ in range(80):
         profile = Profile.from_counts(random.multinomial(3000, law))
-        found.append(held_out_share(profile, 100))
-        low, high = held_out_interval(profile, 100)
+        found.append(compute_held_out_share(profile, 100))
+        low, high = compute_held_out_interval(profile, 100)
         widths.append((high - low) / (2 * 1.96))
     assert np.mean(found) == pytest.approx(0.1, abs=0.004)
     assert np.std(found) > 1.3 * np.sqrt(0.1 * 0.9 / 3000)

@@ -99,6 +99,8 @@ _TABLE = [
 
 
 def _ranges(options: argparse.Namespace) -> None:
+    if len(set(options.column)) < len(options.column):
+        raise UsageError(phrase("{column} must name each column once"))
     bins = _bins_of(options)
     mechanism = _mechanism(options, tuple(axis.bins for axis in _axes(bins)))
     asked: dict[str, Any] = {"column": options.column, **bins}

@@ -225,6 +225,10 @@ def _largest(
     ratios: dict[Fraction, float | None] = {}
     first = near or down(aim.epsilon / aim.releases)
     if claim_of(first) is None:  # for every epsilon: no delta is left to convert
+        if not aim.delta > 0:
+            raise ParameterError(
+                "delta", "must be greater than 0: this noise has no guarantee without a delta"
+            )
         return None
     if closeness == _COARSE:
         close = approach(fits, ratios, first, closeness)

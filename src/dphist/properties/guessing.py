@@ -153,7 +153,7 @@ def _estimate_share(source: Source, tries: int, resamples: int) -> Estimate:
         return float(compute_opened_share(histogram, np.array([tries]))[0])
 
     value = opened(profile)
-    low, _ = held_out_interval(profile, tries)
+    low, _ = compute_held_out_interval(profile, tries)
     _, high = clopper_pearson(value, profile.total)
     sampling = (low, high) if tries else (0.0, 0.0)
     error = math.sqrt(value * (1 - value) / profile.total)
@@ -297,7 +297,7 @@ def interval_with_noise(
     """
 
     def held_out(other: Diagram) -> float:
-        return held_out_share(other, tries) if other.total else 0.0
+        return compute_held_out_share(other, tries) if other.total else 0.0
 
     low, high = sampling
     share, opened = held_out(profile), own(profile)
@@ -334,15 +334,15 @@ def _highest(ask: Callable[[Diagram], float], pairs: Pairs) -> float:
 _TAIL = 0.025
 
 
-def held_out_share(profile: Diagram, tries: int) -> float:
+def compute_held_out_share(profile: Diagram, tries: int) -> float:
     """Return the share of records that `tries` labels open, chosen without the record itself.
 
     Ties are broken at random; the result is the mean over that. O(c) for c distinct counts.
 
     >>> from dphist import Profile
-    >>> held_out_share(Profile.from_counts([3, 1]), 1)
+    >>> compute_held_out_share(Profile.from_counts([3, 1]), 1)
     0.75
-    >>> held_out_share(Profile.from_counts([1, 1, 1, 1]), 2)
+    >>> compute_held_out_share(Profile.from_counts([1, 1, 1, 1]), 2)
     0.0
     """
     counts, n = profile.counts, profile.total
@@ -350,13 +350,13 @@ def held_out_share(profile: Diagram, tries: int) -> float:
     return float(chance * counts @ profile.prevalences) / n
 
 
-def held_out_interval(profile: Diagram, tries: int) -> tuple[float, float]:
+def compute_held_out_interval(profile: Diagram, tries: int) -> tuple[float, float]:
     """Return Clopper and Pearson's 95 % interval of the held-out share.
 
     It is that for as many independent records as would give the share's own variance, where that
     is larger than a binomial one.
     """
-    n, share = profile.total, held_out_share(profile, tries)
+    n, share = profile.total, compute_held_out_share(profile, tries)
     spread, binomial = _spread(profile, tries), share * (1 - share)
     independent = min(n, binomial / spread**2) if spread > 0 and binomial > 0 else n
     return clopper_pearson(share, independent)

@@ -116,12 +116,12 @@ def label_bounded_records(
     """
     wanted = _describe_columns({"label": label, "user": user}, cut=cut)
 
-    def counted(rows: Rows) -> Rows:
+    def count_kept(rows: Rows) -> Rows:
         kept = keep_records(rows, wanted, max_records, key, cut)
         counts = kept.group(["term"], "count(*) AS records", WORST)
         return counts.where("term IS NOT NULL OR problem > 0")
 
-    store, _ = _hold_checked(frame, wanted, counted, cut, missing=MISSING_USERS, **reading)
+    store, _ = _hold_checked(frame, wanted, count_kept, cut, missing=MISSING_USERS, **reading)
     return store
 
 
@@ -230,7 +230,7 @@ def count_bounded_records(
         source = open_source(stack, frame, wanted, **reading)
         rows, salt, most = source.rows(), key or fresh_key(), min(max_records, LARGEST)
 
-        def counted() -> tuple[tuple[IntArray, IntArray], int]:
+        def count_kept() -> tuple[tuple[IntArray, IntArray], int]:
             bounds = Bounds(None, LARGEST)
             marked = mark_problems(rows, wanted, bounds)
             if isinstance(marked, DuckRows):
@@ -241,7 +241,7 @@ def count_bounded_records(
             pairs = found.fetch(["records", "prevalence", "problem"])
             return to_arrays([row[:2] for row in pairs]), max((row[2] for row in pairs), default=0)
 
-        pairs, worst = source.run(counted)
+        pairs, worst = source.run(count_kept)
     raise_problem(
         worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_USERS
     )
@@ -334,7 +334,7 @@ def count_bounded_terms(
     if max_records is None and not alone:
         raise ParameterError("max_records", "must be given where there are users")
 
-    def counted() -> _Found:
+    def count_kept() -> _Found:
         rows = opened()
         bounds = Bounds(None, most if alone else LARGEST, cut=cut)
         marked = mark_problems(rows, wanted, bounds)
@@ -351,7 +351,7 @@ def count_bounded_terms(
         worst = pc.max(found["problem"]).as_py() or 0
         return found["term"].to_numpy(), found["records"].to_numpy(), worst
 
-    found, counts, worst = run(counted)
+    found, counts, worst = run(count_kept)
     raise_problem(
         worst,
         wanted,

@@ -55,12 +55,12 @@ def count_records(
     """
     wanted = [key_column("term", label, "label")]
 
-    def counted(rows: Rows) -> Rows:
+    def count_kept(rows: Rows) -> Rows:
         checked = rows.project("term", f"{problem_expression(wanted)} AS problem")
         return count_prevalences(checked.group(["term"], "count(*) AS records", WORST))
 
     columns = ["records", "prevalence", "problem"]
-    found = fetch_checked(frame, wanted, counted, columns, **reading)
+    found = fetch_checked(frame, wanted, count_kept, columns, **reading)
     return to_arrays([row[:2] for row in found])
 
 
@@ -96,12 +96,12 @@ def sum_counts(
     """
     wanted = [count_column("amount", count, "count"), key_column("term", label, "label")]
 
-    def counted(rows: Rows) -> Rows:
+    def count_kept(rows: Rows) -> Rows:
         checked = rows.project("term", "amount", f"{problem_expression(wanted)} AS problem")
         return count_prevalences(_sum_by(checked, "term", "amount"))
 
     columns = ["records", "prevalence", "problem"]
-    found = fetch_checked(frame, wanted, counted, columns, **reading)
+    found = fetch_checked(frame, wanted, count_kept, columns, **reading)
     _check_sums(found, count, "label")
     pairs = to_arrays([row[:2] for row in found if row[0] != 0])
     check_total(*pairs)
@@ -199,7 +199,7 @@ def count_degrees(
         raise ParameterError("directed", "must be True or False")
     wanted = [key_column("source", source, "source"), key_column("target", target, "target")]
 
-    def counted(rows: Rows) -> Rows:
+    def count_kept(rows: Rows) -> Rows:
         edges = rows.project("source", "target", f"{problem_expression(wanted)} AS problem")
         # Both ends come from one evaluation. A second evaluation could return other rows, and the
         # two ends would then belong to different edges.
@@ -210,7 +210,7 @@ def count_degrees(
     found = fetch_checked(
         frame,
         wanted,
-        counted,
+        count_kept,
         ["records", "prevalence", "problem"],
         **reading,
         compared=("source", "target"),

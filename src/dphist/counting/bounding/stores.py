@@ -21,7 +21,7 @@ from dphist.counting.engine.private_duckdb import MORE_ROOM
 from dphist.counting.engine.redaction import redact_errors
 from dphist.counting.engine.rows import DuckRows, Rows, SparkRows
 from dphist.counting.engine.spark import call_spark, checkpoint, refuse_stopped
-from dphist.counting.reading.columns import decoded_type, plain, to_exact
+from dphist.counting.reading.columns import canonical_type, decoded_type, to_exact
 from dphist.errors import DataError, ParameterError
 
 # Maps a batch with columns label and count (int64, at least 1) to the released rows. It may change
@@ -81,7 +81,7 @@ def hold_counts(
     worst : the largest problem number of a row; 0 if there are no rows
     sums : the sums of the columns `summed`
     """
-    released = plain(decoded_type(kind))
+    released = canonical_type(decoded_type(kind))
     if isinstance(rows, pa.Table):
         schema = pa.schema({"label": released, "count": pa.int64()})
         columns = [rows["term"].cast(released), rows["records"]]
@@ -366,7 +366,7 @@ def make_sets(pairs: pa.Table, kind: pa.DataType) -> Sets:
     kind : Arrow type of the labels; the engine may hold them as integers or bytes.
     """
     places, held = _encode(pairs["term"])
-    labels = _as_labels(held, plain(decoded_type(kind)))
+    labels = _as_labels(held, canonical_type(decoded_type(kind)))
     order = pc.sort_indices(pa.table({"label": labels}), sort_keys=[("label", "ascending")])
     labels, order = labels.take(order), order.to_numpy()
     rank = np.empty(len(order), np.int64)

@@ -3,10 +3,10 @@
 The module of each engine maps the type of a column to an Arrow type, from the schema alone. This
 module accepts or refuses that type, by one closed list for every engine and every use, before any
 rows are read. Each accepted type of labels, users and nodes has one canonical form, whatever table
-or file its values come from: `plain` is the type of this form, and the readers write the values in
-it. Two values are equal if and only if their bytes in this form are equal, and a released label can
-be saved and loaded. Other types are refused, such as intervals, where thirty days equal a month, or
-times of day with a zone.
+or file its values come from: `canonical_type` is the type of this form, and the readers write the
+values in it. Two values are equal if and only if their bytes in this form are equal, and a released
+label can be saved and loaded. Other types are refused, such as intervals, where thirty days equal a
+month, or times of day with a zone.
 """
 
 from collections.abc import Iterable, Sequence
@@ -194,7 +194,7 @@ def element_type(kind: pa.DataType) -> pa.DataType | None:
     return None
 
 
-def plain(kind: pa.DataType) -> pa.DataType:
+def canonical_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of the canonical form of keys of a decoded type.
 
     So the type of a released label does not reveal which engine counted it. UUIDs are text of 36
@@ -224,7 +224,7 @@ def identity_of(kind: pa.DataType) -> pa.DataType:
     so the two differ.
     """
     decoded = decoded_type(kind)
-    return decoded if is_uuid(decoded) else plain(decoded)
+    return decoded if is_uuid(decoded) else canonical_type(decoded)
 
 
 def type_of_users(kind: pa.DataType) -> UserType | None:
@@ -239,7 +239,7 @@ def type_of_users(kind: pa.DataType) -> UserType | None:
     if is_uuid(kind):
         return "uuid"
     named: dict[pa.DataType, UserType] = {pa.string(): "text", pa.binary(): "bytes"}
-    return named.get(plain(kind))
+    return named.get(canonical_type(kind))
 
 
 def is_uuid(kind: pa.DataType) -> bool:
@@ -270,7 +270,7 @@ def comparable_type(kind: pa.DataType) -> pa.DataType:
 
 def wide_type(kind: pa.DataType) -> pa.DataType:
     """Return the type with offsets of 64 bits for text and bytes; other types stay unchanged."""
-    held = plain(kind)
+    held = canonical_type(kind)
     if held == pa.string() and not pa.types.is_null(kind):
         return pa.large_string()
     return pa.large_binary() if held == pa.binary() else kind
@@ -280,7 +280,7 @@ def is_key_type(kind: pa.DataType) -> bool:
     """Whether labels, users and nodes may have this Arrow type."""
     exact = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or _is_decimal(kind)
     day = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
-    return exact or day or plain(kind) in (pa.string(), pa.binary())
+    return exact or day or canonical_type(kind) in (pa.string(), pa.binary())
 
 
 def to_exact(values: Any) -> Any:
@@ -291,9 +291,9 @@ def to_exact(values: Any) -> Any:
     """
     kind = values.type
     if pa.types.is_timestamp(kind):
-        return values.cast(plain(kind)).cast(pa.int64())
+        return values.cast(canonical_type(kind)).cast(pa.int64())
     if pa.types.is_null(kind) or pa.types.is_date64(kind) or _is_decimal(kind):
-        return values.cast(plain(kind))
+        return values.cast(canonical_type(kind))
     return values
 
 

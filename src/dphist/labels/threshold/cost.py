@@ -25,7 +25,7 @@ class ThresholdCost:
     ----------
     noise : "laplace" or "gaussian".
     epsilon : the parameter of a single label.
-    delta : of the threshold; None where labels are listed.
+    delta : of the threshold; None if labels are listed.
     changed : how many released numbers one user changes at most, each by one noise scale.
     count_cut_users : whether one of these is a number of users.
     unit : what is protected.

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import BoolArray, IntArray
-from dphist.counting.reading.columns import UserType, plain, type_of_users
+from dphist.counting.reading.columns import UserType, canonical_type, type_of_users
 from dphist.errors import ColumnError, DataError
 from dphist.release.label_types import LabelType, text_of
 from dphist.streams.events.user_types import USER_TYPES
@@ -90,7 +90,7 @@ def find_changes(ids: pa.Array, name: str) -> BoolArray:
 
 def to_array(values: pa.ChunkedArray) -> pa.Array:
     """Return a column as one array; text gets offsets of 64 bits, so that it always fits."""
-    if plain(values.type) == pa.string():
+    if canonical_type(values.type) == pa.string():
         values = values.cast(pa.large_string())
     combined = values.combine_chunks()
     return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined

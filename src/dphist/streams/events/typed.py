@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
 from dphist.counting import redact_errors
-from dphist.counting.reading.columns import OBJECTS, plain
+from dphist.counting.reading.columns import OBJECTS, canonical_type
 from dphist.errors import Argument, ColumnError, DataError
 from dphist.release.label_types import IN_WORDS, LabelType, is_of_type, text_of
 from dphist.streams.events.columns import to_int64
@@ -56,7 +56,7 @@ def typed_labels_of(
 def _as_python(distinct: pa.Array, kind: pa.DataType) -> list[object]:
     """Return distinct labels as Python objects."""
     if pa.types.is_timestamp(kind):
-        moments = distinct.cast(plain(kind))
+        moments = distinct.cast(canonical_type(kind))
         zone = moments.type.tz
         return list(moments.cast(pa.timestamp("us", zone)).to_pylist())  # refuses nanoseconds
     return list(distinct.to_pylist())
