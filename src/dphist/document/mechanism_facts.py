@@ -56,7 +56,7 @@ def noise_in_words(mechanism: Maker) -> Sentence | None:
 
     >>> from dphist.anonymized import RankSplit
     >>> noise_in_words(RankSplit(epsilon=1))
-    'two-sided geometric (integer Laplace), of scale 1 and standard deviation 1.35 records'
+    'two-sided geometric (integer Laplace), of scale 1.02564 and standard deviation 1.39 records'
     """
     law: NoiseLaw | None = getattr(mechanism, "law", None)
     if law is None or package_of(type(mechanism)) is not None:
