@@ -63,7 +63,9 @@ def test_the_page_cites_what_the_command_does(name: str) -> None:
     row = re.search(rf"^\|.*`{type(mechanism).__name__}`.*\| `(\w+)` \|$", page, re.MULTILINE)
     if row[1] == "dphist":
         assert mechanism.reference.startswith("This library's own")
+        assert not mechanism.paper
     else:
+        assert mechanism.paper == row[1]
         entry = next(each for each in papers.split("\n@") if f"{{{row[1]}," in each)
         title = re.search(r"title = \{(.*)\}", entry)[1]
         assert f". {title}. " in mechanism.reference + " "

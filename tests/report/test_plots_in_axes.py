@@ -80,3 +80,15 @@ def test_two_histograms_in_one_axes_with_their_bands() -> None:
     assert all(
         ((low <= band.get_xy()[:, 1]) & (band.get_xy()[:, 1] <= high)).all() for band in ax.patches
     )
+
+
+@pytest.mark.parametrize("name", ["anonymized", "labels"])
+def test_a_plot_from_zero_on_gets_a_logarithmic_axis_with_all_that_is_shown(name) -> None:
+    release, _ = RELEASES[name]
+    alone, ax = Figure().subplots(), Figure().subplots()
+    ax.plot([0, 100], [0, 50])
+    release.plot(alone)
+    release.plot(ax)  # a warning would be an error
+    for kept, added in ((alone.get_xlim(), ax.get_xlim()), (alone.get_ylim(), ax.get_ylim())):
+        assert added[0] <= kept[0]
+        assert added[1] >= kept[1]

@@ -16,7 +16,13 @@ from typing import Any
 from dphist.document.blocks import Document, Fact
 from dphist.document.errata import errata_in_words
 from dphist.document.kind import Disclosed, kind_of, kind_of_mechanism
-from dphist.document.mechanism_facts import Noise, Parameter, describe_noise, parameters
+from dphist.document.mechanism_facts import (
+    Noise,
+    Parameter,
+    count_records,
+    describe_noise,
+    parameters,
+)
 from dphist.document.totals import Stated, stated_of
 from dphist.document.unit_words import missing_in_words, nouns_of_unit, several_of, unit_in_words
 from dphist.privacy import PrivacyUnit
@@ -227,8 +233,7 @@ def _unit(release: Release, facts: Facts) -> list[str]:
 def _parameters(facts: Facts, stated: Stated) -> list[str]:
     numbers = ", ".join(f"{_SYMBOLS[name]} = {short_exact(n)}" for name, n in stated.exact.items())
     together = f", for {stated.planned:,} releases together" if stated.planned else ""
-    unit = "{record}" if facts.noise.scale == "1" else "{records}"
-    scale = Sentence(f"Noise scale: {{scale}} {unit}.", scale=facts.noise.scale)
+    scale = Sentence("Noise scale: {scale}.", scale=count_records(facts.noise.scale))
     return [
         f"Privacy-loss budget: {numbers} ({stated.variant}){together}.",
         f"Noise: {facts.noise.law}.",

@@ -70,8 +70,15 @@ def noise_in_words(mechanism: Maker) -> Sentence | None:
         measures["standard deviation"] = down(
             geometric_standard_deviation(1 / Fraction(law.scale)), 3
         )
-    of = " and ".join(f"{name} {plain(number)}" for name, number in measures.items())
-    return Sentence("{law}, of {of} {records}", law=law, of=of)
+    *others, (name, last) = [(name, plain(number)) for name, number in measures.items()]
+    of = " and ".join([*(" ".join(other) for other in others), f"{name} "])
+    return Sentence("{law}, of {of}{last}", law=law, of=of, last=count_records(last))
+
+
+def count_records(number: str) -> Sentence:
+    """Say a number of records, of which 1 is one."""
+    form = "{number} {record}" if number == "1" else "{number} {records}"
+    return Sentence(form, number=number)
 
 
 def public_parameters(mechanism: Maker) -> tuple[str, ...]:

@@ -79,10 +79,12 @@ class Quantity:
     found : returns what a release shows, from known noise and released values alone; the second
         argument is whether a percentage is asked for. A text says what it would take to find one.
     percent : whether it may, must or can never be written as a percentage.
+    example : a percentage that releases can keep below, for helps and errors.
     """
 
     found: Callable[[Release, bool], Found | str]
     percent: Literal["never", "may", "must"] = "never"
+    example: str = "0.5 %"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +272,9 @@ def quantities_of_labels(table: Callable[[Release], LabelTable]) -> dict[str, Qu
         "labels": Quantity(labels),
         "appears from": Quantity(_appears_from),
         "count error": Quantity(
-            lambda release, percent: _count_error(release, table(release).counts, percent), "may"
+            lambda release, percent: _count_error(release, table(release).counts, percent),
+            "may",
+            example="10 %",
         ),
         "missing labels": Quantity(only_data_show),
     }

@@ -89,8 +89,10 @@ def quantities_of(kind: str) -> Mapping[str, Quantity]:
 def examples_of(kind: str) -> list[str]:
     """Return criteria that a plan of a kind accepts, for its help and errors."""
     quantities = planning_of(kind).quantities
-    shares = [name for name, each in quantities.items() if each.percent != "never"]
-    examples = [f"{shares[0]} < 0.5 %"] if shares else ["epsilon <= 1"]
+    shares = [
+        f"{name} < {each.example}" for name, each in quantities.items() if each.percent != "never"
+    ]
+    examples = shares[:1] or ["epsilon <= 1"]
     return [*examples, "at least 50 labels"] if "labels" in quantities else examples
 
 

@@ -21,7 +21,7 @@ _SAID: dict[Given, str] = {
 }
 
 NORMAL = 1.959963984540054  # 97.5 % point
-_TAIL = 0.025
+TAIL = 0.025
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def bound_unseen_share(n: int) -> float:
 
     All `n` records miss an event of that probability with probability 2.5 %.
     """
-    return float(1 - _TAIL ** (1 / n))
+    return float(1 - TAIL ** (1 / n))
 
 
 def plain_number(number: float, digits: int = 2) -> str:

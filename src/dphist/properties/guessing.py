@@ -32,6 +32,7 @@ from dphist.parameters import Exact, exact_number, whole_number
 from dphist.properties.chao import chao1
 from dphist.properties.estimate import (
     NORMAL,
+    TAIL,
     Estimate,
     Source,
     estimate_nothing,
@@ -331,9 +332,6 @@ def _highest(ask: Callable[[Diagram], float], pairs: Pairs) -> float:
     return max(normal, float(found[place - 1]))
 
 
-_TAIL = 0.025
-
-
 def compute_held_out_share(profile: Diagram, tries: int) -> float:
     """Return the share of records that `tries` labels open, chosen without the record itself.
 
@@ -400,8 +398,8 @@ def clopper_pearson(share: float, n: float) -> tuple[float, float]:
     the binomial". Also for shares of 0 and 1 the interval is not a single point.
     """
     had = share * n
-    low = float(betaincinv(had, n - had + 1, _TAIL)) if had > 0 else 0.0
-    high = float(betaincinv(had + 1, n - had, 1 - _TAIL)) if had < n else 1.0
+    low = float(betaincinv(had, n - had + 1, TAIL)) if had > 0 else 0.0
+    high = float(betaincinv(had + 1, n - had, 1 - TAIL)) if had < n else 1.0
     return (low, high) if math.isfinite(low + high) else (0.0, 1.0)
 
 

@@ -85,6 +85,8 @@ def draw_chart(
     ):
         if drawn and each.low < each.high:
             low, high = axis.get_view_interval()
+            if each.log and low <= 0:
+                low = axis.get_minpos()
             each = replace(each, low=min(each.low, low), high=max(each.high, high))
         if each.log:
             scale("log")

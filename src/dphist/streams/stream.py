@@ -374,9 +374,8 @@ class ContinualHistogram:
             If the stream keeps no windows, or start - 1 and end are not both multiples of
             `windows`, 0 <= start - 1 < end <= time.
         """
-        first, last = whole_number(start, "start", 1), whole_number(end, "end", 1)
         with self._live.ready():
-            return self._decode_labels(self._state.window(first, last))
+            return self._decode_labels(self._state.window(start, end))
 
     def record(self, *, source: Source | None = None) -> dict[Any, int]:
         """Return `counts`, and keep them for `release`."""

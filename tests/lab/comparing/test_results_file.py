@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.lab.comparing.comparison import COLUMNS
+from dphist.lab.comparing.comparison import COLUMNS, FORMAT
 from dphist.lab.comparing.contenders import digest_code
 
 PROFILE = dh.Profile.from_counts([40, 12, 9, 7, 4, 2, 2, 1])
@@ -76,6 +76,18 @@ def test_a_file_of_other_settings_is_refused(tmp_path, data, settings, said) -> 
     with pytest.raises(dh.ParameterError, match=f"^output must be .*{said}"):
         dh.compare([mechanism], data, [1], most=2, output=output, **settings)
     assert output.read_bytes() == before
+
+
+def test_a_file_of_a_development_version_is_of_another_version(tmp_path) -> None:
+    output = tmp_path / "found.csv"
+    dh.compare([dh.RankSplit], PROFILE, [1], most=2, output=output)
+    lines = output.read_text().splitlines()
+    rows = [line.rpartition(",")[0] for line in lines[2:]]  # without the column of digests
+    output.write_text(
+        "\n".join([lines[0], lines[1].replace(f'"format": {FORMAT}', '"format": 1'), *rows, ""])
+    )
+    with pytest.raises(dh.ParameterError, match="of another version of the file"):
+        dh.compare([dh.RankSplit], PROFILE, [1], most=2, output=output)
 
 
 def test_a_delta_is_the_same_however_it_is_written(tmp_path) -> None:

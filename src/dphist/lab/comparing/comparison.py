@@ -281,17 +281,28 @@ def read_earlier(path: str | Path, settings: Mapping[str, Any]) -> tuple[Compare
     no_file = OutputFileError(
         f"{path} is no result of a comparison that can be continued; name another output"
     )
+    failures = (OSError, ArithmeticError, LookupError, TypeError, ValueError, csv.Error)
     try:
         text = read_text(Path(path).read_bytes())
         lines = text.splitlines()
         held = read_json(lines[1].removeprefix("# "))
-        table = dropwhile(lambda line: line.startswith("# "), lines[2:])  # what was left out
-        rows = tuple(map(_row, csv.DictReader(table, strict=True)))
-    except (OSError, ArithmeticError, LookupError, TypeError, ValueError, csv.Error):
+    except failures:
         raise no_file from None
     is_whole = text.endswith("\n")  # a number may have lost digits
     if not (lines[0].startswith("# dphist compare") and isinstance(held, dict) and is_whole):
         raise no_file
+    _check_settings(path, settings, held)
+    table = dropwhile(lambda line: line.startswith("# "), lines[2:])  # what was left out
+    try:
+        return tuple(map(_row, csv.DictReader(table, strict=True)))
+    except failures:
+        raise no_file from None
+
+
+def _check_settings(
+    path: str | Path, settings: Mapping[str, Any], held: Mapping[str, object]
+) -> None:
+    """Refuse a file of other settings, such as another version of the file."""
     for name, value in settings.items():
         if held.get(name) != value:
             raise ParameterError(
@@ -299,7 +310,6 @@ def read_earlier(path: str | Path, settings: Mapping[str, Any]) -> tuple[Compare
                 f"must be of the same settings, and {path} is of {_SAYS[name]}",
                 "name another output, or delete that file",
             )
-    return rows
 
 
 def recall_measured(

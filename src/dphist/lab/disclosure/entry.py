@@ -16,6 +16,7 @@ from dphist.document.disclosure import (
     RANDOMNESS,
     Facts,
 )
+from dphist.document.mechanism_facts import count_records
 from dphist.document.totals import Stated
 from dphist.errors import DphistError, ParameterError
 from dphist.files import write_text
@@ -279,8 +280,7 @@ def _mechanisms(facts: Sequence[Facts], about: Mapping[str, Any]) -> str:
 def _mechanism(facts: Facts, number: int) -> str:
     given = ", ".join(f"{each.name} = {each.value}" for each in facts.parameters)
     noise, threshold, mechanism = facts.noise, facts.own.threshold, facts.mechanism
-    unit = "record" if noise.scale == "1" else "records"
-    scale = f" of scale {noise.scale} {unit}" if noise.scale else ""
+    scale = f" of scale {count_records(noise.scale)}" if noise.scale else ""
     released = f" {threshold}" if threshold else ""
     times = "" if number == 1 else f" ({number:,} releases)"
     return (

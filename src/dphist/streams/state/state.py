@@ -14,6 +14,7 @@ from dphist.arrays import BoolArray, IntArray
 from dphist.counting.reading.columns import UserType
 from dphist.errors import Argument, HorizonError, ParameterError
 from dphist.noise import Source
+from dphist.parameters import whole_number
 from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
 from dphist.streams.events.cutting import Events, cut, keep_known, remove_labels, slice_events
 from dphist.streams.events.keys import BatchKey, Progress
@@ -230,6 +231,7 @@ class StreamState:
             raise ParameterError(
                 "windows", "must be given when the stream is made, for windows to be kept"
             )
+        start, end = whole_number(start, "start", 1), whole_number(end, "end", 1)
         if not start <= end <= self.time or (start - 1) % every or end % every:
             raise ParameterError(
                 ("start", "end"),
