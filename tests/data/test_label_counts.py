@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from dphist.counting.bounding import stores
-from dphist.counting.reading.columns import plain
+from dphist.counting.reading.columns import canonical_type
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import DataError, DphistError, ParameterError
 from tests.counting.contribution_engines import spark
@@ -99,7 +99,7 @@ def test_labels_have_one_order_wherever_they_lie(labels: pa.Array) -> None:
         found.append([counts.largest(number)["label"].to_pylist() for number in range(12)])
         listed = labels.to_pylist()
         assert counts.counts_of(listed) == [4] * len(labels)
-        assert counts.largest(1).schema.field("label").type == plain(labels.type)
+        assert counts.largest(1).schema.field("label").type == canonical_type(labels.type)
     assert found[0] == found[1]
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.counting.reading.columns import plain
+from dphist.counting.reading.columns import canonical_type
 from dphist.data.listed_counts import look_up
 from dphist.errors import ColumnError, ParameterError
 from dphist.labels.threshold.known_labels import listed
@@ -31,7 +31,7 @@ def count(column: pa.Array, labels: Any) -> list[int]:
     held = counts(column)
     found, values = look_up(held, listed(labels))
     assert held.counts_of(found) == values
-    assert found.type == plain(column.type)
+    assert found.type == canonical_type(column.type)
     return values
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.counting.reading.columns import plain
+from dphist.counting.reading.columns import canonical_type
 from dphist.errors import OutputFileError, ReleaseFileError
 from dphist.privacy import Target
 
@@ -259,7 +259,7 @@ def test_labels_of_every_type_are_saved_and_loaded(labels, seeded) -> None:
         release = mechanism.release(counts if mechanism is LABELLED[3] else frame, seeded(1))
         loaded = dh.Release.from_json(release.to_json())
         assert loaded == release
-        canonical = labels.cast(plain(labels.type))
+        canonical = labels.cast(canonical_type(labels.type))
         assert loaded.value.to_arrow().schema.field("label").type == canonical.type
         assert set(loaded.value.to_arrow()["label"].drop_null()) == set(canonical)
         assert len(release.value.labels) == len(release.value)
