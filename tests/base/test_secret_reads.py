@@ -119,8 +119,8 @@ def test_data_counted_in_parts(reads: Reads) -> None:
 def test_labels_by_sets_users_and_sessions(reads: Reads) -> None:
     given: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "max_labels": 2}
     dh.DiscoverLabels(**given).release(labels(keep_sets=True))
-    counted = dh.ThresholdHistogram(**given, count_cut_users=True)
-    summary_text(counted.release(labels(count_users=True)))
+    counted = dh.ThresholdHistogram(**given, users_by_labels=20)
+    summary_text(counted.release(labels(users_by_labels=20)))
     session = dh.PayWhatYouGet(budget=9, queries=2, **given)
     session.top(labels(), k=2)
     assert repr(session)

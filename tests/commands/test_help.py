@@ -12,7 +12,7 @@ from dphist.streams import ContinualMechanism
 # Options of the command line that are totals, where the mechanism's own are for a single label.
 TOTALS = {"epsilon", "delta"}
 # A flag says what it does; the metadata say "whether".
-FLAGS = {"count_cut_users", "correlated"}
+FLAGS = {"correlated"}
 # What no option sets, as other options or the data say it, or as nobody needs to choose.
 UNSET = {
     *("bins", "branching", "root", "consistent", "nonnegative"),

@@ -226,7 +226,7 @@ def test_a_dry_run_of_only_labels(capsys) -> None:
     ("arguments", "said"),
     [
         (("--noise", "laplace"), "--noise laplace"),
-        (("--count-cut-users",), "--count-cut-users"),
+        (("--users-by-labels", 100), "--users-by-labels"),
         (("--max-count", 2), "--max-count"),
         (("--known-labels", "list.txt"), "--known-labels"),
     ],

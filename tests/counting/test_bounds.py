@@ -32,7 +32,7 @@ def added(bounds: Bounds) -> dict[str, list[int]]:
     """What each user adds to the labels, and each row without a user."""
     rows = ROWS if bounds.null_users != "refuse" else [row for row in ROWS if row[0] is not None]
     store, users = count_labels(table_of(rows), NAMES, bounds)
-    assert (users is not None) == bounds.count_users
+    assert (users is not None) == bool(bounds.users_by_labels)
     found: dict[str, list[int]] = {}
     table = store.filter_batches(lambda batch: batch)
     for label, count in zip(*(column.to_pylist() for column in table.columns), strict=True):
@@ -43,11 +43,11 @@ def added(bounds: Bounds) -> dict[str, list[int]]:
 @pytest.mark.parametrize("null_users", ["refuse", "drop", "separate"])
 def test_all_bounds_that_can_be_made_are_kept(null_users: str) -> None:
     tried = 0
-    for most_labels, most, count_users in itertools.product([None, 1, 2], [1, 3], [False, True]):
+    for most_labels, most, cells in itertools.product([None, 1, 2], [1, 3], [(), (1, 2, 3)]):
         try:
-            bounds = Bounds(most_labels, most, null_users, count_users=count_users)
+            bounds = Bounds(most_labels, most, null_users, users_by_labels=cells)
         except ParameterError:
-            assert (null_users, count_users) == ("separate", True)
+            assert (null_users, bool(cells)) == ("separate", True)
             continue
         tried += 1
         for who, counts in added(bounds).items():
@@ -67,7 +67,7 @@ def test_all_bounds_that_can_be_made_are_kept(null_users: str) -> None:
         ({"max_count": 2**62}, "max_count must be at most"),
         ({"null_users": "keep"}, "null_users must be"),
         ({"null_labels": "separate"}, "null_labels must be"),
-        ({"null_users": "separate", "count_users": True}, "count_users needs null_users other"),
+        ({"null_users": "separate", "users_by_labels": (1,)}, "users_by_labels needs null_users"),
     ],
 )
 def test_other_bounds_are_refused(wrong: dict[str, Any], named: str) -> None:
@@ -76,7 +76,7 @@ def test_other_bounds_are_refused(wrong: dict[str, Any], named: str) -> None:
         Bounds(**given)
 
 
-@pytest.mark.parametrize("bounds", [Bounds(2, 2), Bounds(2, 1, count_users=True)])
+@pytest.mark.parametrize("bounds", [Bounds(2, 2), Bounds(2, 1, users_by_labels=(1, 3))])
 def test_pairs_are_there_once_or_not_at_all(bounds: Bounds) -> None:
     with pytest.raises(ParameterError, match="keep_sets needs max_count=1"):
         bounded_pairs(pa.table({"who": ["u"], "term": ["a"]}), NAMES, bounds)

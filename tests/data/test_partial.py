@@ -188,7 +188,7 @@ def test_sums_stop_at_the_largest_count() -> None:
 
 def test_users_are_counted_over_all_parts() -> None:
     rows = table_of([("a", "x", 1), ("a", "y", 1), ("b", "x", 1), ("c", "y", 1)])
-    parts = cut(lambda _: rows, max_labels=1, count_users=True)
+    parts = cut(lambda _: rows, max_labels=1, users_by_labels=2)
     assert dh.LabelCounts.merge(parts).users == (2, 1)
 
 
@@ -334,7 +334,7 @@ def refusal(call: Callable[[], Any]) -> str:
 def test_a_head_that_was_edited_is_refused_without_a_value(kind: str) -> None:
     """Whatever was changed, in all parts alike: no other error, and no impossible number."""
     if kind == "labels and users":
-        parts = cut(lambda _: table_of(ROWS), max_labels=1, count_users=True)
+        parts = cut(lambda _: table_of(ROWS), max_labels=1, users_by_labels=2)
     else:
         parts = parts_of(kind)
     merge = MADE_BY.get(kind.partition(" ")[0], dh.BinnedCounts).merge

@@ -331,7 +331,7 @@ def test_the_guarantee_is_that_of_the_worst_user() -> None:
     mu_squared = mechanism.weight * mechanism.epsilon**2
     assert mechanism.epsilon_at("1e-6") == gaussian_epsilon(mu_squared, Fraction(1, 10**6))
     assert mechanism.epsilon_at("1e-6", 7) == gaussian_epsilon(7 * mu_squared, Fraction(1, 10**6))
-    counted = by_hand(10, 8, max_count=3, count_cut_users=True)
+    counted = by_hand(10, 8, max_count=3, users_by_labels=100)
     assert counted.guarantee.rho == (mechanism.weight + 1) * mechanism.epsilon**2 / 2
 
 

@@ -29,6 +29,8 @@ def told(name: str) -> Document:
 def test_labels_and_counts_are_those_of_the_release(name: str) -> None:
     value, document = MADE[name]().value, told(name)
     labels, *counts = table_of(document).columns
+    if counts and counts[-1].name == "Before bounding, at most":
+        assert (counts.pop().cells >= value.counts).all()
     assert list(labels.cells) == [label for label in value.texts if label is not None]
     assert document.fact("labels").value == len(labels.cells)
     assert len(counts) == (value.counts is not None)

@@ -25,7 +25,7 @@ DRY_RUNS = {
     "dry run in words": f"labels {USERS} --delta 1e-6 --unit person/people --label-name gene "
     "--record-name visit --title T --owner O --null-users separate",
     "dry run of counts": "labels --label a --count n --max-count 3 --delta 1e-6",
-    "dry run with laplace": f"labels {USERS} --delta 1e-6 --noise laplace --count-cut-users",
+    "dry run with laplace": f"labels {USERS} --delta 1e-6 --noise laplace --users-by-labels 1000",
     "dry run without counts": f"labels {USERS} --delta 1e-6 --only-labels --expect-users 5000",
     "dry run of listed labels": f"labels {USERS} --known-labels LIST",
     "dry run of correlated noise": f"labels {USERS} --known-labels LIST --delta 1e-6 --correlated",

@@ -74,7 +74,7 @@ def exact_delta(made: ThresholdHistogram, epsilon: mpmath.mpf, shared: int) -> m
     reached = mpmath.mpf(made.reached_delta.numerator) / made.reached_delta.denominator
     kept = (1 - reached) ** (mpmath.mpf(made.max_labels - shared) / made.max_labels)
     each = mpmath.mpf(made.epsilon.numerator) ** 2 / made.epsilon.denominator**2
-    square = (shared + made.count_cut_users) * each
+    square = (shared + (made.users_by_labels is not None)) * each
     away = mpmath.log(kept)
     return max(
         1 - kept + kept * delta_of_noise(epsilon - away, square),
@@ -95,7 +95,7 @@ def test_no_mixture_exceeds_the_larger_delta(
         delta=delta,
         max_labels=max_labels,
         noise="gaussian",
-        count_cut_users=users,
+        users_by_labels=100 if users else None,
     )
     some = sorted({0, 1, max_labels // 2, max_labels - 1, max_labels, *range(0, max_labels, 89)})
     with mpmath.workdps(DIGITS):
@@ -111,7 +111,7 @@ def test_no_mixture_exceeds_the_larger_delta(
             delta=made.delta,
             max_labels=max_labels,
             noise="gaussian",
-            count_cut_users=users,
+            users_by_labels=100 if users else None,
         )
         assert exact_delta(weak, mpmath.mpf(epsilon), max_labels) > goal
 
@@ -122,7 +122,7 @@ def gaussian(epsilon: str, delta: str, max_labels: int, users: bool = False) -> 
         delta=delta,
         max_labels=max_labels,
         noise="gaussian",
-        count_cut_users=users,
+        users_by_labels=100 if users else None,
     )
 
 

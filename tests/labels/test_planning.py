@@ -115,7 +115,7 @@ def test_labels() -> None:
             "epsilon <= 2",
             "epsilon < 2",
             "delta <= 1e-6",
-            "cut users < 50 %",
+            "share cut < 50 %",
             "missing labels at most 3",
             "bounding error < 5 %",
             "data: no label is misspelled",
@@ -127,9 +127,9 @@ def test_labels() -> None:
     ]
 
 
-def test_cut_users_are_known_where_they_were_counted() -> None:
-    release = labels_release(count_cut_users=True)
-    cut = release.mechanism.cut_users(release.noisy)
-    within = f"cut users < {50 * (cut.low + cut.high):.6f} %"
-    found = verdicts(release, "labels", ["cut users < 90 %", "cut users < 1 %", within])
+def test_the_share_cut_is_known_where_users_were_counted() -> None:
+    release = labels_release(users_by_labels=6)
+    cut = release.mechanism.users(release.noisy).share_cut()
+    within = f"share cut < {50 * (cut.low + cut.high):.6f} %"
+    found = verdicts(release, "labels", ["share cut < 99 %", "share cut < 1 %", within])
     assert list(found.values()) == [True, False, None], "the noise leaves the middle open"

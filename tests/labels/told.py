@@ -45,13 +45,13 @@ def visits(unit: str | None = None, **more: Any) -> dh.LabelCounts:
     return dh.LabelCounts.from_table(VISITS, label="drug", **of)
 
 
-def users_cut(within: int, cut: int) -> dh.Release:
-    """Return a release that also states how many users had more than the bounds."""
+def users_by_labels(*numbers: int) -> dh.Release:
+    """Return a release that also states how many users have how many labels."""
     asked = dh.ThresholdHistogram(
-        epsilon=1, delta="1e-6", max_labels=2, max_count=1, count_cut_users=True
+        epsilon=1, delta="1e-6", max_labels=2, max_count=1, users_by_labels=4
     )
-    made = release(asked, visits(count_users=True))
-    return replace(made, noisy={"users": np.array([within, cut])})
+    made = release(asked, visits(users_by_labels=4))
+    return replace(made, noisy={"users": np.array(numbers)})
 
 
 LETTERS = list("abcdefg")
@@ -84,7 +84,7 @@ MADE: dict[str, Callable[[], dh.Release]] = {
     "users or rows": lambda: release(
         LAPLACE, visits(null_users="separate", null_labels="drop"), **WORDS
     ),
-    "users cut": lambda: users_cut(108, 12),
+    "users by labels": lambda: users_by_labels(60, 48, 9, 3),
     "rows": lambda: release(LAPLACE, dh.LabelCounts.from_table(VISITS, label="drug")),
     "rows of counts, in words": lambda: release(
         dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, max_count=2),

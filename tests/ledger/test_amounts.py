@@ -70,7 +70,7 @@ def test_a_threshold_histogram_costs_both_its_statements(
         max_labels=2,
         noise=noise,  # type: ignore[arg-type]
         labels=labels,
-        count_cut_users=cut,
+        users_by_labels=99 if cut else None,
     )
     _, cost = cost_for(mechanism, DataUnit(), mechanism.guarantee.unit, Fraction(1, 10**6), "main")
     numbers = 3 if cut else 2

@@ -201,7 +201,7 @@ def test_users_that_are_counted_too_cost_as_one_label_more() -> None:
     for noise in ("laplace", "gaussian"):
         kept: dict[str, Any] = {"epsilon": "0.2", "delta": "1e-6", "noise": noise}
         three = dh.ThresholdHistogram(max_labels=3, **kept).dp_event()
-        counted = dh.ThresholdHistogram(max_labels=2, count_cut_users=True, **kept).dp_event()
+        counted = dh.ThresholdHistogram(max_labels=2, users_by_labels=9, **kept).dp_event()
         assert epsilon_of(counted, 1e-4) == pytest.approx(epsilon_of(three, 1e-4), abs=4 * STEP)
 
 

@@ -42,7 +42,7 @@ def test_criteria_are_read_as_written(
         ("range error < -1", "cannot be read"),
         ("range errors < 1", "cannot be read"),
         ("labels >= 5 %", "labels is no share"),
-        ("cut users < 5", "cut users is a share"),
+        ("share cut < 5", "share cut is a share"),
         ("epsilon\n< 1", "one line"),
         ("range error < 3 %", "releases of labels have no range error"),
     ],
@@ -60,7 +60,7 @@ def test_examples_are_accepted(kind: str) -> None:
         criterion("small", kind)
 
 
-def table(count_users: bool = False) -> dh.LabelCounts:
+def table(users_by_labels: int | None = None) -> dh.LabelCounts:
     users = [f"u{n}" for n in range(400)]
     rows = [(user, label) for n, user in enumerate(users) for label in "abc"[: 1 + n % 3]]
     return dh.LabelCounts.from_table(
@@ -68,7 +68,7 @@ def table(count_users: bool = False) -> dh.LabelCounts:
         label="label",
         user="user",
         max_labels=2,
-        count_users=count_users,
+        users_by_labels=users_by_labels,
     )
 
 

@@ -22,7 +22,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
         {"half_width": 20},
         {"max_labels": 2, "labels": ["iron", "zinc"]},
     ),
-    "cut users": (dh.ThresholdHistogram, {"half_width": 40}, {**LABELS, "count_cut_users": True}),
+    "cut users": (dh.ThresholdHistogram, {"half_width": 40}, {**LABELS, "users_by_labels": 1000}),
     "top": (dh.TopLabels, {"appears_from": 200}, {"k": 10, "delta": "1e-6"}),
     "top counts": (dh.TopThreshold, {"half_width": 50}, {"max_labels": 3, "delta": "1e-6"}),
     "tree": (dh.AdaptiveTree, {"range_rmse": 50, "total": 100_000}, {"bins": 64}),

@@ -34,7 +34,7 @@ def made(
         max_labels=max_labels,
         max_count=max_count,
         noise="gaussian",
-        count_cut_users=users,
+        users_by_labels=100 if users else None,
     )
 
 
@@ -58,7 +58,7 @@ def counts_of(mechanism: ThresholdHistogram) -> list[int]:
 
 
 def law_of(mechanism: ThresholdHistogram, count: int, most: int = 0) -> Law:
-    """Law of a label; `count_cut_users` releases numbers beside the labels and changes none."""
+    """Law of a label; `users_by_labels` releases numbers beside the labels and changes none."""
     plain = ThresholdHistogram(
         epsilon=mechanism.epsilon,
         delta=mechanism.delta,
@@ -125,7 +125,7 @@ def delta_of(pair: Pair, epsilon: float) -> float:
 
 def all_users(mechanism: ThresholdHistogram) -> Iterator[tuple[int, list[Pair]]]:
     """What one user may do: (number of new labels, laws of all that the user changes)."""
-    always = [user_number(mechanism)] if mechanism.count_cut_users else []
+    always = [user_number(mechanism)] if mechanism.users_by_labels else []
     by = mechanism.max_count
     lifts = [(low, by) for low in counts_of(mechanism)] + [(counts_of(mechanism)[1], 1)]
     for fresh in range(mechanism.max_labels + 1):

@@ -45,13 +45,13 @@ def labels(mechanism: Any, **how: Any) -> dh.Release:
 def releases() -> dict[str, dh.Release]:
     of: dict[str, Any] = {"user": "patient", "max_records": 2, "unit": "one patient"}
     threshold = dh.calibrate(dh.ThresholdHistogram, **TOTAL, **CUT)
-    counting = dh.calibrate(dh.ThresholdHistogram, **TOTAL, **CUT, count_cut_users=True)
+    counting = dh.calibrate(dh.ThresholdHistogram, **TOTAL, **CUT, users_by_labels=100)
     top = dh.TopLabels(epsilon=1, delta="1e-6", max_labels=2, k=2, candidates=3)
     binned = dh.bin_counts(visits(), column="age", edges=range(0, 91, 10), **of)
     return {
         "threshold": labels(threshold, null_users="drop"),
         "separate": labels(threshold, null_users="separate"),
-        "cut users": labels(counting, count_users=True),
+        "users by labels": labels(counting, users_by_labels=100),
         "top": labels(top),
         "anonymized": dh.AdaptiveScan(epsilon=1, sensitivity=2).release(
             dh.Profile.from_table(visits(), label="drug", **of)
@@ -75,7 +75,7 @@ def page_of(release: dh.Release, folder: Path) -> str:
     for parameter in mechanism_facts.parameters(release.mechanism):
         text = text.replace(parameter.meaning, "")
     of_the_mechanism = "The numbers of users within the bounds, and of those who had more"
-    return text.replace(of_the_mechanism, "").replace("count_cut_users", "")
+    return text.replace(of_the_mechanism, "").replace("users_by_labels", "")
 
 
 @pytest.mark.verify
@@ -86,7 +86,7 @@ def test_a_release_speaks_of_patients(name: str, made, tmp_path: Path) -> None:
     again = dh.Release.from_json(release.to_json())
     assert again == release
     assert again.guarantee.unit == release.guarantee.unit
-    summary = summary_text(again).replace("count_cut_users", "")
+    summary = summary_text(again).replace("users_by_labels", "")
     assert "patient" in summary
     for text in (summary, page_of(again, tmp_path)):
         assert not re.search(r"\b[Uu]sers?\b", text), re.findall(r".{40}\b[Uu]sers?\b.{40}", text)
@@ -104,7 +104,7 @@ def test_rows_without_a_patient_are_patients_of_their_own(made) -> None:
 
 
 def test_numbers_are_of_patients(made) -> None:
-    assert "of patients (95 % interval" in " ".join(summary_text(made["cut users"]).split())
+    assert "of patients have more" in " ".join(summary_text(made["users by labels"]).split())
     of_both = dh.PrivacyUnit("patient", or_rows=True)
     assert of_both.plural == "patients, or rows without a patient"
     few = dh.calibrate(dh.ThresholdHistogram, epsilon=1, delta="1e-2", max_labels=2)

@@ -1,6 +1,5 @@
 """Wherever a count of bounded data stands, it says what it counts."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +10,7 @@ import pytest
 
 import dphist as dh
 from dphist.document.unit_words import Number
-from dphist.labels.bounding import cut_users_in_words
-from dphist.labels.threshold.cut_users import CutUsers
+from dphist.labels.bounding import bounding_in_numbers
 from dphist.report import json_of, report_html, summary_text
 from tests.report.releases import number_protected
 
@@ -22,7 +20,7 @@ TEXTS = ROWS.assign(w=ROWS["x"].astype(str))
 
 def labelled(**more: Any) -> dh.Release:
     counts = dh.LabelCounts.from_table(TEXTS, label="w", user="who", max_labels=2, **more)
-    asked: dict[str, Any] = {"count_cut_users": True} if more else {}
+    asked: dict[str, Any] = more if more else {}
     return dh.ThresholdHistogram(epsilon=2, delta="1e-6", max_labels=2, **asked).release(counts)
 
 
@@ -48,7 +46,7 @@ def stream() -> dh.Release:
 CUT = {
     "labels": (labelled, "after each user was cut to at most 2 labels and 1 record of each"),
     "labels and users": (
-        lambda: labelled(count_users=True),
+        lambda: labelled(users_by_labels=5),
         "after each user was cut to at most 2 labels and 1 record of each",
     ),
     "ranges": (binned, "after each user was cut to at most 2 records"),
@@ -133,59 +131,34 @@ def test_ranks_have_no_counts() -> None:
 
 @pytest.mark.verify
 def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
-    release = labelled(count_users=True)
-    cut = release.mechanism.cut_users(release.noisy)
-    told = cut_users_in_words(cut, release.mechanism, "users")  # type: ignore[arg-type]
-    assert re.fullmatch(
-        r"About [0-9.]+ % of users \(95 % interval [0-9.]+ to [0-9.]+ %\) had more than 2 labels; "
-        "their surplus is missing from the counts.",
-        told,
-    )
+    release = labelled(users_by_labels=5)
+    users = release.mechanism.users(release.noisy)
+    told = read(bounding_in_numbers(users, release.mechanism))  # type: ignore[arg-type]
+    assert told.startswith("Counts are about ")
+    assert "because each user counts for at most 2 labels" in told
     assert told in read(report_html(release))
     assert told in read(summary_text(release))
-    found = json_of(release)["cut_users"]
-    assert found == {
-        "within": cut.within,
-        "cut": cut.cut,
-        "error": cut.error,
-        "share": cut.share,
-        "share_low": cut.low,
-        "share_high": cut.high,
-    }
-    assert abs(cut.share - 1) < 0.2  # each of the 700 has three labels or more
+    found, share = json_of(release)["bounding"], users.share_cut()
+    assert found["share_of_pairs_dropped"]["2"] == [share.value, share.low, share.high]
+    assert (found["users_above"], found["users_above_at_most"]) == users.users_above()
+    assert found["users_by_labels"] == {"from": [1, 2, 3, 4, 5], "users": list(users.noisy)}
+    assert share.low <= share.value <= share.high
     without = labelled()
-    assert "The release does not state how many users" in read(report_html(without))
-    assert "cut_users" not in json_of(without)
+    assert "Nothing is known of how much bounding took" in read(report_html(without))
+    assert "bounding" not in json_of(without)
 
 
 def test_released_numbers_of_users_say_what_delta_is_worth() -> None:
     """They are how many users there are; without them counts show how many there are at least."""
     assert number_protected(labelled()).at_least
-    release = labelled(count_users=True)
-    for within, cut, users in [(900, 100, 1000), (900, -3, 900), (-1, -2, None)]:
-        release.noisy["users"][:] = within, cut
+    release = labelled(users_by_labels=5)
+    for first, second, users in [(900, 100, 1000), (900, -3, 897), (-1, -2, None)]:
+        release.noisy["users"][:] = first, second, 0, 0, 0
         assert number_protected(release) == Number(users, "users")
 
 
 @pytest.mark.verify
 def test_how_it_was_made_names_the_numbers_of_users() -> None:
-    said = "The numbers of users within the bounds, and of those who had more, get noise too."
-    assert said in read(report_html(labelled(count_users=True)))
+    said = "The numbers of users who have one label, two, and so on get noise too."
+    assert said in read(report_html(labelled(users_by_labels=5)))
     assert said not in read(report_html(labelled()))
-
-
-@pytest.mark.parametrize(
-    ("within", "cut", "error", "share", "low", "high"),
-    [
-        (90, 10, 0, 0.1, 0.1, 0.1),
-        (0, 0, 3, 0.0, 0.0, 1.0),
-        (-4, -9, 2, 0.0, 0.0, 0.0),
-        (-1, 9, 2, 1.0, 7 / 8, 1.0),
-        (100, -2, 5, 0.0, 0.0, 3 / 98),
-    ],
-)
-def test_shares_stay_between_0_and_1(
-    within: int, cut: int, error: int, share: float, low: float, high: float
-) -> None:
-    found = CutUsers(within, cut, error)
-    assert (found.share, found.low, found.high) == pytest.approx((share, low, high))

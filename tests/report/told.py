@@ -39,5 +39,5 @@ def document_of(release: Release) -> Document:
 
 
 def table_of(document: Document, surface: Surface = PAGE) -> Table:
-    (table,) = (block for block in document.blocks(surface) if isinstance(block, Table))
+    *_, table = (block for block in document.blocks(surface) if isinstance(block, Table))
     return table

@@ -151,7 +151,7 @@ def _read(
         null_labels=options.null_labels,
         progress=progress,
         delimiter=options.delimiter,
-        count_users=bool(getattr(options, "count_cut_users", False)),  # of `labels` alone
+        users_by_labels=getattr(options, "users_by_labels", None),  # of `labels` alone
         keep_sets=bool(getattr(options, "only_labels", False)),
         unit=get_unit_name(options),
         **bounds,
@@ -184,9 +184,10 @@ def _caps_in_words(
         Sentence(
             "Choose --max-labels from public knowledge, such as the number of {labels} per person "
             "in a survey or an older release. Trying several values on the data costs the sum of "
-            "all trials. A smaller value cuts more {users}, and their surplus is missing from the "
-            "counts. A larger value needs more noise. If nothing is known, 10 to 50 is a usual "
-            "choice; take the middle of what people have rather than the maximum."
+            "all trials. A smaller value bounds more {users}: what they have beyond it is missing "
+            "from the counts, and no interval says so. A larger value needs more noise. Rather "
+            "take what nine in ten people have at most than the middle; if nothing is known, 20 "
+            "to 50 is a usual choice."
         )
     ]
     for cap, other in others.items():
@@ -200,9 +201,9 @@ def _caps_in_words(
     lines.append(
         Sentence("'dphist plan labels --max-labels 10,20,50' compares more values, for several ε.")
     )
-    if getattr(mechanism, "count_cut_users", None) is False:
-        cut = "With --count-cut-users, the release also states the share of {users} who were cut."
-        lines.append(Sentence(cut))
+    if getattr(mechanism, "users_by_labels", 0) is None:
+        known = "With --users-by-labels 1000, the release also states how much too low counts are."
+        lines.append(Sentence(known))
     return lines
 
 
@@ -234,9 +235,10 @@ _LABELS = [
             "more": f": {HOLDS_LABELS}; --delta may then be left out",
             "rules": [_NO_COUNTS],
         },
-        count_cut_users={
-            "meaning": "also release the share of users who had more than --max-labels or "
-            "--max-count allows; costs as much as one more label per user",
+        users_by_labels={
+            "meaning": "also release how many users have how many labels, and so how much too low "
+            "counts are because of --max-labels; users with N labels or more are counted together; "
+            "above --max-labels, such as 1000; costs as much as one more label per user",
             "rules": [_NO_COUNTS],
         },
         correlated={
@@ -274,8 +276,8 @@ def _top(options: argparse.Namespace) -> None:
 
 def _labels(options: argparse.Namespace) -> None:
     _check_data(options)
-    if options.count_cut_users and (options.user is None or options.null_users == "separate"):
-        users = "{count_cut_users} needs {user}, and {null_users} other than separate"
+    if options.users_by_labels and (options.user is None or options.null_users == "separate"):
+        users = "{users_by_labels} needs {user}, and {null_users} other than separate"
         raise UsageError(phrase(users) + ": it is users that are counted")
     _release_or_quote(_mechanism(options), options, _other_caps(options))
 

@@ -24,6 +24,7 @@ from dphist.counting.bounding.contributions import (
 )
 from dphist.counting.bounding.stores import ArrowStore, Sets, Store, make_sets
 from dphist.counting.reading.gate import Reading
+from dphist.data.cells import check_most, make_cells
 from dphist.data.partial import Partial, make_partial
 from dphist.errors import DataError, ParameterError, phrase
 from dphist.noise.inversion import Source, checked_source
@@ -60,8 +61,8 @@ class Counting:
 
     def count_labels(
         self, bounds: Bounds, source: Source | None
-    ) -> tuple[Store, tuple[int, int] | None]:
-        """Return the counts of labels within the bounds, and the numbers of users, if counted."""
+    ) -> tuple[Store, tuple[int, ...] | None]:
+        """Return the counts of labels within the bounds, and the users in cells, if counted."""
         bounds, key = replace(bounds, cut=self.cut), _draw_key(source)
         return count_labels(self.frame, self._names, bounds, key=key, **self.reading)
 
@@ -134,10 +135,13 @@ def make_cut(user: Any, part: Any, parts: Any, others: Any) -> Cut:
 def check_label_bounds(
     columns: Mapping[str, str | None],
     bounds: Bounds,
-    count_users: bool,
+    most: int | None,
     unit: str | PrivacyUnit | None,
 ) -> tuple[Bounds, PrivacyUnit]:
-    """Return the bounds of labels, checked with the columns there are, and whom they protect."""
+    """Return the bounds of labels, checked with the columns there are, and whom they protect.
+
+    `most` is `users_by_labels` of `LabelCounts.from_table`.
+    """
     user, count = columns["user"], columns["count"]
     if user is None:
         name_users = "name the column of users"
@@ -161,10 +165,12 @@ def check_label_bounds(
                 ),
                 "name the column of users, or of counts",
             )
-        if count_users:
-            raise ParameterError("count_users", phrase("needs {user}"), name_users)
+        if most is not None:
+            raise ParameterError("users_by_labels", phrase("needs {user}"), name_users)
         bounds = replace(bounds, max_labels=1)
-    bounds = replace(bounds, count_users=bool(count_users))
+    if most is not None:
+        cells = make_cells(check_most(most, bounds.max_labels), bounds.max_labels)
+        bounds = replace(bounds, users_by_labels=cells)
     return bounds, unit_of_users(user, unit, or_rows=bounds.null_users == "separate")
 
 

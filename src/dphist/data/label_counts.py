@@ -41,6 +41,9 @@ class LabelCounts(Secret):
         The privacy unit that a guarantee protects.
     null_users, null_labels : str or None
         The chosen treatment of rows without a user, and without a label; None if not applicable.
+    users_by_labels : int or None
+        From how many labels on users are counted together; None if users were not counted by how
+        many labels they have.
     only_adds : bool
         Whether no count is smaller with a user's rows than without them, for every user. It is so
         for counts that `from_table` makes; of others their maker may assert it.
@@ -54,7 +57,8 @@ class LabelCounts(Secret):
     unit: PrivacyUnit = ASSERTED_USER
     null_users: str | None = None
     null_labels: str | None = None
-    _users: tuple[int, int] | None = None
+    users_by_labels: int | None = None
+    _users: tuple[int, ...] | None = None
     _is_cut: bool = False
     for_tests: bool = False
     _sets: Sets | None = None
@@ -87,7 +91,7 @@ class LabelCounts(Secret):
         null_labels: str = "refuse",
         progress: Progress | None = None,
         delimiter: str | None = None,
-        count_users: bool = False,
+        users_by_labels: int | None = None,
         keep_sets: bool = False,
         unit: str | PrivacyUnit | None = None,
         ledger: Guarding | None = None,
@@ -119,9 +123,9 @@ class LabelCounts(Secret):
             thread; True shows it on a terminal or in a notebook (see docs/guides/resources.md).
         delimiter : field separator of a text file, one character (default: a comma, or a tab for
             .tsv).
-        count_users : also count the users within the bounds and those over them, for a mechanism
-            that releases these numbers (`count_cut_users`); needs `user`. With `max_count` 1, a
-            count is a number of users, so repeating a label does not put a user over the bounds.
+        users_by_labels : also count the users by how many labels they have, before any label is
+            dropped, for a mechanism that releases these numbers; needs `user`. A whole number above
+            `max_labels`, such as 1000: users with that many labels or more are counted together.
         keep_sets : also keep which user has which of the labels, for `DiscoverLabels`; needs
             `max_count` 1. The bounded pairs are then held in the memory of this process, about 40
             bytes each, also those of Spark.
@@ -156,9 +160,10 @@ class LabelCounts(Secret):
         """
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
-        bounds, one = check_label_bounds(columns, bounds, count_users, unit)
+        bounds, one = check_label_bounds(columns, bounds, users_by_labels, unit)
         counting = Counting(frame, columns, one, Reading(progress=progress, delimiter=delimiter))
-        return guarded(cls._count(counting, bounds, source, keep_sets), ledger)
+        counts = cls._count(counting, bounds, users_by_labels, source, keep_sets)
+        return guarded(counts, ledger)
 
     @classmethod
     @stoppable
@@ -178,7 +183,7 @@ class LabelCounts(Secret):
         null_labels: str = "refuse",
         progress: Progress | None = None,
         delimiter: str | None = None,
-        count_users: bool = False,
+        users_by_labels: int | None = None,
         unit: str | PrivacyUnit | None = None,
         source: Source | None = None,
     ) -> Partial:
@@ -194,7 +199,7 @@ class LabelCounts(Secret):
         others : "drop" the rows of users of other parts, so that every process may read the whole
             table; or "refuse" them, if the table was cut by the part of each user beforehand.
         frame, label, user, count, max_labels, max_count, null_users, null_labels, progress,
-        delimiter, count_users, unit, source
+        delimiter, users_by_labels, unit, source
             As for `from_table`. `user` must hold text, integers, bytes or UUIDs, the same in all
             parts. Rows without a user belong to part 0.
 
@@ -222,10 +227,10 @@ class LabelCounts(Secret):
         cut = make_cut(user, part, parts, others)
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
-        bounds, one = check_label_bounds(columns, bounds, count_users, unit)
+        bounds, one = check_label_bounds(columns, bounds, users_by_labels, unit)
         reading = Reading(progress=progress, delimiter=delimiter)
         counting = Counting(frame, columns, one, reading, cut)
-        counts = cls._count(counting, bounds, source)
+        counts = cls._count(counting, bounds, users_by_labels, source)
         return counting.to_partial(
             "labels",
             counts.filter_batches(as_it_is),
@@ -233,7 +238,7 @@ class LabelCounts(Secret):
             max_count=counts.max_count,
             null_users=null_users,
             null_labels=null_labels,
-            count_users=counts.users is not None,
+            users_by_labels=counts.users_by_labels,
             users=counts.users,
             for_tests=counts.for_tests,
         )
@@ -266,7 +271,7 @@ class LabelCounts(Secret):
         head = found[0].head
         table = pa.concat_tables([each.table for each in found])
         store, _ = count_labels(table, {"label": "label", "count": "count"}, Bounds(None, LARGEST))
-        users = [number for each in found for number in each.head["users"] or ()]
+        counted = [each.head["users"] for each in found if each.head["users"] is not None]
         counts = cls(
             store,
             optional_whole(head["max_labels"], "max_labels", 1),
@@ -274,7 +279,8 @@ class LabelCounts(Secret):
             unit=PrivacyUnit.from_content(head["unit"]),
             null_users=head["null_users"],
             null_labels=head["null_labels"],
-            _users=(sum(users[::2]), sum(users[1::2])) if users else None,
+            users_by_labels=head["users_by_labels"],
+            _users=tuple(map(sum, zip(*counted, strict=True))) if counted else None,
             _is_cut=True,
             for_tests=any(each.head["for_tests"] for each in found),
             only_adds=True,
@@ -283,7 +289,12 @@ class LabelCounts(Secret):
 
     @classmethod
     def _count(
-        cls, counting: Counting, bounds: Bounds, source: Source | None, keep_sets: bool = False
+        cls,
+        counting: Counting,
+        bounds: Bounds,
+        most: int | None,
+        source: Source | None,
+        keep_sets: bool = False,
     ) -> "LabelCounts":
         """Bound users, or rows, and count labels; see `from_table`."""
         sets, users = None, None
@@ -300,6 +311,7 @@ class LabelCounts(Secret):
             unit=counting.unit,
             null_users=bounds.null_users if has_users else None,
             null_labels=bounds.null_labels,
+            users_by_labels=most,
             _users=users,
             _is_cut=has_users or counting.columns["count"] is not None,
             for_tests=is_for_tests(source),
@@ -328,10 +340,11 @@ class LabelCounts(Secret):
         return self._sets
 
     @property
-    def users(self) -> tuple[int, int] | None:
-        """The number of users within the bounds, and the number over them; secret.
+    def users(self) -> tuple[int, ...] | None:
+        """How many users have how many labels, before any was dropped; secret.
 
-        None unless made with `count_users`. One user changes one of the two numbers, by 1.
+        One number for each of the `dphist.data.cells.make_cells`; None unless made with
+        `users_by_labels`. One user changes one of the numbers, by 1.
         """
         return self._users
 

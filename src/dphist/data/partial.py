@@ -27,6 +27,7 @@ from dphist.counting.bounding.bounds import (
     USER_TYPES,
     Cut,
 )
+from dphist.data.cells import check_most, make_cells
 from dphist.errors import DataError, InputFileError, ParameterError, phrase
 from dphist.files import staged_outputs
 from dphist.foreign import read_json
@@ -162,16 +163,18 @@ def _is_sound(head: Any) -> bool:
 
 
 def _are_label_bounds(head: Mapping[str, Any]) -> bool:
-    users, users_are_sound = head["users"], head["users"] is None
-    if head["count_users"]:
+    users, most = head["users"], head["users_by_labels"]
+    users_are_sound = users is None
+    if most is not None:
         whole = [each for each in users if type(each) is int and 0 <= each <= LARGEST]
-        users_are_sound = len(whole) == len(users) == 2
+        cells = make_cells(check_most(most, head["max_labels"]), head["max_labels"])
+        users_are_sound = len(whole) == len(users) == len(cells)
     return (
         (head["max_labels"] is None or _is_bound(head["max_labels"]))
         and _is_bound(head["max_count"])
         and head["null_users"] in NULL_USERS
         and head["null_labels"] in NULL_LABELS
-        and type(head["count_users"]) is type(head["for_tests"]) is bool
+        and type(head["for_tests"]) is bool
         and users_are_sound
     )
 

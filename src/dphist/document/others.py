@@ -233,6 +233,7 @@ def table_of_labels(
     empty: str = _NONE,
     counts: str = "Count",
     number: str = "Rank",
+    most: Any = None,
 ) -> Table:
     """Return released labels with their counts, if they have any.
 
@@ -242,6 +243,7 @@ def table_of_labels(
     caption, empty : of the table, as in `Table`.
     counts : heading of the counts.
     number : heading of the rows' numbers.
+    most : (k,) int64, upper bounds on counts before users were bounded, if any are known.
     """
     texts = [text for text in table.texts if text is not None]
     columns = [Column(Sentence("{Label}"), texts, released=True)]
@@ -249,6 +251,8 @@ def table_of_labels(
         low, high = bounds or (None, None)
         on = DRAWN if bounds else frozenset[Surface]()
         columns.append(Column(counts, table.counts, low, high, bars=on))
+    if most is not None:
+        columns.append(Column("Before bounding, at most", most))
     return Table(columns, caption or caption_of("The first {labels}"), empty, number=number)
 
 

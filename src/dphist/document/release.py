@@ -314,21 +314,24 @@ def make_document(
     return document.with_section(Section("disclosure", "Disclosure", blocks, ON_PAGE))
 
 
-def counts_section(counted: Counted, cost: str = "", always: bool = False) -> Section:
+def counts_section(
+    counted: Counted, cost: str = "", always: bool = False, more: Sequence[Block] = ()
+) -> Section:
     """Return what counts and intervals are of.
 
     Parameters
     ----------
-    cost : what bounding cost, in a sentence; empty if it is not known.
+    cost : how much bounding took, in a sentence; empty if nobody was bounded.
     always : whether terminals and cards say it of counts of all records too.
+    more : what else is known of bounding.
     """
     gathered = "They do not say how the data were gathered, sampled or cleaned."
     blocks: list[Block] = [Note(joined((counted.sentence, cost, gathered)), on=ON_PAGE)]
     if counted.cut or always:
         blocks.append(Fact("Counts", counted.sentence, on=BRIEF))
     if cost:
-        blocks.append(Fact(Sentence("{Users} cut"), cost, on=ON_TERMINAL))
-    return Section("counts", "", [*blocks, counts_of(counted)])
+        blocks.append(Fact("Bounding", cost, on=BRIEF))
+    return Section("counts", "", [*blocks, *more, counts_of(counted)])
 
 
 def counts_of(counted: Counted) -> Fact:

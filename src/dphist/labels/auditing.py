@@ -116,7 +116,7 @@ def _refuse_top(mechanism: Any) -> Setup:
 
 
 def _set_up_threshold(mechanism: ThresholdHistogram) -> Setup:
-    if mechanism.count_cut_users or mechanism.correlated is True:
+    if mechanism.users_by_labels is not None or mechanism.correlated is True:
         return Setup(why_not="its noise is shared by several numbers")
     listed = mechanism.labels
     setup = (
@@ -134,7 +134,7 @@ def _set_up_threshold(mechanism: ThresholdHistogram) -> Setup:
 
 
 def _read_labels(mechanism: ThresholdHistogram, release: Release, data: OpenLabels) -> Numbers:
-    own = mechanism.noise == "laplace" and not mechanism.count_cut_users
+    own = mechanism.noise == "laplace" and mechanism.users_by_labels is None
     order = data.labels if mechanism.labels is None else mechanism.labels
     found = dict(zip(release.value.labels, release.value.counts.tolist(), strict=True))
     return [found[label] for label in order] if own and found.keys() == set(order) else None

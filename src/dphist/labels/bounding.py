@@ -1,9 +1,11 @@
 """How contributions to labels are bounded, in words: whom data protect, and what counts are of."""
 
-import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
+from dphist.arrays import IntArray
+from dphist.document.blocks import ON_JSON, ON_PAGE, Block, Column, Fact, Table
 from dphist.document.kind import DataFacts
 from dphist.document.unit_words import (
     Counted,
@@ -17,7 +19,7 @@ from dphist.document.unit_words import (
 )
 from dphist.labels import ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
-from dphist.labels.threshold.cut_users import CutUsers
+from dphist.labels.threshold.users_by_labels import Share, UsersByLabels
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ASSERTED_USER, ONE_ROW
 from dphist.release.release import Release
@@ -153,68 +155,152 @@ def counts_users(release: Release) -> bool:
     return adds_one and bool(counted_of(release).cut)
 
 
-def read_cut_users(release: Release) -> CutUsers | None:
-    """Return how many users were cut, if the release tells."""
-    mechanism = mechanism_of(release)
+def read_users(release: Release) -> UsersByLabels | None:
+    """Return how many users have how many labels, if the release tells."""
+    mechanism = release.mechanism
     if not isinstance(mechanism, ThresholdHistogram):
         return None
-    return mechanism.cut_users(release.noisy)
+    return mechanism.users(release.noisy)
 
 
-def format_cut_share(found: CutUsers) -> tuple[str, str]:
-    """Return the share of users who were cut, and its 95 % interval.
+def format_share(share: Share) -> tuple[str, str]:
+    """Return a share, and its 95 % interval.
 
-    >>> format_cut_share(CutUsers(9030, 970, 30))
-    ('9.7 %', '9.4 to 10 %')
+    >>> format_share(Share(0.2847, 0.241, 0.33))
+    ('28.5 %', '24.1 to 33 %')
     """
-    low, high = math.floor(1000 * found.low) / 10, math.ceil(1000 * found.high) / 10
-    return f"{round(1000 * found.share) / 10:g} %", f"{low:g} to {high:g} %"
+    low, high = (f"{round(1000 * each) / 10:g}" for each in (share.low, share.high))
+    return f"{round(1000 * share.value) / 10:g} %", f"{low} to {high} %"
 
 
-def cut_users_in_words(found: CutUsers, mechanism: ThresholdHistogram, users: str) -> Sentence:
-    """Say how many users had more than the bounds.
+def bounding_in_numbers(found: UsersByLabels, mechanism: ThresholdHistogram) -> Sentence:
+    """Say how much bounding took from the counts.
 
-    Parameters
-    ----------
-    users : what users are called, in the plural.
-
-    >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
-    >>> cut_users_in_words(CutUsers(9030, 970, 30), mechanism, "users")
-    ... # doctest: +NORMALIZE_WHITESPACE
-    'About 9.7 % of users (95 % interval 9.4 to 10 %) had more than 10 labels; their surplus is
-    missing from the counts.'
+    >>> mechanism = ThresholdHistogram(
+    ...     epsilon=1, delta="1e-6", max_labels=2, users_by_labels=5
+    ... )
+    >>> found = mechanism.users({"users": np.array([4000, 3000, 2000, 1000, 3])})
+    >>> bounding_in_numbers(found, mechanism)  # doctest: +NORMALIZE_WHITESPACE
+    'Counts are about 20 % too low on average (95 % interval 19 to 21 %), because each user counts
+    for at most 2 labels; about 30 % of users have more. Labels of one user beyond 4 are not in
+    this, so it may be more.'
     """
-    share, interval = format_cut_share(found)
-    more = ", or more than {most:,} {records} of one" if mechanism.max_count > 1 else ""
+    share, interval = format_share(found.share_cut())
+    text = "Counts are about {share} too low on average (95 % interval {interval})"
+    if mechanism.max_count > 1:
+        text = (
+            "About {share} of the pairs of {a_user} and {a_label} are missing from the counts (95 "
+            "% interval {interval})"
+        )
+    text += ", because each {user} counts for at most {held}; about {above} of {users} have more."
+    text += " {Labels} of one {user} beyond {last:,} are not in this, so it may be more."
+    if mechanism.max_count > 1:
+        text += " What {a_user} has beyond {most:,} {records} of one {label} is missing besides."
     return Sentence(
-        "About {share} of {several} (95 % interval {interval}) had more than {held}"
-        f"{more}; their surplus is missing from the counts.",
+        text,
         share=share,
-        several=users,
         interval=interval,
         held=many(mechanism.max_labels, "label"),
+        above=format_share(found.share_of_users())[0],
         most=mechanism.max_count,
+        last=found.counted_to,
     )
 
 
 def bounding_cost(release: Release) -> str:
-    """Say how many users were cut, or that the release does not tell; empty if none were."""
-    mechanism, found = mechanism_of(release), read_cut_users(release)
-    unit = unit_of(DataFacts.of(release))
-    several = nouns_of_unit(unit)[1]
+    """Say how much bounding took, or that nothing is known of it; empty if nobody was bounded."""
+    mechanism, found = mechanism_of(release), read_users(release)
     if isinstance(mechanism, ThresholdHistogram) and found is not None:
-        return cut_users_in_words(found, mechanism, several)
+        return bounding_in_numbers(found, mechanism)
+    unit = unit_of(DataFacts.of(release))
     if not counted_of(release).cut or unit == ONE_ROW:
         return ""
-    said = "The release does not state how many {several} had more than the bounds."
-    return Sentence(said, several=several)
+    said = (
+        "Nothing is known of how much bounding took from the counts: the release does not state "
+        "how many {labels} {several} have."
+    )
+    return Sentence(said, several=nouns_of_unit(unit)[1])
+
+
+OTHER_BOUNDS = (5, 10, 20, 50, 100)
+"""Bounds on labels of a user of which is said how much they would have taken."""
+
+
+def facts_of_bounding(release: Release) -> list[Block]:
+    """Return what programs are told of bounding, and a page's table of other bounds."""
+    found = read_users(release)
+    if found is None:
+        return []
+    bounds = sorted({*OTHER_BOUNDS, found.max_labels})
+    shares = {bound: found.share_cut(bound) for bound in bounds if bound < found.counted_to}
+    above, at_most = found.users_above()
+    of_users = found.share_of_users()
+    as_json = {
+        "max_labels": found.max_labels,
+        "labels_counted_to": found.counted_to,
+        "users_above": above,
+        "users_above_at_most": at_most,
+        "share_of_users_above": [of_users.value, of_users.low, of_users.high],
+        "share_of_pairs_dropped": {
+            str(bound): [share.value, share.low, share.high] for bound, share in shares.items()
+        },
+        "users_by_labels": {"from": list(found.cells), "users": list(found.noisy)},
+    }
+    told = [format_share(share) for share in shares.values()]
+    columns = [
+        Column(Sentence("{Labels} of one {user}, at most"), [f"{each:,}" for each in shares]),
+        Column("Counts too low on average by", [share for share, _ in told]),
+        Column("95 % interval", [interval for _, interval in told]),
+    ]
+    columns = [replace(column, digits=True) for column in columns]
+    caption = Sentence("What other bounds would have taken from the counts")
+    return [
+        Fact("", "", "bounding", as_json, on=ON_JSON),
+        Table(columns, (caption, "", ""), on=ON_PAGE, whole=True),
+    ]
+
+
+def most_before_bounding(release: Release) -> IntArray | None:
+    """Return upper bounds on counts before users were bounded, (k,) int64; None if none is proved.
+
+    A label lacks at most the users who had more than the bound. With 95 % a bound holds, as the
+    interval's end and the number of these users each hold with 97.5 %.
+    """
+    found, mechanism = read_users(release), mechanism_of(release)
+    if found is None or mechanism.max_count > 1:
+        return None
+    bounds: Any = mechanism.intervals(release)
+    upper: IntArray = bounds.upper + found.users_above()[1]
+    return upper
+
+
+def most_in_words(release: Release) -> str:
+    """Say what is proved of counts before bounding, and what is typical; empty if nothing is."""
+    found = read_users(release)
+    if found is None or most_before_bounding(release) is None:
+        return ""
+    share = found.share_cut()
+    typical = f"{1 / (1 - share.value):.2f}" if share.value < 1 else ""
+    text = (
+        "Before bounding, a count is at most the end of its interval and {more:,} more (with 95 "
+        "%): so many {users} may have had more than {held}. That is all that is proved of a single "
+        "{label}."
+    )
+    if typical:
+        text += " On average it is {typical} times the bounded count."
+    return Sentence(
+        text,
+        more=found.users_above()[1],
+        held=many(found.max_labels, "label"),
+        typical=typical,
+    )
 
 
 def number_of(release: Release) -> Number:
     """Return how many users there are: a released number of users, or what counts show."""
-    users, counts = read_cut_users(release), release.value.counts
+    users, counts = read_users(release), release.value.counts
     if users is not None:
-        return number_shown(release, max(users.within, 0) + max(users.cut, 0), exact=True)
+        return number_shown(release, users.total, exact=True)
     if counts is None:
         return number_shown(release, 0)
     mechanism = mechanism_of(release)

@@ -1,9 +1,11 @@
 """KIND: released labels and rankings, declared once for all that shows, writes or reads them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
 from dphist.document import others
 from dphist.document.blocks import (
@@ -57,7 +59,12 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     else:
         found = partial(_results, release, counted)
         results = [
-            _what_is_counted(mechanism, counted, bounding.bounding_cost(release)),
+            _what_is_counted(
+                mechanism,
+                counted,
+                bounding.bounding_cost(release),
+                bounding.facts_of_bounding(release),
+            ),
             Section("histogram", "Results", found, READ, wide=True),
         ]
         numbers = [Section("numbers", "", _numbers(release, counted))]
@@ -124,20 +131,13 @@ def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> 
 
 def _numbers(release: Release, counted: Counted) -> list[Fact]:
     """Return the numbers that a reader wants to know first."""
-    mechanism, cut = bounding.mechanism_of(release), bounding.read_cut_users(release)
+    mechanism, users = bounding.mechanism_of(release), bounding.read_users(release)
     labels = others.number_of_labels(release.value)
     facts = [labels, *_error(mechanism, counted), *_threshold(mechanism)]
-    if cut is not None:
-        share, interval = bounding.format_cut_share(cut)
-        more = f"95 % interval {interval}; had more than the bounds"
-        as_json = {
-            **{"within": cut.within, "cut": cut.cut, "error": cut.error},
-            **{"share": cut.share, "share_low": cut.low, "share_high": cut.high},
-        }
-        facts += [
-            Fact(Sentence("{Users} cut"), share, note=more, on=ON_PAGE),
-            Fact("", "", "cut_users", as_json, on=ON_JSON),
-        ]
+    if users is not None:
+        share, interval = bounding.format_share(users.share_cut())
+        more = f"95 % interval {interval}; on average, by bounding {{users}}"
+        facts.append(Fact("Counts too low by", share, note=Sentence(more), on=ON_PAGE))
     return facts
 
 
@@ -183,9 +183,11 @@ def _sums(mechanism: LabelsMechanism) -> list[Block]:
     return [Fact("Sums", said, "noise_of_counts", variances, on=on)]
 
 
-def _what_is_counted(mechanism: LabelsMechanism, counted: Counted, cost: str) -> Section:
-    """Return what counts and intervals are of, and how many users were cut."""
-    section = counts_section(counted, cost, always=True)
+def _what_is_counted(
+    mechanism: LabelsMechanism, counted: Counted, cost: str, more: Sequence[Block] = ()
+) -> Section:
+    """Return what counts and intervals are of, and how much bounding took."""
+    section = counts_section(counted, cost, always=True, more=more)
     return section if words.has_counts(mechanism) else replace(section, on=frozenset())
 
 
@@ -210,23 +212,42 @@ def _results(release: Release, counted: Counted) -> list[Block]:
         figures = [chart_of_all(release)] if len(value) > others.MOST_NAMED else []
         of = Sentence("Counts are of {whole}.", whole=counted.whole)
         notes.insert(0, joined((words.intervals_in_words(mechanism), of)))
+        notes.insert(1, bounding.most_in_words(release))
     elif not isinstance(mechanism, DiscoverLabels):
         figures = [chart_of_order(mechanism)]
     caption = others.caption_of(first)
     number = "Number" if isinstance(mechanism, DiscoverLabels) else "Rank"
     return [
-        others.table_of_labels(value, both, caption, counts=counted.head(), number=number),
+        others.table_of_labels(
+            value, both, caption, counts=counted.head(), number=number, most=_most(release)
+        ),
         *([Figures(figures, on=ON_PAGE)] if figures else []),
-        *(Note(note, "aside", on=ON_PAGE) for note in notes),
+        *(Note(note, "aside", on=ON_PAGE) for note in notes if note),
     ]
 
 
+def _most(release: Release) -> IntArray | None:
+    """Return upper bounds on counts before bounding, if the release has counts."""
+    return None if release.value.counts is None else bounding.most_before_bounding(release)
+
+
 def table_csv(release: Release, field: Field) -> str:
-    """Return columns label,count, or label alone for a ranking, in the order released."""
+    """Return columns label,count, or label alone for a ranking, in the order released.
+
+    Where the release tells how many labels users have, the intervals of bounded counts follow, and
+    what each count is at most before users were bounded.
+    """
     value = release.value
     labels = [field(label) for label in value.texts]
     if value.counts is None:
         return "label\n" + "".join(f"{label}\n" for label in labels)
+    most = _most(release)
+    if most is not None:
+        bounds: Any = bounding.mechanism_of(release).intervals(release)
+        columns = (value.counts, bounds.lower, bounds.upper, most)
+        lines = zip(labels, *(column.tolist() for column in columns), strict=True)
+        head = "label,count,low,high,before_bounding_at_most\n"
+        return head + "".join(",".join(map(str, line)) + "\n" for line in lines)
     rows = zip(labels, value.counts.tolist(), strict=True)
     return "label,count\n" + "".join(f"{label},{count}\n" for label, count in rows)
 

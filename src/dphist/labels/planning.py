@@ -8,6 +8,7 @@ from dphist.document import planning
 from dphist.document.options import HOLDS_LABELS, Needs, OneOf, Option, Table, option_of, whole
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.errors import Argument, ParameterError
+from dphist.labels.bounding import read_users
 from dphist.labels.threshold.known_labels import number_of
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.parameters import Exact, optional_whole, positive_number, privacy_parameter, probability
@@ -242,15 +243,15 @@ def _options() -> Table:
     ]
 
 
-def _cut_users(release: Release, _percent: bool) -> Found | str:
-    cut = getattr(release.mechanism, "cut_users", None)
-    found = None if cut is None else cut(release.noisy)
-    if found is None:
-        return f"{planning.LOOK}; release with count_cut_users, and it is known"
+def _share_cut(release: Release, _percent: bool) -> Found | str:
+    users = read_users(release)
+    if users is None:
+        return f"{planning.LOOK}; release with users_by_labels, and it is known"
+    found = users.share_cut()
     low, high = Fraction(found.low), Fraction(found.high)
     ends = f"{planning.as_percent(low)} to {planning.as_percent(high)}"
-    said = f"{ends} of users were cut, {planning.LEVEL}"
-    return Found(Fraction(found.share), said, (low, high))
+    said = f"counts are {ends} too low on average, {planning.LEVEL}"
+    return Found(Fraction(found.value), said, (low, high))
 
 
 PLANNING = Planning(
@@ -264,7 +265,7 @@ PLANNING = Planning(
     limit=lambda asked: _LISTED if _is_listed(asked) else _CUT,
     quantities={
         **planning.quantities_of_labels(lambda release: release.value),
-        "cut users": Quantity(_cut_users, "must"),
+        "share cut": Quantity(_share_cut, "must"),
     },
     command=_command,
     options=_options,

@@ -170,7 +170,7 @@ def sums_in_words(mechanism: LabelsMechanism) -> str:
     noise = noise_in_common(mechanism)
     if noise is None or not isinstance(mechanism, ThresholdHistogram):
         return ""
-    labels, users = len(mechanism.labels or ()), int(mechanism.count_cut_users)
+    labels, users = len(mechanism.labels or ()), int(mechanism.users_by_labels is not None)
     # The standard deviation of independent noise with the same guarantee.
     alone = float(noise.scale) * math.sqrt(
         (mechanism.changed_labels + users) / (float(mechanism.weight) + users)

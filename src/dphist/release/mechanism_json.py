@@ -123,7 +123,15 @@ def read_mechanism(content: dict[str, Any]) -> Any:
 
 def _construct(known: Mapping[str, Callable[..., Any]], description: dict[str, Any]) -> Any:
     """Return what `describe` described, of the classes known by their names."""
-    return known[description["name"]](**description["parameters"])
+    name, parameters = description["name"], dict(description["parameters"])
+    for gone, value in _GONE.get(name, {}).items():
+        if gone in parameters and parameters.pop(gone) != value:
+            raise ValueError("a parameter of an earlier version had a value that is gone")
+    return known[name](**parameters)
+
+
+_GONE = {"ThresholdHistogram": {"count_cut_users": False}}
+"""Parameters that earlier versions had, with the only value that means what is left."""
 
 
 def _as_exact(value: Any) -> Any:

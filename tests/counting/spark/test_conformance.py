@@ -146,9 +146,9 @@ def test_labels_are_counted_as_in_duckdb(frame: Any) -> None:
 @pytest.mark.usefixtures("one_key")
 def test_labels_are_bounded_as_in_plain_python(frame: Any) -> None:
     options = NAMES | {"count": "n", "max_labels": 5, "max_count": 3}
-    found = LabelCounts.from_table(frame, count_users=True, **options)
+    found = LabelCounts.from_table(frame, users_by_labels=9, **options)
     assert as_dict(found) == bounded([row[:3] for row in ROWS], 5, 3, KEY, "spark")
-    assert found.users == LabelCounts.from_table(TABLE, count_users=True, **options).users
+    assert found.users == LabelCounts.from_table(TABLE, users_by_labels=9, **options).users
     assert as_dict(found) == as_dict(LabelCounts.from_table(frame, **options))
 
 
@@ -335,7 +335,7 @@ def test_labels_cost_two_shuffles(frame: Any, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(stores.SparkStore, "__init__", noted)
     source = frame.sparkSession.range(100).selectExpr("id % 7 AS who", "id % 5 AS term")
     LabelCounts.from_table(source, **NAMES, max_labels=3)
-    LabelCounts.from_table(source, **NAMES, max_labels=3, count_users=True)
+    LabelCounts.from_table(source, **NAMES, max_labels=3, users_by_labels=9)
     for plan in plans:
         moved = [line for line in plan.splitlines() if "Exchange " in line]
         assert [line.split("hashpartitioning(")[1].split("#")[0] for line in moved] == [
@@ -448,7 +448,7 @@ def test_no_other_function_is_called() -> None:
         own.udf.register(name, lambda *_: 7, "bigint")
     assert own.range(1).selectExpr("id BETWEEN 5 AND 6").collect()[0][0] == 7
     rows, everything = own.createDataFrame(TABLE), {"max_labels": 97, "max_count": 2**40}
-    options = NAMES | everything | {"count": "n", "count_users": True}
+    options = NAMES | everything | {"count": "n", "users_by_labels": 9}
     found, expected = (LabelCounts.from_table(each, **options) for each in (rows, TABLE))
     assert as_dict(found) == as_dict(expected)
     assert found.users == expected.users

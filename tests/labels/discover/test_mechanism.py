@@ -118,7 +118,8 @@ def test_sets_are_not_shown() -> None:
 
 def test_sets_hold_no_counts() -> None:
     rows = pa.table({"who": [1, 2], "term": ["a", "b"]})
-    for options in ({"max_count": 2}, {"count_users": True}):
+    wrong: list[dict[str, Any]] = [{"max_count": 2}, {"users_by_labels": 9}]
+    for options in wrong:
         with pytest.raises(ParameterError, match="keep_sets needs max_count=1"):
             dh.LabelCounts.from_table(
                 rows, label="term", user="who", max_labels=3, keep_sets=True, **options

@@ -27,8 +27,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from dphist.arrays import IntArray
 from dphist.counting.bounding.held_pairs import bound_few, bound_in_arrays, hold_pairs
 from dphist.counting.checks import LARGEST, Problem
 from dphist.counting.engine.rows import DuckRows, Rows
@@ -191,11 +193,9 @@ class Bounds:
     max_count : maximum that a user adds to the count of a label, from 1 to 2**62 - 1.
     null_users : "refuse", "drop", or "separate": each such row is a separate user.
     null_labels : "refuse" or "drop".
-    count_users : whether to count the users within the bounds and the users over them. A user is
-        over the bounds with more labels than `max_labels` or, if `max_count` is above 1, with more
-        records of one label than `max_count`. Refused with separate rows without a user: to show
-        who is over, amounts of rows are clamped at `max_count` + 1, and only the sums of users at
-        `max_count`.
+    users_by_labels : where cells of numbers of labels start, ascending from 1; the last cell has
+        all larger numbers. Users are counted by how many labels they have, before any is dropped;
+        empty if they are not. Refused with separate rows without a user, which are no users.
     cut : the part of the users that is counted; None for all of them.
 
     Raises
@@ -207,7 +207,7 @@ class Bounds:
     max_count: int
     null_users: str = "refuse"
     null_labels: str = "refuse"
-    count_users: bool = False
+    users_by_labels: tuple[int, ...] = ()
     cut: Cut | None = None
 
     def __post_init__(self) -> None:
@@ -219,9 +219,9 @@ class Bounds:
             raise ParameterError("null_users", 'must be "refuse", "drop" or "separate"')
         if self.null_labels not in NULL_LABELS:
             raise ParameterError("null_labels", 'must be "refuse" or "drop"')
-        if self.count_users and self.null_users == "separate":
+        if self.users_by_labels and self.null_users == "separate":
             raise ParameterError(
-                "count_users",
+                "users_by_labels",
                 "needs "
                 + Argument("null_users")
                 + " other than 'separate': it counts users, not rows",
@@ -284,99 +284,99 @@ def blank_problems(rows: Rows, bounds: Bounds) -> Rows:
     return rows.project(
         "CASE WHEN problem = 0 THEN who END AS who",
         "CASE WHEN problem = 0 THEN term END AS term",
-        # For nonnegative c, min(sum of min(c, M), M) = min(sum of c, M). The sum of min(c, M + 1)
-        # is above M if and only if the sum of c is above M.
-        f"CASE WHEN problem = 0 THEN CAST(least(amount, {bounds.max_count} + "
-        f"{int(bounds.count_users)}) AS BIGINT) ELSE 0 END AS amount",
+        # For nonnegative c, min(sum of min(c, M), M) = min(sum of c, M).
+        f"CASE WHEN problem = 0 THEN CAST(least(amount, {bounds.max_count}) AS BIGINT) ELSE 0 END "
+        "AS amount",
         "problem",
     )
 
 
-def bound_labels(rows: Rows, users: bool, bounds: Bounds, key: str) -> Rows | pa.Table:
+def bound_labels(
+    rows: Rows, users: bool, bounds: Bounds, key: str
+) -> tuple[Rows | pa.Table, IntArray | None]:
     """From marked rows to (term, records, problem), each user bounded.
 
     `users` says whether there is a column of users. A row with a null `who` is a separate user with
-    one label, so it is already bounded. If users are counted, the columns ``uncut`` and ``cut`` are
-    added; their sums over all terms are the numbers of users. A few rows become an Arrow table.
+    one label, so it is already bounded.
+
+    Returns
+    -------
+    rows : a few rows become an Arrow table.
+    counted : (c,) int64, the users in each cell of `bounds.users_by_labels`; None if these are the
+        sums of the `columns_of_users`, which the rows then have besides.
     """
-    if users and bounds.max_count == 1 and not _counts_more(bounds):
+    if users and bounds.max_count == 1 and bounds.null_users != "separate":
         return _bound_sets(rows, bounds, key)
     rows = blank_problems(rows, bounds)
-    counted = [f"{rows.total(name)} AS {name}" for name in USERS] if bounds.count_users else []
     if users:
         rows = bound_users(rows, bounds, key)
-    rows = rows.group(["term"], clamped_sum(rows, str(LARGEST), "records"), WORST, *counted)
-    return rows.where("records > 0 OR problem > 0")
+    records = clamped_sum(rows, str(LARGEST), "records")
+    rows = rows.group(["term"], records, WORST, *_sums_of_users(rows, bounds))
+    return rows.where("records > 0 OR problem > 0"), None
 
 
-USERS = ("uncut", "cut")
-"""Columns that count the users within the bounds, and those over them."""
+def columns_of_users(bounds: Bounds) -> list[str]:
+    """Return the names of the columns that count the users in each cell."""
+    return [f"users_{cell}" for cell in range(len(bounds.users_by_labels))]
 
 
-def _counts_more(bounds: Bounds) -> bool:
-    """Whether more than who has which label must be known."""
-    return bounds.count_users or bounds.null_users == "separate"
+def _sums_of_users(rows: Rows, bounds: Bounds) -> list[str]:
+    return [f"{rows.total(name)} AS {name}" for name in columns_of_users(bounds)]
 
 
-def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> Rows | pa.Table:
-    """From marked rows to (term, records, problem), if users add at most 1.
+def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> tuple[Rows | pa.Table, IntArray | None]:
+    """As `bound_labels`, if users add at most 1.
 
     A user has a label, or not, so pairs need no sums, and a label's count is a number of pairs.
     Without sums, 10 million rows took 15 % less processor time. All rows without a user are rows
     with a problem, which lack their label as well.
     """
-    some = "amount > 0 OR problem > 0"
+    some, starts = "amount > 0 OR problem > 0", np.array(bounds.users_by_labels, np.int64)
     if bounds.max_labels is not None and isinstance(rows, DuckRows) and rows.is_few:
-        return bound_few(rows.where(some), key, bounds.max_labels)
+        return bound_few(rows.where(some), key, bounds.max_labels, starts)
     rows = blank_problems(rows, bounds).where(some).project("who", "term", "problem")
     if bounds.max_labels is not None and isinstance(rows, DuckRows):
         rows = hold_pairs(rows)
-        bounded = bound_in_arrays(rows, key, bounds.max_labels)
+        bounded = bound_in_arrays(rows, key, bounds.max_labels, starts)
         if bounded is not None:
             return bounded
-    rows = rows.group(["who", "term", "problem"])
-    if bounds.max_labels is not None:
-        rows = _rank(rows, key, []).where(f"who IS NULL OR place <= {bounds.max_labels}")
+    rows = _keep_labels(rows.group(["who", "term", "problem"]), bounds, key, [])
     pairs = "CASE WHEN max(problem) = 0 THEN count(*) ELSE 0 END AS records"
-    return rows.group(["term"], pairs, WORST)
+    return rows.group(["term"], pairs, WORST, *_sums_of_users(rows, bounds)), None
 
 
 def bound_users(rows: Rows, bounds: Bounds, key: str) -> Rows:
     """From (who, term, amount, problem) to the rows kept, one per user and term."""
     most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
-    # With max_count 1 a count is a number of users, so repeating a label exceeds no bound.
-    limit = bounds.max_count if bounds.max_count > 1 else LARGEST
-    over = f"CASE WHEN {rows.total('amount')} > {limit} THEN 1 ELSE 0 END AS over_count"
-    more = [over] if bounds.count_users else []
-    rows = rows.group(["who", "term"], clamped_sum(rows, most, "amount"), WORST, *more)
-    rows = rows.where("amount > 0 OR problem > 0")
-    if bounds.max_labels is None and not bounds.count_users:
+    rows = rows.group(["who", "term"], clamped_sum(rows, most, "amount"), WORST)
+    return _keep_labels(rows.where("amount > 0 OR problem > 0"), bounds, key, ["amount"])
+
+
+def _keep_labels(rows: Rows, bounds: Bounds, key: str, others: Sequence[str]) -> Rows:
+    """Return the rows of the labels that users keep, with the `columns_of_users`.
+
+    Parameters
+    ----------
+    rows : who, term, problem and the columns `others`, one per user and term.
+    """
+    starts = bounds.users_by_labels
+    if bounds.max_labels is None and not starts:
         return rows
-    others = ["amount", *(["over_count"] if more else [])]
-    rows = _rank(rows, key, others, [_OWN, _OVER] if more else [])
+    rows = _rank(rows, key, others, [_OWN] if starts else [])
     if bounds.max_labels is not None:
         rows = rows.where(f"who IS NULL OR place <= {bounds.max_labels}")
-    return rows.project("term", "amount", "problem", *_user_columns(bounds)) if more else rows
+    # A user is counted at the label with place 1. At most one label of a user has this place, so a
+    # user is counted at most once.
+    ends = [*starts[1:], LARGEST][: len(starts)]
+    cells = (
+        f"CASE WHEN who IS NOT NULL AND place = 1 AND own_labels >= {start} AND own_labels < {end} "
+        f"THEN CAST(1 AS BIGINT) ELSE 0 END AS {name}"
+        for start, end, name in zip(starts, ends, columns_of_users(bounds), strict=True)
+    )
+    return rows.project("who", "term", *others, "problem", *cells)
 
 
 _OWN = "count(*) OVER (PARTITION BY who) AS own_labels"
-_OVER = "max(over_count) OVER (PARTITION BY who) AS over_any"
-
-
-def _user_columns(bounds: Bounds) -> list[str]:
-    """Return the columns that count users.
-
-    A user is counted at the label with place 1. At most one label of a user has this place, so a
-    user is counted at most once.
-    """
-    cut = "over_any = 1"
-    if bounds.max_labels is not None:
-        cut = f"({cut} OR own_labels > {bounds.max_labels})"
-    first = "who IS NOT NULL AND place = 1"
-    return [
-        f"CASE WHEN {first} AND NOT {cut} THEN CAST(1 AS BIGINT) ELSE 0 END AS uncut",
-        f"CASE WHEN {first} AND {cut} THEN CAST(1 AS BIGINT) ELSE 0 END AS cut",
-    ]
 
 
 def bound_records(rows: Rows, max_records: int, key: str) -> Rows:

@@ -8,7 +8,7 @@ the maximum keeps some of them, and which depends only on the key and on this us
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from dphist.arrays import IntArray
 from dphist.counting.bounding.bounds import (
     MISSING,
-    USERS,
     WORST,
     Bounds,
     Cut,
@@ -28,6 +27,7 @@ from dphist.counting.bounding.bounds import (
     check_rows,
     check_users,
     clamped_sum,
+    columns_of_users,
     fresh_key,
     keep_records,
     mark_problems,
@@ -51,7 +51,7 @@ def count_labels(
     *,
     key: str | None = None,
     **reading: Unpack[Reading],
-) -> tuple[Store, tuple[int, int] | None]:
+) -> tuple[Store, tuple[int, ...] | None]:
     """Bound the contribution of each user, then count the labels of a table.
 
     Parameters
@@ -69,7 +69,7 @@ def count_labels(
     -------
     store : the labels with their counts, int64, at least 1. Counts are capped at
         2**62 - 1.
-    users : the numbers of users within the bounds and over them; None without `count_users`.
+    users : the number of users in each cell of `bounds.users_by_labels`; None without cells.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def count_labels(
     """
     wanted, salt = _describe_columns(names, cut=bounds.cut), key or fresh_key()
 
-    def bounded(rows: Rows) -> Rows | pa.Table:
+    def bounded(rows: Rows) -> tuple[Rows | pa.Table, IntArray | None]:
         return bound_labels(mark_problems(rows, wanted, bounds), "user" in names, bounds, salt)
 
     store, users = _hold_checked(
@@ -89,11 +89,11 @@ def count_labels(
         wanted,
         bounded,
         bounds.cut,
-        summed=USERS if bounds.count_users else (),
+        summed=columns_of_users(bounds),
         missing=_MISSING,
         **reading,
     )
-    return store, (users[0], users[1]) if users else None
+    return store, tuple(users) or None
 
 
 def label_bounded_records(
@@ -116,10 +116,10 @@ def label_bounded_records(
     """
     wanted = _describe_columns({"label": label, "user": user}, cut=cut)
 
-    def count_kept(rows: Rows) -> Rows:
+    def count_kept(rows: Rows) -> tuple[Rows, None]:
         kept = keep_records(rows, wanted, max_records, key, cut)
         counts = kept.group(["term"], "count(*) AS records", WORST)
-        return counts.where("term IS NOT NULL OR problem > 0")
+        return counts.where("term IS NOT NULL OR problem > 0"), None
 
     store, _ = _hold_checked(frame, wanted, count_kept, cut, missing=MISSING_USERS, **reading)
     return store
@@ -128,19 +128,29 @@ def label_bounded_records(
 def _hold_checked(
     frame: object,
     wanted: Sequence[Wanted],
-    counted: Callable[[Rows], Rows | pa.Table],
+    counted: Callable[[Rows], tuple[Rows | pa.Table, IntArray | None]],
     cut: Cut | None,
     *,
     missing: Mapping[str, Message],
     summed: Sequence[str] = (),
     **reading: Unpack[Reading],
 ) -> tuple[Store, list[int]]:
-    """Open a table, hold the counts of its labels, and raise the error for the worst problem."""
+    """Open a table, hold the counts of its labels, and raise the error for the worst problem.
+
+    Also returns the sums of the columns `summed`, unless `counted` returns them beside the rows.
+    """
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, **reading)
         check_users(source, cut)
         rows, kind = source.rows(), source.kinds["term"]
-        store, worst, sums = source.run(lambda: hold_counts(counted(rows), kind, summed))
+
+        def hold() -> tuple[Any, int, list[int]]:
+            found, sums = counted(rows)
+            if sums is None:
+                return hold_counts(found, kind, summed)
+            return (*hold_counts(found, kind)[:2], sums.tolist())
+
+        store, worst, sums = source.run(hold)
         raise_problem(
             worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing
         )
@@ -173,9 +183,10 @@ def bounded_pairs(
     ParameterError
         Also if `bounds.max_count` is above 1, or users are counted: a pair is there or not.
     """
-    if bounds.count_users or bounds.max_count > 1:
+    if bounds.users_by_labels or bounds.max_count > 1:
         raise ParameterError(
-            "keep_sets", "needs " + Argument("max_count", 1) + ", and no " + Argument("count_users")
+            "keep_sets",
+            "needs " + Argument("max_count", 1) + ", and no " + Argument("users_by_labels"),
         )
     wanted, own = (
         _describe_columns(names),

@@ -10,6 +10,7 @@ key (docs/understand/proofs/bounding.md, Lemma 11):
 4. The numbers of each row's user and label, and their rank, are streamed into the arrays.
 5. A label's count is the number of its rows less that of the rows dropped. So both must be of the
    same rows: sums over the labels' numbers are compared, in case the memory of a table changed.
+6. The users are counted by how many labels they have, where that is asked for.
 
 A few rows are numbered by Arrow instead, in one query and without hashes of labels and users.
 """
@@ -20,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.arrays import WordArray
+from dphist.arrays import IntArray, WordArray
 from dphist.counting.bounding.ranking import drop_labels
 from dphist.counting.bounding.user_parts import (
     UserParts,
@@ -54,7 +55,9 @@ def hold_pairs(rows: DuckRows) -> DuckRows:
     return replace(held, nbytes=int(held.fetch([held.lengths("who", "term")])[0][0] or 0))
 
 
-def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table | None:
+def bound_in_arrays(
+    rows: DuckRows, key: str, most: int, starts: IntArray
+) -> tuple[DuckRows | pa.Table, IntArray] | None:
     """From (who, term, problem) to (term, records, problem), each user bounded to `most` labels.
 
     Parameters
@@ -62,14 +65,16 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table 
     rows : held rows, see `hold_pairs`. A row with a problem has no user and no label.
     key : 32 hexadecimal digits
     most : maximum number of labels of a user, at least 1.
+    starts : (c,) int64, as for `count_users`.
 
     Returns
     -------
     The labels with their counts, or no more than the problems, if there are any; those of a few
-    rows as an Arrow table. None if two labels or two users have the same hash.
+    rows as an Arrow table. And (c,) int64, the users in each cell, see `count_users`. None if two
+    labels or two users have the same hash.
     """
     if rows.is_few:
-        return bound_few(rows, key, most)
+        return bound_few(rows, key, most, starts)
     connection = rows.connection
     label, exact = rows.number_of("term")
     steps = ["count(*) AS records", "max(problem) AS problem", f"{label} AS label"]
@@ -77,16 +82,36 @@ def bound_in_arrays(rows: DuckRows, key: str, most: int) -> DuckRows | pa.Table 
     labels = DuckRows(connection, connection.table(_LABELS), spent=(*rows.spent, _LABELS))
     problem, number, total = labels.fetch(["max(problem)", "count(*)", "sum(records)"])[0]
     if problem:  # then there is an error, and no counts
-        return labels.where("problem > 0").project("term", "0::BIGINT AS records", "problem")
+        wrong = labels.where("problem > 0").project("term", "0::BIGINT AS records", "problem")
+        return wrong, np.zeros_like(starts)
     sums, differ = _read_numbers(labels, int(number))
     if not (exact or differ) or not users_differ(rows):
         connection.execute(f"DROP TABLE {_LABELS}")
         return None
-    _drop_beyond(rows, key, most, int(total or 0), sums)
-    return _subtract_dropped(labels)
+    users = _drop_beyond(rows, key, most, starts, int(total or 0), sums)
+    return _subtract_dropped(labels), users
 
 
-def bound_few(rows: DuckRows, key: str, most: int) -> pa.Table:
+def count_users(labels: IntArray, starts: IntArray) -> IntArray:
+    """Count users by how many labels they have.
+
+    Parameters
+    ----------
+    labels : (users,) int64, the number of labels of each user, at least `starts[0]`.
+    starts : (c,) int64, ascending: cell i has the numbers from `starts[i]` to below the next start,
+        and the last has all larger ones. Without starts nothing is counted.
+
+    Returns
+    -------
+    (c,) int64
+    """
+    if not len(starts):
+        return np.zeros(0, np.int64)
+    cells = np.searchsorted(starts, labels, side="right") - 1
+    return np.bincount(cells, minlength=len(starts)).astype(np.int64)
+
+
+def bound_few(rows: DuckRows, key: str, most: int, starts: IntArray) -> tuple[pa.Table, IntArray]:
     """As `bound_in_arrays`, with the places of users and labels among them as numbers.
 
     All problems are looked at before a row is dropped, so that rows need only be marked.
@@ -94,13 +119,15 @@ def bound_few(rows: DuckRows, key: str, most: int) -> pa.Table:
     found = rows.to_arrow(["who", "term", "problem", f"{rows.rank(key)} AS rank"])
     if pc.max(found["problem"]).as_py():
         wrong = found.filter(pc.greater(found["problem"], 0)).select(["term", "problem"])
-        return wrong.append_column("records", pa.array(np.zeros(len(wrong), np.int64)))
+        none = pa.array(np.zeros(len(wrong), np.int64))
+        return wrong.append_column("records", none), np.zeros_like(starts)
     places, labels = find_places(found["term"])
     users, _ = find_places(found["who"])
-    gone = drop_labels(UserRows(users, places, as_words(found["rank"].to_numpy())), most)
+    ranked = UserRows(users, places, as_words(found["rank"].to_numpy()))
+    gone, held = drop_labels(ranked, most)
     records = count_places(places, len(labels)) - count_places(gone, len(labels))
     counts = {"term": labels, "records": records, "problem": np.zeros_like(records)}
-    return pa.table(counts).filter(pa.array(records > 0))
+    return pa.table(counts).filter(pa.array(records > 0)), count_users(held, starts)
 
 
 def _read_numbers(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
@@ -136,8 +163,12 @@ def users_differ(rows: DuckRows) -> bool:
     return bool(found == different)
 
 
-def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: WordArray) -> None:
+def _drop_beyond(
+    rows: DuckRows, key: str, most: int, starts: IntArray, total: int, expected: WordArray
+) -> IntArray:
     """Make the table of labels of dropped rows; `expected` are the `_sums_of` all rows.
+
+    Returns the users in each cell, see `count_users`.
 
     Many rows are ranked in turns, some users at a time. The turn is a function of the user, so that
     the rows of a user are ranked together.
@@ -152,7 +183,7 @@ def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: Word
     threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
     (user, _), (label, _) = rows.number_of("who"), rows.number_of("term")
     turns = _turns(total)
-    sums = np.zeros_like(expected)
+    sums, users = np.zeros_like(expected), np.zeros_like(starts)
     for turn in range(turns):
         own = rows if turns == 1 else rows.where(f"hash(who) % {turns} = {turn}")
         numbers = own.project(f"{user} AS who", f"{label} AS term", f"{rows.rank(key)} AS rank")
@@ -161,10 +192,12 @@ def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: Word
             pairs = UserRows(*(as_words(column.to_numpy()) for column in batch.columns))
             sums += _sums_of(pairs.terms, _ONE)
             parts.add(pairs)
-        gone = parts.each(lambda own: drop_labels(own, most), threads)
-        if gone:
+        found = parts.each(lambda own: drop_labels(own, most), threads)
+        for _, held in found:
+            users += count_users(held, starts)
+        if found:
             # In chunks, which DuckDB reads with all its threads.
-            labels = pa.chunked_array([part.view(stored) for part in gone])
+            labels = pa.chunked_array([gone.view(stored) for gone, _ in found])
             dropped = connection.from_arrow(pa.table({"label": labels}))
             dropped.aggregate("label, count(*) AS number", "label").insert_into(_DROPPED)
     lost = connection.execute(
@@ -172,6 +205,7 @@ def _drop_beyond(rows: DuckRows, key: str, most: int, total: int, expected: Word
     ).fetchall()[0][0]
     if lost or (sums != expected).any():  # the rows counted and the rows dropped are not the same
         raise RuntimeError("labels have other numbers than before")
+    return users
 
 
 def _sums_of(labels: WordArray, records: WordArray | np.uint64) -> WordArray:

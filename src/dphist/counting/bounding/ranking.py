@@ -35,8 +35,8 @@ def mix(words: WordArray) -> WordArray:
     return words
 
 
-def drop_labels(rows: UserRows, most: int) -> AnyArray:
-    """Return the labels of the rows that are dropped, in any order.
+def drop_labels(rows: UserRows, most: int) -> tuple[AnyArray, IntArray]:
+    """Return the labels of the rows that are dropped, and how many labels each user has.
 
     A label's place is the number of labels of its user with a rank up to its own. Of each label
     with a place up to `most`, one row is kept. All other rows are dropped.
@@ -48,10 +48,11 @@ def drop_labels(rows: UserRows, most: int) -> AnyArray:
 
     Returns
     -------
-    (dropped,) from `rows.terms`
+    dropped : (dropped,) from `rows.terms`, in any order.
+    labels : (users,) int64, the number of labels of each user before any is dropped, at least 1.
     """
     if not len(rows):
-        return rows.terms
+        return rows.terms, np.zeros(0, np.int64)
     rows = _order_rows(rows)
     assert rows.ranks is not None  # noqa: S101 - the caller's promise
     new_user = changes(rows.users)
@@ -71,8 +72,7 @@ def drop_labels(rows: UserRows, most: int) -> AnyArray:
     lengths = np.stack([ends[kept] - ends[first], ends[last] - ends[kept]], axis=1)
     beyond = np.repeat(np.tile([False, True], len(first)), lengths.ravel())
     beyond |= ~new_label
-    dropped: AnyArray = rows.terms[beyond]
-    return dropped
+    return rows.terms[beyond], last - first
 
 
 def drop_in_parts(

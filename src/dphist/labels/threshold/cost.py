@@ -27,7 +27,7 @@ class ThresholdCost:
     epsilon : the parameter of a single label.
     delta : of the threshold; None if labels are listed.
     changed : how many released numbers one user changes at most, each by one noise scale.
-    count_cut_users : whether one of these is a number of users.
+    counts_users : whether one of these is a number of users.
     unit : what is protected.
     """
 
@@ -35,7 +35,7 @@ class ThresholdCost:
     epsilon: Fraction
     delta: Fraction | None
     changed: Fraction
-    count_cut_users: bool
+    counts_users: bool
     unit: PrivacyUnit
 
     @property
@@ -90,7 +90,7 @@ class ThresholdCost:
         if total < own:
             return None
         each = self.epsilon**2
-        always = self.count_cut_users * each  # what a user changes beside labels, new or shared
+        always = self.counts_users * each  # what a user changes beside labels, new or shared
         return epsilon_of_ends([(self.changed * each, total), (always, (total - own) / (1 - own))])
 
 

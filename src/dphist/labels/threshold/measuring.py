@@ -30,7 +30,7 @@ from dphist.privacy.rounding import UP, decimal, round_up
 from dphist.release.label_table import LabelTable
 
 NAME = "users"
-"""The key of `Release.noisy` that holds both numbers."""
+"""The key of `Release.noisy` that holds the numbers of users."""
 
 
 class ThresholdMeasuring(LabelsMeasuring):
@@ -40,7 +40,7 @@ class ThresholdMeasuring(LabelsMeasuring):
 
     max_labels: int
     labels: tuple[Any, ...] | None
-    count_cut_users: bool
+    users_by_labels: int | None
     correlated: bool
     sums_of: int
 
@@ -69,12 +69,17 @@ class ThresholdMeasuring(LabelsMeasuring):
     @property
     def _changed(self) -> Fraction:
         """How many released numbers one user changes at most: of labels, and one of users."""
-        return self.weight + self.count_cut_users
+        return self.weight + self._counts_users
+
+    @property
+    def _counts_users(self) -> bool:
+        """Whether numbers of users are released, of which one user changes one, by 1."""
+        return self.users_by_labels is not None
 
     @property
     def _cost(self) -> ThresholdCost:
         public = self.noise, self.epsilon, self.delta
-        return ThresholdCost(*public, self._changed, self.count_cut_users, self._unit)
+        return ThresholdCost(*public, self._changed, self._counts_users, self._unit)
 
     @property
     def guarantee(self) -> ZCDP | ApproxZCDP:
@@ -103,7 +108,7 @@ class ThresholdMeasuring(LabelsMeasuring):
             # The numbers of users change by 1 and have noise for that, which costs the same.
             rate = self.epsilon / self.max_count
             noise = dp_events.geometric(rate, self.max_count, self.changed_labels)
-            if self.count_cut_users:
+            if self._counts_users:
                 noise = dp_events.together([noise, dp_events.geometric(self.epsilon)])
         return dp_events.composed(noise, self.delta or Fraction(0))
 
@@ -128,7 +133,7 @@ class ThresholdMeasuring(LabelsMeasuring):
         return sort_released(released)
 
     def _drawn_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
-        if not self.count_cut_users:
+        if not self._counts_users:
             return {}
         noisy, _ = self._noise_of_users().add(np.array(counts.users, np.int64), None, source)
         return {NAME: noisy}
@@ -150,21 +155,26 @@ class ThresholdMeasuring(LabelsMeasuring):
 
     def _accept(self, table: object) -> LabelCounts:
         counts = LabelsMeasuring._accept(self, table)
-        if self.count_cut_users and counts.users is None:
+        if self._counts_users and counts.users is None:
             raise ParameterError(
-                "count_cut_users",
-                "needs data in which users were counted",
-                "make them with LabelCounts.from_table(..., user=..., count_users=True)",
+                "users_by_labels",
+                "needs data in which users were counted by how many labels they have",
+                "make them with LabelCounts.from_table(..., user=..., users_by_labels=...)",
             )
-        bounds = self.max_labels, self.max_count
-        if self.count_cut_users and (counts.max_labels, counts.max_count) != bounds:
+        own = self.max_labels, self.max_count, self.users_by_labels
+        if self._counts_users and own != (
+            counts.max_labels,
+            counts.max_count,
+            counts.users_by_labels,
+        ):
             raise BoundsError(
-                Argument("count_cut_users")
+                Argument("users_by_labels")
                 + " needs data with the mechanism's own bounds, "
                 + Argument("max_labels", self.max_labels)
-                + " and "
+                + ", "
                 + Argument("max_count", self.max_count)
-                + ": users who had more are those with more than that"
+                + " and "
+                + Argument("users_by_labels", self.users_by_labels)
             )
         # One user who raises a count and lowers another one would be protected less.
         if self.correlated and not counts.only_adds:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from dphist.arrays import IntArray
+from dphist.data.cells import check_most
 from dphist.errors import Argument, ParameterError
 from dphist.labels.mechanism import (
     DELTA,
@@ -22,10 +23,10 @@ from dphist.labels.threshold.correlation import (
     best_correlation,
     worthwhile_correlation,
 )
-from dphist.labels.threshold.cut_users import CutUsers, checked, cut_users
 from dphist.labels.threshold.known_labels import listed, number_listed
 from dphist.labels.threshold.law import gaussian_delta, geometric_delta
 from dphist.labels.threshold.measuring import ThresholdMeasuring
+from dphist.labels.threshold.users_by_labels import UsersByLabels, read_users
 from dphist.mechanism import parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
@@ -63,10 +64,12 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         Known labels: public, not taken from the data. Text, whole numbers, truth values or dates,
         of one kind; dates are held as ISO text. All of them are released, those that do not occur
         too, and labels that are not listed are ignored.
-    count_cut_users : bool
-        Whether to release also how many users were within the bounds and how many had more: two
-        numbers, in `noisy["users"]`, with noise for one user. It costs as much as one more label
-        a user. The data must be a `LabelCounts` made with `count_users=True` and the same bounds.
+    users_by_labels : int, optional
+        Release also how many users have how many labels, before any is dropped: a number for each
+        cell of numbers of labels, in `noisy["users"]`, with noise for one user. It says how much
+        bounding took from the counts, see `users`. Users with so many labels or more are counted
+        together; above `max_labels`, such as 1000. It costs as much as one more label a user. The
+        data must be a `LabelCounts` made with the same bounds and `users_by_labels`.
     correlated : bool or "auto"
         Whether all listed labels have a part of their Gaussian noise in common, which lowers the
         noise of each count at the same cost where a user may change many of them. "auto": where
@@ -80,7 +83,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     Guarantee
     ---------
     `delta`-approximate rho-zCDP, where rho is m epsilon tanh(epsilon/2) (Laplace) or
-    m epsilon**2 / 2 (Gaussian), and m is `max_labels`, or one more with `count_cut_users`; Laplace
+    m epsilon**2 / 2 (Gaussian), and m is `max_labels`, or one more with `users_by_labels`; Laplace
     also `epsilon_guarantee`, (m epsilon, delta)-DP; Gaussian also (E, d(E) + delta)-DP for every
     E >= 0, where d(E) is the exact delta of Gaussian noise for mu**2 = m epsilon**2 (Balle and Wang
     2018, Theorem 8), and R releases together with R mu**2 and R delta, see `epsilon_at`. One
@@ -119,8 +122,11 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         not_given=Sentence("No list of {labels}: they come from the data."),
         public=True,
     )
-    count_cut_users: bool = parameter(
-        Sentence("Whether {users} within the bounds, and {users} who had more, are counted too.")
+    users_by_labels: int | None = parameter(
+        Sentence(
+            "{Users} are counted by their number of {labels}; those with so many or more together."
+        ),
+        not_given=Sentence("It is not released how many {labels} {users} have."),
     )
     correlated: bool = parameter(
         Sentence("Whether all listed {labels} have a part of the noise in common."),
@@ -140,7 +146,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         max_count: int = 1,
         noise: Noise = "laplace",
         labels: Sequence[Any] | None = None,
-        count_cut_users: bool = False,
+        users_by_labels: int | None = None,
         correlated: Correlated = False,
         sums_of: int = 1,
     ) -> None:
@@ -148,8 +154,6 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
             raise ParameterError("noise", "must be 'laplace' or 'gaussian'")
         if labels is not None and delta not in (None, 0):
             raise ParameterError("delta", "must be left out where labels are listed: there is none")
-        if not isinstance(count_cut_users, bool):
-            raise ParameterError("count_cut_users", "must be True or False")
         known = None if labels is None else listed(labels)
         self._hold(
             epsilon=privacy_parameter(epsilon, "epsilon"),
@@ -158,7 +162,9 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
             max_count=check_bound(max_count, "max_count"),
             noise=noise,
             labels=known,
-            count_cut_users=count_cut_users,
+            users_by_labels=None
+            if users_by_labels is None
+            else check_most(users_by_labels, check_bound(max_labels, "max_labels")),
             sums_of=whole_number(sums_of, "sums_of", 1, 1 if known is None else len(known)),
         )
         number = None if known is None else len(known)
@@ -203,24 +209,23 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         """Whether there is a delta: not where labels are listed."""
         return labels is None
 
-    def cut_users(self, noisy: Mapping[str, IntArray]) -> CutUsers | None:
-        """Return how many users had more than the bounds, from `noisy` of a release.
+    def users(self, noisy: Mapping[str, IntArray]) -> UsersByLabels | None:
+        """Return how many users have how many labels, from `noisy` of a release.
 
-        None without `count_cut_users`. Post-processing, which costs nothing.
+        None without `users_by_labels`. Post-processing, which costs nothing.
 
         Raises
         ------
         ParameterError
             If `noisy` is not what a release of this mechanism holds.
         """
-        if not self.count_cut_users:
+        if self.users_by_labels is None:
             return None
-        return cut_users(noisy, self._noise_of_users())
+        return read_users(noisy, self.users_by_labels, self.max_labels, self._noise_of_users())
 
     def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
         """Return a table that was read from a file; refuse noisy numbers that cannot be."""
-        if self.count_cut_users:
-            checked(noisy)
+        self.users(noisy)
         return LabelsMechanism.restored(self, value, noisy)
 
     def half_width(self, level: float = LEVEL) -> int:
@@ -296,11 +301,8 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
                 "Threshold (Rogers 2023, Algorithm 1). Each {label}'s count gets {noise} noise of "
                 "its own; a {label} is released if the sum is above the threshold."
             )
-        if self.count_cut_users:
-            text += (
-                " The numbers of {users} within the bounds, and of those who had more, get noise "
-                "too."
-            )
+        if self.users_by_labels is not None:
+            text += " The numbers of {users} who have one {label}, two, and so on get noise too."
         return Sentence(text, noise=self.law.distribution, shared=shared)
 
 
