@@ -181,9 +181,8 @@ def test_a_row_adds_no_more_than_the_bound() -> None:
 
 def of_each_term(rows: Rows, most: int, key: str) -> Rows:
     """Each term of a user is bounded, and not all of them together."""
-    return bound_labels(rows, True, Bounds(None, most), key).project(
-        "term", "records AS amount", "problem"
-    )
+    found, _ = bound_labels(rows, True, Bounds(None, most), key)
+    return found.project("term", "records AS amount", "problem")
 
 
 def of_each_row(rows: Rows, most: int, key: str) -> Rows:

@@ -74,7 +74,7 @@ def table(users_by_labels: int | None = None) -> dh.LabelCounts:
 
 def labels_release(**more: Any) -> dh.Release:
     made = dh.calibrate(dh.ThresholdHistogram, epsilon=2, delta="1e-6", max_labels=2, **more)
-    return made.release(table(bool(more)))
+    return made.release(table(**more))
 
 
 def test_a_release_of_another_kind_is_refused() -> None:

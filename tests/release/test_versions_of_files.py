@@ -30,6 +30,10 @@ def test_a_file_of_0_1_loads(path: Path, tmp_path: Path) -> None:
     again = json.loads(release.to_json())
     if "unit" in content.get("stated", {}):  # was text
         content["stated"]["unit"] = dh.PrivacyUnit(content["stated"]["unit"]).to_content()
+    parameters = content["mechanism"]["parameters"]
+    if "count_cut_users" in parameters:  # is gone
+        assert parameters.pop("count_cut_users") is False
+        parameters["users_by_labels"] = None
     assert again["kind"] == OLD_TAGS.get(content["kind"], content["kind"]) != content["kind"]
     for key in ("guarantee", "unit", "mechanism", "total", "value", "noisy", "stated"):
         assert again.get(key) == content.get(key), key

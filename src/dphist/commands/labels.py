@@ -236,9 +236,8 @@ _LABELS = [
             "rules": [_NO_COUNTS],
         },
         users_by_labels={
-            "meaning": "also release how many users have how many labels, and so how much too low "
-            "counts are because of --max-labels; users with N labels or more are counted together; "
-            "above --max-labels, such as 1000; costs as much as one more label per user",
+            "more": "; tells how much too low counts are because of --max-labels; about ten times "
+            "--max-labels; costs as much as one more label per user",
             "rules": [_NO_COUNTS],
         },
         correlated={

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import ndtr
 
-from dphist.arrays import BoolArray, FloatArray, IntArray
+from dphist.arrays import BoolArray, IntArray
 from dphist.counting import LARGEST as LARGEST_COUNT
 from dphist.labels.threshold.law import grid
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
@@ -46,29 +46,6 @@ class GeometricNoise:
     def deviation_of_sum(self, terms: int) -> float:
         """Return the standard deviation of the noise of a sum of counts, in records."""
         return math.sqrt(terms) * geometric_standard_deviation(self.rate)
-
-    def width_of_sum(self, weights: FloatArray, chance: float) -> FloatArray:
-        """Return what a weighted sum of such noise is below with at least a chance.
-
-        The least of Chernoff's bounds, log(E exp(t S) / (1 - chance)) / t, over some t.
-
-        Parameters
-        ----------
-        weights : (..., terms) float64
-
-        Returns
-        -------
-        (...) float64
-        """
-        rate = min(float(self.rate), 700.0)
-        largest = np.maximum(np.abs(weights).max(axis=-1), np.finfo(np.float64).tiny)
-        widths = [
-            (_log_moment(rate, part * rate * weights / largest[..., None]) - math.log1p(-chance))
-            * (largest / (part * rate))
-            for part in _PARTS
-        ]
-        found: FloatArray = np.where(np.any(weights, axis=-1), np.min(widths, axis=0), 0)
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,27 +86,6 @@ class GaussianNoise:
     def deviation_of_sum(self, terms: int) -> float:
         """Return the standard deviation of the noise of a sum of counts, in records."""
         return math.sqrt(terms) * float(self.sigma)
-
-    def width_of_sum(self, weights: FloatArray, chance: float) -> FloatArray:
-        """Return what a weighted sum of such noise is below with at least a chance.
-
-        As for geometric noise. Rounded, the noise has no larger moments E exp(t N) than normal
-        noise of variance sigma**2 + 1/4.
-        """
-        variance = float(self.sigma) ** 2 + 0.25
-        squares: FloatArray = np.sum(weights * weights, axis=-1)
-        return np.sqrt(-2 * math.log1p(-chance) * variance * squares)
-
-
-_PARTS = np.linspace(0.06, 0.96, 16)
-"""Of the largest t at which E exp(t S) is finite, where Chernoff's bound is tried."""
-
-
-def _log_moment(rate: float, steps: FloatArray) -> FloatArray:
-    """Return the sum over the last axis of log E exp(t Z), for Z of geometric noise of a rate."""
-    both = np.log(-np.expm1(steps - rate)) + np.log(-np.expm1(-steps - rate))
-    found: FloatArray = np.sum(2 * math.log(-math.expm1(-rate)) - both, axis=-1)
-    return found
 
 
 def noisy_sum(counts: IntArray, noise: IntArray) -> IntArray:
