@@ -401,3 +401,52 @@ def test_records_of_rows_are_bounded_where_rows_have_counts(records, capsys) -> 
     assert "--sensitivity" in capsys.readouterr().err
     assert run(*counted) == 1
     assert "'day' must hold whole numbers" in capsys.readouterr().err
+
+
+# --- Time zones
+
+
+@pytest.fixture
+def taps(tmp_path: Path) -> Path:
+    """A tap every hour around the change to summer time, with the offsets of two places."""
+    first = np.datetime64("2024-03-28T00:00")
+    taps = [first + np.timedelta64(hour, "h") for hour in range(200)]
+    offsets = [f"{tap}Z" if place % 2 else f"{tap + 120}+02:00" for place, tap in enumerate(taps)]
+    path = tmp_path / "taps.csv"
+    path.write_text("tap,n\n" + "".join(f"{text},1\n" for text in offsets))
+    return path
+
+
+SPRING = ("--column", "tap", "--start", "2024-03-30", "--stop", "2024-04-02", "--width", "1d")
+
+
+def test_days_of_a_time_zone(taps: Path, tmp_path: Path, capsys) -> None:
+    paths = {kind: tmp_path / f"out.{kind}" for kind in ("json", "csv", "html")}
+    zone = ("--tz", "Europe/Zurich", "--epsilon", 10_000, "--mechanism", "leaves")
+    written = ("--output", paths["json"], "--table", paths["csv"], "--report", paths["html"])
+    assert run("ranges", taps, *SPRING, *zone, *written) == 0
+    rows = paths["csv"].read_text().splitlines()
+    assert rows[2].startswith("2024-03-31T00:00:00+01:00,2024-04-01T00:00:00+02:00,23,")
+    assert [row.split(",")[2] for row in rows[1:]] == ["24", "23", "24"]
+    assert json.loads(paths["json"].read_text())["value"]["axes"][0]["zone"] == "Europe/Zurich"
+    assert "Europe/Zurich" in paths["html"].read_text()
+    capsys.readouterr()
+    assert run("show", paths["json"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "tap from 2024-03-30 to 2024-04-02 Time zone Europe/Zurich" in out
+    assert "2024-03-31 to 2024-04-01 23" in out
+    two = ("--column", "n", "--start", 0, "--stop", 2, "--width", 1)
+    assert run("ranges", taps, *SPRING, *two, "--tz", "UTC", "--tz", "none", "--epsilon", 1) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "give --tz, the time zone of the edges"),
+        (("--tz", "Europe/Zürich"), "--tz must be the name of a time zone"),
+        (("--tz", "UTC", "--tz", "UTC"), "--tz must be given once, or once for each --column"),
+    ],
+)
+def test_time_zones_that_are_refused(taps: Path, capsys, options, said) -> None:
+    assert run("ranges", taps, *SPRING, *options, "--epsilon", 1) != 0
+    assert said in " ".join(capsys.readouterr().err.split())

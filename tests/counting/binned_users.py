@@ -14,7 +14,7 @@ from tests.counting.contribution_engines import hashed
 
 KEYS = ["00" * 16, "5eed" * 4 + "c0de" * 4]
 EDGES = [0, 2, 4, 10]
-GRID = Grid(("x",), (np.array(EDGES),), (False,))
+GRID = Grid(("x",), (np.array(EDGES),), (None,))
 
 UserRows = list[tuple[Any, int | None]]  # user, value
 

@@ -146,9 +146,27 @@ def test_times_with_a_zone_are_instants(engine: Engine, tmp_path: Path) -> None:
     frame = engine.make(pa.table({"x": values}), tmp_path)
     utc = ["2024-01-01T12:00", "2024-01-01T12:30", "2024-01-01T13:00"]
     berlin = [time(text).replace(tzinfo=BERLIN) + datetime.timedelta(hours=1) for text in utc]
-    for edges in (utc, berlin, [f"{text}Z" for text in utc]):
-        found = bin_counts(frame, column="x", edges=edges)
+    for edges, tz in ((utc, "UTC"), (berlin, None), ([f"{text}Z" for text in utc], None)):
+        found = bin_counts(frame, column="x", edges=edges, tz=tz)
         assert_bins(found, ([2, 1], {"below": 0, "above": 0, "null": 0}))
+    with refused(DataError if engine.name == "csv" else ColumnError, "'x'", "give tz"):
+        bin_counts(frame, column="x", edges=utc)
+
+
+@every_engine
+def test_days_of_a_zone_have_23_to_25_hours(engine: Engine, tmp_path: Path) -> None:
+    """An instant every hour for weeks around both changes of the clocks."""
+    first = [datetime.datetime(2024, month, 20, tzinfo=datetime.UTC) for month in (3, 10)]
+    hours = [start + datetime.timedelta(hours=hour) for start in first for hour in range(400)]
+    frame = engine.make(pa.table({"x": pa.array(hours, pa.timestamp("us", "UTC"))}), tmp_path)
+    for start, stop, zone, expected in (
+        ("2024-03-30", "2024-04-02", "Europe/Zurich", [24, 23, 24]),
+        ("2024-10-26", "2024-10-29", "Europe/Zurich", [24, 25, 24]),
+        ("2024-10-26", "2024-10-29", "America/New_York", [24, 24, 24]),
+    ):
+        counted: Any = {"column": "x", "start": start, "stop": stop, "tz": zone}
+        assert bin_counts(frame, width="1d", **counted).counts.tolist() == expected
+        assert bin_counts(frame, width="1h", **counted).counts.tolist() == [1] * sum(expected)
 
 
 @every_engine
@@ -157,6 +175,8 @@ def test_edges_with_a_zone_need_times_with_one(engine: Engine, tmp_path: Path) -
     kind = DataError if engine.name == "csv" else ColumnError
     with refused(kind, "'x'", "zone"):
         bin_counts(frame, column="x", edges=["2024-01-01T12:00Z", "2024-01-01T12:30Z"])
+    with refused(kind, "'x'", "leave out tz"):
+        bin_counts(frame, column="x", edges=["2024-01-01", "2024-01-02"], tz="Europe/Zurich")
 
 
 @pytest.mark.parametrize(
@@ -385,7 +405,7 @@ def test_many_bins_and_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_slots_add_up_to_the_rows() -> None:
-    grid = binning.Grid(("x",), (np.array([0, 5, 10]),), (False,))
+    grid = binning.Grid(("x",), (np.array([0, 5, 10]),), (None,))
     table = pa.table({"x": pa.array([None, *range(-3, 20)])})
     assert binning.bin_rows(table, grid).tolist() == [3, 5, 5, 10, 1]
 
@@ -393,7 +413,7 @@ def test_slots_add_up_to_the_rows() -> None:
 @pytest.mark.parametrize("slot", [-1, 5, None])
 def test_slots_that_are_none_of_the_grid_are_shown_nowhere(slot: int | None) -> None:
     """Of Spark 4.0, say, which calls a function of the caller's under the name of its own."""
-    grid = binning.Grid(("x",), (np.array([0, 1, 2]),), (False,))
+    grid = binning.Grid(("x",), (np.array([0, 1, 2]),), (None,))
     wanted = grid.wanted()
     places = pa.array([0, slot]).to_numpy(zero_copy_only=False)
     with pytest.raises(DataError, match="could not evaluate 'x'"):

@@ -208,7 +208,7 @@ def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -
 
 USERS = 3000
 SIZES = (3, 1, 4)  # records of a user, in three bins of the user's own
-MANY = Grid(("x",), (np.arange(USERS * len(SIZES) + 1),), (False,))
+MANY = Grid(("x",), (np.arange(USERS * len(SIZES) + 1),), (None,))
 
 
 def kept_records(key: str, most: int = 3) -> np.ndarray:

@@ -142,7 +142,7 @@ def test_slots_are_those_of_python_for_every_type(name: str) -> None:
     frame = frame_of(values)
     for place, edges in enumerate(EDGES[kind]):
         typed = edges if DTYPES[kind] is None else edges.astype("i8").view(DTYPES[kind])
-        grid = Grid(("x",), (typed,), (False,))
+        grid = Grid(("x",), (typed,), (getattr(values.type, "tz", None),))
         expected = Slotting(grid).find([values]).tolist()
         zone = ("UTC", "Europe/Berlin", "America/Los_Angeles")[place % 3]
         with (

@@ -179,7 +179,7 @@ def test_equal_hashes_keep_no_more_than_the_bound(
 
 USERS = 3000
 ROWS = 5
-MANY = Grid(("x",), (np.arange(USERS * ROWS + 1),), (False,))
+MANY = Grid(("x",), (np.arange(USERS * ROWS + 1),), (None,))
 
 
 def choices(key: str) -> list[tuple[int, ...]]:

@@ -17,6 +17,7 @@ VISITS = pd.DataFrame(
 )
 EDGES = [0, 18, 40, 65]
 DAYS = dh.Axis.regular("2024-01-01", "2024-03-01", "1d", "day")
+AUTUMN = dh.Axis.regular("2024-10-21", "2024-11-04", "1d", "time", tz="Europe/Zurich")
 SHARES = dh.Axis.from_edges([0, 0.25, 0.5, 0.75, 1], "share")
 WORDS: dict[str, Any] = {
     "title": "Visits by age",
@@ -62,6 +63,7 @@ MADE: dict[str, Callable[[], dh.Release]] = {
     "one bin": lambda: release(TREE, [50]),
     "hours": lambda: release(FITTED, binned(bell(1440, 10**5), HOURS)),
     "days": lambda: release(TREE, binned(bell(60, 10**4), DAYS)),
+    "days of a zone": lambda: release(TREE, binned(bell(14, 10**4), AUTUMN)),
     "shares": lambda: release(TREE, binned([10, 50, 200, 3], SHARES), epsilon=None, rho="0.1"),
     "endless": lambda: release(TREE, binned([9, 90, 900, 90, 9], ENDLESS), epsilon=2),
     "a corner": lambda: release(TREE, [5000] * 20 + [0] * 4076),

@@ -135,7 +135,7 @@ def test_calendar_widths(start, stop, width, edges) -> None:
         ("2024-01-31", "2024-03-31", "1mo", "28th"),
         ("2024-01-01", "2024-01-01", "1mo", "greater than start"),
         ("2024-03-01", "2024-01-01", "1mo", "greater than start"),
-        ("2024-01-01T00:00Z", "2024-03-01T00:00Z", "1mo", "no time zone"),
+        ("2024-01-01T00:00Z", "2024-03-01T00:00Z", "1mo", "tz must be given"),
         ("2024-01-01", "2024-03-01", "0mo", "at least one month"),
         ("2024-01-01", "2024-03-01", "1month", "width must be"),
         ("2024-01-01", "2024-01-05", "3d", "move stop to 2024-01-04 or 2024-01-07"),
@@ -179,7 +179,9 @@ def test_ranges_of_dates_of_other_libraries_are_edges(name) -> None:
 )
 def test_months_of_a_time_zone_begin_there(edges) -> None:
     """Winter time until the 31st of March."""
-    found = dh.Axis.from_edges(edges).edges.astype("M8[h]")
+    axis = dh.Axis.from_edges(edges)
+    assert axis == dh.Axis.regular("2024-03-01", "2024-05-01", "1mo", tz="Europe/Zurich")
+    found = axis.edges.astype("M8[h]")
     assert found.astype(str).tolist() == ["2024-02-29T23", "2024-03-31T22", "2024-04-30T22"]
     zoned = pd.DataFrame({"t": pd.to_datetime(["2024-02-29T23:30Z", "2024-03-31T22:30Z"])})
     assert dh.bin_counts(zoned, column="t", edges=edges).counts.tolist() == [1, 1]

@@ -64,6 +64,14 @@ _TABLE = [
         repeats=True,
     ),
     Option(
+        "tz",
+        "time zone of edges that are dates or times, such as Europe/Zurich, for a column with a "
+        "time zone; a day is then a calendar day there, of 23 to 25 hours. Once for all columns, "
+        "or once for each, where none stands for no zone",
+        "ZONE",
+        repeats=True,
+    ),
+    Option(
         "count",
         "column of counts, if FILE is counted already and a row stands for several records. "
         "Without --user and --max-records, one of these records is protected; with --max-records "
@@ -101,7 +109,7 @@ _TABLE = [
 def _ranges(options: argparse.Namespace) -> None:
     if len(set(options.column)) < len(options.column):
         raise UsageError(phrase("{column} must name each column once"))
-    bins = _bins_of(options)
+    bins = _bins_of(options) | {"tz": _zones_of(options)}
     mechanism = _mechanism(options, tuple(axis.bins for axis in _axes(bins)))
     asked: dict[str, Any] = {"column": options.column, **bins}
     if len(options.column) == 1:
@@ -141,6 +149,15 @@ def _bins_of(options: argparse.Namespace) -> dict[str, list[Any]]:
     return {name: [read[name](text) for text in texts] for name, texts in given.items()}
 
 
+def _zones_of(options: argparse.Namespace) -> list[str | None]:
+    """Return the time zone of the edges of each column; "none" for a column without one."""
+    axes, given = len(options.column), options.tz or [None]
+    if len(given) not in (1, axes):
+        once = phrase("{tz} must be given once, or once for each {column}, in the same order: ")
+        raise UsageError(once + f"{axes} in all")
+    return [None if zone == "none" else zone for zone in given * (axes // len(given))]
+
+
 def _edges_of(text: str) -> list[Any]:
     """Read edges: all of them numbers, or all of them as text."""
     texts = parts_of(text)
@@ -160,9 +177,10 @@ def _value_of(text: str) -> int | float | Fraction | str:
 def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
     """Return what is public of the data, so that everything is checked before a file is opened."""
     if "edges" in bins:
-        return [Axis.from_edges(edges) for edges in bins["edges"]]
-    parts = zip(bins["start"], bins["stop"], bins["width"], strict=True)
-    return [Axis.regular(*part) for part in parts]
+        each = zip(bins["edges"], bins["tz"], strict=True)
+        return [Axis.from_edges(edges, tz=zone) for edges, zone in each]
+    parts = zip(bins["start"], bins["stop"], bins["width"], bins["tz"], strict=True)
+    return [Axis.regular(*part, tz=zone) for *part, zone in parts]
 
 
 def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangesMechanism:

@@ -17,8 +17,8 @@ _PROBLEM = (
 )
 
 
-def dates_of_range(edges: object) -> tuple[AnyArray, bool] | None:
-    """Return the dates of a range, and whether they have a time zone; None for anything else.
+def dates_of_range(edges: object) -> tuple[AnyArray, str | None] | None:
+    """Return the dates of a range, and their time zone if they have one; None for anything else.
 
     Returns
     -------
@@ -34,8 +34,9 @@ def dates_of_range(edges: object) -> tuple[AnyArray, bool] | None:
     if (library, name) == ("pandas", "DatetimeIndex"):
         if found.freq is None or found.name is not None:
             return None
-        zoned = found.tz is not None
-        return (found.tz_convert(None) if zoned else found).to_numpy(), zoned
+        if found.tz is None:
+            return found.to_numpy(), None
+        return found.tz_convert(None).to_numpy(), str(found.tz)
     if (library, name) == ("polars", "Expr"):
         return redact_errors(
             lambda: _of_polars(_evaluate(found)), ParameterError("edges", _PROBLEM)
@@ -52,11 +53,11 @@ def _evaluate(expression: Any) -> Any:
     return polars.select(expression).to_series()
 
 
-def _of_polars(dates: Any) -> tuple[AnyArray, bool] | None:
+def _of_polars(dates: Any) -> tuple[AnyArray, str | None] | None:
     kind = str(dates.dtype)
     if not kind.startswith("Date"):  # Date, or Datetime
         raise ParameterError("edges", _PROBLEM)
-    zoned = getattr(dates.dtype, "time_zone", None) is not None
-    return (
-        dates.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zoned else dates
-    ).to_numpy(), zoned
+    zone = getattr(dates.dtype, "time_zone", None)
+    if zone is None:
+        return dates.to_numpy(), None
+    return dates.dt.convert_time_zone("UTC").dt.replace_time_zone(None).to_numpy(), zone

@@ -154,6 +154,7 @@ class BinnedCounts(Secret):
         width: Any = None,
         start: Any = None,
         stop: Any = None,
+        tz: Any = None,
         count: str | None = None,
         progress: Progress | None = None,
         delimiter: str | None = None,
@@ -164,7 +165,7 @@ class BinnedCounts(Secret):
         Parameters
         ----------
         part, parts, others : as for `LabelCounts.partial`.
-        frame, column, user, max_records, edges, width, start, stop, count, progress, delimiter,
+        frame, column, user, max_records, edges, width, start, stop, tz, count, progress, delimiter,
         unit
             As for `bin_counts`.
 
@@ -184,10 +185,10 @@ class BinnedCounts(Secret):
         one, columns = unit_of_users(user, unit), {"user": user, "count": count}
         reading = Reading(progress=progress, delimiter=delimiter)
         counting = Counting(frame, columns, one, reading, cut)
-        grid = grid_of(column, edges, width, start, stop)
+        grid = grid_of(column, edges, width, start, stop, tz)
         slots = counting.count_bins(grid, most)
         kept = np.flatnonzero(slots)
-        axes = [axis.to_content() for axis in map(Axis, grid.names, grid.edges)]
+        axes = [axis.to_content() for axis in map(Axis, grid.names, grid.edges, grid.zones)]
         found = pa.table({"slot": kept, "count": slots[kept]})
         return counting.to_partial("bins", found, max_records=most, axes=axes)
 
@@ -267,6 +268,7 @@ def bin_counts(
     width: Any = None,
     start: Any = None,
     stop: Any = None,
+    tz: Any = None,
     count: str | None = None,
     user: str | None = None,
     max_records: int | None = None,
@@ -295,6 +297,9 @@ def bin_counts(
         number of widths apart: numbers, or dates, datetimes or ISO text with a width such as
         "15m", "1h", "1d", "1w" or a datetime.timedelta, or "1mo", "1q", "1y" of the calendar. For
         several columns, one value for all or a list with one value for each.
+    tz : the time zone of edges that are dates and times without one: its IANA name, such as
+        "Europe/Zurich", or a `zoneinfo.ZoneInfo`. It needs a column with a time zone, of any zone.
+        For several columns, one zone for all or a list with one, or None, for each.
     count : column of counts, whole numbers from 0 to 2**62 - 1, if a row stands for that many
         records: a table that is counted already. Without `user` and `max_records`, one of these
         records is protected, and not the row.
@@ -316,8 +321,8 @@ def bin_counts(
         If the edges would depend on the data or make more than 2**26 bins, `frame` is not a
         table, `user` is given without `max_records`, or `max_records` alone.
     ColumnError
-        If a column is missing or repeated, does not match the type of its edges, or cannot hold
-        users or counts.
+        If a column is missing or repeated, does not match the type of its edges, has a time zone
+        and its edges have none, or cannot hold users or counts.
     DataError
         If a field of a text file is not a number or time, a row has no user, a count is missing,
         negative or above 2**62 - 1, or the engine fails.
@@ -331,9 +336,10 @@ def bin_counts(
     decimal: 0.1 is 1/10. In text files, whole numbers are exact; other numbers are read as the
     nearest float64.
 
-    **Time zones.** Timestamps with a zone are compared as instants; edges without a zone are then
-    in UTC. Edges with a zone need a column with one (in a text file: a zone in each time). Days
-    and weeks are multiples of 24 hours.
+    **Time zones.** A column with a time zone needs edges with one, and they are compared as
+    instants; a column of local times without a zone needs edges without one. In a text file, each
+    time has a zone, or none has. With a zone, widths of whole days, weeks and months are steps of
+    its calendar, so a day has 23 to 25 hours; a date is the first instant of its day.
 
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"age": [3, 17, 18, 64, 65, 130]})
@@ -357,10 +363,10 @@ def bin_counts(
     one = unit_of_users(user, unit)
     reading = Reading(progress=progress, delimiter=delimiter)
     counting = Counting(frame, {"user": user, "count": count}, one, reading)
-    grid = grid_of(column, edges, width, start, stop)
+    grid = grid_of(column, edges, width, start, stop, tz)
     slots = counting.count_bins(grid, None if max_records is None else most)
     protected = None if max_records is None else one
-    axes = tuple(map(Axis, grid.names, grid.edges))
+    axes = tuple(map(Axis, grid.names, grid.edges, grid.zones))
     return guarded(_of_slots(slots, axes, most, protected), ledger)
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from dphist.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from dphist.data.axis.zones import local_times
 from dphist.document.chart import NARROW, Area, Axis, Chart, Line, short_number
 from dphist.document.unit_words import Counted, counted_of
 from dphist.errors import ParameterError
@@ -27,6 +28,7 @@ _DAY = np.timedelta64(1, "D")
 _LEFT_OUT = 0.0025  # of the records, at each end of what is drawn
 _PART = 0.4  # of the axis; if the records need more, all of it is drawn
 _LEAST = 12  # bins that are drawn at least
+_CHANGED = 10  # of a step, the part by which it may be drawn wider or narrower than it is
 _BLANK = "no cell stands out from the noise"
 
 
@@ -84,7 +86,7 @@ def _chart(
     """Declare a curve with its band: one value for each edge, or two for each step."""
     name, title, text, label = words
     places = places_of(histogram)
-    x, axis = scale_of(axis_text(histogram, 0), histogram.edges[0], places)
+    x, axis = scale_of(axis_text(histogram, 0), histogram.edges[0], places, histogram.axes[0].zone)
     if len(values) > len(x):
         x = np.repeat(x, 2)[1:-1]
     low, high = band(values, errors)
@@ -110,7 +112,8 @@ def map_of(histogram: RangeHistogram, counted: Counted) -> Chart:
     """Return the map of two axes: cells of a few shades; the first axis goes to the right."""
     cells, places = cells_of(histogram)
     names = [axis_text(histogram, axis) for axis in (0, 1)]
-    scales = zip(names, histogram.edges, places, strict=True)
+    zones = [axis.zone for axis in histogram.axes]
+    scales = zip(names, histogram.edges, places, zones, strict=True)
     (x, across), (y, up) = (scale_of(*each) for each in scales)
     shades = shades_of(float(cells.max()), least_seen(histogram))
     level = np.searchsorted(np.array(shades, np.float64), cells, side="right")
@@ -184,14 +187,23 @@ def _cells_in(inside: BoolArray, x: FloatArray, y: FloatArray) -> tuple[FloatArr
     return np.stack([left, right, right, left], 1), np.stack([low, low, high, high], 1)
 
 
-def scale_of(name: str, edges: AnyArray, places: IntArray) -> tuple[FloatArray, Axis]:
+def scale_of(
+    name: str, edges: AnyArray, places: IntArray, zone: str | None = None
+) -> tuple[FloatArray, Axis]:
     """Return where the edges at some places stand along an axis, and the axis.
 
-    Edges stand where their number or date is. If a step would be too thin to be seen, or is
-    infinite, all steps are drawn equally wide, with their edges written below.
+    Edges stand where their number or date is, in local time if there is a time zone. If a step
+    would be too thin to be seen, is infinite, or is longer or shorter than local time says because
+    clocks are changed, all steps are drawn equally wide, with their edges written below.
     """
-    drawn = edges[places]
-    if edges.dtype.kind == "M":
+    name = name if zone is None else f"{name} ({zone})"
+    drawn, changed = edges[places], False
+    if zone is not None:
+        local = local_times(drawn, zone)
+        elapsed = np.diff(drawn)
+        changed = bool((np.abs(np.diff(local) - elapsed) > elapsed / _CHANGED).any())
+        x = (local - np.datetime64(0, "us")) / _DAY
+    elif edges.dtype.kind == "M":
         x = (drawn.astype("M8[us]") - np.datetime64(0, "us")) / _DAY
     else:
         x = _finite(edges)[places].astype(np.float64)
@@ -199,9 +211,9 @@ def scale_of(name: str, edges: AnyArray, places: IntArray) -> tuple[FloatArray, 
         widths = np.diff(x)
         thin = not widths[:-1].min(initial=np.inf) >= _THIN * (x[-1] - x[0])
     endless = edges.dtype.kind == "f" and not np.isfinite(edges[[0, -1]]).all()
-    if thin or endless:
+    if thin or endless or changed:
         x = np.arange(len(drawn), dtype=np.float64)
-        return x, Axis(name, 0.0, float(x[-1]), ticks=_marked(short_edges(drawn)))
+        return x, Axis(name, 0.0, float(x[-1]), ticks=_marked(short_edges(drawn, zone)))
     ticks: Literal["dates", "in full"] = "dates" if edges.dtype.kind == "M" else "in full"
     return x, Axis(name, float(x[0]), float(x[-1]), ticks=ticks)
 
@@ -228,8 +240,10 @@ def _marked(texts: list[str]) -> list[tuple[float, str]]:
 
 def places_of(histogram: RangeHistogram) -> IntArray:
     """Return the edges of the steps that are drawn of the only axis."""
-    window = window_of(histogram, 0)
-    drawn = histogram.edges[0][window.start : window.stop + 1]
+    window, axis = window_of(histogram, 0), histogram.axes[0]
+    drawn = axis.edges[window.start : window.stop + 1]
+    if axis.zone is not None and len(set(np.diff(drawn).tolist())) > 1:
+        drawn = local_times(drawn, axis.zone)  # days of 23 to 25 hours are equal there
     return window.start + steps_of(drawn, MOST)
 
 
@@ -300,8 +314,8 @@ def window_in_words(histogram: RangeHistogram, axis: int) -> str:
     window = window_of(histogram, axis)
     if window.whole:
         return ""
-    edges = histogram.edges[axis]
-    first, start, stop, last = short_edges(edges[[0, window.start, window.stop, -1]])
+    edges = histogram.edges[axis][[0, window.start, window.stop, -1]]
+    first, start, stop, last = short_edges(edges, histogram.axes[axis].zone)
     return Sentence(
         "Drawn is {name} {start} to {stop} of {first} to {last}: by the estimates, at most {share} "
         "of the {records} lie beyond.",

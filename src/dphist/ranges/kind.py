@@ -11,6 +11,7 @@ from dphist.arrays import IntArray
 from dphist.data.binned_counts import BinnedCounts
 from dphist.document.blocks import (
     BRIEF,
+    EVERYWHERE,
     ON_JSON,
     ON_PAGE,
     ON_TERMINAL,
@@ -151,7 +152,17 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
         Fact("", "", "intervals", {"total": error.around(round(count))}, on=ON_JSON),
         Fact("Bins", f"{value.bins.size:,}", note=words.axes_in_words(value)),
         Fact("", "", "bins", list(value.bins.shape), on=ON_JSON),
+        *_time_zones(value),
     ]
+
+
+def _time_zones(value: RangeHistogram) -> list[Fact]:
+    """Return the time zones of the axes, if they have any."""
+    names, zones = words.zones_in_words(value), [axis.zone for axis in value.axes]
+    note = "edges are times of clocks there"
+    return (
+        [Fact("Time zone", names, "time_zones", zones, note=note, on=EVERYWHERE)] if names else []
+    )
 
 
 def _error_of_bins(value: RangeHistogram, counted: Counted) -> list[Fact]:
@@ -245,7 +256,8 @@ def _reading(value: RangeHistogram) -> str:
 def table_csv(release: Release, field: Field) -> str:
     """Return a row a bin: columns start,stop,count,error; of several axes start_x,stop_x,...
 
-    Edges are numbers or ISO dates and times. Errors are standard errors in records, to six digits.
+    Edges are numbers or ISO dates and times, with offsets to UTC if there is a zone. Errors are
+    standard errors in records, to six digits.
     Rows are in the order of the bins; the last axis varies fastest.
 
     Parameters
@@ -259,7 +271,8 @@ def table_csv(release: Release, field: Field) -> str:
         names += [f"start{suffix}", f"stop{suffix}"]
     header = ",".join(map(field, [*names, "count", "error"])) + "\n"
     ranges = [
-        [f"{low},{high}" for low, high in pairwise(edge_texts(edges))] for edges in histogram.edges
+        [f"{low},{high}" for low, high in pairwise(edge_texts(axis.edges, axis.zone))]
+        for axis in histogram.axes
     ]
     counts = histogram.bins.ravel().tolist()
     rows = zip(map(",".join, product(*ranges)), counts, _errors(histogram), strict=True)
@@ -279,13 +292,22 @@ def disclose(_mechanism: RangesMechanism, value: RangeHistogram | None = None) -
     if value is None:
         return Disclosed(public=["The number of bins."])
     what = "The columns and the edges of the bins" if value.has_edges else "The number of bins"
-    return Disclosed(public=[f"{what}: {words.axes_in_words(value)}."])
+    zones = words.zones_in_words(value)
+    where = f" (time zone: {zones})" if zones else ""
+    return Disclosed(public=[f"{what}: {words.axes_in_words(value)}{where}."])
 
 
 def describe_value(histogram: RangeHistogram, most: int) -> Section:
     """Return what is said of a histogram, with up to `most` rows."""
     axes = enumerate(histogram.bins.shape)
-    facts = [Fact(f"Axis {histogram.axis_name(axis)}", f"{size:,} bins") for axis, size in axes]
+    facts = [
+        Fact(
+            f"Axis {histogram.axis_name(axis)}",
+            f"{size:,} bins",
+            note=histogram.axes[axis].zone or "",
+        )
+        for axis, size in axes
+    ]
     facts += [Fact(f"Records {name}", f"{number:,}") for name, number in histogram.outside.items()]
     table, columns = histogram.to_arrow(), list[Column]()
     for name in table.column_names:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import AnyArray, FloatArray, IntArray, NumberArray
+from dphist.data.axis.zones import exact_texts, local_texts
 from dphist.document.blocks import NO_BOUND
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.maker import Maker
@@ -17,16 +18,23 @@ from dphist.release.release import Release
 from dphist.visible import harmless
 
 _LONGEST_NAME = 40
+_HALF_DAY = np.timedelta64(12, "h")
 
 
-def edge_texts(edges: AnyArray) -> list[str]:
-    """Write edges so that they can be read back: numbers, or ISO dates and times of UTC.
+def edge_texts(edges: AnyArray, zone: str | None = None) -> list[str]:
+    """Write edges so that they can be read back: numbers, or ISO dates and times.
+
+    With a time zone, they are local times with their offsets to UTC.
 
     >>> edge_texts(np.array([0.1, 2.0, np.inf])), edge_texts(np.array(["2024-01-31"], "M8[D]"))
     (['0.1', '2.0', 'inf'], ['2024-01-31'])
     >>> edge_texts(np.array(["2024-01-31T12:30"], "M8[us]"))
     ['2024-01-31T12:30:00']
+    >>> edge_texts(np.array(["2024-01-31T12:30"], "M8[us]"), "Europe/Zurich")
+    ['2024-01-31T13:30:00+01:00']
     """
+    if zone is not None:
+        return exact_texts(edges, zone)
     if edges.dtype.kind != "M":
         return [repr(edge) for edge in edges.tolist()]
     if edges.dtype == np.dtype("M8[D]"):
@@ -35,14 +43,18 @@ def edge_texts(edges: AnyArray) -> list[str]:
     return list(np.datetime_as_string(edges, unit="s" if whole else "us").tolist())
 
 
-def short_edges(edges: AnyArray) -> list[str]:
-    """Write edges for people: times to the minute where that is exact.
+def short_edges(edges: AnyArray, zone: str | None = None) -> list[str]:
+    """Write edges for people: times to the minute where that is exact; local time of a zone.
 
     >>> short_edges(np.array([0.0, 0.25, np.inf])), short_edges(np.array([2013, 10**6]))
     (['0', '0.25', 'inf'], ['2013', '1000000'])
     >>> short_edges(np.array(["2024-01-31T12:30"], "M8[us]"))
     ['2024-01-31 12:30']
+    >>> short_edges(np.array(["2024-01-31T12:30"], "M8[us]"), "Europe/Zurich")
+    ['2024-01-31 13:30']
     """
+    if zone is not None:
+        return local_texts(edges, zone)
     if edges.dtype.kind == "f":
         return [f"{edge:.12g}" for edge in edges.tolist()]
     if edges.dtype != np.dtype("M8[us]"):
@@ -52,18 +64,22 @@ def short_edges(edges: AnyArray) -> list[str]:
     return [text.replace("T", " ") for text in texts]
 
 
-def place_text(edges: AnyArray, place: Any) -> str:
+def place_text(edges: AnyArray, place: Any, zone: str | None = None) -> str:
     """Write a place between edges with as many digits as the width of its bin justifies.
 
     Parameters
     ----------
-    place : float or numpy.datetime64, as `RangeHistogram.quantile` returns it.
+    place : float, numpy.datetime64 or, with a time zone, datetime: what `RangeHistogram.quantile`
+        returns.
 
     >>> place_text(np.array([0, 18, 65]), 18.1234), place_text(np.array([0, 0.5, 1]), 0.1234)
     ('18', '0.12')
     >>> place_text(np.array(["2024-01-01", "2024-02-01"], "M8[D]"), np.datetime64("2024-01-09T20"))
     '2024-01-09'
     """
+    if zone is not None:
+        is_daily = bool((np.diff(edges) > _HALF_DAY).all())
+        return str(place.date() if is_daily else place.replace(tzinfo=None, microsecond=0))
     if edges.dtype.kind == "M":
         by_day = edges.dtype == np.dtype("M8[D]")
         rounded = np.datetime64(place, "D" if by_day else "m")
@@ -148,7 +164,8 @@ def parts_of(histogram: RangeHistogram, axis: int, places: IntArray) -> Parts:
     ends = _ends(histogram, axis, places)
     low, high = histogram.interval(*ends)
     outwards = np.clip([np.floor(low), np.ceil(high)], -NO_BOUND, NO_BOUND).astype(np.int64)
-    return Parts(short_edges(histogram.edges[axis][places]), histogram.count(*ends), *outwards)
+    texts = short_edges(histogram.edges[axis][places], histogram.axes[axis].zone)
+    return Parts(texts, histogram.count(*ends), *outwards)
 
 
 def sums(histogram: RangeHistogram, axis: int, places: IntArray) -> tuple[NumberArray, FloatArray]:
@@ -194,7 +211,7 @@ def outside_of(release: Release) -> list[tuple[str, int]]:
     """Return the records in no bin: where, and how many; empty if the data came without edges."""
     histogram = release.value
     first, last = histogram.edges[0][[0, -1]]
-    texts = short_edges(histogram.edges[0][[0, -1]])
+    texts = short_edges(histogram.edges[0][[0, -1]], histogram.axes[0].zone)
     name = axis_text(histogram, 0) if histogram.bins.ndim == 1 else "at least one column"
     said = {
         "below": f"below {texts[0]}",
@@ -229,14 +246,14 @@ def quantiles_of(histogram: RangeHistogram) -> list[Quantile]:
     before and after a place each have an error, so for some edges this is undecided. The interval
     holds these edges, and ends at the next edges on both sides.
     """
-    edges = histogram.edges[0]
+    edges, zone = histogram.edges[0], histogram.axes[0].zone
     if np.isnan(histogram.cdf()[-1]):
         return []
     last = histogram.bins.size
     places = grouped(last, _PLACES)
     before, after = histogram.count(0, places), histogram.count(places, last)
     errors = histogram.error(0, places), histogram.error(places, last)
-    texts = short_edges(edges[places])
+    texts = short_edges(edges[places], zone)
     found = []
     for share in SHARES:
         excess = (1 - share) * before - share * after
@@ -246,5 +263,6 @@ def quantiles_of(histogram: RangeHistogram) -> list[Quantile]:
         below = excess - error <= 0
         high = len(places) - 1 - int(np.argmax(below[::-1])) if np.any(below) else 0
         ends = texts[max(low - 1, 0)], texts[min(high + 1, len(places) - 1)]
-        found.append(Quantile(share, place_text(edges, histogram.quantile(share)), *ends))
+        place = place_text(edges, histogram.quantile(share), zone)
+        found.append(Quantile(share, place, *ends))
     return found

@@ -60,7 +60,7 @@ def result_of(
     if histogram.bins.ndim > 1:
         return _fullest(histogram, all_bins, first, name)
     found = {each.share: f"{each.place} ({each.interval})" for each in quantiles}
-    start, stop = short_edges(histogram.edges[0][[0, -1]])
+    start, stop = short_edges(histogram.edges[0][[0, -1]], histogram.axes[0].zone)
     where = "with {name} from {start} to {stop}" if histogram.has_edges else "in {bins:,} bins"
     return Sentence(
         f"{{all_bins}} {where}; half of them lie below {{half}}, and nine in ten between {{low}} "
@@ -136,12 +136,28 @@ def axes_in_words(histogram: RangeHistogram) -> str:
     for axis, bins in enumerate(histogram.bins.shape):
         text = axis_text(histogram, axis)
         if histogram.has_edges:
-            first, last = short_edges(histogram.edges[axis][[0, -1]])
+            zone = histogram.axes[axis].zone
+            first, last = short_edges(histogram.edges[axis][[0, -1]], zone)
             text += f" from {first} to {last}"
         # The number of bins of a single axis stands before this text already.
         number = f" in {bins:,} bin{'s'[: bins > 1]}" if histogram.bins.ndim > 1 else ""
         described.append(text + number)
     return "; ".join(described)
+
+
+def zones_in_words(histogram: RangeHistogram) -> str:
+    """Name the time zones of the axes, with their axes if they differ; empty if none has one.
+
+    >>> from dphist import Axis
+    >>> axis = Axis.from_edges(["2024-03-31", "2024-04-01"], "t", tz="Europe/Zurich")
+    >>> zones_in_words(RangeHistogram(np.array([3]), (axis,)))
+    'Europe/Zurich'
+    """
+    zones = {axis_text(histogram, at): axis.zone for at, axis in enumerate(histogram.axes)}
+    named = {name: zone for name, zone in zones.items() if zone is not None}
+    if len(set(named.values())) < 2:
+        return "".join(list(named.values())[:1])
+    return "; ".join(f"{name}: {zone}" for name, zone in named.items())
 
 
 def names_in_words(histogram: RangeHistogram) -> str:

@@ -260,7 +260,7 @@ class DictionarySearch:
         return self.decoded.places(values.dictionary_decode())
 
 
-def search_for(kind: pa.DataType, edges: AnyArray, name: str, zoned: bool) -> Search:
+def search_for(kind: pa.DataType, edges: AnyArray, name: str, zone: str | None) -> Search:
     """Check that a column's type suits its edges, and return the search for it.
 
     Parameters
@@ -268,7 +268,7 @@ def search_for(kind: pa.DataType, edges: AnyArray, name: str, zoned: bool) -> Se
     kind : type of the column.
     edges : (n + 1,) int64 or float64 (numbers), datetime64[D] (dates) or datetime64[us] (times).
     name : name of the column, for error messages.
-    zoned : whether the edges were given with a time zone; they are in UTC.
+    zone : name of the time zone of the edges, in which case they are in UTC; otherwise None.
 
     Raises
     ------
@@ -279,7 +279,7 @@ def search_for(kind: pa.DataType, edges: AnyArray, name: str, zoned: bool) -> Se
     if types.is_null(kind):
         return NoSearch()
     if types.is_dictionary(kind):
-        return DictionarySearch(search_for(kind.value_type, edges, name, zoned))
+        return DictionarySearch(search_for(kind.value_type, edges, name, zone))
     numbers = edges.dtype.kind in "if"
     if types.is_integer(kind) or types.is_floating(kind) or _is_decimal(kind):
         if not numbers:
@@ -304,6 +304,11 @@ def search_for(kind: pa.DataType, edges: AnyArray, name: str, zoned: bool) -> Se
     days = edges.dtype == np.dtype("datetime64[D]")
     whole = edges.view(np.int64)
     if types.is_date32(kind) or types.is_date64(kind):
+        if zone is not None:
+            raise ColumnError(
+                f"column {name!r} holds dates, which have no time zone, but its edges have one: "
+                "leave out " + Argument("tz") + " and the zones of edges"
+            )
         if not days:
             raise ColumnError(
                 f"column {name!r} holds dates, but its edges are times: give "
@@ -312,11 +317,18 @@ def search_for(kind: pa.DataType, edges: AnyArray, name: str, zoned: bool) -> Se
             )
         scale = Fraction(_MICROSECONDS_A_DAY, 1000) if types.is_date64(kind) else None
         return WholeSearch.from_edges(whole, f"i{kind.bit_width // 8}", scale=scale)
-    if zoned and kind.tz is None:
+    if zone is not None and kind.tz is None:
         raise ColumnError(
-            f"column {name!r} has no time zone, but its edges have one: give "
-            + Argument("edges")
-            + " without a time zone, or set the time zone of the column"
+            f"column {name!r} has no time zone, but its edges have one: leave out "
+            + Argument("tz")
+            + " and the zones of edges, or set the time zone of the column"
+        )
+    if zone is None and kind.tz is not None:
+        raise ColumnError(
+            f"column {name!r} has a time zone, but its edges have none: give "
+            + Argument("tz")
+            + ", the time zone of the edges, such as 'Europe/Zurich' or 'UTC', or cast the column "
+            "to local time without a zone"
         )
     scale = _IN_A_MICROSECOND[kind.unit] * (_MICROSECONDS_A_DAY if days else 1)
     return WholeSearch.from_edges(whole, np.int64, scale=None if scale == 1 else scale)

@@ -23,7 +23,7 @@ from dphist.counting.reading.columns import Use, Wanted
 from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Source, engine_failure
 from dphist.counting.reading.spark import SparkSource
-from dphist.errors import DataError
+from dphist.errors import Argument, DataError
 
 OTHER_SLOTS = 3
 """Slots beside those of bins: below, above and null."""
@@ -40,12 +40,12 @@ class Grid:
     ----------
     names : (d,) the names of the columns, for error messages.
     edges : (d,) arrays (n + 1,), each int64, float64, datetime64[D] or datetime64[us], increasing.
-    zoned : (d,) whether the edges were given with a time zone; they are in UTC.
+    zones : (d,) the names of their time zones, in which case they are in UTC; otherwise None.
     """
 
     names: tuple[str, ...]
     edges: tuple[AnyArray, ...]
-    zoned: tuple[bool, ...]
+    zones: tuple[str | None, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -81,10 +81,10 @@ class Grid:
         ColumnError
             If a type does not suit the edges.
         """
-        parts = zip(kinds, texts, self.edges, self.names, self.zoned, strict=True)
+        parts = zip(kinds, texts, self.edges, self.names, self.zones, strict=True)
         return [
-            _search_for_text(edges, zoned) if text else search_for(kind, edges, name, zoned)
-            for kind, text, edges, name, zoned in parts
+            _search_for_text(edges, zone) if text else search_for(kind, edges, name, zone)
+            for kind, text, edges, name, zone in parts
         ]
 
 
@@ -260,11 +260,11 @@ def _add_axis(found: IntArray | None, places: IntArray, size: int) -> IntArray:
     return np.where(inside & (found > 0), (found - 1) * size + places, 0)
 
 
-def _search_for_text(edges: AnyArray, zoned: bool) -> Search:
+def _search_for_text(edges: AnyArray, zone: str | None) -> Search:
     """Return the search for a column of text, which is read as values of the edges' type."""
     if edges.dtype.kind in "if":
         return NumberTextSearch.from_edges(edges)
-    return MomentTextSearch.from_edges(edges, zoned)
+    return MomentTextSearch.from_edges(edges, zone is not None)
 
 
 def raise_unreadable(grid: Grid, slotting: Slotting) -> None:
@@ -282,8 +282,15 @@ def _unreadable(grid: Grid, name: str) -> DataError:
             f"column {name!r} must hold numbers, such as 12, -0.5 or 1e3, or empty fields: correct "
             "or empty the others"
         )
-    zone = ", each with a time zone because the edges have one" if grid.zoned[place] else ""
+    if grid.zones[place] is not None:
+        return DataError(
+            f"column {name!r} must hold times such as 2024-01-31T12:30:00+01:00, each with a time "
+            "zone because the edges have one, or empty fields: correct or empty the others, or "
+            "leave out " + Argument("tz") + " and the zones of edges if all times are local"
+        )
     return DataError(
-        f"column {name!r} must hold dates or times such as 2024-01-31 or 2024-01-31T12:30:00"
-        f"{zone}, or empty fields: correct or empty the others"
+        f"column {name!r} must hold dates or times such as 2024-01-31 or 2024-01-31T12:30:00, each "
+        "without a time zone because the edges have none, or empty fields: correct or empty the "
+        "others, or give " + Argument("tz") + ", the time zone of the edges, if all times have a "
+        "zone"
     )

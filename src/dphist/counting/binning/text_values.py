@@ -102,7 +102,7 @@ class MomentTextSearch:
     Attributes
     ----------
     moments : search for moments in microseconds.
-    zoned : whether the edges have a time zone; then each time must have one.
+    zoned : whether the edges have a time zone; then each time must have one, and otherwise none.
     """
 
     moments: WholeSearch
@@ -119,20 +119,17 @@ class MomentTextSearch:
         Raises
         ------
         UnreadableText
-            If a field is not a date or time, or lacks a required time zone.
+            If a field is not a date or time, or has a time zone and the edges none, or vice versa.
         """
         text = pc.ascii_trim_whitespace(values)
         if pc.any(pc.invert(pc.match_substring_regex(text, _MOMENT))).as_py():
             raise UnreadableText
         if pc.any(pc.greater(pc.binary_length(text), _LENGTH_TO_MICROSECONDS)).as_py():
             text = pc.replace_substring_regex(text, _BEYOND_MICROSECONDS, r"\1")
-        with_zone = pc.match_substring_regex(text, _ZONE)
-        instants = _cast(pc.if_else(with_zone, text, None), pa.timestamp("us", "UTC"))
-        local = pc.if_else(with_zone, None, text)
-        if self.zoned and local.null_count < len(local):
+        if pc.any(pc.xor(pc.match_substring_regex(text, _ZONE), self.zoned)).as_py():
             raise UnreadableText
-        moments = _cast(local, pa.timestamp("us")).cast(pa.int64())
-        return self.moments.places(pc.coalesce(instants.cast(pa.int64()), moments))
+        times = _cast(text, pa.timestamp("us", "UTC" if self.zoned else None))
+        return self.moments.places(times.cast(pa.int64()))
 
 
 def _rows(chosen: pa.Array) -> IntArray:

@@ -1,11 +1,8 @@
 """Axis: ordered bins between public edges, with the name of the binned column."""
 
-import datetime
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
@@ -13,22 +10,12 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import AnyArray, FloatArray
-from dphist.data.axis.edges import (
-    MOST_BINS,
-    check_edges,
-    edges_of,
-    is_number,
-    nearest_floats,
-    regular_edges,
-    whole_edges,
-)
-from dphist.data.axis.times import DAY, MOMENTS, moment, moment_text, width_of, width_text
-from dphist.errors import ParameterError
-from dphist.parameters import exact_number, whole_number
-
-_DTYPES = {"whole": "i8", "real": "f8", "dates": "M8[D]", "datetimes": "M8[us]"}
-_LONGEST_WIDTH = 60
-_KINDS = {np.dtype(dtype): kind for kind, dtype in _DTYPES.items()}
+from dphist.data.axis.content import KINDS, read_axis, write_axis, written
+from dphist.data.axis.edges import MOST_BINS, check_edges, edges_of, is_number, regular_edges
+from dphist.data.axis.times import MOMENTS, in_zone, moment, moment_text
+from dphist.data.axis.zones import DAY, local_moments, local_texts, local_times, zone_named
+from dphist.errors import ParameterError, phrase
+from dphist.parameters import exact_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +36,12 @@ class Axis:
         What is binned: usually a column.
     edges : (n + 1,) int64, float64, datetime64[D] or datetime64[us]; strictly increasing, read-only
         Public: fixed without looking at the data, and published. The first float edge may be
-        minus infinity and the last plus infinity. Datetimes with a zone are converted to UTC.
+        minus infinity and the last plus infinity. With a zone they are datetime64[us] of UTC, and
+        `local_edges` are what clocks show.
+    zone : str or None
+        The IANA name of the time zone of the edges, such as "Europe/Zurich"; "UTC" for edges that
+        were given with offsets. Such an axis is for columns with a time zone, of any zone: values
+        and edges are compared as instants. None for edges of local time, and for numbers.
 
     >>> Axis(name="age", edges=np.array([0, 18, 65])).bins
     2
@@ -57,11 +49,12 @@ class Axis:
 
     name: str | None
     edges: AnyArray
+    zone: str | None = None
 
     def __post_init__(self) -> None:
         if self.name is not None and not isinstance(self.name, str):
             raise ParameterError("name", "must be text or None")
-        if not isinstance(self.edges, np.ndarray) or self.edges.dtype not in _KINDS:
+        if not isinstance(self.edges, np.ndarray) or self.edges.dtype not in KINDS:
             raise ParameterError(
                 "edges",
                 "must be an array of int64, float64, datetime64[D] or datetime64[us]",
@@ -73,40 +66,53 @@ class Axis:
         if held.dtype.kind == "f":
             held += 0.0  # turns -0.0 into 0.0, which is equal but has another hash
         check_edges(held)
+        if self.zone is not None:
+            object.__setattr__(self, "zone", zone_named(self.zone))
+            if held.dtype != np.dtype("M8[us]"):
+                raise ParameterError("zone", phrase("needs {edges} of datetime64[us]"))
         held.setflags(write=False)
         object.__setattr__(self, "edges", held)
 
     @classmethod
-    def from_edges(cls, edges: Any, name: str | None = None) -> "Axis":
+    def from_edges(cls, edges: Any, name: str | None = None, *, tz: Any = None) -> "Axis":
         """Make an axis from a sequence of edges.
 
         Parameters
         ----------
         edges : list, tuple, range or NumPy array of at least two numbers, dates, datetimes,
             numpy.datetime64 or ISO text, strictly increasing; or what `pd.date_range`,
-            `pl.date_range` or `pl.datetime_range` returns. A date among datetimes means midnight;
-            times with a zone are converted to UTC.
+            `pl.date_range` or `pl.datetime_range` returns. A date among datetimes means midnight.
         name : what is binned
+        tz : the time zone of dates and times that have none of their own: the IANA name, such as
+            "Europe/Zurich", or a `zoneinfo.ZoneInfo`. A date is then the first instant of its day.
 
         Raises
         ------
         ParameterError
+            Also if clocks in the zone never show a time, or show it twice.
 
         >>> Axis.from_edges([0, 18, 65, float("inf")], "age").edges
         array([ 0., 18., 65., inf])
+        >>> Axis.from_edges(["2024-03-31", "2024-04-01"], tz="Europe/Zurich").edges
+        array(['2024-03-30T23:00:00.000000', '2024-03-31T22:00:00.000000'],
+              dtype='datetime64[us]')
         """
-        return cls(name, edges_of(edges)[0])
+        return cls(name, *edges_of(edges, tz))
 
     @classmethod
-    def regular(cls, start: Any, stop: Any, width: Any, name: str | None = None) -> "Axis":
+    def regular(
+        cls, start: Any, stop: Any, width: Any, name: str | None = None, *, tz: Any = None
+    ) -> "Axis":
         """Make an axis of bins of equal width from `start` to `stop`.
 
         Parameters
         ----------
         start, stop : two numbers, or two dates, datetimes or ISO texts.
         width : a number; or datetime.timedelta, numpy.timedelta64 or text such as "15m", "1h",
-            "1d" (24 hours) or "1w"; or "1mo", "1q" or "1y", for months of the calendar.
+            "1d" or "1w"; or "1mo", "1q" or "1y", for months of the calendar.
         name : what is binned
+        tz : as for `from_edges`. With a zone, widths of whole days, weeks and months are steps of
+            its calendar, so a day has 23 to 25 hours; others, such as "6h", are elapsed time.
 
         Notes
         -----
@@ -117,12 +123,16 @@ class Axis:
         Raises
         ------
         ParameterError
-            If `stop` is not a whole number of widths after `start`, or that number exceeds 2**26.
+            If `stop` is not a whole number of widths after `start`, or that number exceeds 2**26,
+            or clocks in the zone never show one of the edges, or show it twice.
 
         >>> Axis.regular(0, 1, 0.1).edges[3], Axis.regular("2024-01-01", "2024-01-08", "1d").bins
         (np.float64(0.3), 7)
+        >>> march = Axis.regular("2024-03-01", "2024-04-01", "1d", tz="Europe/Zurich")
+        >>> march.in_words, (march.edges[31] - march.edges[30]).astype("m8[h]")
+        ('31 bins from 2024-03-01 to 2024-04-01, Europe/Zurich', np.timedelta64(23,'h'))
         """
-        return cls(name, regular_edges(start, stop, width)[0])
+        return cls(name, *regular_edges(start, stop, width, tz))
 
     @property
     def bins(self) -> int:
@@ -136,9 +146,12 @@ class Axis:
 
     @property
     def in_words(self) -> str:
-        """How many bins there are, from where to where."""
-        first, last = (_written(edge) for edge in self.edges[[0, -1]].tolist())
-        return f"{self.bins} bins from {first} to {last}"
+        """How many bins there are, from where to where, and in which time zone."""
+        ends = self.edges[[0, -1]]
+        texts = map(str, map(written, ends.tolist()))
+        where = "" if self.zone is None else f", {self.zone}"
+        first, last = texts if self.zone is None else local_texts(ends, self.zone)
+        return f"{self.bins} bins from {first} to {last}{where}"
 
     def __len__(self) -> int:
         return self.bins
@@ -159,13 +172,21 @@ class Axis:
             return self.edges.astype("M8[us]").astype(np.int64) / DAY
         return self.edges.astype(np.float64)
 
+    @property
+    def local_edges(self) -> AnyArray:
+        """The edges as clocks in the zone show them; without a zone, the edges.
+
+        Where clocks are put back, they show an hour twice: these are not always increasing.
+        """
+        return self.edges if self.zone is None else local_times(self.edges, self.zone)
+
     def position(self, value: Any) -> int:
         """Return the index of the edge that is equal to a value.
 
         Parameters
         ----------
         value : a number for edges that are numbers; a date, datetime, numpy.datetime64 or ISO text
-            for others.
+            for others. Without a zone of its own, it is a local time of the axis' zone.
 
         Raises
         ------
@@ -181,7 +202,7 @@ class Axis:
             if index < len(self.edges) and self.edges[index] == wanted:
                 return index
         if wanted is None and self.edges.dtype.kind == "M" and isinstance(value, MOMENTS):
-            wanted = np.datetime64(moment(value, "value").instant, "us")  # between two dates
+            wanted = np.datetime64(self._read_time(value), "us")  # between two dates
         raise self._no_edge(wanted)
 
     def _no_edge(self, wanted: Any) -> ParameterError:
@@ -191,12 +212,14 @@ class Axis:
         if wanted is None or wanted != wanted:
             return ParameterError("value", said)
         place = int(np.searchsorted(self.edges, wanted))
-        near = [_edge_text(edge) for edge in self.edges[max(place - 1, 0) : place + 1]]
+        near = [self._edge_text(edge) for edge in self.edges[max(place - 1, 0) : place + 1]]
         if len(near) == 2:
             beside = f"between {near[0]} and {near[1]}"
         else:
             beside = f"{'before the first' if place == 0 else 'after the last'}, {near[0]}"
-        return ParameterError("value", f"{said}: {_edge_text(wanted)} is {beside}")
+        if self.zone is not None:
+            beside += f", in {self.zone}"
+        return ParameterError("value", f"{said}: {self._edge_text(wanted)} is {beside}")
 
     def positions(self, values: Any) -> Any:
         """Return the indices of the edges that are equal to values.
@@ -228,7 +251,8 @@ class Axis:
 
         Returns
         -------
-        (...) float64, or datetime64[us]; inside an unbounded bin, the infinite edge.
+        (...) float64, or datetime64[us]; inside an unbounded bin, the infinite edge. With a zone,
+        objects: datetimes of this zone, or NaT.
 
         >>> Axis.from_edges([0, 18, 65]).at(np.array([0.5, 2.0]))
         array([ 9., 65.])
@@ -239,9 +263,12 @@ class Axis:
         if self.edges.dtype.kind == "M":
             edges = self.edges.astype("M8[us]")
             whole = np.where(missing, 0, part * (edges[start + 1] - edges[start]).astype(np.int64))
-            return np.where(
-                missing, np.datetime64("NaT", "us"), edges[start] + whole.astype("m8[us]")
-            )
+            times = edges[start] + whole.astype("m8[us]")
+            if self.zone is None:
+                return np.where(missing, np.datetime64("NaT", "us"), times)
+            found = np.empty(times.size, object)
+            found[:] = local_moments(times.ravel(), self.zone)
+            return np.where(missing, np.datetime64("NaT"), found.reshape(times.shape))
         edges = self.edges.astype(np.float64)
         low, high = edges[start], edges[start + 1]
         endless = np.where(np.isinf(low), low, high)
@@ -259,15 +286,7 @@ class Axis:
         >>> Axis.from_edges([0, 18, 65]).to_content()
         {'name': None, 'kind': 'whole', 'edges': [0, 18, 65]}
         """
-        kind = _KINDS[self.edges.dtype]
-        width = (
-            _width_of_floats(self.edges) if kind == "real" else _width_of_edges(self.edges, kind)
-        )
-        shown: dict[str, Any] = {"name": self.name, "kind": kind}
-        if width is None:
-            return shown | {"edges": [_written(edge) for edge in self.edges.tolist()]}
-        start = _written(self.edges[:1].tolist()[0])
-        return shown | {"start": start, "width": width, "bins": self.bins}
+        return write_axis(self.name, self.edges, self.zone)
 
     @classmethod
     def from_content(cls, content: Any) -> "Axis":
@@ -282,50 +301,23 @@ class Axis:
         ...     "bins": 2}).edges
         array(['2024-01-01', '2024-01-02', '2024-01-03'], dtype='datetime64[D]')
         """
-        if not isinstance(content, Mapping):
-            raise TypeError("an axis must be an object")
-        kind = content["kind"]
-        if kind not in _DTYPES:
-            raise ValueError("the kind of an axis must be whole, real, dates or datetimes")
-        keys = {"edges"} if "edges" in content else {"start", "width", "bins"}
-        if set(content) != {"name", "kind"} | keys:
-            raise KeyError("an axis must have a name, a kind, and edges or start, width and bins")
-        if "edges" in content:
-            if not isinstance(content["edges"], list):
-                raise TypeError("the edges of an axis must be a list")
-            edges = [_read(edge, kind) for edge in content["edges"]]
-            return cls(content["name"], np.array(edges, _DTYPES[kind]))
-        bins = whole_number(content["bins"], "bins", 1, MOST_BINS)
-        start = _read(content["start"], kind)
-        if kind == "real":
-            width = exact_number(content["width"], "width")
-            return cls(content["name"], nearest_floats(exact_number(start, "start"), width, bins))
-        first, step = int(start), content["width"]
-        if kind == "whole":
-            step = whole_number(step, "width", 1, 2**64)
-        else:
-            step, rest = divmod(width_of(step), DAY if kind == "dates" else 1)
-            if rest:
-                raise ValueError("the width of dates must be whole days")
-        if not first + bins * step < 2**63:
-            raise ValueError("the edges of an axis must be within int64")
-        return cls(content["name"], whole_edges(first, step, bins).view(_DTYPES[kind]))
+        return cls(*read_axis(content))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Axis):
             return NotImplemented
         return (
-            self.name == other.name
+            (self.name, self.zone) == (other.name, other.zone)
             and self.edges.dtype == other.edges.dtype
             and np.array_equal(self.edges, other.edges)
         )
 
     def __hash__(self) -> int:
-        return hash((self.name, self.edges.dtype.str, self.edges.tobytes()))
+        return hash((self.name, self.zone, self.edges.dtype.str, self.edges.tobytes()))
 
-    def __reduce__(self) -> tuple[type["Axis"], tuple[str | None, AnyArray]]:
+    def __reduce__(self) -> tuple[type["Axis"], tuple[str | None, AnyArray, str | None]]:
         """Copy and unpickle through the constructor, which makes the edges read-only."""
-        return Axis, (self.name, self.edges)
+        return Axis, (self.name, self.edges, self.zone)
 
     def __repr__(self) -> str:
         return f"Axis(name={self.name!r}, {self.in_words})"
@@ -335,7 +327,7 @@ class Axis:
         if self.edges.dtype.kind == "M":
             if is_number(value) or value is None:
                 return None
-            instant = moment(value, "value").instant
+            instant = self._read_time(value)
             day, rest = divmod(instant, DAY)
             if self.edges.dtype == np.dtype("M8[us]"):
                 return np.datetime64(instant, "us")
@@ -351,6 +343,23 @@ class Axis:
             return float(value) if abs(value) < 2**1000 and int(float(value)) == value else None
         return float(value)
 
+    def _read_time(self, value: Any) -> int:
+        """Return a date or time in microseconds since 1970, as the edges are meant."""
+        found = moment(value, "value")
+        if self.zone is not None:
+            return in_zone(found, self.zone, "value").instant
+        if found.zone is not None:
+            raise ParameterError("value", "must have no time zone, as the edges have none")
+        return found.instant
+
+    def _edge_text(self, edge: Any) -> str:
+        """Return an edge, or a value like one, for an error."""
+        if self.zone is not None:
+            return local_texts(np.array([edge], "M8[us]"), self.zone)[0]
+        if isinstance(edge, np.datetime64):
+            return moment_text(int(edge.astype("M8[us]").astype(np.int64)))
+        return str(edge).removesuffix(".0")
+
 
 def axes_of_content(contents: Any) -> tuple[Axis, ...]:
     """Return the axes of results of `Axis.to_content`.
@@ -364,65 +373,3 @@ def axes_of_content(contents: Any) -> tuple[Axis, ...]:
     if not axes or math.prod(axis.bins for axis in axes) > MOST_BINS:
         raise ValueError(f"there must be axes, with at most {MOST_BINS} bins together")
     return axes
-
-
-def _edge_text(edge: Any) -> str:
-    """Return an edge, or a value like one, for an error."""
-    if isinstance(edge, np.datetime64):
-        return moment_text(int(edge.astype("M8[us]").astype(np.int64)))
-    return str(edge).removesuffix(".0")
-
-
-def _written(edge: Any) -> Any:
-    """Return an edge as a JSON value: a number, ISO text, "inf" or "-inf"."""
-    if isinstance(edge, datetime.date):
-        return edge.isoformat()
-    return str(edge) if edge in (np.inf, -np.inf) else edge
-
-
-def _read(edge: Any, kind: str) -> Any:
-    """Check the type of a JSON value of an edge, and return it as an element of the array."""
-    if kind == "whole":
-        return whole_number(edge, "an edge", -(2**63), 2**63 - 1)
-    if kind == "real":
-        if edge in ("inf", "-inf"):
-            return float(edge)
-        if not isinstance(edge, float) or edge != edge:
-            raise TypeError("an edge of kind real must be a number with a point, inf or -inf")
-        return edge
-    if not isinstance(edge, str):
-        raise TypeError("an edge must be ISO text")
-    found = moment(edge, "an edge")
-    if found.zoned or found.is_date != (kind == "dates"):
-        raise ValueError("an edge must be a date, or for datetimes, a date with a time in UTC")
-    return found.instant // DAY if kind == "dates" else found.instant
-
-
-def _width_of_edges(edges: AnyArray, kind: str) -> Any:
-    """Return the width of equal bins between integers, dates or datetimes; None if they differ."""
-    whole = edges.view(np.int64)
-    if int(whole[-1]) - int(whole[0]) >= 2**63:  # a difference could wrap
-        return None
-    widths = np.diff(whole)
-    if not np.all(widths == widths[0]):
-        return None
-    step = int(widths[0])
-    return step if kind == "whole" else width_text(step * (DAY if kind == "dates" else 1))
-
-
-def _width_of_floats(edges: AnyArray) -> Any:
-    """Return a width that reproduces all edges bit by bit, or None."""
-    if not np.all(np.isfinite(edges)):
-        return None
-    start, stop = (Fraction(Decimal(repr(edge))) for edge in edges[[0, -1]].tolist())
-    width = (stop - start) / (len(edges) - 1)
-    text = f"{width.numerator}/{width.denominator}"
-    # The second edge rules out most irregular axes at low cost. Edges of very different magnitude
-    # give a width whose text is longer than the edges.
-    if len(text) > _LONGEST_WIDTH or float(start + width) != edges[1]:
-        return None
-    if not np.array_equal(nearest_floats(start, width, len(edges) - 1), edges):
-        return None
-    shortest = float(width)
-    is_short = Fraction(Decimal(repr(shortest))) == width
-    return shortest if is_short else text

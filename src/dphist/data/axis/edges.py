@@ -18,18 +18,27 @@ from dphist.counting.binning.slots import Grid, value_roles
 from dphist.counting.date_ranges import dates_of_range
 from dphist.counting.reading.columns import check_name
 from dphist.data.axis.times import (
-    DAY,
-    FIRST_DAY,
-    LAST_DAY,
     MOMENTS,
     Moment,
     calendar_edges,
+    in_local_time,
+    in_zone,
     moment,
     moment_text,
     moments_of_array,
     months_of,
     width_of,
     zone_of,
+)
+from dphist.data.axis.zones import (
+    DAY,
+    FIRST_DAY,
+    LAST_DAY,
+    UTC,
+    instants_of,
+    known_zone,
+    local_texts,
+    zone_named,
 )
 from dphist.errors import Argument, ParameterError, join_arguments, phrase
 from dphist.parameters import exact_number
@@ -51,12 +60,16 @@ def public_only(name: str) -> ParameterError:
     )
 
 
-def edges_of(edges: object) -> tuple[AnyArray, bool]:
-    """Return edges as an array, and whether they have a time zone.
+Zoned = tuple[AnyArray, str | None]
+"""Edges, and the name of their time zone; with a zone they are datetime64[us] of UTC."""
+
+
+def edges_of(edges: object, tz: object = None) -> Zoned:
+    """Return edges as an array, and their time zone.
 
     Parameters
     ----------
-    edges : as for `Axis.from_edges`.
+    edges, tz : as for `Axis.from_edges`.
 
     Raises
     ------
@@ -68,22 +81,30 @@ def edges_of(edges: object) -> tuple[AnyArray, bool]:
     """
     if isinstance(edges, np.ma.MaskedArray):
         raise ParameterError("edges", "must not be a masked array")
+    zone = None if tz is None else zone_named(tz)
     found = dates_of_range(edges)
     if found is not None:
-        array, zoned = moments_of_array(found[0], "edges"), found[1]
-        check_edges(array)
-        return array, zoned
+        given = None if found[1] is None else known_zone(found[1])
+        return _in_zone(moments_of_array(found[0], "edges"), given, zone)
     if not isinstance(edges, list | tuple | range | np.ndarray):
         raise public_only("edges")
     if isinstance(edges, np.ndarray) and edges.ndim != 1:
         raise ParameterError("edges", "of one axis must be one-dimensional")
     _check_length(len(edges))
     if isinstance(edges, np.ndarray) and edges.dtype.kind not in "OU":
-        array, zoned = _of_array(edges)
-    else:
-        array, zoned = _of_items(edges.tolist() if isinstance(edges, np.ndarray) else edges)
-    check_edges(array)
-    return array, zoned
+        return _in_zone(_of_array(edges), None, zone)
+    items = edges.tolist() if isinstance(edges, np.ndarray) else edges
+    return _in_zone(*_of_items(items, zone), zone)
+
+
+def _in_zone(edges: AnyArray, given: str | None, zone: str | None) -> Zoned:
+    """Return checked edges in a zone: those without a `given` one are local times there."""
+    if zone is not None and edges.dtype.kind != "M":
+        raise ParameterError("tz", phrase("needs {edges} that are dates or times"))
+    if zone is not None and given is None:
+        edges = instants_of(edges, zone, "edges")
+    check_edges(edges)
+    return edges, zone or given
 
 
 def check_edges(edges: AnyArray) -> None:
@@ -108,12 +129,12 @@ def check_edges(edges: AnyArray) -> None:
             raise ParameterError("edges", "must be in the years 1 to 9999")
 
 
-def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray, bool]:
-    """Return the edges ``start + i * width`` up to `stop`, and whether they have a time zone.
+def regular_edges(start: object, stop: object, width: object, tz: object = None) -> Zoned:
+    """Return the edges ``start + i * width`` up to `stop`, and their time zone.
 
     Parameters
     ----------
-    start, stop, width : as for `Axis.regular`.
+    start, stop, width, tz : as for `Axis.regular`.
 
     Raises
     ------
@@ -129,36 +150,65 @@ def regular_edges(start: object, stop: object, width: object) -> tuple[AnyArray,
     if is_number(start) and is_number(stop):
         if not is_number(width):
             raise ParameterError("width", phrase("must be a number, as {start} and {stop} are"))
-        return _regular_numbers(start, stop, width), False
+        if tz is not None:
+            raise ParameterError("tz", phrase("needs {start} and {stop} that are dates or times"))
+        return _regular_numbers(start, stop, width), None
     if not isinstance(start, MOMENTS) or not isinstance(stop, MOMENTS):
         raise ParameterError(
             ("start", "stop"), "must both be numbers, or both dates, datetimes or ISO text"
         )
     months = months_of(width)
+    step = 0 if months else width_of(width)
     first, last = moment(start, "start"), moment(stop, "stop")
-    zoned = zone_of([first, last], "start and stop")
-    if months is not None:
-        found = calendar_edges(first, last, months)
-        check_edges(found)
-        return found, zoned
-    step = width_of(width)
+    zone = zone_named(tz) if tz is not None else zone_of([first, last], "start and stop")
+    if months and tz is None and zone == UTC:
+        raise ParameterError(
+            "tz",
+            phrase("must be given where {width} is in months and {start} has an offset to UTC"),
+        )
+    if zone is None:
+        edges = calendar_edges(first, last, months) if months else _steps(first, last, step)
+    elif months or step % DAY == 0:
+        edges = _calendar_in_zone(first, last, months, step, zone)
+    else:
+        edges = _steps(in_zone(first, zone, "start"), in_zone(last, zone, "stop"), step)
+    check_edges(edges)
+    return edges, zone
+
+
+def _steps(first: Moment, last: Moment, step: int) -> AnyArray:
+    """Return edges from one moment to another, `step` microseconds apart."""
     widths = Fraction(last.instant - first.instant, step)
-    near = [first.instant + int(widths) * step, first.instant + (int(widths) + 1) * step]
-    bins = _whole_widths(widths, " or ".join(map(moment_text, near)))
+    near = [first.instant + (int(widths) + more) * step for more in (0, 1)]
+    if first.zone is None:
+        texts = list(map(moment_text, near))
+    else:
+        texts = local_texts(np.array(near, "M8[us]"), first.zone)
+    bins = _whole_widths(widths, " or ".join(texts))
     days = first.is_date and last.is_date and step % DAY == 0
     unit = DAY if days else 1
     offsets = np.arange(bins + 1, dtype=np.int64) * (step // unit)
-    edges = (offsets + first.instant // unit).view("M8[D]" if days else "M8[us]")
-    check_edges(edges)
-    return edges, zoned
+    return (offsets + first.instant // unit).view("M8[D]" if days else "M8[us]")
 
 
-def grid_of(column: Any, edges: Any, width: Any, start: Any, stop: Any) -> Grid:
+def _calendar_in_zone(
+    first: Moment, last: Moment, months: int | None, step: int, zone: str
+) -> AnyArray:
+    """Return edges that are whole days or months apart in local time: days of 23 to 25 hours."""
+    ends = [in_zone(first, zone, "start").instant, in_zone(last, zone, "stop").instant]
+    local = in_local_time(first, zone), in_local_time(last, zone)
+    steps = calendar_edges(*local, months) if months else _steps(*local, step)
+    edges = instants_of(steps[1:-1], zone, ("start", "stop"), are_steps=True)
+    # An end with an offset may be one of two instants that clocks show alike.
+    return np.concatenate([ends[:1], edges.view(np.int64), ends[1:]]).view("M8[us]")
+
+
+def grid_of(column: Any, edges: Any, width: Any, start: Any, stop: Any, tz: Any) -> Grid:
     """Return the columns and their edges.
 
     Parameters
     ----------
-    column, edges, width, start, stop
+    column, edges, width, start, stop, tz
         As for `bin_counts`.
 
     Raises
@@ -172,9 +222,9 @@ def grid_of(column: Any, edges: Any, width: Any, start: Any, stop: Any) -> Grid:
     for name, role in zip(names, value_roles(len(names)), strict=True):
         check_name(name, role)
     if single:
-        parts = [_edges_of_axis(edges, width, start, stop)]
+        parts = [_edges_of_axis(edges, width, start, stop, tz)]
     else:
-        given = {"edges": edges, "width": width, "start": start, "stop": stop}
+        given = {"edges": edges, "width": width, "start": start, "stop": stop, "tz": tz}
         each = [_for_each(name, value, len(names)) for name, value in given.items()]
         parts = [_edges_of_axis(*values) for values in zip(*each, strict=True)]
     grid = Grid(names, tuple(part[0] for part in parts), tuple(part[1] for part in parts))
@@ -195,17 +245,17 @@ def _for_each(name: str, value: Any, axes: int) -> list[Any]:
     return list(value)
 
 
-def _edges_of_axis(edges: Any, width: Any, start: Any, stop: Any) -> tuple[Any, bool]:
-    """Return the edges of one axis, and whether they have a time zone."""
+def _edges_of_axis(edges: Any, width: Any, start: Any, stop: Any, tz: Any) -> Zoned:
+    """Return the edges of one axis, and their time zone."""
     if edges is None:
         if width is None and start is None and stop is None:
             raise public_only("edges")
-        return regular_edges(start, stop, width)
+        return regular_edges(start, stop, width, tz)
     if width is not None or start is not None or stop is not None:
         raise ParameterError(
             "edges", "must be given alone, without " + join_arguments(("width", "start", "stop"))
         )
-    return edges_of(edges)
+    return edges_of(edges, tz)
 
 
 def _regular_numbers(start: Any, stop: Any, width: Any) -> AnyArray:
@@ -273,32 +323,34 @@ def is_number(value: object) -> bool:
     return isinstance(value, _NUMBERS) and not isinstance(value, bool | np.bool_)
 
 
-def _of_array(edges: AnyArray) -> tuple[AnyArray, bool]:
+def _of_array(edges: AnyArray) -> AnyArray:
     """Convert a NumPy array of numbers or datetimes."""
     kind = edges.dtype.kind
     if kind == "M":
-        return moments_of_array(edges, "edges"), False
+        return moments_of_array(edges, "edges")
     if kind == "f" and edges.dtype.itemsize <= 8:
-        return edges.astype(np.float64) + 0.0, False  # turns -0.0 into 0.0
+        return edges.astype(np.float64) + 0.0  # turns -0.0 into 0.0
     if kind == "u" and len(edges) and int(edges.max()) >= 2**63:
         raise _too_large()
     if kind in "iu":
-        return edges.astype(np.int64), False
+        return edges.astype(np.int64)
     raise _not_edges()
 
 
-def _of_items(items: Sequence[Any]) -> tuple[AnyArray, bool]:
-    """Convert a sequence of Python objects."""
+def _of_items(items: Sequence[Any], zone: str | None) -> Zoned:
+    """Convert a sequence of Python objects; times without a zone are in that one, if there is."""
     if isinstance(items, range):
         if not all(-(2**63) <= end < 2**63 for end in (items[0], items[-1])):
             raise _too_large()
-        return np.fromiter(items, np.int64, len(items)), False
+        return np.fromiter(items, np.int64, len(items)), None
     types = set(map(type, items))
     if _all(types, _NUMBERS) and not types & {bool, np.bool_}:
-        return _of_numbers(items), False
+        return _of_numbers(items), None
     if not _all(types, MOMENTS):
         raise _not_edges()
     moments = [moment(item, "edges") for item in items]
+    if zone is not None:
+        moments = [in_zone(each, zone, "edges") for each in moments]
     return _of_moments(moments), zone_of(moments, "edges")
 
 

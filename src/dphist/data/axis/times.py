@@ -1,4 +1,4 @@
-"""Dates, times and durations in whole microseconds of UTC, and months of the calendar."""
+"""Dates, times and durations in whole microseconds, and months of the calendar."""
 
 import datetime
 import re
@@ -9,11 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dphist.arrays import AnyArray
+from dphist.data.axis.zones import DAY, UTC, instant_of, local_times, zone_of_clock
 from dphist.errors import Argument, ParameterError, phrase
-
-DAY = 86_400 * 10**6
-# Years 1 to 9999: the range of Python's dates, and of ISO dates of ten characters.
-FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 
 _MICROSECONDS = {
     **{"us": 1, "ms": 1000, "s": 10**6, "m": 60 * 10**6, "min": 60 * 10**6},
@@ -36,11 +33,15 @@ MOMENTS = (str, datetime.date, np.datetime64)
 
 
 class Moment(NamedTuple):
-    """Microseconds since 1970, whether the input was a date, and whether it had a time zone."""
+    """Microseconds since 1970, whether the input was a date, and its time zone.
+
+    They are those of UTC if there is a zone, and otherwise of local time. The zone of an input with
+    an offset alone is "UTC".
+    """
 
     instant: int
     is_date: bool
-    zoned: bool
+    zone: str | None
 
 
 def moment(value: Any, name: str) -> Moment:
@@ -53,23 +54,24 @@ def moment(value: Any, name: str) -> Moment:
         9999. The message names the parameter `name`.
 
     >>> moment("1970-01-02", "start")
-    Moment(instant=86400000000, is_date=True, zoned=False)
+    Moment(instant=86400000000, is_date=True, zone=None)
     """
     if isinstance(value, np.datetime64):
         array = moments_of_array(np.array([value]), name)
-        return Moment(int(array.astype("M8[us]").view(np.int64)[0]), array.dtype == "M8[D]", False)
+        return Moment(int(array.astype("M8[us]").view(np.int64)[0]), array.dtype == "M8[D]", None)
     if isinstance(value, str):
         value = _of_text(value, name)
     if not isinstance(value, datetime.date) or value != value:  # pandas' NaT is not itself
         raise _unreadable(name)
     if not isinstance(value, datetime.datetime):
-        return Moment((value.toordinal() - _EPOCH.toordinal()) * DAY, True, False)
+        return Moment((value.toordinal() - _EPOCH.toordinal()) * DAY, True, None)
     if getattr(value, "nanosecond", 0):
         raise _too_fine(name)
     offset = value.utcoffset()
     local = value.replace(tzinfo=None) - _EPOCH
     instant = local if offset is None else local - offset
-    return Moment(instant // datetime.timedelta(microseconds=1), False, offset is not None)
+    zone = None if offset is None or value.tzinfo is None else zone_of_clock(value.tzinfo)
+    return Moment(instant // datetime.timedelta(microseconds=1), False, zone)
 
 
 def moments_of_array(values: AnyArray, name: str) -> AnyArray:
@@ -94,12 +96,37 @@ def moments_of_array(values: AnyArray, name: str) -> AnyArray:
     return whole
 
 
-def zone_of(moments: Sequence[Moment], name: str) -> bool:
-    """Return whether moments have a time zone: all or none."""
-    zones = {each.zoned for each in moments}
-    if len(zones) > 1:
-        raise ParameterError(name, "must all have a time zone, or none of them")
-    return zones == {True}
+def zone_of(moments: Sequence[Moment], name: str) -> str | None:
+    """Return the time zone of moments, "UTC" if they have several; None if none has one."""
+    zones = {each.zone for each in moments}
+    if None in zones and len(zones) > 1:
+        raise ParameterError(
+            name,
+            "must all have a time zone, or none of them",
+            phrase("give {tz}, the zone of those without one"),
+        )
+    return zones.pop() if len(zones) == 1 else UTC
+
+
+def in_zone(time: Moment, zone: str, name: str) -> Moment:
+    """Return a moment as an instant: without a zone of its own, it is local time of this one.
+
+    Raises
+    ------
+    ParameterError
+        If clocks there never show it, or show it twice.
+    """
+    if time.zone is not None:
+        return time
+    return Moment(instant_of(time.instant, zone, name, time.is_date), False, zone)
+
+
+def in_local_time(time: Moment, zone: str) -> Moment:
+    """Return a moment as clocks of the zone show it."""
+    if time.zone is None:
+        return time
+    local = local_times(np.array([time.instant], "M8[us]"), zone)
+    return Moment(int(local.view(np.int64)[0]), False, None)
 
 
 def width_of(width: object) -> int:
@@ -168,7 +195,7 @@ def calendar_edges(first: Moment, last: Moment, months: int) -> AnyArray:
 
     Parameters
     ----------
-    first, last : without a time zone, because months begin at different instants in each zone.
+    first, last : of local time, because months begin at different instants in each zone.
     months : months of a bin, at least 1.
 
     Returns
@@ -178,14 +205,8 @@ def calendar_edges(first: Moment, last: Moment, months: int) -> AnyArray:
     Raises
     ------
     ParameterError
-        If there is a zone, `first` is after the 28th of its month, or `last` is no edge.
+        If `first` is after the 28th of its month, or `last` is no edge.
     """
-    if first.zoned or last.zoned:
-        raise ParameterError(
-            ("start", "stop"),
-            phrase("must have no time zone where {width} is in months"),
-            phrase("give {edges} instead, such as pd.date_range(start, stop, freq='MS', tz=...)"),
-        )
     start, stop = (np.datetime64(each.instant, "us") for each in (first, last))
     month = start.astype("M8[M]")
     offset = start - month.astype("M8[us]")

@@ -5,7 +5,7 @@ whole histogram. So counts, errors and intervals are those of the whole, and not
 how errors of bins add up.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -43,7 +43,7 @@ class Answers(Protocol):
 def part_of_axes(axes: tuple[Axis, ...], kept: Ends, start: Ends, stop: Ends) -> tuple[Axis, ...]:
     """Return the axes of a part; see `PartAnswers`."""
     return tuple(
-        Axis(axes[axis].name, axes[axis].edges[start[axis] : stop[axis] + 1]) for axis in kept
+        replace(axes[axis], edges=axes[axis].edges[start[axis] : stop[axis] + 1]) for axis in kept
     )
 
 

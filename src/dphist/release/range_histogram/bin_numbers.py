@@ -24,6 +24,7 @@ class BinNumbers(Axis):
     def __init__(self, bins: int) -> None:
         object.__setattr__(self, "_bins", bins)
         object.__setattr__(self, "name", None)
+        object.__setattr__(self, "zone", None)
 
     @property
     def bins(self) -> int:

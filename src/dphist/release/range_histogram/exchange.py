@@ -88,6 +88,8 @@ class Exchanged:
         metadata: dict[str, Any] = {} if axis.name is None else {"name": axis.name}
         if axis.edges.dtype.kind == "M":
             metadata["edges"] = "days since 1970-01-01, UTC"
+        if axis.zone is not None:
+            metadata["time_zone"] = axis.zone
         return {
             "type": "variable",
             "edges": finite.tolist(),

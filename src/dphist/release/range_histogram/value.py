@@ -1,6 +1,6 @@
 """RangeHistogram: released bins of an ordered domain, and answers to range queries."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -283,7 +283,7 @@ class RangeHistogram(Exchanged, Released):
         -------
         A value, or an array of them, in the unit of the edges (numbers, dates, times) or, for data
         without edges, in bins; interpolated linearly within a bin. NaN or NaT if the estimates
-        have no records.
+        have no records. For edges with a time zone, datetimes of that zone, in an array of objects.
 
         Raises
         ------
@@ -316,23 +316,31 @@ class RangeHistogram(Exchanged, Released):
         """Return a row for each bin: start, stop, count and standard error.
 
         Columns are ``start, stop, count, error``; for several axes, a start and a stop of each,
-        ``start_x, stop_x, ...``, by the columns' names or numbers.
+        ``start_x, stop_x, ...``, by the columns' names or numbers. Times keep their time zone.
         """
-        frame: pd.DataFrame = pandas_module().DataFrame(self._columns())
+        pandas = pandas_module()
+
+        def with_zone(edges: AnyArray, zone: str) -> Any:
+            return pandas.Series(edges).dt.tz_localize("UTC").dt.tz_convert(zone)
+
+        frame: pd.DataFrame = pandas.DataFrame(self._columns(with_zone))
         return frame
 
     def to_arrow(self) -> pa.Table:
         """Return the columns of `to_pandas` as an Arrow table; dates are dates."""
-        return pa.table(self._columns())
+        return pa.table(
+            self._columns(lambda edges, zone: pa.array(edges).view(pa.timestamp("us", zone)))
+        )
 
-    def _columns(self) -> dict[str, AnyArray]:
+    def _columns(self, with_zone: Callable[[AnyArray, str], Any]) -> dict[str, Any]:
+        """Return the columns; `with_zone` makes one of instants in UTC and the name of a zone."""
         grid = np.indices(self.bins.shape).reshape(self.bins.ndim, -1)
-        columns: dict[str, AnyArray] = {}
+        columns: dict[str, Any] = {}
         for axis, places in enumerate(grid):
-            edges = self.edges[axis]
+            edges, zone = self.edges[axis], self.axes[axis].zone
             suffix = "" if self.bins.ndim == 1 else f"_{self.axis_name(axis)}"
-            columns[f"start{suffix}"] = edges[places]
-            columns[f"stop{suffix}"] = edges[places + 1]
+            for name, found in (("start", edges[places]), ("stop", edges[places + 1])):
+                columns[f"{name}{suffix}"] = found if zone is None else with_zone(found, zone)
         columns["count"] = self.bins.ravel()
         if self.answers is not None:
             columns["error"] = self.answers.bin_errors().ravel()
@@ -371,7 +379,10 @@ class RangeHistogram(Exchanged, Released):
 
     @property
     def edges(self) -> list[AnyArray]:
-        """Return the edges of each axis, (bins + 1,); by default whole numbers from 0."""
+        """Return the edges of each axis, (bins + 1,); by default whole numbers from 0.
+
+        Those of an axis with a time zone are in UTC; its `local_edges` are what clocks show.
+        """
         return [axis.edges for axis in self.axes]
 
     def axis_name(self, axis: int) -> str:
