@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from dphist.lab.comparing.compare import compare as compare
     from dphist.lab.comparing.comparison import Comparison as Comparison
     from dphist.lab.disclosure.disclose import disclose as disclose
+    from dphist.labels import AutoThreshold as AutoThreshold
     from dphist.labels import DiscoverLabels as DiscoverLabels
     from dphist.labels import PayWhatYouGet as PayWhatYouGet
     from dphist.labels import ThresholdHistogram as ThresholdHistogram
@@ -133,6 +134,7 @@ _HOMES = {
     "counting.engine.resources": ("Resources",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "labels": (
+        "AutoThreshold",
         "DiscoverLabels",
         "PayWhatYouGet",
         "ThresholdHistogram",

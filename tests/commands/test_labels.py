@@ -338,7 +338,10 @@ def test_bad_use_exits_2_with_a_reason(command, arguments, said, records, capsys
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["labels", "records.csv", "--label", "word", "--user", "who", *BUDGET], "--max-labels"),
+        (
+            ["labels", "records.csv", "--label", "word", "--user", "who", *BUDGET, "--only-labels"],
+            "--max-labels",
+        ),
         (["labels", "records.csv", *USERS, *BUDGET, "--known-labels", "none.txt"], "none.txt"),
         (["labels", "records.csv", *USERS, *BUDGET, "--noise", "cauchy"], "--noise"),
         (["labels", "none.csv", *USERS, *BUDGET], "none.csv does not exist"),
@@ -541,3 +544,18 @@ def test_correlated_noise_where_there_is_none(
     Path("k.txt").write_text("common\nalso\n")
     assert run("labels", records, *USERS, *BUDGET, *options) == 2
     assert named in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", [(), ("--max-labels", "auto")])
+def test_the_number_of_labels_is_found_where_none_is_given(
+    given: tuple[str, ...], records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "found.json"
+    asked = ("labels", records, "--label", "word", "--user", "who", *given, *BUDGET)
+    assert run(*asked, "--output", saved) == 0
+    mechanism = dh.calibrate(dh.AutoThreshold, epsilon=1, delta="1e-6", max_labels=1000)
+    assert dh.Release.load(saved).mechanism == mechanism
+    capsys.readouterr()
+    assert run(*asked, "--dry-run", "--json") == 0
+    by_cap = json.loads(capsys.readouterr().out)["by_cap"]
+    assert by_cap["10"]["half_width"] == mechanism.at(10).half_width()

@@ -299,6 +299,10 @@ MECHANISMS = {
         dh.TopLabels(epsilon=1, delta="1e-6"),
         PrivacyUnit("user", bounds={"max_labels": None, "max_count": 1}),
     ),
+    "AutoThreshold": (
+        dh.AutoThreshold(epsilon=1, delta="1e-6", max_labels=100),
+        PrivacyUnit("user", bounds={"max_labels": 100, "max_count": 1}),
+    ),
     "DiscoverLabels": (
         dh.DiscoverLabels(epsilon=1, delta="1e-6", max_labels=100),
         PrivacyUnit("user", bounds={"max_labels": 100, "max_count": 1}),

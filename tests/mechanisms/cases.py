@@ -24,6 +24,18 @@ SCHEMA = jsonschema.Draft202012Validator(
 )
 PROFILE = dh.Profile.from_counts([200, 90, 90, 31, *range(1, 20), *[1] * 30])
 LABELS = pa.table({"label": ["x", "y", "z", "u"], "count": [400, 380, 3, 1]})
+SETS = dh.LabelCounts.from_table(
+    pa.table(
+        {
+            "user": [*range(400), *range(380), 0, 1, 2, 3],
+            "label": ["x"] * 400 + ["y"] * 380 + ["z"] * 3 + ["u"],
+        }
+    ),
+    label="label",
+    user="user",
+    max_labels=4,
+    keep_sets=True,
+)
 GRID = np.arange(12).reshape(3, 4)
 
 Make = Callable[..., Any]
@@ -87,6 +99,7 @@ CASES: dict[str, tuple[Make, object]] = {
     "TopThreshold": (lambda **k: dh.TopThreshold(k=3, max_labels=2, **k), LABELS),
     "TopLabels": (lambda **k: dh.TopLabels(k=3, candidates=4, **k), LABELS),
     "DiscoverLabels": (lambda **k: dh.DiscoverLabels(max_labels=2, **k), LABELS),
+    "AutoThreshold": (lambda **k: dh.AutoThreshold(max_labels=4, **k), SETS),
     "ContinualMechanism": (lambda **k: dh.ContinualMechanism(horizon=100, **k), None),
     "ContinualMechanism, known": (
         lambda epsilon: dh.ContinualMechanism(epsilon=epsilon, horizon=100, labels=["x", "q"]),
@@ -99,7 +112,9 @@ CASES: dict[str, tuple[Make, object]] = {
         None,
     ),
 }
-WITHOUT_DELTA = {"PartitionSampler", "TopThreshold", "TopLabels", "DiscoverLabels"}
+WITHOUT_DELTA = {"PartitionSampler", "TopThreshold", "TopLabels", "DiscoverLabels", "AutoThreshold"}
+NOISY_BESIDE = {"AutoThreshold"}
+"""Those whose value does not come from the noisy numbers that stand beside it."""
 KEEPING_NOISY = {
     *("AdaptiveScan", "AdaptiveScan, users", "RankSplit", "RankSplit, public total"),
     *("PrivHist, split", "PrivHist, blocks", "PrivHist, empty"),

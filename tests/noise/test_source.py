@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import dphist as dh
+from dphist.counting.bounding.choosing import choose_labels
 from dphist.errors import ParameterError
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.inversion import checked_source
 from dphist.noise.lazy import GUMBEL, LazyNoise
-from dphist.streams.events.cutting import choose_labels
 
 PROFILE = dh.Profile.from_counts([9, 5, 5, 1])
 

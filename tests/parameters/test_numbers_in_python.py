@@ -34,6 +34,7 @@ MADE: dict[str, dict[str, Any]] = {
     "AdaptiveTree": {"epsilon": 1, "bins": 4},
     "ApproxDP": {"epsilon": 1, "delta": "0.1"},
     "ApproxZCDP": {"rho": 1, "delta": "0.1"},
+    "AutoThreshold": {"epsilon": 1, "delta": "0.1", "max_labels": 2},
     "ContinualHistogram": STREAM,
     "ContinualMechanism": STREAM,
     "CumulativeCounts": {"epsilon": 1, "largest": 9},
@@ -60,6 +61,7 @@ METHODS: dict[str, dict[str, Any]] = {
     **{name: {"time": 3} for name in ("half_width", "standard_error_at", "stated_until")},
     "threshold_at": {"time": 3},
     **{name: {"members": 2} for name in ("for_group", "times")},
+    "at": {"cap": 2},
     "likely_count": {"chance": 0.9},
     "release_chance": {"count": 9},
 }

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from dphist.commands.options import DELIMITER, FILE, UsageError, guess, outputs
@@ -29,10 +30,11 @@ from dphist.document.options import (
     given_parameters,
     option_of,
     options_of,
+    whole,
 )
 from dphist.document.unit_words import threshold_text
 from dphist.errors import ParameterError, phrase
-from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels
+from dphist.labels import AutoThreshold, DiscoverLabels, ThresholdHistogram, TopLabels
 from dphist.labels.kind import KIND
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
 from dphist.labels.planning import threshold_histogram
@@ -48,17 +50,35 @@ _EPILOG = (
 )
 
 
+AUTO = "auto"
+MOST_FOUND = 1000
+"""The largest number of labels of a user that is found."""
+
+
+def _whole_or_auto(text: str) -> int | str:
+    """Read a whole number, or the word for a number that is found."""
+    try:
+        return AUTO if text == AUTO else whole(text)
+    except ValueError as error:
+        raise ValueError(f"{error}, or auto") from None
+
+
 def _data_options(
-    mechanism: type, of_user: Sequence[Needs] = (), of_count: Sequence[Excludes] = ()
+    mechanism: type,
+    max_labels: Mapping[str, Any] = MappingProxyType({}),
+    of_count: Sequence[Excludes] = (),
 ) -> Table:
     """Return the options of which rows count, how each user is bounded, and what a release costs.
 
     Parameters
     ----------
     mechanism : class of the mechanism.
-    of_user, of_count : further rules of ``--user`` and ``--max-count``.
+    max_labels : what is otherwise of ``--max-labels``: attributes, ``more``, and further ``rules``.
+    of_count : further rules of ``--max-count``.
     """
     kept = "; of a user with more, that many are kept, chosen at random (1 without --user)"
+    of_labels = dict(max_labels)
+    kept += of_labels.pop("more", "")
     who = Needs(["user"], "without it each row is a user, with one label")
     what = Needs(["user", "count"], "without them each row counts 1")
     each_row = Needs(
@@ -69,7 +89,7 @@ def _data_options(
         FILE,
         DELIMITER,
         Option("label", "column of labels", "COLUMN", required=True),
-        Option("user", "column of users: who is protected", "COLUMN", rules=(*of_user,)),
+        Option("user", "column of users: who is protected", "COLUMN"),
         unit_option(' (default: "user")', NAMES_USERS),
         Option(
             "count",
@@ -77,7 +97,15 @@ def _data_options(
             "COLUMN",
             rules=(each_row,),
         ),
-        option_of(mechanism, "max_labels", kept, least=1, neutral=1, rules=[who]),
+        option_of(
+            mechanism,
+            "max_labels",
+            kept,
+            **{
+                **{"least": 1, "neutral": 1, **of_labels},
+                "rules": [who, *of_labels.get("rules", ())],
+            },
+        ),
         option_of(mechanism, "max_count", neutral=1, rules=[what, *of_count]),
         Option("epsilon", "total epsilon of the release, such as 1 or 0.1", "E", required=True),
         Option("delta", "total delta of the release, such as 1e-6", "D"),
@@ -100,8 +128,9 @@ def _data_options(
 
 def _bounds_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return max_labels and max_count as a mechanism takes them."""
+    kept = MOST_FOUND if _is_found(options) else options.max_labels
     return {
-        "max_labels": 1 if options.user is None else options.max_labels,
+        "max_labels": 1 if options.user is None else kept,
         "max_count": 1 if options.max_count is None else options.max_count,
     }
 
@@ -151,11 +180,17 @@ def _read(
         null_labels=options.null_labels,
         progress=progress,
         delimiter=options.delimiter,
-        users_by_labels=getattr(options, "users_by_labels", None),  # of `labels` alone
-        keep_sets=bool(getattr(options, "only_labels", False)),
+        users_by_labels=None if _is_found(options) else getattr(options, "users_by_labels", None),
+        keep_sets=bool(getattr(options, "only_labels", False)) or _is_found(options),
         unit=get_unit_name(options),
         **bounds,
     )
+
+
+def _is_found(options: argparse.Namespace) -> bool:
+    """Whether the number of labels of a user is found; the options alone decide it."""
+    is_top = not hasattr(options, "only_labels")
+    return not is_top and options.user is not None and options.max_labels in (None, AUTO)
 
 
 def _stated_bounds(options: argparse.Namespace, bounds: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,12 +217,11 @@ def _caps_in_words(
         return []
     lines = [
         Sentence(
-            "Choose --max-labels from public knowledge, such as the number of {labels} per person "
-            "in a survey or an older release. Trying several values on the data costs the sum of "
-            "all trials. A smaller value bounds more {users}: what they have beyond it is missing "
-            "from the counts, and no interval says so. A larger value needs more noise. Rather "
-            "take what nine in ten people have at most than the middle; if nothing is known, 20 "
-            "to 50 is a usual choice."
+            "--max-labels auto finds the number with the smallest expected error, for 1/32 of the "
+            "budget. A number of your own must come from public knowledge: trying several on the "
+            "data costs the sum of all trials. With a smaller one, more of what {users} have is "
+            "missing from the counts, which no interval shows; a larger one needs more noise. What "
+            "most {users} have is too small: the few who have many hold much of each count."
         )
     ]
     for cap, other in others.items():
@@ -207,13 +241,24 @@ def _caps_in_words(
     return lines
 
 
+_NOT_FOUND = {
+    "known_labels": "with a public list, say how many labels of a user count",
+    "only_labels": "labels without counts are found with a fixed number",
+    "users_by_labels": "users are counted anyway, up to 1,000 labels",
+}
 _NO_COUNTS = Excludes(["only_labels"], "no counts are released")
 _SHARED = ("epsilon", "delta", "max_labels", "max_count")
 
 _LABELS = [
     *_data_options(
         ThresholdHistogram,
-        [Needs(["max_labels"], "how many labels a user keeps at most")],
+        {
+            "read": _whole_or_auto,
+            "value": "N",
+            "more": "; auto, as without it, finds the number with the smallest expected error, for "
+            "1/32 of the budget",
+            "rules": [Excludes([other], why, AUTO) for other, why in _NOT_FOUND.items()],
+        },
         [_NO_COUNTS],
     ),
     *options_of(
@@ -278,7 +323,22 @@ def _labels(options: argparse.Namespace) -> None:
     if options.users_by_labels and (options.user is None or options.null_users == "separate"):
         users = "{users_by_labels} needs {user}, and {null_users} other than separate"
         raise UsageError(phrase(users) + ": it is users that are counted")
+    if _is_found(options):
+        _check_found(options)
     _release_or_quote(_mechanism(options), options, _other_caps(options))
+
+
+def _check_found(options: argparse.Namespace) -> None:
+    """Refuse to find the number of labels where only a number that is given serves."""
+    for name, why in _NOT_FOUND.items():
+        if getattr(options, name):
+            raise UsageError(phrase(f"{{user}} with {{{name}}} needs {{max_labels}}") + f": {why}")
+    if options.max_count not in (None, 1):
+        counted = ": a number of labels is found where each user counts 1"
+        raise UsageError(phrase("{max_count} with {user} needs {max_labels}") + counted)
+    if options.noise == "laplace":
+        gaussian = ": where the number of labels is found, noise is Gaussian"
+        raise UsageError(phrase("{noise} laplace with {user} needs {max_labels}") + gaussian)
 
 
 def _check_data(options: argparse.Namespace) -> None:
@@ -293,7 +353,7 @@ def _check_data(options: argparse.Namespace) -> None:
 
 def _other_caps(options: argparse.Namespace) -> dict[int, LabelsMechanism]:
     """For a dry run: the mechanisms with half of --max-labels and with twice as many."""
-    if not options.dry_run or options.user is None or options.quiet:
+    if not options.dry_run or options.user is None or options.quiet or _is_found(options):
         return {}
     caps = sorted({max(options.max_labels // 2, 1), 2 * options.max_labels} - {options.max_labels})
     found: dict[int, LabelsMechanism] = {}
@@ -306,6 +366,9 @@ def _other_caps(options: argparse.Namespace) -> dict[int, LabelsMechanism]:
 def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
     """Return the mechanism; the choice of noise looks at the options alone."""
     cost = {"epsilon": options.epsilon, "delta": options.delta or "0"}
+    if _is_found(options):
+        auto: AutoThreshold = calibrate(AutoThreshold, max_labels=MOST_FOUND, **cost)
+        return auto
     if options.only_labels:
         labels: DiscoverLabels = calibrate(
             DiscoverLabels, max_labels=_bounds_of(options)["max_labels"], **cost

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
@@ -19,6 +20,7 @@ from dphist.document.audited import (
     Setup,
     Statement,
 )
+from dphist.labels.auto.mechanism import AutoThreshold
 from dphist.labels.discover.mechanism import DiscoverLabels
 from dphist.labels.threshold.law import grid
 from dphist.labels.threshold.mechanism import ThresholdHistogram
@@ -29,6 +31,7 @@ from dphist.release.release import Release
 
 _MOST_LABELS = 50
 _HUGE = 2**61
+_MOST_USERS = 20_000  # of a label, where each user is held
 
 Counts = dict[Any, int]
 
@@ -53,6 +56,8 @@ class LabelNeighbors:
             "frequent labels": self.line + 100 * self.by,
             "counts next to 2**62": _HUGE,
         }
+        if isinstance(self.mechanism, AutoThreshold):  # each user is held
+            del levels["counts next to 2**62"]
         for said, level in levels.items():
             for many in sorted({1, self.most}):
                 one = {name: level for name in self.names[: self.most] if level}
@@ -89,7 +94,25 @@ class LabelNeighbors:
 
     def _make(self, name: str, one: Counts, other: Counts) -> Pair:
         huge = max(one.values(), default=0) >= _HUGE
-        return Pair(name, self._counted(one), self._counted(other), (one, other), huge)
+        if isinstance(self.mechanism, AutoThreshold):
+            own = [label for label in other if other[label] != one.get(label, 0)]
+            pair = self._held(one, []), self._held(one, own)
+        else:
+            pair = self._counted(one), self._counted(other)
+        return Pair(name, *pair, (one, other), huge)
+
+    def _held(self, counts: Counts, own: list[str]) -> LabelCounts:
+        """Return users who have one label each, and one user with these labels."""
+        ones = [label for label in counts for _ in range(min(counts[label], _MOST_USERS))]
+        labels = pa.array([*ones, *own], pa.string())
+        users = [*range(1, len(ones) + 1), *([0] * len(own))]
+        return LabelCounts.from_table(
+            pa.table({"label": labels, "user": pa.array(users, pa.int64())}),
+            label="label",
+            user="user",
+            max_labels=self.mechanism.max_labels,
+            keep_sets=True,
+        )
 
     def _counted(self, counts: Counts) -> LabelCounts:
         return LabelCounts.from_counts(
@@ -113,6 +136,10 @@ def _have_same_labels(one: Any, other: Any) -> bool:
 
 def _refuse_top(mechanism: Any) -> Setup:
     return Setup(why_not="its noise is real, and only compared")
+
+
+def _refuse_random_cut(mechanism: Any) -> Setup:
+    return Setup(why_not="users are cut at random, by bits that are no noise")
 
 
 def _set_up_threshold(mechanism: ThresholdHistogram) -> Setup:
@@ -157,6 +184,9 @@ AUDITING = Auditing(
         ),
         TopLabels: AuditedClass(
             small={"delta": SMALL_DELTA, "k": 2, "candidates": 4}, setup=_refuse_top
+        ),
+        AutoThreshold: AuditedClass(
+            small={"delta": SMALL_DELTA, "max_labels": 2}, setup=_refuse_random_cut
         ),
         DiscoverLabels: AuditedClass(small={"delta": SMALL_DELTA, "max_labels": 2}),
     },

@@ -17,7 +17,9 @@ from dphist.document.unit_words import (
     number_shown,
     unit_in_words,
 )
-from dphist.labels import ThresholdHistogram
+from dphist.labels import AutoThreshold, ThresholdHistogram
+from dphist.labels.auto.choice import ShareCut
+from dphist.labels.auto.measuring import USERS
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.threshold.users_by_labels import Share, UsersByLabels
 from dphist.privacy import PrivacyUnit
@@ -36,8 +38,43 @@ def unit_of(data: DataFacts) -> PrivacyUnit:
 
 
 def mechanism_of(release: Release) -> LabelsMechanism:
-    """Return the mechanism of a release, whose kind serves these alone."""
-    return cast(LabelsMechanism, release.mechanism)
+    """Return the mechanism that decides about the labels and counts of a release.
+
+    Of a cap that was found, it is the threshold histogram with this cap.
+    """
+    mechanism = cast(LabelsMechanism, release.mechanism)
+    return mechanism.chosen(release) if isinstance(mechanism, AutoThreshold) else mechanism
+
+
+def read_share_cut(release: Release) -> ShareCut | None:
+    """Return the share of pairs of a user and a label that were cut, if the release tells."""
+    mechanism = release.mechanism
+    if not isinstance(mechanism, AutoThreshold):
+        return None
+    cap = mechanism.chosen(release).max_labels
+    (found,) = (each.share_cut for each in mechanism.tried(release) if each.max_labels == cap)
+    return found
+
+
+def share_cut_in_words(found: ShareCut, mechanism: LabelsMechanism, unit: PrivacyUnit) -> Sentence:
+    """Say by how much counts are too low on average.
+
+    >>> share = ShareCut(0.281, 0.25, 0.31)
+    >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
+    >>> share_cut_in_words(share, mechanism, PrivacyUnit("user"))  # doctest: +NORMALIZE_WHITESPACE
+    'Counts are about 28 % too low on average (an estimate; 25 to 31 %), because each user counts
+    for at most 10 labels.'
+    """
+    low, high = math.floor(100 * found.lower), math.ceil(100 * found.upper)
+    return Sentence(
+        "Counts are about {share:.0f} % too low on average (an estimate; {low} to {high} %), "
+        "because each {who} counts for at most {held}.",
+        share=100 * found.value,
+        low=low,
+        high=high,
+        who=nouns_of_unit(unit)[0],
+        held=many(cast(int, mechanism.max_labels), "label"),
+    )
 
 
 def bounds_in_words(mechanism: LabelsMechanism) -> Sentence:
@@ -144,8 +181,10 @@ def _bounds(mechanism: LabelsMechanism, stated: Mapping[str, Any]) -> tuple[int 
     """Return what users were cut to: the data's own bounds, or else the mechanism's."""
     if "max_labels" not in stated:  # in files of earlier versions
         return mechanism.max_labels, mechanism.max_count
-    labels = stated["max_labels"]
-    return None if labels == "none" else int(labels), int(stated["max_count"])
+    labels = None if stated["max_labels"] == "none" else int(stated["max_labels"])
+    if labels is not None and mechanism.max_labels is not None:
+        labels = min(labels, mechanism.max_labels)  # less where a cap was found
+    return labels, int(stated["max_count"])
 
 
 def counts_users(release: Release) -> bool:

@@ -41,7 +41,7 @@ def charts_of(release: Release) -> Sequence[Chart]:
     if release.value.counts is None:
         return [chart_of_order(mechanism_of(release))]
     of, table = counted_of(release), release.value
-    bounds: Any = mechanism_of(release).intervals(release)
+    bounds: Any = release.mechanism.intervals(release)
     text = Sentence("The largest released counts with their 95 % intervals: {of}.", of=of.whole)
     threshold = _threshold(mechanism_of(release))
     both = bounds.lower, bounds.upper
@@ -66,7 +66,7 @@ def chart_of_order(mechanism: LabelsMechanism) -> Chart:
 def chart_of_all(release: Release) -> Chart:
     """Declare all released counts, by rank."""
     mechanism, of = mechanism_of(release), counted_of(release)
-    bounds: Any = mechanism.intervals(release)
+    bounds: Any = release.mechanism.intervals(release)
     counts, low, high = (
         np.asarray(each, np.float64) for each in (release.value.counts, bounds.lower, bounds.upper)
     )

@@ -33,11 +33,11 @@ from dphist.document.unit_words import (
     share_of_guess,
     threshold_text,
 )
-from dphist.labels import DiscoverLabels, bounding, words
+from dphist.labels import AutoThreshold, DiscoverLabels, bounding, words
 from dphist.labels.auditing import AUDITING
 from dphist.labels.charts import chart_of_all, chart_of_order, charts_of
 from dphist.labels.comparing import COMPARING
-from dphist.labels.mechanism import LabelsMechanism
+from dphist.labels.mechanism import LEVEL, LabelsMechanism
 from dphist.labels.planning import PLANNING
 from dphist.labels.words import noise_in_common
 from dphist.privacy.as_text import float_up
@@ -52,6 +52,8 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     if not isinstance(mechanism, LabelsMechanism):
         return others.document_of(KIND, mechanism, data, release)
     unit, counted = bounding.unit_of(data), bounding.counted_by(mechanism, data)
+    if release is not None:
+        counted = bounding.counted_of(release)
     guess = Number(data.guesses[0] if data.guesses else None, nouns_of_unit(unit)[1])
     results, numbers, result = [], list[Section](), ""
     if release is None:
@@ -104,6 +106,8 @@ def _terms(mechanism: LabelsMechanism, data: DataFacts) -> list[Block]:
 
 def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> Section:
     """Return which labels are likely to be released, and the error of their counts."""
+    if isinstance(mechanism, AutoThreshold):
+        return _expected_by_cap(mechanism)
     likely, threshold = words.appearances(mechanism), mechanism.threshold
     several, said = nouns_of_unit(bounding.unit_of(data))[1], list[str]()
     for chance, count in likely.items():
@@ -129,11 +133,53 @@ def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> 
     return Section("results", "Results", blocks)
 
 
+def _expected_by_cap(mechanism: AutoThreshold) -> Section:
+    """Return threshold and error by the number of labels that may be found."""
+    shown = [cap for cap in (1, 3, 10, 30, 100, 300) if cap in mechanism.caps]
+    made = {cap: mechanism.at(cap) for cap in shown}
+    said = [words.found_in_words(mechanism)]
+    said += [words.cap_in_words(cap, each) for cap, each in made.items()]
+    by_cap = {
+        str(cap): {
+            "threshold": float_up(each.threshold or 0),
+            "half_width": each.half_width(),
+            "released_with_95": each.likely_count(LEVEL),
+        }
+        for cap, each in made.items()
+    }
+    exact = NoError("a parameter, known exactly")
+    blocks = [Fact("Found", joined(said)), Fact("", "", "by_cap", by_cap, exact, on=ON_JSON)]
+    return Section("results", "Results", blocks)
+
+
+def _found(release: Release) -> list[Fact]:
+    """Return the cap that was found, what it cuts, and what was expected of the others."""
+    mechanism, share = release.mechanism, bounding.read_share_cut(release)
+    if not isinstance(mechanism, AutoThreshold) or share is None:
+        return []
+    unit, cap = bounding.unit_of(DataFacts.of(release)), mechanism.chosen(release).max_labels
+    tried = [
+        {
+            "max_labels": each.max_labels,
+            "error": each.error,
+            "share_cut": each.share_cut.value,
+            "share_cut_low": each.share_cut.lower,
+            "share_cut_high": each.share_cut.upper,
+        }
+        for each in mechanism.tried(release)
+    ]
+    note = bounding.share_cut_in_words(share, bounding.mechanism_of(release), unit)
+    return [
+        Fact(Sentence("{Labels} that count"), f"{cap:,}", note=note, on=ON_PAGE),
+        Fact("Found", words.choice_in_words(mechanism, release, unit), "tried", tried),
+    ]
+
+
 def _numbers(release: Release, counted: Counted) -> list[Fact]:
     """Return the numbers that a reader wants to know first."""
     mechanism, users = bounding.mechanism_of(release), bounding.read_users(release)
     labels = others.number_of_labels(release.value)
-    facts = [labels, *_error(mechanism, counted), *_threshold(mechanism)]
+    facts = [labels, *_error(mechanism, counted), *_found(release), *_threshold(mechanism)]
     if users is not None:
         share, interval = bounding.format_share(users.share_cut())
         more = f"95 % interval {interval}; on average, by bounding {{users}}"
@@ -207,7 +253,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
         CODES,
     ]
     if value.counts is not None:
-        bounds: Any = mechanism.intervals(release)
+        bounds: Any = release.mechanism.intervals(release)
         first, both = "The largest counts", (bounds.lower, bounds.upper)
         figures = [chart_of_all(release)] if len(value) > others.MOST_NAMED else []
         of = Sentence("Counts are of {whole}.", whole=counted.whole)

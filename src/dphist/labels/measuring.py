@@ -76,11 +76,16 @@ class LabelsMeasuring(MechanismBase):
             If a column of a frame, or the kind of the listed labels, does not serve.
         """
         counts = self._accept(table)
-        value = self._drawn(counts, source)
-        beside = self._drawn_beside(counts, source)
+        value, beside = self._measure(counts, source)
         return self._given_out(
             value, counts, source, noisy=beside, provenance=provenance_of(counts)
         )
+
+    def _measure(
+        self, counts: LabelCounts, source: Source | None
+    ) -> tuple[LabelTable, Mapping[str, IntArray]]:
+        """Draw noise for accepted counts; return the labels, and numbers beside them by name."""
+        return self._drawn(counts, source), self._drawn_beside(counts, source)
 
     @abstractmethod
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:

@@ -10,10 +10,11 @@ from typing import Any
 
 from dphist.document.kind import DataFacts
 from dphist.document.unit_words import nouns_of_unit, threshold_text
-from dphist.labels import DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
+from dphist.labels import AutoThreshold, DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.bounding import bounds_in_words, counts_users, mechanism_of, unit_of
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
 from dphist.labels.threshold.correlation import CorrelatedNoise
+from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
 from dphist.privacy.unit import ONE_ROW
 from dphist.release.release import Release
@@ -63,6 +64,12 @@ def least_shown(mechanism: LabelsMechanism) -> int:
 def threshold_in_words(mechanism: LabelsMechanism) -> Sentence:
     """Say which labels are released: what is compared with what."""
     base = threshold_base(mechanism)
+    if isinstance(mechanism, AutoThreshold):
+        return Sentence(
+            "{A_label} is released if its count, with noise, is above a threshold that follows "
+            "from the number of {labels} that is found; at most {threshold} {records}.",
+            threshold=threshold_text(mechanism.threshold),
+        )
     if base is None:
         return Sentence("There is no threshold: all listed {labels} are released.")
     given: dict[str, Any] = {
@@ -89,6 +96,51 @@ def threshold_in_words(mechanism: LabelsMechanism) -> Sentence:
         "{records}; so the smallest count shown is {least:,}.",
         least=least_shown(mechanism),
         **given,
+    )
+
+
+def found_in_words(mechanism: AutoThreshold) -> Sentence:
+    """Say how the number of labels of a user that count is found.
+
+    >>> found_in_words(AutoThreshold(epsilon=1, delta="1e-6", max_labels=1000))
+    ... # doctest: +NORMALIZE_WHITESPACE
+    'How many labels of each user count is found by a look at noisy numbers, which costs 1/32 of the
+    budget: of 28 numbers from 1 to 1,000, the one with the smallest expected error.'
+    """
+    return Sentence(
+        "How many {labels} of each {user} count is found by a look at noisy numbers, which costs "
+        "{look} of the budget: of {number} numbers from 1 to {most:,}, the one with the smallest "
+        "expected error.",
+        look=mechanism.look,
+        number=len(mechanism.caps),
+        most=mechanism.max_labels,
+    )
+
+
+def cap_in_words(cap: int, made: ThresholdHistogram) -> Sentence:
+    """Say what counts are worth if a number of labels is found."""
+    return Sentence(
+        "If it is {cap:,}, counts are within ± {width:,} of what the cut leaves, and released from "
+        "{count:,} on.",
+        cap=cap,
+        width=made.half_width(),
+        count=made.likely_count(LEVEL),
+    )
+
+
+def choice_in_words(mechanism: AutoThreshold, release: Release, unit: PrivacyUnit) -> Sentence:
+    """Say which number of labels was found, and what was expected of it and of others."""
+    tried, cap = mechanism.tried(release), mechanism.chosen(release).max_labels
+    some = [each for each in tried if each.max_labels in (1, 3, 10, 30, 100, 300, cap)]
+    listed = "; ".join(f"{each.max_labels:,}: {each.error:,.0f}" for each in some)
+    return Sentence(
+        "Each {who} counts for at most {held}, which a look at noisy numbers found, for {look} of "
+        "the budget. Expected errors of the most common {labels}, from bias and noise, in "
+        "{records}: {listed}.",
+        who=nouns_of_unit(unit)[0],
+        held=many(cap, "label"),
+        look=mechanism.look,
+        listed=listed,
     )
 
 

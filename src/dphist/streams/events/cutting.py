@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
+from dphist.counting.bounding.choosing import choose_labels, starts_of
 from dphist.counting.reading.columns import UserType
-from dphist.noise.inversion import Source, checked_source
-
-_BYTES = 8  # of randomness per label; ties are rare, and are drawn again
+from dphist.noise.inversion import Source
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -121,53 +120,3 @@ def deduplicate(starts: IntArray, codes: IntArray) -> tuple[IntArray, IntArray]:
     pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
     counts = np.bincount(pairs // width, minlength=len(lengths))
     return starts_of(counts), pairs % width
-
-
-def starts_of(lengths: IntArray) -> IntArray:
-    """Return the starts of events with these numbers of labels, and the end of the last event."""
-    starts = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    return starts
-
-
-def choose_labels(starts: IntArray, most: int, source: Source | None = None) -> BoolArray:
-    """Choose at most `most` labels of each event, uniformly at random, without replacement.
-
-    Parameters
-    ----------
-    starts : (events + 1,) int64
-    most : maximum number of labels of an event
-    source : `source(n)` returns n random bytes. For tests only (default: the operating system's
-        randomness).
-
-    Returns
-    -------
-    (labels,) bool, true for the labels to keep.
-
-    Notes
-    -----
-    Each label gets a random number, and an event keeps the labels with the smallest numbers. If no
-    two numbers of an event are equal, all orders are equally likely and independent of other
-    events. If two are equal, all numbers are drawn again, so the choice is exactly uniform.
-    """
-    lengths = np.diff(starts)
-    large = lengths > most
-    keep = np.ones(int(starts[-1]), np.bool_)
-    if not large.any():
-        return keep
-    draw = checked_source(source)
-    sizes = lengths[large]
-    firsts = starts_of(sizes)
-    event = np.repeat(np.arange(len(sizes)), sizes)
-    while True:
-        keys = np.frombuffer(draw(_BYTES * len(event)), "<u8")
-        order = np.lexsort((keys, event))  # moves labels within their events only
-        ordered = keys[order]
-        tied = (ordered[1:] == ordered[:-1]) & (event[1:] == event[:-1])
-        if not tied.any():
-            break
-    rank = np.arange(len(event)) - firsts[:-1][event]
-    stays = np.empty(len(event), np.bool_)
-    stays[order] = rank < most
-    keep[np.repeat(large, lengths)] = stays
-    return keep

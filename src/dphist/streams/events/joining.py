@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dphist.streams.events.cutting import Events, starts_of
+from dphist.counting.bounding.choosing import starts_of
+from dphist.streams.events.cutting import Events
 
 
 def join_events(batches: Sequence[Events]) -> Events:

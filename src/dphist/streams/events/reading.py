@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.counting import redact_errors
+from dphist.counting.bounding.choosing import starts_of
 from dphist.counting.reading.columns import (
     Use,
     UserType,
@@ -43,7 +44,6 @@ from dphist.streams.events.cutting import (
     deduplicate,
     keep_known,
     remove_labels,
-    starts_of,
 )
 from dphist.streams.events.typed import check_labels, typed_labels_of
 

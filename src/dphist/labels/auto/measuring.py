@@ -1,0 +1,167 @@
+"""Measuring of `AutoThreshold`: a look, a cut of each user to the cap, and noisy counts."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from dphist.arrays import IntArray
+from dphist.counting.bounding.choosing import choose_labels
+from dphist.counting.bounding.stores import Sets
+from dphist.data.label_counts import LabelCounts
+from dphist.errors import Argument, BoundsError, DataError, ParameterError
+from dphist.labels.auto.law import TOPS, Division, change_of_sum, list_caps, list_starts
+from dphist.labels.measuring import LabelsMeasuring, sort_released
+from dphist.labels.threshold.law import gaussian_threshold
+from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, noisy_sum
+from dphist.noise import Source, rounded_gaussian
+from dphist.privacy import ApproxZCDP
+from dphist.release.label_table import LabelTable
+
+USERS, SUMS, CAP = "users_by_labels", "largest_counts", "max_labels"
+"""The keys of `Release.noisy`: users by number of labels, sums of the largest counts, the cap."""
+
+LARGEST_COUNT = 1 << 36
+"""Larger counts of users with one label are replaced by this; no two counts move further apart."""
+
+
+class AutoMeasuring(LabelsMeasuring):
+    """What sees the data: `docs/understand/proofs/auto_threshold.md`."""
+
+    __slots__ = ()
+
+    delta: Fraction
+    max_labels: int
+    look: Fraction
+
+    @property
+    def guarantee(self) -> ApproxZCDP:
+        """What a release costs in all: `docs/understand/proofs/auto_threshold.md`."""
+        return ApproxZCDP(self.epsilon**2 / 2, self.delta, self._unit)
+
+    @property
+    def noise_scale(self) -> Fraction:
+        """Standard deviation of the noise of a count at a cap of 1; it grows with its root."""
+        return self.division.count_scale(1)
+
+    @property
+    def division(self) -> Division:
+        """How the budget is divided."""
+        return Division(self.epsilon, self.look)
+
+    @property
+    def caps(self) -> tuple[int, ...]:
+        """The caps among which one is chosen: public."""
+        return list_caps(self.max_labels)
+
+    @property
+    def _changes_of_sums(self) -> list[int]:
+        """By how much one user changes each sum of largest counts at most."""
+        return [change_of_sum(top, self.max_labels) for top in TOPS]
+
+    @abstractmethod
+    def choose(self, users: IntArray, sums: IntArray) -> int:
+        """Return the cap for noisy numbers; a function of these and of parameters alone."""
+
+    def _threshold_at(self, cap: int) -> Fraction:
+        """Return the threshold at a cap, records."""
+        return gaussian_threshold(self.division.count_scale(cap), self.delta, cap, 1)
+
+    def _measure(
+        self, counts: LabelCounts, source: Source | None
+    ) -> tuple[LabelTable, Mapping[str, IntArray]]:
+        sets = counts.sets
+        assert sets is not None  # noqa: S101 - see `_accept`
+        try:
+            users, sums = self._look_at(sets, source)
+            cap = self.choose(users, sums)
+            noise = GaussianNoise(self.division.count_scale(cap))
+            keep = AboveThreshold(noise, self._threshold_at(cap), source)
+            found = keep(count_cut(sets, cap, source))
+            released = sort_released(pa.Table.from_batches([found]))
+            return released, {USERS: users, SUMS: sums, CAP: np.array([cap])}
+        except MemoryError:  # NumPy's message says how many pairs there are
+            pass
+        raise DataError(
+            "not enough memory to look at who has which label: lower "
+            + Argument("max_labels")
+            + "; nothing was released"
+        )
+
+    def _look_at(self, sets: Sets, source: Source | None) -> tuple[IntArray, IntArray]:
+        """Return noisy numbers of users by number of labels, and noisy sums of largest counts."""
+        users = count_users(sets, list_starts(self.max_labels))
+        noisy = noisy_sum(users, rounded_gaussian(self.division.users_scale, len(users), source))
+        sums = [
+            noisy_sum(exact, rounded_gaussian(self.division.sum_scale(change), 1, source))
+            for exact, change in zip(
+                sum_largest(sets).reshape(-1, 1), self._changes_of_sums, strict=True
+            )
+        ]
+        return noisy, np.concatenate(sums)
+
+    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+        return self._measure(counts, source)[0]
+
+    def _accept(self, table: object) -> LabelCounts:
+        counts = LabelsMeasuring._accept(self, table)
+        if counts.sets is None:
+            raise ParameterError(
+                "data",
+                "must say who has which label",
+                "make them with LabelCounts.from_table(..., user=..., keep_sets=True)",
+            )
+        if counts.max_labels != self.max_labels:
+            own = Argument("max_labels", self.max_labels)
+            raise BoundsError(
+                "the mechanism counts users by up to "
+                + own
+                + ", so it needs data with the same bound: users who were cut to fewer are not seen"
+            )
+        return counts
+
+
+def count_users(sets: Sets, starts: tuple[int, ...]) -> IntArray:
+    """Return how many users have a number of labels in each interval.
+
+    Parameters
+    ----------
+    starts : (j + 1,) where intervals start; a user of the sets is in one of them.
+    """
+    held = np.diff(sets.starts)
+    held = held[held > 0]
+    places = np.searchsorted(np.array(starts), held, side="right") - 1
+    found = np.bincount(np.minimum(places, len(starts) - 2), minlength=len(starts) - 1)
+    users: IntArray = found.astype(np.int64)
+    users[0] += np.minimum(sets.singles, LARGEST_COUNT).sum()
+    return users
+
+
+def sum_largest(sets: Sets) -> IntArray:
+    """Return the sums of the `TOPS` largest counts, before any cut to a cap."""
+    ordered = np.sort(_count(sets, sets.members))[::-1]
+    return np.array([ordered[:top].sum() for top in TOPS], np.int64)
+
+
+def count_cut(sets: Sets, cap: int, source: Source | None) -> pa.RecordBatch:
+    """Cut each user to `cap` labels, chosen uniformly at random, and count the labels that occur.
+
+    The choice depends only on the user's own labels and on random bits of the user's own.
+
+    Returns
+    -------
+    columns label and count (int64, at least 1)
+    """
+    kept = sets.members[choose_labels(sets.starts, cap, source)]
+    counts = _count(sets, kept)
+    batch = pa.record_batch({"label": sets.labels, "count": pa.array(counts, pa.int64())})
+    return batch.filter(pa.array(counts > 0))
+
+
+def _count(sets: Sets, members: IntArray) -> IntArray:
+    """Return the count of each label, users of this label alone included."""
+    alone = np.minimum(sets.singles, LARGEST_COUNT)
+    found: IntArray = np.bincount(members, minlength=len(sets.labels)).astype(np.int64) + alone
+    return found
