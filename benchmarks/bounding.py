@@ -152,8 +152,7 @@ def release_auto(data: Data, mechanism: dh.AutoThreshold) -> Errors:
     release = mechanism.release(data.counts)
     bounds, cap = mechanism.intervals(release), mechanism.chosen(release).max_labels
     assert bounds is not None
-    share = next(each for each in mechanism.tried(release) if each.max_labels == cap).share_cut
-    return data.measure(release, bounds, share.upper, cap)
+    return data.measure(release, bounds, mechanism.share_cut(release).upper, cap)
 
 
 def repeat(release: Callable[[], Errors], runs: int) -> list[Errors]:

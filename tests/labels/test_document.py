@@ -10,6 +10,7 @@ import pytest
 import dphist as dh
 from dphist.document.blocks import CARD, PAGE, TERMINAL, Column, Document, Figures
 from dphist.document.kind import DataFacts
+from dphist.labels.bounding import mechanism_of
 from dphist.labels.kind import KIND
 from dphist.labels.words import least_shown, threshold_in_words
 from dphist.render.html import page
@@ -51,7 +52,7 @@ def test_every_count_has_its_interval_on_every_surface(name: str) -> None:
         assert np.array_equal(column.low, bounds.lower)
         assert np.array_equal(column.high, bounds.upper)
     if len(release.value):
-        assert f" ± {release.mechanism.half_width()}" in document.result
+        assert f" ± {mechanism_of(release).half_width()}" in document.result
 
 
 @pytest.mark.parametrize("mechanism", [LAPLACE, GAUSSIAN, NEAR])

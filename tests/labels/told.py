@@ -72,6 +72,7 @@ CORRELATED = dh.calibrate(
     correlated=True,
 )
 TOP = dh.TopLabels(k=5, epsilon=1, delta="1e-6")
+FOUND = dh.AutoThreshold(epsilon=1, delta="1e-6", max_labels=12)
 DISCOVER = dh.DiscoverLabels(epsilon=1, delta="1e-6", max_labels=3)
 
 MADE: dict[str, Callable[[], dh.Release]] = {
@@ -125,6 +126,7 @@ MADE: dict[str, Callable[[], dh.Release]] = {
             counted(LETTERS), k=3, source=random.Random(2).randbytes
         )
     ),
+    "found": lambda: release(FOUND, visits("one patient", keep_sets=True, max_labels=12), **WORDS),
     "discovered": lambda: release(DISCOVER, counted(LETTERS, 3)),
     "discovered of patients, in words": lambda: release(
         DISCOVER, visits("one patient", keep_sets=True), **WORDS

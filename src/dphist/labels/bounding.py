@@ -49,11 +49,7 @@ def mechanism_of(release: Release) -> LabelsMechanism:
 def read_share_cut(release: Release) -> ShareCut | None:
     """Return the share of pairs of a user and a label that were cut, if the release tells."""
     mechanism = release.mechanism
-    if not isinstance(mechanism, AutoThreshold):
-        return None
-    cap = mechanism.chosen(release).max_labels
-    (found,) = (each.share_cut for each in mechanism.tried(release) if each.max_labels == cap)
-    return found
+    return mechanism.share_cut(release) if isinstance(mechanism, AutoThreshold) else None
 
 
 def share_cut_in_words(found: ShareCut, mechanism: LabelsMechanism, unit: PrivacyUnit) -> Sentence:

@@ -161,10 +161,10 @@ def _found(release: Release) -> list[Fact]:
     tried = [
         {
             "max_labels": each.max_labels,
-            "error": each.error,
-            "share_cut": each.share_cut.value,
-            "share_cut_low": each.share_cut.lower,
-            "share_cut_high": each.share_cut.upper,
+            "error": float(f"{each.error:.4g}"),
+            "share_cut": round(each.share_cut.value, 4),
+            "share_cut_low": round(each.share_cut.lower, 4),
+            "share_cut_high": round(each.share_cut.upper, 4),
         }
         for each in mechanism.tried(release)
     ]

@@ -8,7 +8,14 @@ import numpy as np
 
 from dphist.arrays import IntArray
 from dphist.errors import Argument, ParameterError
-from dphist.labels.auto.choice import Look, TriedCap, choose_cap, expect_errors, threshold_at
+from dphist.labels.auto.choice import (
+    Look,
+    ShareCut,
+    TriedCap,
+    choose_cap,
+    expect_errors,
+    threshold_at,
+)
 from dphist.labels.auto.law import LARGEST_CAP, TOPS, list_starts
 from dphist.labels.auto.measuring import CAP, SUMS, USERS, AutoMeasuring
 from dphist.labels.mechanism import (
@@ -144,6 +151,14 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
         noisy = self._numbers(release)
         return self._expect(noisy[USERS], noisy[SUMS])
 
+    def share_cut(self, release: Release) -> ShareCut:
+        """Return the share of pairs of a user and a label that a release cut; post-processing.
+
+        Counts are too low by so much on average over pairs, not each of them.
+        """
+        cap = self.chosen(release).max_labels
+        return next(each.share_cut for each in self.tried(release) if each.max_labels == cap)
+
     def chosen(self, release: Release) -> ThresholdHistogram:
         """Return the threshold histogram of the cap that a release took.
 
@@ -215,7 +230,7 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
     @property
     def law(self) -> NoiseLaw:
         """The law of the noise on a count at a cap of 1."""
-        form = f"{ROUNDED}; on counts, times the square root of the number of labels that is found"
+        form = f"{ROUNDED}; on counts, times the square root of the number that is found"
         return NoiseLaw("Gaussian", self.noise_scale, Drawing.ROUNDED, form)
 
     @property
