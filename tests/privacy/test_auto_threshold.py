@@ -13,7 +13,7 @@ from scipy.stats import chi2, norm
 import dphist as dh
 from dphist.counting.bounding.stores import Sets
 from dphist.lab.auditing.replay import loss_of_neighbours, record, replay
-from dphist.labels.auto.law import TOPS, change_of_sum, list_caps, list_starts
+from dphist.labels.auto.law import TOPS, change_of_sum, list_caps, list_cells
 from dphist.labels.auto.measuring import count_cut, count_users, sum_largest
 from dphist.labels.threshold.law import grid
 from tests.labels.discover.sets import data, sets
@@ -77,7 +77,7 @@ def test_a_user_costs_the_guarantee_and_not_more(
 def test_other_data_with_the_same_noisy_look_ask_for_the_same(mechanism: dh.AutoThreshold) -> None:
     """The cap, its noise and its threshold follow from noisy numbers and parameters alone."""
     transcript = record(looked(mechanism), held(people(2, mechanism.max_labels)))
-    intervals = len(mechanism.starts) - 1
+    intervals = len(mechanism.cells)
     assert [request.size for request in transcript.requests] == [intervals, 1, 1, 1, LABELS]
     scales = {cap: mechanism.division.count_scale(cap) for cap in mechanism.caps}
     assert transcript.requests[4].parameter in {grid(scale) * scale for scale in scales.values()}
@@ -88,10 +88,10 @@ def test_other_data_with_the_same_noisy_look_ask_for_the_same(mechanism: dh.Auto
 def test_one_user_is_in_one_interval_and_moves_sums_by_so_much() -> None:
     """All small tables: with a user, against without."""
     universe = [list(each) for size in (1, 2, 3) for each in itertools.combinations(range(3), size)]
-    starts = list_starts(3)
+    cells = list_cells(3)
     for tables in itertools.product(universe, repeat=3):
         one, other = sets(tables, [0, 1, 0]), sets(tables[:-1], [0, 1, 0])
-        moved = count_users(one, starts) - count_users(other, starts)
+        moved = count_users(one, cells) - count_users(other, cells)
         assert sorted(moved) == [0] * (len(moved) - 1) + [1]
         change = sum_largest(one) - sum_largest(other)
         assert (change >= 0).all()
@@ -99,11 +99,10 @@ def test_one_user_is_in_one_interval_and_moves_sums_by_so_much() -> None:
 
 
 def test_users_are_counted_before_any_cut() -> None:
-    found = count_users(
-        sets([[*range(n)] for n in (1, 2, 3, 4, 5, 6, 7, 40)], [2] * 40), list_starts(40)
-    )
-    assert list_starts(40) == (1, 2, 3, 4, 5, 7, 9, 13, 17, 24, 33, 41)
-    assert found.tolist() == [81, 1, 1, 1, 2, 1, 0, 0, 0, 0, 1]
+    users = [[*range(n)] for n in (1, 2, 3, 6, 7, 8, 9, 25, 26, 30)]
+    found = count_users(sets(users, [2] * 30), list_cells(30))
+    assert list_cells(30) == (1, 2, 3, 4, 5, 6, 7, 9, 11, 14, 17, 21, 26)
+    assert found.tolist() == [61, 1, 1, 0, 0, 1, 2, 1, 0, 0, 0, 1, 2]
 
 
 def test_a_sum_changes_by_its_length_at_most_and_by_that() -> None:

@@ -18,8 +18,6 @@ from dphist.document.unit_words import (
     unit_in_words,
 )
 from dphist.labels import AutoThreshold, ThresholdHistogram
-from dphist.labels.auto.choice import ShareCut
-from dphist.labels.auto.measuring import USERS
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.threshold.users_by_labels import Share, UsersByLabels
 from dphist.privacy import PrivacyUnit
@@ -44,33 +42,6 @@ def mechanism_of(release: Release) -> LabelsMechanism:
     """
     mechanism = cast(LabelsMechanism, release.mechanism)
     return mechanism.chosen(release) if isinstance(mechanism, AutoThreshold) else mechanism
-
-
-def read_share_cut(release: Release) -> ShareCut | None:
-    """Return the share of pairs of a user and a label that were cut, if the release tells."""
-    mechanism = release.mechanism
-    return mechanism.share_cut(release) if isinstance(mechanism, AutoThreshold) else None
-
-
-def share_cut_in_words(found: ShareCut, mechanism: LabelsMechanism, unit: PrivacyUnit) -> Sentence:
-    """Say by how much counts are too low on average.
-
-    >>> share = ShareCut(0.281, 0.25, 0.31)
-    >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
-    >>> share_cut_in_words(share, mechanism, PrivacyUnit("user"))  # doctest: +NORMALIZE_WHITESPACE
-    'Counts are about 28 % too low on average (an estimate; 25 to 31 %), because each user counts
-    for at most 10 labels.'
-    """
-    low, high = math.floor(100 * found.lower), math.ceil(100 * found.upper)
-    return Sentence(
-        "Counts are about {share:.0f} % too low on average (an estimate; {low} to {high} %), "
-        "because each {who} counts for at most {held}.",
-        share=100 * found.value,
-        low=low,
-        high=high,
-        who=nouns_of_unit(unit)[0],
-        held=many(cast(int, mechanism.max_labels), "label"),
-    )
 
 
 def bounds_in_words(mechanism: LabelsMechanism) -> Sentence:
@@ -193,7 +164,7 @@ def counts_users(release: Release) -> bool:
 def read_users(release: Release) -> UsersByLabels | None:
     """Return how many users have how many labels, if the release tells."""
     mechanism = release.mechanism
-    if not isinstance(mechanism, ThresholdHistogram):
+    if not isinstance(mechanism, ThresholdHistogram | AutoThreshold):
         return None
     return mechanism.users(release.noisy)
 
@@ -302,7 +273,8 @@ def most_before_bounding(release: Release) -> IntArray | None:
     interval's end and the number of these users each hold with 97.5 %.
     """
     found, mechanism = read_users(release), mechanism_of(release)
-    if found is None or mechanism.max_count > 1:
+    found_cap = isinstance(release.mechanism, AutoThreshold)  # by the same noise: nothing is proved
+    if found is None or mechanism.max_count > 1 or found_cap:
         return None
     bounds: Any = mechanism.intervals(release)
     upper: IntArray = bounds.upper + found.users_above()[1]

@@ -154,25 +154,19 @@ def _expected_by_cap(mechanism: AutoThreshold) -> Section:
 
 def _found(release: Release) -> list[Fact]:
     """Return the cap that was found, what it cuts, and what was expected of the others."""
-    mechanism, share = release.mechanism, bounding.read_share_cut(release)
-    if not isinstance(mechanism, AutoThreshold) or share is None:
+    mechanism = release.mechanism
+    if not isinstance(mechanism, AutoThreshold):
         return []
-    unit, cap = bounding.unit_of(DataFacts.of(release)), mechanism.chosen(release).max_labels
+    unit = bounding.unit_of(DataFacts.of(release))
     tried = [
         {
             "max_labels": each.max_labels,
             "error": float(f"{each.error:.4g}"),
-            "share_cut": round(each.share_cut.value, 4),
-            "share_cut_low": round(each.share_cut.lower, 4),
-            "share_cut_high": round(each.share_cut.upper, 4),
+            "share_cut": round(each.share_cut, 4),
         }
         for each in mechanism.tried(release)
     ]
-    note = bounding.share_cut_in_words(share, bounding.mechanism_of(release), unit)
-    return [
-        Fact(Sentence("{Labels} that count"), f"{cap:,}", note=note, on=ON_PAGE),
-        Fact("Found", words.choice_in_words(mechanism, release, unit), "tried", tried),
-    ]
+    return [Fact("Found", words.choice_in_words(mechanism, release, unit), "tried", tried)]
 
 
 def _numbers(release: Release, counted: Counted) -> list[Fact]:

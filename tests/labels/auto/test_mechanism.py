@@ -29,14 +29,17 @@ def test_the_cap_is_found_and_said() -> None:
     release = STRONG.release(of())
     chosen = STRONG.chosen(release)
     assert chosen.max_labels in (13, 16)
-    assert release.noisy["users_by_labels"].sum() == pytest.approx(300, abs=30)
+    assert release.noisy["users"].sum() == pytest.approx(300, abs=30)
     tried = {each.max_labels: each for each in STRONG.tried(release)}
     assert [*tried] == [*STRONG.caps]
     assert tried[chosen.max_labels].error == min(each.error for each in tried.values())
     true = ROWS.groupby("who").size()
     for cap in (3, 6):
         share = 1 - np.minimum(true, cap).sum() / true.sum()
-        assert tried[cap].share_cut.value == pytest.approx(share, abs=0.05)
+        assert tried[cap].share_cut == pytest.approx(share, abs=0.05)
+    found = STRONG.share_cut(release)
+    assert found is not None
+    assert found.low <= 0.01 <= found.high + 0.01
     held = dict(zip(release.value.labels, release.value.counts.tolist(), strict=True))
     for label, count in ROWS.groupby("term").size().items():
         assert held[label] == pytest.approx(count, abs=6)
@@ -89,7 +92,7 @@ def test_counts_alone_are_refused(table: pd.DataFrame) -> None:
 def test_rows_that_are_users_have_one_label() -> None:
     rows = ROWS.assign(who=[None, *ROWS["who"].astype(str)[1:]])
     release = STRONG.release(of(rows, null_users="separate"))
-    assert release.noisy["users_by_labels"].sum() == pytest.approx(300, abs=30)
+    assert release.noisy["users"].sum() == pytest.approx(300, abs=30)
     assert len(STRONG.release(of(ROWS[:0])).value) == 0
 
 
@@ -115,7 +118,7 @@ def test_a_file_with_numbers_of_no_release_is_refused(tmp_path: Path) -> None:
         noisy = {**content["noisy"], name: wrong}
         with pytest.raises(ReleaseFileError):
             dh.Release.from_json(signed({**content, "noisy": noisy}))
-    noisy = {name: held for name, held in content["noisy"].items() if name != "users_by_labels"}
+    noisy = {name: held for name, held in content["noisy"].items() if name != "users"}
     with pytest.raises(ReleaseFileError):
         dh.Release.from_json(signed({**content, "noisy": noisy}))
     assert len(release.noisy["largest_counts"]) == len(TOPS)

@@ -22,7 +22,6 @@ GOALS = (100, 400)
 _MODEL_ERROR = 0.3  # relative standard error of a fitted number of users
 _PAIRS_ERROR = 0.2  # by how much the most common labels may exceed all pairs of the fitted users
 _SLOPES = (-20.0, 3.0)  # of users by number of labels, on logarithmic axes
-_SURE = 1.96  # standard errors of an interval of 95 %
 _MOST_MODELS = 64
 
 
@@ -32,7 +31,7 @@ class Look:
 
     Attributes
     ----------
-    starts : (j + 1,) where intervals of a number of labels start; the last is past the end.
+    starts : (j + 1,) where cells of a number of labels start; the last is past the end.
     users : (j,) float64, noisy numbers of users with a number of labels in each.
     means : (3,) float64, noisy mean counts of the `TOPS` most common labels, before any cut.
     users_scale : standard deviation of the noise of each number of users.
@@ -47,21 +46,6 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class ShareCut:
-    """The share of pairs of a user and a label that a cap cuts.
-
-    Attributes
-    ----------
-    value : the estimate.
-    lower, upper : an interval of about 95 %, from the noise and what the fitted laws leave open.
-    """
-
-    value: float
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True, slots=True)
 class TriedCap:
     """What is expected of a cap.
 
@@ -70,12 +54,12 @@ class TriedCap:
     max_labels : labels that one user keeps at most.
     error : root mean square error of the counts of the most common labels, in records, with bias
         and noise; a label that is not released counts as 0. The geometric mean over the `GOALS`.
-    share_cut : what counts are too small by, on average over all pairs.
+    share_cut : of all pairs of a user and a label, by the fitted law of users.
     """
 
     max_labels: int
     error: float
-    share_cut: ShareCut
+    share_cut: float
 
 
 def expect_errors(
@@ -89,16 +73,19 @@ def expect_errors(
     scales : standard deviation of the noise of a count at each cap, records.
     thresholds : of the noisy count of a released label at each cap, records.
     """
-    fitted = fit_users(look.starts, look.users, look.users_scale)
-    spread = np.stack([spread_users(look.starts, users) for users in fitted.laws])
-    shares = [_share_cut(look.starts, fitted, spread, cap) for cap in caps]
-    users, pairs = fitted.total(spread), fitted.total(spread * _sizes(look.starts))
-    counts, likely = fit_counts(look.means, look.means_scale, users, pairs)
+    laws, chances = fit_users(look.starts, look.users, look.users_scale)
+    spread = np.stack([spread_users(look.starts, users) for users in laws])
+    sizes = np.arange(1, look.starts[-1], dtype=float)
+    pairs = spread @ sizes
+    users = float(chances @ laws.sum(axis=1))
+    counts, likely = fit_counts(look.means, look.means_scale, users, float(chances @ pairs))
     tried = []
-    for cap, share, scale, threshold in zip(caps, shares, scales, thresholds, strict=True):
-        squares = expected_squares(counts, counts * (1 - share.value), scale, threshold)
+    for cap, scale, threshold in zip(caps, scales, thresholds, strict=True):
+        kept = float(chances @ (spread @ np.minimum(sizes, cap) / pairs))
+        squares = expected_squares(counts, counts * kept, scale, threshold)
         errors = [np.log(squares[:, :goal].mean(axis=1)) / 2 for goal in GOALS]
-        tried.append(TriedCap(cap, math.exp(float(likely @ np.mean(errors, axis=0))), share))
+        error = math.exp(float(likely @ np.mean(errors, axis=0)))
+        tried.append(TriedCap(cap, error, min(max(1 - kept, 0.0), 1.0)))
     return tried
 
 
@@ -129,31 +116,18 @@ def threshold_at(scale: float, delta: float, cap: int) -> float:
     return 1 - scale * float(ndtri(-math.expm1(math.log1p(-delta) / cap)))
 
 
-@dataclass(frozen=True, slots=True)
-class FittedUsers:
-    """Possible numbers of users by number of labels.
-
-    Attributes
-    ----------
-    laws : (laws, j) float64, users in each interval, above 0.
-    variances : (laws, j) float64, what is not known of them if the law is right.
-    chances : (laws,) float64, how likely each law is; sum 1.
-    """
-
-    laws: FloatArray
-    variances: FloatArray
-    chances: FloatArray
-
-    def total(self, weights: FloatArray) -> float:
-        """Return the mean over laws of a total, (laws, ...)."""
-        return float(self.chances @ weights.reshape(len(weights), -1).sum(axis=1))
-
-
-def fit_users(starts: Sequence[int], noisy: FloatArray, scale: float) -> FittedUsers:
-    """Return possible numbers of users in each interval.
+def fit_users(
+    starts: Sequence[int], noisy: FloatArray, scale: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return possible numbers of users in each cell, above 0, and how likely each is.
 
     A law is corrected by the noisy numbers as far as these are more exact than the law. So the
     tail of users is never noise alone.
+
+    Returns
+    -------
+    laws : (laws, j) float64
+    chances : (laws,) float64, sum 1.
     """
     shapes = _user_shapes(tuple(starts))
     total = np.maximum(shapes @ noisy / (shapes * shapes).sum(axis=1), 1.0)
@@ -162,14 +136,12 @@ def fit_users(starts: Sequence[int], noisy: FloatArray, scale: float) -> FittedU
     misfits = ((noisy - fitted) ** 2 / variances + np.log(variances)).sum(axis=1)
     fitted, chances = _weigh(fitted, misfits)
     own = (_MODEL_ERROR * fitted) ** 2
-    trust = own / (own + scale**2)
-    laws = np.maximum(fitted + trust * (noisy - fitted), fitted / 10)
-    return FittedUsers(laws, trust * scale**2, chances)
+    return np.maximum(fitted + own / (own + scale**2) * (noisy - fitted), fitted / 10), chances
 
 
 @functools.lru_cache(maxsize=8)
 def _user_shapes(starts: tuple[int, ...]) -> FloatArray:
-    """Return (laws, j) shares of users in each interval.
+    """Return (laws, j) shares of users in each cell.
 
     Rounded lognormal laws, Weibull laws, whose tails end, and log-logistic laws, whose tails are
     those of powers.
@@ -183,16 +155,16 @@ def _user_shapes(starts: tuple[int, ...]) -> FloatArray:
     weibull = -np.expm1(-np.exp(np.minimum(scaled, 9)))
     reached = np.concatenate([ndtr(scaled), weibull, expit(scaled)])
     shares = np.diff(reached, axis=1)
-    shares[:, -1] += 1 - reached[:, -1]  # users with more labels count in the last interval
+    shares[:, -1] += 1 - reached[:, -1]  # users with more labels count in the last cell
     found: FloatArray = np.maximum(shares, 1e-12)
     return found
 
 
 def spread_users(starts: Sequence[int], users: FloatArray) -> FloatArray:
-    """Return how many users have 1, 2, 3, ... labels, interpolated in each interval.
+    """Return how many users have 1, 2, 3, ... labels, interpolated in each cell.
 
-    In an interval users fall off by a power of the number of labels, with the slope that the
-    neighboring intervals show.
+    In a cell users fall off by a power of the number of labels, with the slope that the
+    neighboring cells show.
 
     Returns
     -------
@@ -206,34 +178,6 @@ def spread_users(starts: Sequence[int], users: FloatArray) -> FloatArray:
         shares = (np.arange(start, end) / start) ** np.clip(slope, *_SLOPES)
         weights.append(number * shares / shares.sum())
     return np.concatenate(weights)
-
-
-def _sizes(starts: Sequence[int]) -> FloatArray:
-    return np.arange(1, starts[-1], dtype=float)
-
-
-def _share_cut(
-    starts: Sequence[int], fitted: FittedUsers, spread: FloatArray, cap: int
-) -> ShareCut:
-    """Return the share of pairs that a cap cuts, with what is not known of users and their law.
-
-    Parameters
-    ----------
-    spread : (laws, sizes) float64, users with 1, 2, 3, ... labels.
-    """
-    sizes, places = _sizes(starts), np.array(starts[:-1]) - 1
-    pairs, kept = (
-        np.add.reduceat(spread * held, places, axis=1) for held in (sizes, np.minimum(sizes, cap))
-    )
-    total = pairs.sum(axis=1, keepdims=True)
-    share = kept.sum(axis=1, keepdims=True) / total
-    moved = (pairs * share - kept) / (fitted.laws * total)  # by one user more of an interval
-    within = (moved**2 * fitted.variances).sum(axis=1)
-    cuts = 1 - share[:, 0]
-    value = float(fitted.chances @ cuts)
-    error = _SURE * math.sqrt(float(fitted.chances @ ((cuts - value) ** 2 + within)))
-    low, value, high = (min(max(end, 0.0), 1.0) for end in (value - error, value, value + error))
-    return ShareCut(value, low, high)
 
 
 def fit_counts(

@@ -1,9 +1,8 @@
-"""How a budget is divided, which caps are tried, and the intervals of numbers of labels.
+"""How a budget is divided, which caps are tried, and the cells of numbers of labels.
 
 All of it follows from public parameters: `docs/understand/proofs/auto_threshold.md`.
 """
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -60,17 +59,13 @@ def list_caps(max_labels: int) -> tuple[int, ...]:
     return (*sorted(cap for cap in steps if 0 < cap < max_labels), max_labels)
 
 
-def list_starts(max_labels: int) -> tuple[int, ...]:
-    """Return where intervals of a number of labels start, and where the last one ends.
+def list_cells(max_labels: int) -> tuple[int, ...]:
+    """Return where cells of a number of labels start: at 1, and above each cap but the largest.
 
-    Each is about 1.4 times as wide as the one before. A user with more labels than `max_labels`
-    counts in the last.
-
-    >>> list_starts(30)
-    (1, 2, 3, 4, 5, 7, 9, 13, 17, 24, 31)
+    >>> list_cells(30)
+    (1, 2, 3, 4, 5, 6, 7, 9, 11, 14, 17, 21, 26)
     """
-    steps = {1, 2} | {math.isqrt((1 << k) - 1) + 2 for k in range(1, 2 * max_labels.bit_length())}
-    return (*sorted(start for start in steps if start <= max_labels), max_labels + 1)
+    return (1, *(cap + 1 for cap in list_caps(max_labels)[:-1]))
 
 
 def change_of_sum(top: int, max_labels: int) -> int:

@@ -12,16 +12,17 @@ from dphist.counting.bounding.choosing import choose_labels
 from dphist.counting.bounding.stores import Sets
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import Argument, BoundsError, DataError, ParameterError
-from dphist.labels.auto.law import TOPS, Division, change_of_sum, list_caps, list_starts
+from dphist.labels.auto.law import TOPS, Division, change_of_sum, list_caps, list_cells
 from dphist.labels.measuring import LabelsMeasuring, sort_released
 from dphist.labels.threshold.law import gaussian_threshold
+from dphist.labels.threshold.measuring import NAME
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, noisy_sum
 from dphist.noise import Source, rounded_gaussian
 from dphist.privacy import ApproxZCDP
 from dphist.release.label_table import LabelTable
 
-USERS, SUMS, CAP = "users_by_labels", "largest_counts", "max_labels"
-"""The keys of `Release.noisy`: users by number of labels, sums of the largest counts, the cap."""
+SUMS, CAP = "largest_counts", "max_labels"
+"""The keys of `Release.noisy` beside that of users: sums of the largest counts, and the cap."""
 
 LARGEST_COUNT = 1 << 36
 """Larger counts of users with one label are replaced by this; no two counts move further apart."""
@@ -81,7 +82,7 @@ class AutoMeasuring(LabelsMeasuring):
             keep = AboveThreshold(noise, self._threshold_at(cap), source)
             found = keep(count_cut(sets, cap, source))
             released = sort_released(pa.Table.from_batches([found]))
-            return released, {USERS: users, SUMS: sums, CAP: np.array([cap])}
+            return released, {NAME: users, SUMS: sums, CAP: np.array([cap])}
         except MemoryError:  # NumPy's message says how many pairs there are
             pass
         raise DataError(
@@ -92,7 +93,7 @@ class AutoMeasuring(LabelsMeasuring):
 
     def _look_at(self, sets: Sets, source: Source | None) -> tuple[IntArray, IntArray]:
         """Return noisy numbers of users by number of labels, and noisy sums of largest counts."""
-        users = count_users(sets, list_starts(self.max_labels))
+        users = count_users(sets, list_cells(self.max_labels))
         noisy = noisy_sum(users, rounded_gaussian(self.division.users_scale, len(users), source))
         sums = [
             noisy_sum(exact, rounded_gaussian(self.division.sum_scale(change), 1, source))
@@ -123,18 +124,16 @@ class AutoMeasuring(LabelsMeasuring):
         return counts
 
 
-def count_users(sets: Sets, starts: tuple[int, ...]) -> IntArray:
-    """Return how many users have a number of labels in each interval.
+def count_users(sets: Sets, cells: tuple[int, ...]) -> IntArray:
+    """Return how many users have a number of labels in each cell.
 
     Parameters
     ----------
-    starts : (j + 1,) where intervals start; a user of the sets is in one of them.
+    cells : (j,) where cells start, from 1 on; the last has all larger numbers.
     """
     held = np.diff(sets.starts)
-    held = held[held > 0]
-    places = np.searchsorted(np.array(starts), held, side="right") - 1
-    found = np.bincount(np.minimum(places, len(starts) - 2), minlength=len(starts) - 1)
-    users: IntArray = found.astype(np.int64)
+    places = np.searchsorted(np.array(cells), held[held > 0], side="right") - 1
+    users: IntArray = np.bincount(places, minlength=len(cells)).astype(np.int64)
     users[0] += np.minimum(sets.singles, LARGEST_COUNT).sum()
     return users
 

@@ -10,14 +10,13 @@ from dphist.arrays import IntArray
 from dphist.errors import Argument, ParameterError
 from dphist.labels.auto.choice import (
     Look,
-    ShareCut,
     TriedCap,
     choose_cap,
     expect_errors,
     threshold_at,
 )
-from dphist.labels.auto.law import LARGEST_CAP, TOPS, list_starts
-from dphist.labels.auto.measuring import CAP, SUMS, USERS, AutoMeasuring
+from dphist.labels.auto.law import LARGEST_CAP, TOPS, list_cells
+from dphist.labels.auto.measuring import CAP, SUMS, AutoMeasuring
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -26,7 +25,10 @@ from dphist.labels.mechanism import (
     LabelsMechanism,
     check_delta,
 )
+from dphist.labels.threshold.measuring import NAME
 from dphist.labels.threshold.mechanism import ThresholdHistogram
+from dphist.labels.threshold.noise import GaussianNoise
+from dphist.labels.threshold.users_by_labels import Share, UsersByLabels
 from dphist.labels.top_labels import check_stated
 from dphist.mechanism import Intervals, parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
@@ -136,28 +138,40 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
 
         Parameters
         ----------
-        users : (j,) int64, noisy numbers of users by number of labels, see `starts`.
+        users : (j,) int64, noisy numbers of users by number of labels, see `cells`.
         sums : (3,) int64, noisy sums of the 10, 100 and 400 largest counts.
         """
         return choose_cap(self._expect(users, sums)).max_labels
 
     @property
-    def starts(self) -> tuple[int, ...]:
-        """Where the intervals of a number of labels start, and where the last one ends."""
-        return list_starts(self.max_labels)
+    def cells(self) -> tuple[int, ...]:
+        """Where the cells of a number of labels start; the last has all larger numbers."""
+        return list_cells(self.max_labels)
+
+    def users(self, noisy: Mapping[str, IntArray]) -> UsersByLabels | None:
+        """Return how many users have how many labels, from `noisy` of a release.
+
+        None if the largest cap was taken: nobody is seen to have more. Post-processing.
+        """
+        cap = int(noisy[CAP][0])
+        if cap == self.max_labels:
+            return None
+        noise = GaussianNoise(self.division.users_scale)
+        return UsersByLabels(self.cells, tuple(noisy[NAME].tolist()), noise, cap)
 
     def tried(self, release: Release) -> list[TriedCap]:
         """Return the caps that were tried, and what was expected of each; post-processing."""
         noisy = self._numbers(release)
-        return self._expect(noisy[USERS], noisy[SUMS])
+        return self._expect(noisy[NAME], noisy[SUMS])
 
-    def share_cut(self, release: Release) -> ShareCut:
+    def share_cut(self, release: Release) -> Share | None:
         """Return the share of pairs of a user and a label that a release cut; post-processing.
 
-        Counts are too low by so much on average over pairs, not each of them.
+        Counts are too low by so much on average over pairs, not each of them. None if the largest
+        cap was taken.
         """
-        cap = self.chosen(release).max_labels
-        return next(each.share_cut for each in self.tried(release) if each.max_labels == cap)
+        found = self.users(self._numbers(release))
+        return None if found is None else found.share_cut()
 
     def chosen(self, release: Release) -> ThresholdHistogram:
         """Return the threshold histogram of the cap that a release took.
@@ -182,7 +196,7 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
     def _expect(self, users: IntArray, sums: IntArray) -> list[TriedCap]:
         scales_of_sums = [self.division.sum_scale(change) for change in self._changes_of_sums]
         look = Look(
-            self.starts,
+            (*self.cells, self.max_labels + 1),
             users.astype(float),
             sums / np.array(TOPS),
             float(self.division.users_scale),
@@ -220,7 +234,7 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
 
     def restored(self, value: object, noisy: Mapping[str, IntArray]) -> LabelTable:
         """Return a table that was read from a file; refuse noisy numbers that cannot be."""
-        shapes = {USERS: (len(self.starts) - 1,), SUMS: (len(TOPS),), CAP: (1,)}
+        shapes = {NAME: (len(self.cells),), SUMS: (len(TOPS),), CAP: (1,)}
         if {name: held.shape for name, held in noisy.items()} != shapes:
             raise ParameterError("noisy", "must hold users, sums and the cap, as the release does")
         if int(noisy[CAP][0]) not in self.caps:
