@@ -152,8 +152,7 @@ def release_auto(data: Data, mechanism: dh.AutoThreshold) -> Errors:
     release = mechanism.release(data.counts)
     bounds, cap = mechanism.intervals(release), mechanism.chosen(release).max_labels
     assert bounds is not None
-    share = mechanism.share_cut(release)
-    return data.measure(release, bounds, 0.0 if share is None else share.high, cap)
+    return data.measure(release, bounds, mechanism.share_cut(release).high, cap)
 
 
 def repeat(release: Callable[[], Errors], runs: int) -> list[Errors]:

@@ -19,6 +19,7 @@ from dphist.document.unit_words import (
 )
 from dphist.labels import AutoThreshold, ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
+from dphist.labels.threshold.measuring import NAME
 from dphist.labels.threshold.users_by_labels import Share, UsersByLabels
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ASSERTED_USER, ONE_ROW
@@ -164,7 +165,7 @@ def counts_users(release: Release) -> bool:
 def read_users(release: Release) -> UsersByLabels | None:
     """Return how many users have how many labels, if the release tells."""
     mechanism = release.mechanism
-    if not isinstance(mechanism, ThresholdHistogram | AutoThreshold):
+    if not isinstance(mechanism, ThresholdHistogram):
         return None
     return mechanism.users(release.noisy)
 
@@ -213,9 +214,29 @@ def bounding_in_numbers(found: UsersByLabels, mechanism: ThresholdHistogram) -> 
     )
 
 
+def estimate_in_words(found: Share, mechanism: LabelsMechanism) -> Sentence:
+    """Say by how much counts are too low on average where this is an estimate.
+
+    >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
+    >>> estimate_in_words(Share(0.281, 0.25, 0.31), mechanism)  # doctest: +NORMALIZE_WHITESPACE
+    'Counts are about 28.1 % too low on average (an estimate; probably 25 to 31 %), because each
+    user counts for at most 10 labels. A single label may lack more.'
+    """
+    share, interval = format_share(found)
+    return Sentence(
+        "Counts are about {share} too low on average (an estimate; probably {interval}), because "
+        "each {user} counts for at most {held}. A single {label} may lack more.",
+        share=share,
+        interval=interval,
+        held=many(cast(int, mechanism.max_labels), "label"),
+    )
+
+
 def bounding_cost(release: Release) -> str:
     """Say how much bounding took, or that nothing is known of it; empty if nobody was bounded."""
     mechanism, found = mechanism_of(release), read_users(release)
+    if isinstance(release.mechanism, AutoThreshold):
+        return estimate_in_words(release.mechanism.share_cut(release), mechanism)
     if isinstance(mechanism, ThresholdHistogram) and found is not None:
         return bounding_in_numbers(found, mechanism)
     unit = unit_of(DataFacts.of(release))
@@ -273,8 +294,7 @@ def most_before_bounding(release: Release) -> IntArray | None:
     interval's end and the number of these users each hold with 97.5 %.
     """
     found, mechanism = read_users(release), mechanism_of(release)
-    found_cap = isinstance(release.mechanism, AutoThreshold)  # by the same noise: nothing is proved
-    if found is None or mechanism.max_count > 1 or found_cap:
+    if found is None or mechanism.max_count > 1:
         return None
     bounds: Any = mechanism.intervals(release)
     upper: IntArray = bounds.upper + found.users_above()[1]
@@ -306,6 +326,8 @@ def most_in_words(release: Release) -> str:
 def number_of(release: Release) -> Number:
     """Return how many users there are: a released number of users, or what counts show."""
     users, counts = read_users(release), release.value.counts
+    if isinstance(release.mechanism, AutoThreshold):
+        return number_shown(release, max(int(release.noisy[NAME].sum()), 0), exact=True)
     if users is not None:
         return number_shown(release, users.total, exact=True)
     if counts is None:

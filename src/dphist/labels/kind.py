@@ -162,7 +162,10 @@ def _found(release: Release) -> list[Fact]:
         {
             "max_labels": each.max_labels,
             "error": float(f"{each.error:.4g}"),
-            "share_cut": round(each.share_cut, 4),
+            "share_cut": [
+                round(share, 4)
+                for share in (each.share_cut.value, each.share_cut.low, each.share_cut.high)
+            ],
         }
         for each in mechanism.tried(release)
     ]

@@ -20,6 +20,7 @@ from dphist.labels.auto.choice import (
     threshold_at,
 )
 from dphist.labels.auto.law import TOPS, list_caps, list_cells
+from dphist.labels.threshold.users_by_labels import Share
 
 MOST = 1000
 STARTS, CAPS = (*list_cells(MOST), MOST + 1), list_caps(MOST)
@@ -51,11 +52,14 @@ def expect(look: Look, epsilon: float) -> list[TriedCap]:
 @pytest.mark.parametrize("scale", [5.0, 40.0])
 def test_the_share_cut_is_near_the_true_one(name: str, scale: float) -> None:
     held = np.clip(np.floor(USERS[name]), 1, MOST)
+    inside = []
     for seed in range(6):
         for each in expect(look_at(USERS[name], (900, 300, 150), scale, seed), 0.2):
-            true = 1 - np.minimum(held, each.max_labels).sum() / held.sum()
-            assert 0 <= each.share_cut <= 1
-            assert abs(each.share_cut - true) < (0.12 if scale < 10 else 0.35)
+            true, share = 1 - np.minimum(held, each.max_labels).sum() / held.sum(), each.share_cut
+            assert 0 <= share.low <= share.value <= share.high <= 1
+            assert abs(share.value - true) < (0.12 if scale < 10 else 0.35)
+            inside.append(share.low - 0.01 <= true <= share.high + 0.01)
+    assert np.mean(inside) > 0.8
 
 
 @pytest.mark.parametrize("name", USERS)
@@ -73,7 +77,8 @@ def test_where_users_have_one_label_one_is_taken() -> None:
 
 
 def test_of_equal_errors_the_smallest_cap_is_taken() -> None:
-    tried = [TriedCap(cap, error, 0.0) for cap, error in [(9, 2.0), (5, 1.0), (3, 1.0)]]
+    share = Share(0.0, 0.0, 0.0)
+    tried = [TriedCap(cap, error, share) for cap, error in [(9, 2.0), (5, 1.0), (3, 1.0)]]
     assert choose_cap(tried).max_labels == 3
 
 
@@ -113,9 +118,9 @@ def test_counts_have_the_means_that_were_seen(power: float) -> None:
 
 def test_fitted_users_follow_exact_numbers_and_smooth_noise() -> None:
     users = np.histogram(np.clip(np.floor(USERS["lognormal"]), 1, MOST), STARTS)[0].astype(float)
-    laws, chances = fit_users(STARTS, users, 0.01)
-    assert chances @ laws == pytest.approx(users, abs=2)
+    fitted = fit_users(STARTS, users, 0.01)
+    assert fitted.chances @ fitted.laws == pytest.approx(users, abs=2)
     noisy = users.copy()
     noisy[-1] = 70  # noise of one standard deviation: 70 users with 700 labels
-    laws, chances = fit_users(STARTS, noisy, 70.0)
-    assert (chances @ laws)[-1] < 20
+    fitted = fit_users(STARTS, noisy, 70.0)
+    assert (fitted.chances @ fitted.laws)[-1] < 20

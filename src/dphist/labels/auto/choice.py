@@ -15,6 +15,7 @@ from scipy.special import expit, ndtr, ndtri
 
 from dphist.arrays import FloatArray
 from dphist.labels.auto.law import TOPS
+from dphist.labels.threshold.users_by_labels import Share
 
 GOALS = (100, 400)
 """The error is that of so many most common labels."""
@@ -22,6 +23,7 @@ GOALS = (100, 400)
 _MODEL_ERROR = 0.3  # relative standard error of a fitted number of users
 _PAIRS_ERROR = 0.2  # by how much the most common labels may exceed all pairs of the fitted users
 _SLOPES = (-20.0, 3.0)  # of users by number of labels, on logarithmic axes
+_SURE = 1.96  # standard errors of an interval of 95 %
 _MOST_MODELS = 64
 
 
@@ -54,12 +56,13 @@ class TriedCap:
     max_labels : labels that one user keeps at most.
     error : root mean square error of the counts of the most common labels, in records, with bias
         and noise; a label that is not released counts as 0. The geometric mean over the `GOALS`.
-    share_cut : of all pairs of a user and a label, by the fitted law of users.
+    share_cut : of all pairs of a user and a label, by the fitted laws of users; its interval has
+        about 95 %, from the noise and what these laws leave open.
     """
 
     max_labels: int
     error: float
-    share_cut: float
+    share_cut: Share
 
 
 def expect_errors(
@@ -73,19 +76,16 @@ def expect_errors(
     scales : standard deviation of the noise of a count at each cap, records.
     thresholds : of the noisy count of a released label at each cap, records.
     """
-    laws, chances = fit_users(look.starts, look.users, look.users_scale)
-    spread = np.stack([spread_users(look.starts, users) for users in laws])
-    sizes = np.arange(1, look.starts[-1], dtype=float)
-    pairs = spread @ sizes
-    users = float(chances @ laws.sum(axis=1))
-    counts, likely = fit_counts(look.means, look.means_scale, users, float(chances @ pairs))
+    fitted = fit_users(look.starts, look.users, look.users_scale)
+    spread = np.stack([spread_users(look.starts, users) for users in fitted.laws])
+    shares = [_share_cut(look.starts, fitted, spread, cap) for cap in caps]
+    users, pairs = fitted.total(spread), fitted.total(spread * _sizes(look.starts))
+    counts, likely = fit_counts(look.means, look.means_scale, users, pairs)
     tried = []
-    for cap, scale, threshold in zip(caps, scales, thresholds, strict=True):
-        kept = float(chances @ (spread @ np.minimum(sizes, cap) / pairs))
-        squares = expected_squares(counts, counts * kept, scale, threshold)
+    for cap, share, scale, threshold in zip(caps, shares, scales, thresholds, strict=True):
+        squares = expected_squares(counts, counts * (1 - share.value), scale, threshold)
         errors = [np.log(squares[:, :goal].mean(axis=1)) / 2 for goal in GOALS]
-        error = math.exp(float(likely @ np.mean(errors, axis=0)))
-        tried.append(TriedCap(cap, error, min(max(1 - kept, 0.0), 1.0)))
+        tried.append(TriedCap(cap, math.exp(float(likely @ np.mean(errors, axis=0))), share))
     return tried
 
 
@@ -116,18 +116,31 @@ def threshold_at(scale: float, delta: float, cap: int) -> float:
     return 1 - scale * float(ndtri(-math.expm1(math.log1p(-delta) / cap)))
 
 
-def fit_users(
-    starts: Sequence[int], noisy: FloatArray, scale: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return possible numbers of users in each cell, above 0, and how likely each is.
+@dataclass(frozen=True, slots=True)
+class FittedUsers:
+    """Possible numbers of users by number of labels.
+
+    Attributes
+    ----------
+    laws : (laws, j) float64, users in each cell, above 0.
+    variances : (laws, j) float64, what is not known of them if the law is right.
+    chances : (laws,) float64, how likely each law is; sum 1.
+    """
+
+    laws: FloatArray
+    variances: FloatArray
+    chances: FloatArray
+
+    def total(self, weights: FloatArray) -> float:
+        """Return the mean over laws of a total, (laws, ...)."""
+        return float(self.chances @ weights.reshape(len(weights), -1).sum(axis=1))
+
+
+def fit_users(starts: Sequence[int], noisy: FloatArray, scale: float) -> FittedUsers:
+    """Return possible numbers of users in each cell.
 
     A law is corrected by the noisy numbers as far as these are more exact than the law. So the
     tail of users is never noise alone.
-
-    Returns
-    -------
-    laws : (laws, j) float64
-    chances : (laws,) float64, sum 1.
     """
     shapes = _user_shapes(tuple(starts))
     total = np.maximum(shapes @ noisy / (shapes * shapes).sum(axis=1), 1.0)
@@ -136,7 +149,9 @@ def fit_users(
     misfits = ((noisy - fitted) ** 2 / variances + np.log(variances)).sum(axis=1)
     fitted, chances = _weigh(fitted, misfits)
     own = (_MODEL_ERROR * fitted) ** 2
-    return np.maximum(fitted + own / (own + scale**2) * (noisy - fitted), fitted / 10), chances
+    trust = own / (own + scale**2)
+    laws = np.maximum(fitted + trust * (noisy - fitted), fitted / 10)
+    return FittedUsers(laws, trust * scale**2, chances)
 
 
 @functools.lru_cache(maxsize=8)
@@ -178,6 +193,32 @@ def spread_users(starts: Sequence[int], users: FloatArray) -> FloatArray:
         shares = (np.arange(start, end) / start) ** np.clip(slope, *_SLOPES)
         weights.append(number * shares / shares.sum())
     return np.concatenate(weights)
+
+
+def _sizes(starts: Sequence[int]) -> FloatArray:
+    return np.arange(1, starts[-1], dtype=float)
+
+
+def _share_cut(starts: Sequence[int], fitted: FittedUsers, spread: FloatArray, cap: int) -> Share:
+    """Return the share of pairs that a cap cuts, with what is not known of users and their law.
+
+    Parameters
+    ----------
+    spread : (laws, sizes) float64, users with 1, 2, 3, ... labels.
+    """
+    sizes, places = _sizes(starts), np.array(starts[:-1]) - 1
+    pairs, kept = (
+        np.add.reduceat(spread * held, places, axis=1) for held in (sizes, np.minimum(sizes, cap))
+    )
+    total = pairs.sum(axis=1, keepdims=True)
+    share = kept.sum(axis=1, keepdims=True) / total
+    moved = (pairs * share - kept) / (fitted.laws * total)  # by one user more of a cell
+    within = (moved**2 * fitted.variances).sum(axis=1)
+    cuts = 1 - share[:, 0]
+    value = float(fitted.chances @ cuts)
+    error = _SURE * math.sqrt(float(fitted.chances @ ((cuts - value) ** 2 + within)))
+    low, value, high = (min(max(end, 0.0), 1.0) for end in (value - error, value, value + error))
+    return Share(value, low, high)
 
 
 def fit_counts(

@@ -27,8 +27,7 @@ from dphist.labels.mechanism import (
 )
 from dphist.labels.threshold.measuring import NAME
 from dphist.labels.threshold.mechanism import ThresholdHistogram
-from dphist.labels.threshold.noise import GaussianNoise
-from dphist.labels.threshold.users_by_labels import Share, UsersByLabels
+from dphist.labels.threshold.users_by_labels import Share
 from dphist.labels.top_labels import check_stated
 from dphist.mechanism import Intervals, parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
@@ -148,30 +147,18 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
         """Where the cells of a number of labels start; the last has all larger numbers."""
         return list_cells(self.max_labels)
 
-    def users(self, noisy: Mapping[str, IntArray]) -> UsersByLabels | None:
-        """Return how many users have how many labels, from `noisy` of a release.
-
-        None if the largest cap was taken: nobody is seen to have more. Post-processing.
-        """
-        cap = int(noisy[CAP][0])
-        if cap == self.max_labels:
-            return None
-        noise = GaussianNoise(self.division.users_scale)
-        return UsersByLabels(self.cells, tuple(noisy[NAME].tolist()), noise, cap)
-
     def tried(self, release: Release) -> list[TriedCap]:
         """Return the caps that were tried, and what was expected of each; post-processing."""
         noisy = self._numbers(release)
         return self._expect(noisy[NAME], noisy[SUMS])
 
-    def share_cut(self, release: Release) -> Share | None:
-        """Return the share of pairs of a user and a label that a release cut; post-processing.
+    def share_cut(self, release: Release) -> Share:
+        """Return the share of pairs of a user and a label that a release cut, an estimate.
 
-        Counts are too low by so much on average over pairs, not each of them. None if the largest
-        cap was taken.
+        Counts are too low by so much on average over pairs, not each of them. Post-processing.
         """
-        found = self.users(self._numbers(release))
-        return None if found is None else found.share_cut()
+        cap = self.chosen(release).max_labels
+        return next(each.share_cut for each in self.tried(release) if each.max_labels == cap)
 
     def chosen(self, release: Release) -> ThresholdHistogram:
         """Return the threshold histogram of the cap that a release took.
