@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import dphist as dh
-from dphist.counting.bounding.choosing import choose_labels
+from dphist.data.choosing import choose_labels
 from dphist.errors import ParameterError
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.inversion import checked_source

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.counting.bounding.choosing import choose_labels
 from dphist.counting.bounding.stores import Sets
+from dphist.data.choosing import choose_labels
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import Argument, BoundsError, DataError, ParameterError
 from dphist.labels.auto.law import TOPS, Division, change_of_sum, list_caps, list_cells

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
-from dphist.counting.bounding.choosing import choose_labels, starts_of
 from dphist.counting.reading.columns import UserType
+from dphist.data.choosing import choose_labels, starts_of
 from dphist.noise.inversion import Source
 
 

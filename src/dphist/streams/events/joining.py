@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dphist.counting.bounding.choosing import starts_of
+from dphist.data.choosing import starts_of
 from dphist.streams.events.cutting import Events
 
 

@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.counting import redact_errors
-from dphist.counting.bounding.choosing import starts_of
 from dphist.counting.reading.columns import (
     Use,
     UserType,
@@ -26,6 +25,7 @@ from dphist.counting.reading.columns import (
     key_column,
 )
 from dphist.counting.reading.gate import is_table, open_source
+from dphist.data.choosing import starts_of
 from dphist.errors import Argument, DataError, ParameterError
 from dphist.release.label_types import IN_WORDS, LabelType
 from dphist.streams.events.columns import (
