@@ -41,7 +41,7 @@ _BOUNDS: dict[str, Callable[[int], str]] = {
     "max_events": many_events,
 }
 _LONGEST = 200  # letters of a name
-_PAID = ("ledger", "account", "entry")
+_PAID = ("ledger", "account", "entry", "groups", "group")
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 NOT_PROTECTED = (
@@ -274,9 +274,17 @@ def paid_in_words(provenance: Mapping[str, str]) -> str | None:
     """
     if "ledger" not in provenance:
         return None
-    ledger, account, entry = (harmless(provenance.get(name, "?"), _LONGEST) for name in _PAID)
+    ledger, account, entry = (harmless(provenance.get(name, "?"), _LONGEST) for name in _PAID[:3])
     accounts = "accounts" if ", " in account else "account"
-    return f"Entry {entry} of the ledger {ledger}, {accounts} {account}."
+    paid = f"Entry {entry} of the ledger {ledger}, {accounts} {account}."
+    if "groups" not in provenance:
+        return paid
+    group, groups = (harmless(provenance.get(name, "?"), _LONGEST) for name in ("group", "groups"))
+    return (
+        f"{paid} It paid once for the groups {groups}; this is {group}. Whoever asked for them "
+        "asserts that nobody is in two groups, and this was not checked: whoever is in two loses "
+        "the sum."
+    )
 
 
 def paid_json(provenance: Mapping[str, str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.book import EVERYBODY, Account, Tables, account_of, admits
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import canonical, digest
+from dphist.ledger.groups import Groups
 from dphist.ledger.units import DataUnit, cost_for, is_unchanged
 from dphist.privacy import Guarantee, PureDP
 from dphist.privacy.calibration import calibrate
@@ -48,7 +49,7 @@ class Price:
 
 
 def prices(tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit) -> list[Price]:
-    """Return what a mechanism costs each of these accounts.
+    """Return what a mechanism, or those of `Groups` together, cost each of these accounts.
 
     Raises
     ------
@@ -58,7 +59,11 @@ def prices(tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit)
     found = []
     for name in names:
         account = account_of(tables, name)
-        guarantee, cost = cost_for(mechanism, data, account.unit, account.budget.delta, name)
+        unit, delta = account.unit, account.budget.delta
+        if isinstance(mechanism, Groups):
+            guarantee, cost = mechanism.cost_for(unit, delta, name)
+        else:
+            guarantee, cost = cost_for(mechanism, data, unit, delta, name)
         found.append(Price(account, guarantee, cost))
     return found
 
@@ -239,6 +244,8 @@ def fitting_in_words(budget: Budget, totals: Totals, price: Price, mechanism: An
 
 def mechanism_in_words(mechanism: Any) -> dict[str, Any]:
     """Return a mechanism's name and parameters for an entry; its guarantee if it has no fields."""
+    if isinstance(mechanism, Groups):
+        return mechanism.in_words(mechanism_in_words)
     try:
         found: dict[str, Any] = describe(mechanism)
         canonical(found)

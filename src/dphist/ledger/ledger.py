@@ -1,6 +1,7 @@
 """Ledger: budgets that hold across releases, people and years."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,8 @@ from dphist.ledger.book import Account, Charge, account_of, charge_of
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import check_one_step, checked_words
 from dphist.ledger.deferred import Deferred
+from dphist.ledger.entries import Entry
+from dphist.ledger.groups import Groups, read_texts
 from dphist.ledger.payments import LOG, Accounts, Payments, check_signer, signer_from
 from dphist.ledger.session import LedgerSession, check_unused
 from dphist.ledger.stores.opening import create_store, open_store
@@ -218,9 +221,9 @@ class Ledger:
             check_unit_word(presentation.unit, named)
         stored, entry = self._payments.charge(mechanism, deferred, by, key, note, account)
         if stored is not None:
-            return Release.from_json(stored, name=f"the release of the key {key!r}")
+            return _read_stored(stored, key)
         assert entry is not None  # noqa: S101
-        try:
+        with self._stays_charged(entry):
             release = _released(mechanism, deferred.opened(self.id), source)
             if presentation is not None:
                 words = replace(presentation, date=release.presentation.date)
@@ -228,12 +231,70 @@ class Ledger:
             if configuration is not None:
                 release = release.configured(configuration)
             return self._payments.finish(release, key, entry)
+
+    @contextmanager
+    def _stays_charged(self, entry: Entry) -> Iterator[None]:
+        """Have whatever is raised say that an entry was charged."""
+        try:
+            yield
         except BaseException as error:
             LOG.warning("%s: entry %d was charged, and its release failed", self.name, entry.number)
             error.add_note(
                 f"The release was charged (entry {entry.number} of {self.name}) and stays charged."
             )
             raise
+
+    def parallel(
+        self,
+        mechanism: Any,
+        data: Mapping[str, Any],
+        *,
+        by: str,
+        key: str,
+        note: str = "",
+        account: Accounts = None,
+        source: Source | None = None,
+    ) -> dict[str, Release]:
+        """Charge releases of groups that share no user once, and then make all of them.
+
+        Parameters
+        ----------
+        mechanism : for all groups; or a dictionary with one for each.
+        data : the data of each group, by its value: ``{"Bern": bern, "Uri": uri}``. **You assert
+            that no user is in two of them**; this is not looked up, and the releases say so.
+        by, key, note, account, source : as for `release`. The key stands for all groups.
+
+        Returns
+        -------
+        dict of the release of each group, in the order of `data`; the stored ones where the key
+        was used for the same groups before.
+
+        Raises
+        ------
+        BudgetError, BoundsError, LedgerError
+            As for `release`; also if an account protects several units together. If one release
+            fails after the charge, none is returned, and the charge stays.
+        ParameterError
+            If two groups have one value, or the same data.
+
+        Notes
+        -----
+        All groups together cost the maximum of what they cost: of their epsilons, rhos and deltas
+        (docs/understand/proofs/ledger.md, Lemma 10). A user who is in two groups loses the sum.
+        """
+        groups = Groups.of(mechanism, data, self.id)
+        about = Deferred(lambda: None, about=groups.about)
+        stored, entry = self._payments.charge(groups, about, by, key, note, account)
+        if stored is not None:
+            texts = read_texts(stored) or {}
+            return {name: _read_stored(texts[name], key) for name in groups.names}
+        assert entry is not None  # noqa: S101
+        with self._stays_charged(entry):
+            made = {
+                each.name: _released(each.mechanism, each.data.opened(self.id), source)
+                for each in groups.parts
+            }
+            return self._payments.finish_groups(made, key, entry)
 
     def reserve(
         self,
@@ -390,14 +451,25 @@ class Ledger:
             return charge_of(tables, key)
 
     def stored(self, key: str) -> Release:
-        """Return the release that was stored under a key."""
+        """Return the release that was stored under a key; those of groups: `stored_groups`."""
+        text = self._stored_text(key)
+        if read_texts(text) is not None:
+            raise LedgerError(f"the key {key!r} has releases of groups; see `stored_groups`")
+        return _read_stored(text, key)
+
+    def stored_groups(self, key: str) -> dict[str, Release]:
+        """Return the releases of groups that were stored under a key; empty if it has one alone."""
+        texts = read_texts(self._stored_text(key)) or {}
+        return {name: _read_stored(text, key) for name, text in texts.items()}
+
+    def _stored_text(self, key: str) -> str:
         checked_words(key, "key")
         with self._payments.reading() as tables:
             charge = charge_of(tables, key)
             text = tables.release_text(key)
         if text is None:
             raise LedgerError(f"the key {key!r} is {charge.state}, and no release is stored")
-        return Release.from_json(text, name=f"the release of the key {key!r}")
+        return text
 
     def entries(self) -> EntryTable:
         """Return all entries, as a table."""
@@ -495,6 +567,10 @@ class Ledger:
 
     def _check_one_step(self, mechanism: Any, data: Any, account: Accounts) -> None:
         check_one_step(self.plan([mechanism], account=account, data=data).prices[0], mechanism)
+
+
+def _read_stored(text: str, key: str) -> Release:
+    return Release.from_json(text, name=f"the release of the key {key!r}")
 
 
 def _released(mechanism: Any, data: Any, source: Source | None) -> Release:

@@ -1,7 +1,7 @@
 """Payments: what every entry of a ledger goes through, and each charge before its release."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from dphist.ledger.book import Charge, MemoryTables, account_of
 from dphist.ledger.charging import Quote, check_budget, checked_words
 from dphist.ledger.deferred import Deferred
 from dphist.ledger.entries import Entry, digest
+from dphist.ledger.groups import to_text
 from dphist.ledger.stores.store import Store, UnwrittenError
 from dphist.ledger.stores.transaction import Prefetch, Signer, Transaction
 from dphist.ledger.units import DataUnit
@@ -127,10 +128,24 @@ class Payments:
         """Store a release, and return it with the entry that paid for it."""
         provenance = {**release.provenance, **self.paid_by(entry)}
         release = replace(release, provenance=provenance)
-        try:
-            text = release.to_json()
-        except Exception:
-            text = None
+        self._store(_text_of(release), key, entry)
+        return release
+
+    def finish_groups(
+        self, releases: Mapping[str, Release], key: str, entry: Entry
+    ) -> dict[str, Release]:
+        """Store the releases of groups; return each with the entry that paid for all of them."""
+        paid = {**self.paid_by(entry), "groups": ", ".join(releases)}
+        found = {
+            name: replace(each, provenance={**each.provenance, **paid, "group": name})
+            for name, each in releases.items()
+        }
+        texts = {name: _text_of(each) for name, each in found.items()}
+        known = {name: text for name, text in texts.items() if text is not None}
+        self._store(to_text(known) if len(known) == len(texts) else None, key, entry)
+        return found
+
+    def _store(self, text: str | None, key: str, entry: Entry) -> None:
         sha = None if text is None else digest(text)
 
         def store(tables: Transaction) -> None:
@@ -140,7 +155,6 @@ class Payments:
 
         self.write(store, Prefetch(key))
         LOG.info("%s: entry %d is finished", self.name, entry.number)
-        return release
 
     def paid_by(self, entry: Entry) -> dict[str, str]:
         """Return where a release was paid for, for its provenance."""
@@ -264,6 +278,14 @@ def _checked_names(account: Accounts) -> tuple[str, ...] | None:
     if not names or len(set(names)) != len(names):
         raise ParameterError("account", "must name each account once")
     return names
+
+
+def _text_of(release: Release) -> str | None:
+    """Return a release as text; None if its mechanism, of somebody else, has none."""
+    try:
+        return release.to_json()
+    except Exception:
+        return None
 
 
 def _check_same(known: Charge, quote: Quote, action: str) -> None:

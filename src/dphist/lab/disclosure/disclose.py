@@ -108,7 +108,9 @@ def _of_account(ledger: Ledger, account: str | None) -> Disclosed:
             f"the account {name!r} has paid for no release; there is none to disclose"
         )
     facts = [
-        _collect_facts(ledger, each, entries[each.entry - 1].content, history) for each in paid
+        fact
+        for each in paid
+        for fact in _collect_facts(ledger, each, entries[each.entry - 1].content, history)
     ]
     unit = history.account.unit
     guarantee = replace(history.account.budget.guarantee, unit=unit)
@@ -132,13 +134,20 @@ def _only(ledger: Ledger) -> str:
 
 def _collect_facts(
     ledger: Ledger, payment: Payment, content: Mapping[str, Any], history: AccountHistory
-) -> Facts:
-    """Return the facts of a payment: of its release, or of the mechanism that it paid for."""
-    if payment.state == actions.FINISHED:
-        release = ledger.stored(payment.key)
+) -> list[Facts]:
+    """Return the facts of a payment: of its releases, or of the mechanisms that it paid for."""
+    groups = content["mechanism"].get("groups")
+    if payment.state != actions.FINISHED:
+        described = [content["mechanism"]] if groups is None else list(groups.values())
+        unit = history.account.unit
+        return [facts_of_charge(_mechanism_of(each, payment), unit) for each in described]
+    if groups is None:
+        releases = [ledger.stored(payment.key)]
+    else:
+        releases = list(ledger.stored_groups(payment.key).values())
+    for release in releases:
         _check(release, f"the release of entry {payment.entry}")
-        return facts_of(release, shown_as(release))
-    return facts_of_charge(_mechanism_of(content["mechanism"], payment), history.account.unit)
+    return [facts_of(release, shown_as(release)) for release in releases]
 
 
 def _mechanism_of(described: Mapping[str, Any], payment: Payment) -> Maker:
