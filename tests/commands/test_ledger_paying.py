@@ -77,6 +77,8 @@ def test_text_json_and_page_say_which_entry_paid(file, ledger, tmp_path, capsys)
     assert run(*anonymize(file, ledger, "k"), "--output", saved, "--report", page) == 0
     said = capsys.readouterr().out
     assert "Charged to 'main' as entry 3 of the ledger 'clinic'." in said
+    fits = "1 more release like this one fits; the largest of this kind that fits has epsilon=0.6"
+    assert f"From now on, {fits}." in said
     assert "Left in 'main': epsilon=0.6, of epsilon=1." in said
     assert "Entry 3 of the ledger clinic (" in page.read_text()
     assert run("show", saved) == 0
@@ -122,8 +124,9 @@ def test_a_refusal_has_its_own_exit_code_and_costs_nothing(file, ledger, tmp_pat
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == (
-        "dphist: the release costs 0.4-differential privacy (pure), and the account 'main' has "
-        "epsilon=0.2 left of epsilon=1: the largest epsilon that fits is 0.2. Nothing was charged\n"
+        "dphist: no more releases like this one fit in the account 'main': the largest epsilon "
+        "that fits is 0.2. It costs 0.4-differential privacy (pure), and epsilon=0.2 is left of "
+        "epsilon=1. Nothing was charged\n"
     )
     assert not saved.exists()
     assert ledger.read_bytes() == before
@@ -150,7 +153,7 @@ def test_what_fits_by_the_message_fits(file, ledger, tmp_path) -> None:
 def test_a_cap_holds_below_the_account(file, ledger, capsys) -> None:
     assert run("ledger", "allow", ledger, "ana", "--epsilon", "0.3") == 0
     assert run(*anonymize(file, ledger, "k")) == 3
-    assert "the cap of 'ana' has epsilon=0.3 left of epsilon=0.3" in capsys.readouterr().err
+    assert "in the cap of 'ana': the largest epsilon that fits is 0.3" in capsys.readouterr().err
     assert run("ledger", "allow", ledger, "ana", "--remove") == 0
     assert run(*anonymize(file, ledger, "k"), "--quiet", "--table", ledger.parent / "t.csv") == 0
 
@@ -407,7 +410,7 @@ def test_several_accounts_are_charged_all_or_none(file, ledger, tmp_path, capsys
     both = ("--account", "main", "--account", "small")
     assert paid([*command, *both], tmp_path).provenance["account"] == "main, small"
     assert run(*anonymize(file, ledger, "l"), *both) == 3
-    assert "the account 'small' has epsilon=0.1 left" in capsys.readouterr().err
+    assert "in the account 'small': the largest epsilon that fits is 0.1" in capsys.readouterr().err
     book = dh.Ledger.open(ledger)
     assert [book.balance(name).totals.entries for name in ("main", "small")] == [1, 1]
 

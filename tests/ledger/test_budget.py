@@ -282,3 +282,38 @@ def test_what_accounts_guarantee() -> None:
     assert Budget(rho=1).guarantee == ZCDP(1)
     assert Budget(rho=1, delta="1e-6").guarantee == ApproxZCDP(1, "1e-6")
     assert Budget(epsilon=0.1) == Budget(epsilon="1/10")
+
+
+@pytest.mark.parametrize("spent", [0, 1, 3])
+@pytest.mark.parametrize(
+    "budget",
+    [
+        Budget(epsilon=1),
+        Budget(epsilon=1, delta="1e-6"),
+        Budget(epsilon="0.02", delta="1e-6"),
+        Budget(rho="0.1"),
+        Budget(rho="0.1", delta="1e-6"),
+    ],
+    ids=str,
+)
+def test_as_many_releases_are_left_as_are_admitted(budget: Budget, spent: int) -> None:
+    """The number is the one that charges reach, one after the other, never one more."""
+    third = Fraction(1, 3)
+    costs = [
+        Cost.of(PureDP("0.1")),
+        Cost.of(PureDP(Fraction(1, 30))),
+        Cost.of(PureDP(Fraction(7**140, 3**40 * 10**100))),  # sums of it are rounded up
+        Cost.of(ZCDP("0.001")),
+        Cost.of(ApproxZCDP("0.001", "1e-7")),
+        Cost.of(ApproxDP(third, "2e-7")),
+        Cost.of(ZCDP("0.01"), alone=Fraction(1, 100)),
+    ]
+    for before in costs:
+        for cost in costs:
+            totals = Totals()
+            for _ in range(spent):
+                totals = totals.plus(before)
+            said, admitted = budget.count_releases(totals, cost), 0
+            while budget.admits(totals, cost):
+                totals, admitted = totals.plus(cost), admitted + 1
+            assert said == admitted, (before, cost)

@@ -138,8 +138,9 @@ def test_what_does_not_fit_is_refused_and_says_what_would(ledger: Ledger) -> Non
     refused(
         ledger,
         lambda: ledger.release(large, data, by="ana", key="second"),
-        r"costs 0\.95-differential privacy .* has epsilon=0\.9 or rho=.* of epsilon=1, delta=1e-6: "
-        r"the largest epsilon that fits is 0\.9\. Nothing was charged",
+        r"no more releases like this one fit in the account 'main': the largest epsilon that fits "
+        r"is 0\.9\. It costs 0\.95-differential privacy .* epsilon=0\.9 or rho=.* is left of "
+        r"epsilon=1, delta=1e-6\. Nothing was charged",
         BudgetError,
     )
     assert not seen
@@ -162,9 +163,17 @@ def test_calibrated_mechanisms_hear_the_largest_target_that_fits(tmp_path: Path)
 
     with pytest.raises(BudgetError, match="the largest epsilon that fits is") as caught:
         ledger.release(make(2), None, by="ana", key="k")
-    largest = str(caught.value).split("fits is ")[1].removesuffix(". Nothing was charged")
+    largest = str(caught.value).split("fits is ")[1].split(". It costs")[0]
     assert Fraction("0.9") < Fraction(largest) <= 1
     assert ledger.can_afford(make(largest))
+    room = ledger.find_room(make("0.3"))
+    assert room.releases == ledger.releases_left(make("0.3")) >= 3
+    assert room.largest is not None and room.largest.name == "epsilon"
+    assert Fraction("0.95") < room.largest.number <= 1
+    for number in range(room.releases):
+        ledger.reserve(make("0.3"), by="ana", key=f"{number}")
+        assert ledger.releases_left(make("0.3")) == room.releases - number - 1
+    assert not ledger.can_afford(make("0.3"))
 
 
 @pytest.mark.verify
@@ -322,5 +331,5 @@ def test_the_log_records_charge_refusal_and_finish(
     said = [record.getMessage() for record in caplog.records]
     assert said[0] == "clinic: entry 3 charged for 'k' by 'ana'"
     assert said[1] == "clinic: entry 3 is finished"
-    assert said[2].startswith("clinic: refused: the release costs 2-differential privacy")
+    assert said[2].startswith("clinic: refused: no more releases like this one fit")
     assert {record.name for record in caplog.records} == {"dphist.ledger"}

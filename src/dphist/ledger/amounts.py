@@ -125,3 +125,13 @@ def _round_if_long(total: Fraction) -> Fraction:
     if total.denominator <= _LONGEST:
         return total
     return Fraction(-(-total.numerator * 10**PLACES // total.denominator), 10**PLACES)
+
+
+def round_up(step: Fraction) -> Fraction:
+    """Return at least what a cost adds to a sum that is rounded up afterwards."""
+    return step + Fraction(1, 10**PLACES)
+
+
+def may_round(step: Fraction, left: Fraction) -> bool:
+    """Whether a sum to which a cost is added again and again may grow too long to store."""
+    return (step.denominator * left.denominator) ** 2 > _LONGEST

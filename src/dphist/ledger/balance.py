@@ -7,9 +7,9 @@ from typing import Any
 
 from dphist.errors import LedgerError
 from dphist.ledger.amounts import Totals
-from dphist.ledger.book import EVERYBODY, Tables, account_of, admits
+from dphist.ledger.book import EVERYBODY, Tables, account_of, admits, count_releases
 from dphist.ledger.budget import Budget
-from dphist.ledger.charging import Price, ends_epsilons, prices
+from dphist.ledger.charging import Largest, Price, ends_epsilons, largest_fitting, prices
 from dphist.ledger.units import DataUnit
 
 
@@ -125,6 +125,65 @@ def plan_releases(
         if all(fits for fits, _ in found) and paid == len(priced) - 1:
             paid += 1
     return Plan(priced, paid, ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much is left for one kind of release.
+
+    Attributes
+    ----------
+    releases : how many more of the same cost would be paid, one after the other.
+    largest : the largest budget of one more release of this kind; None if none fits.
+    """
+
+    releases: int
+    largest: Largest | None
+
+    def __str__(self) -> str:
+        many = {0: "no more releases like this one fit", 1: "1 more release like this one fits"}
+        text = many.get(self.releases, f"{self.releases:,} more releases like this one fit")
+        if self.largest is None:
+            return text
+        return f"{text}; the largest of this kind that fits has {self.largest}"
+
+
+Held = tuple[Price, Budget, Totals]
+"""A price, and a budget that it must fit, of the account or of a cap, with its sums."""
+
+
+def list_held(
+    tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit, by: str | None
+) -> list[Held]:
+    """Return every budget that a release of a mechanism must fit."""
+    found: list[Held] = []
+    for price in prices(tables, names, mechanism, data):
+        name = price.account.name
+        found.append((price, price.account.budget, tables.totals(name, EVERYBODY)))
+        cap = None if by is None else tables.cap(name, by)
+        if cap is not None and by is not None:
+            found.append((price, cap, tables.totals(name, by)))
+    return found
+
+
+def count_room(held: Sequence[Held]) -> int:
+    """Return how many more releases of one price would be paid, one after the other."""
+    return min(
+        count_releases(price.account, budget, totals, price.cost) for price, budget, totals in held
+    )
+
+
+def find_room(held: Sequence[Held], mechanism: Any, data: DataUnit) -> Room:
+    """Return how many releases of a mechanism fit all of some budgets, and the largest of them."""
+    largest = [
+        None
+        if price.account.closed
+        else largest_fitting(price.account, budget, totals, mechanism, data)
+        for price, budget, totals in held
+    ]
+    known = [each for each in largest if each is not None]
+    most = min(known, key=lambda each: each.number) if len(known) == len(largest) else None
+    return Room(count_room(held), most)
 
 
 def _would_fit(

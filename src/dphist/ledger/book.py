@@ -226,9 +226,18 @@ def admits(account: Account, budget: Budget, totals: Totals, cost: Cost) -> bool
     What an entry costs by itself is stated at the account's delta, so it says nothing about a cap
     whose delta is smaller.
     """
-    if budget.delta < account.budget.delta:
-        cost = replace(cost, alone=None)
-    return budget.admits(totals, cost)
+    return budget.admits(totals, _as_counted(account, budget, cost))
+
+
+def count_releases(account: Account, budget: Budget, totals: Totals, cost: Cost) -> int:
+    """Return how many more entries of one cost fit a budget: that of the account, or a cap."""
+    if account.closed:
+        return 0
+    return budget.count_releases(totals, _as_counted(account, budget, cost))
+
+
+def _as_counted(account: Account, budget: Budget, cost: Cost) -> Cost:
+    return replace(cost, alone=None) if budget.delta < account.budget.delta else cost
 
 
 def costs_of(entry: Entry) -> Iterable[tuple[str, Cost]]:

@@ -4,12 +4,13 @@ The rules, and the proof that they hold when costs are chosen on the way, are in
 docs/understand/proofs/ledger.md.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from dphist.errors import Argument, ParameterError
-from dphist.ledger.amounts import Cost, Totals
+from dphist.ledger.amounts import Cost, Totals, may_round, round_up
 from dphist.ledger.largest_rho import LargestRho, round_down
 from dphist.parameters import Exact, decimal_text, privacy_parameter, short_number
 from dphist.parameters import probability as _probability
@@ -116,6 +117,16 @@ class Budget:
             or (after.entries == 1 and self._covers_alone(cost))
         )
 
+    def count_releases(self, totals: Totals, cost: Cost) -> int:
+        """Return how many more entries of one cost are admitted, one after the other."""
+        sums = [(cost.delta, self.delta_of_entries - totals.delta)]
+        by_epsilon = by_rho = 0
+        if self.epsilon is not None and totals.mixed == 0 and cost.epsilon is not None:
+            by_epsilon = _count_steps([*sums, (cost.epsilon, self.epsilon - totals.epsilon)])
+        if self.most_rho:
+            by_rho = _count_steps([*sums, (cost.rho, self.most_rho - totals.rho)])
+        return max(by_epsilon, by_rho, int(self.admits(totals, cost)))
+
     def keeps_epsilon(self, totals: Totals) -> bool:
         """Rule (a): all entries state an epsilon; these and their deltas add up to what is allowed.
 
@@ -177,6 +188,20 @@ class Budget:
 
 def _small(value: Exact, name: str) -> Fraction:
     return short_number(_probability(value, name), name)
+
+
+def _count_steps(sums: Sequence[tuple[Fraction, Fraction]]) -> int:
+    """Return how often all of some costs fit into what is left of their sums.
+
+    A sum that grows too long to store is rounded up at each step, which counts as part of it.
+    """
+    if any(left < 0 for _, left in sums):
+        return 0
+    longer = [(may_round(step, left), step, left) for step, left in sums if step]
+    return min(
+        (int(left / (round_up(step) if is_long else step)) for is_long, step, left in longer),
+        default=0,
+    )
 
 
 def _largest_pure(rho: Fraction) -> Fraction:

@@ -1,8 +1,10 @@
 """Deciding what a release costs, and whether it fits, before any data are read."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from dphist.errors import BudgetError, LedgerError, ParameterError
@@ -12,6 +14,7 @@ from dphist.ledger.budget import Budget
 from dphist.ledger.entries import canonical, digest
 from dphist.ledger.groups import Groups
 from dphist.ledger.units import DataUnit, cost_for, is_unchanged
+from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PureDP
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.rounding import readable
@@ -127,7 +130,9 @@ class Quote:
         return [price.account for price in self.priced]
 
 
-def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: Any) -> None:
+def check_budget(
+    tables: Tables, priced: Sequence[Price], by: str, mechanism: Any, data: DataUnit
+) -> None:
     """Refuse what one of the accounts, or a cap of `by` in it, cannot pay.
 
     Raises
@@ -149,10 +154,12 @@ def check_budget(tables: Tables, priced: Sequence[Price], by: str, mechanism: An
             whose = f"the account {name!r}" if holder == EVERYBODY else f"the cap of {by!r}"
             left = left_in_words(budget, totals)
             stated = f" {NO_EPSILON}," if ends_epsilons(budget, totals, price.cost) else ""
-            fitting = fitting_in_words(budget, totals, price, mechanism)
+            fitting = fitting_in_words(
+                largest_fitting(price.account, budget, totals, mechanism, data)
+            )
             raise BudgetError(
-                f"the release costs {price.guarantee},{stated} and {whose} has {left} left of "
-                f"{budget}: {fitting}. Nothing was charged"
+                f"no more releases like this one fit in {whose}: {fitting}. It costs "
+                f"{price.guarantee},{stated} and {left} is left of {budget}. Nothing was charged"
             )
 
 
@@ -195,51 +202,107 @@ def readable_down(number: Fraction) -> str:
     return text if len(text) <= 10 and Fraction(text) <= number else readable(short)
 
 
-def largest_fitting(
-    budget: Budget, totals: Totals, price: Price, mechanism: Any
-) -> Fraction | None:
-    """Return the largest epsilon with which this mechanism would fit; None if none does.
+@dataclass(frozen=True, slots=True)
+class Largest:
+    """The largest budget of one more release of a kind.
 
-    For a calibrated mechanism it is the epsilon of its target at the same delta, to three digits;
-    for a pure one the epsilon itself; for others that of a pure release.
+    Attributes
+    ----------
+    name : the parameter that it is: epsilon or rho, of the mechanism or of what it is calibrated
+        to; of a pure release, if the mechanism has none.
+    number : rounded down.
     """
-    target = target_of(mechanism)
-    if target is None or isinstance(price.guarantee, PureDP):
-        return budget.largest_epsilon(totals) or None
-    asked = target.guarantee
-    parameters = parameters_of(mechanism)
-    parameters.pop("epsilon", None)
-    parameters.pop("delta", None)
-    low, high = Fraction(0), Fraction(asked.epsilon)
-    while high - low > high / 500:
-        middle = (low + high) / 2
+
+    name: str
+    number: Fraction
+
+    def __str__(self) -> str:
+        return f"{self.name}={readable_down(self.number)}"
+
+
+_PURE = "epsilon of a pure release"
+
+
+def largest_fitting(
+    account: Account, budget: Budget, totals: Totals, mechanism: Any, data: DataUnit
+) -> Largest | None:
+    """Return the largest budget with which this mechanism would fit; None if none does.
+
+    Parameters
+    ----------
+    budget, totals : of the account, or of a cap in it.
+    data : whom the data protect.
+    """
+    varied = None if isinstance(mechanism, Groups) else _vary(mechanism)
+    guarantee, pure = getattr(mechanism, "guarantee", None), budget.largest_epsilon(totals)
+    if isinstance(guarantee, PureDP) and not isinstance(mechanism, Groups):
+        charged = cost_for(mechanism, data, account.unit, account.budget.delta, account.name)[0]
+        steps = charged.epsilon / guarantee.epsilon if isinstance(charged, PureDP) else 1
+        return Largest("epsilon", pure / steps) if pure else None
+    if varied is None:
+        return Largest(_PURE, pure) if pure else None
+    name, number, make = varied
+
+    def fits(value: Fraction) -> bool:
         try:
-            tried = calibrate(
-                type(mechanism),
-                epsilon=middle,
-                delta=getattr(asked, "delta", 0),
-                releases=target.releases,
-                **parameters,
-            )
-            _, cost = cost_for(
-                tried, DataUnit(), tried.guarantee.unit, budget.delta, price.account.name
-            )
-            fits = budget.admits(totals, cost)
-        except ParameterError:
-            fits = False
-        low, high = (middle, high) if fits else (low, middle)
-        if high < Fraction(1, 1000):
+            tried = make(value)
+        except (ParameterError, TypeError):
+            return False
+        _, cost = cost_for(tried, data, account.unit, account.budget.delta, account.name)
+        return admits(account, budget, totals, cost)
+
+    found = _find_largest(fits, number)
+    return None if found is None else Largest(name, found)
+
+
+def _vary(mechanism: Any) -> tuple[str, Fraction, Callable[[Fraction], Any]] | None:
+    """Return the parameter that sets a mechanism's budget, its value, and mechanisms of others."""
+    if not isinstance(mechanism, MechanismBase):
+        return None
+    target, parameters = target_of(mechanism), parameters_of(mechanism)
+    if target is None:
+        name = next((name for name in ("epsilon", "rho") if parameters.get(name)), None)
+        if name is None:
             return None
-    return low
+        kind = type(mechanism)
+        return name, Fraction(parameters[name]), lambda value: kind(**{**parameters, name: value})
+    asked = target.guarantee
+    for own in ("epsilon", "delta"):
+        parameters.pop(own, None)
+    make = partial(
+        calibrate,
+        type(mechanism),
+        delta=getattr(asked, "delta", 0),
+        releases=target.releases,
+        **parameters,
+    )
+    return "epsilon", Fraction(asked.epsilon), lambda value: make(epsilon=value)
 
 
-def fitting_in_words(budget: Budget, totals: Totals, price: Price, mechanism: Any) -> str:
-    """Say which epsilon would fit."""
-    found = largest_fitting(budget, totals, price, mechanism)
+_MOST, _LEAST = 64, Fraction(1, 1000)
+_DIGITS = 100  # a search of more takes seconds
+
+
+def _find_largest(fits: Callable[[Fraction], bool], start: Fraction) -> Fraction | None:
+    """Return the largest number of three digits that fits, to about a percent."""
+    low, high = Fraction(0), start
+    while high < _MOST and fits(high):
+        low, high = high, 2 * high
+    while high - low > high / _DIGITS and high > _LEAST:
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    if not low:
+        return None
+    digits = Fraction(10) ** (2 - math.floor(math.log10(low)))
+    short = Fraction(math.floor(low * digits)) / digits
+    return short if fits(short) else low
+
+
+def fitting_in_words(found: Largest | None) -> str:
+    """Say which budget would fit."""
     if found is None:
         return "no epsilon fits"
-    of = "" if target_of(mechanism) or isinstance(price.guarantee, PureDP) else " of a pure release"
-    return f"the largest epsilon{of} that fits is {readable_down(found)}"
+    return f"the largest {found.name} that fits is {readable_down(found.number)}"
 
 
 def mechanism_in_words(mechanism: Any) -> dict[str, Any]:

@@ -26,9 +26,10 @@ from dphist.document.guarantee_words import guarantee_in_words
 from dphist.document.unit_words import Number, plural_of
 from dphist.ledger.amounts import Cost
 from dphist.ledger.balance import Balance, Plan
+from dphist.ledger.book import count_releases
 from dphist.ledger.budget import Budget
 from dphist.ledger.charts import chart_of
-from dphist.ledger.entries import Entry
+from dphist.ledger.entries import CANCELED, Entry
 from dphist.ledger.history import AccountHistory, histories
 from dphist.ledger.ledger import Ledger
 from dphist.ledger.table import rows_of
@@ -146,6 +147,14 @@ def _account(history: AccountHistory, number: int, last: int) -> Section:
     if not account.closed:
         largest = f"{largest_text(budget, totals)}, of one more pure release"
         blocks.append(Fact("Largest ε", largest, on=BRIEF))
+    paid = [each for each in history.payments if each.state != CANCELED]
+    if paid and not closed:
+        more = count_releases(account, budget, totals, paid[-1].cost)
+        last_key = Quoted(words(paid[-1].key))
+        like = "1 more release" if more == 1 else f"{more or 'no'} more releases"
+        blocks.append(
+            Fact("Fits", Sentence("{like} like {key}", like=like, key=last_key), on=BRIEF)
+        )
     blocks.append(Figures([chart_of(history, last, f"left{number}")], on=ON_PAGE))
     blocks += [Note(said, on=ON_PAGE) for said in _promise(history)]
     title = Sentence("Account {name}{closed}", name=_name(history), closed=closed)

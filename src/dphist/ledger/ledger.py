@@ -11,7 +11,18 @@ from dphist.data.guard import Guarded
 from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.labels import PayWhatYouGet
 from dphist.ledger import entries as actions
-from dphist.ledger.balance import Amounts, Balance, Plan, balance_of, plan_releases
+from dphist.ledger.balance import (
+    Amounts,
+    Balance,
+    Held,
+    Plan,
+    Room,
+    balance_of,
+    count_room,
+    find_room,
+    list_held,
+    plan_releases,
+)
 from dphist.ledger.book import Account, Charge, account_of, charge_of
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import check_one_step, checked_words
@@ -325,6 +336,34 @@ class Ledger:
     ) -> bool:
         """Whether `release` would be paid now; nothing is charged."""
         return self.plan([mechanism], by=by, account=account, data=data).affordable
+
+    def releases_left(
+        self, mechanism: Any, *, by: str | None = None, account: Accounts = None, data: Any = None
+    ) -> int:
+        """Return how many releases of a mechanism would be paid from now on, one after the other.
+
+        Parameters
+        ----------
+        by, account, data : as for `plan`; with `by`, a cap of theirs holds as well.
+        """
+        return count_room(self._list_held(mechanism, by, account, data))
+
+    def find_room(
+        self, mechanism: Any, *, by: str | None = None, account: Accounts = None, data: Any = None
+    ) -> Room:
+        """Return that number, and the largest budget of one more release of this kind.
+
+        The latter is found by trying budgets, to about a percent, which may take a second.
+        """
+        held = self._list_held(mechanism, by, account, data)
+        return find_room(held, mechanism, Deferred.of(data, self.id).protected)
+
+    def _list_held(
+        self, mechanism: Any, by: str | None, account: Accounts, data: Any
+    ) -> list[Held]:
+        unit = Deferred.of(data, self.id).protected
+        with self._payments.reading() as tables:
+            return list_held(tables, self._payments.names(tables, account), mechanism, unit, by)
 
     def plan(
         self,

@@ -77,7 +77,7 @@ class Payments:
                 quote = Quote.of(tables, names, mechanism, unit, data.about)
             known = tables.charge(key)
             if known is None or known.state == actions.CANCELED:
-                check_budget(tables, quote.priced, by, mechanism)
+                check_budget(tables, quote.priced, by, mechanism, unit)
             else:
                 _check_same(known, quote, action)
                 text = _stored_text(tables, known)

@@ -17,9 +17,10 @@ from dphist.commands.publishing import Protected
 from dphist.document.totals import guarantee_json
 from dphist.errors import DphistError, LedgerError
 from dphist.ledger import Deferred, Ledger
-from dphist.ledger.balance import Balance
-from dphist.ledger.book import admits
+from dphist.ledger.balance import Balance, Room
+from dphist.ledger.book import admits, count_releases
 from dphist.ledger.charging import (
+    Largest,
     Price,
     ends_epsilons,
     fitting_in_words,
@@ -28,6 +29,7 @@ from dphist.ledger.charging import (
     readable_down,
 )
 from dphist.ledger.entries import canonical
+from dphist.ledger.units import DataUnit
 from dphist.ledger.words import ONLY_RHO, left_json
 from dphist.release.presentation import WORDS
 from dphist.release.release import Release
@@ -60,11 +62,13 @@ class Part:
     price : what the account would be charged.
     balance : of the account or cap, now.
     by : whose cap it is; None of the account itself.
+    data : whom the data protect.
     """
 
     price: Price
     balance: Balance
     by: str | None
+    data: DataUnit
 
     @property
     def whose(self) -> str:
@@ -99,18 +103,20 @@ class Part:
             left = f"{left_text(self.after)} left of {budget}"
             lines.append(f"It fits: {self.whose} would have {left}.")
             lines += [ONLY_RHO] if self.ends_epsilons else []
+            more = count_releases(account, budget, self.after.totals, self.price.cost)
+            lines.append(f"After it, {Room(more, None)}.")
         elif account.closed:
             lines.append(f"It would be refused: {self.whose} is closed.")
         else:
             left = f"{left_text(self.balance)} left of {budget}"
-            fitting = fitting_in_words(budget, self.balance.totals, self.price, mechanism)
+            fitting = fitting_in_words(self._find_largest(mechanism))
             lines.append(f"It would be refused: {self.whose} has {left}; {fitting}.")
         return lines
 
     def to_json(self, mechanism: Any) -> dict[str, Any]:
         """Return the price for programs."""
         budget, totals = self.balance.budget, self.balance.totals
-        largest = largest_fitting(budget, totals, self.price, mechanism)
+        largest = self._find_largest(mechanism)
         return {
             "account": self.price.account.name,
             **({} if self.by is None else {"cap_of": self.by}),
@@ -119,8 +125,14 @@ class Part:
             "ends_epsilons": self.ends_epsilons,
             "left": left_json(budget, totals),
             "left_after": left_json(budget, self.after.totals) if self.fits else None,
-            "largest_epsilon": None if largest is None else readable_down(largest),
+            "largest": None if largest is None else readable_down(largest.number),
+            "largest_of": None if largest is None else largest.name,
+            "releases_left": count_releases(self.price.account, budget, totals, self.price.cost),
         }
+
+    def _find_largest(self, mechanism: Any) -> Largest | None:
+        account, balance = self.price.account, self.balance
+        return largest_fitting(account, balance.budget, balance.totals, mechanism, self.data)
 
 
 def quote_price(
@@ -135,11 +147,11 @@ def quote_price(
     (prices,) = ledger.plan([mechanism], by=options.by, account=options.account, data=data).prices
     parts = []
     for price in prices:
-        parts.append(Part(price, ledger.balance(price.account.name), None))
+        parts.append(Part(price, ledger.balance(price.account.name), None, data.protected))
         with contextlib.suppress(LedgerError):  # without a cap
             if options.by is not None:
                 cap = ledger.balance(price.account.name, by=options.by)
-                parts.append(Part(price, cap, options.by))
+                parts.append(Part(price, cap, options.by, data.protected))
     known = _describe_key(ledger, options.key)
     said = {
         "name": ledger.name,
@@ -225,7 +237,8 @@ def release_paid(
         signals.set_note(
             "the ledger keeps the release: the same command with the same key writes it, at no cost"
         )
-        return release, charged, _tell_payment(ledger, release, options, charged)
+        said = _tell_payment(ledger, release, mechanism, data, options, charged)
+        return release, charged, said
 
 
 def describe_data(options: argparse.Namespace) -> str:
@@ -244,7 +257,12 @@ def describe_data(options: argparse.Namespace) -> str:
 
 
 def _tell_payment(
-    ledger: Ledger, release: Release, options: argparse.Namespace, charged: bool
+    ledger: Ledger,
+    release: Release,
+    mechanism: Any,
+    data: Deferred,
+    options: argparse.Namespace,
+    charged: bool,
 ) -> list[str]:
     """Say what was charged, and what is left; or that nothing was."""
     stated = release.provenance
@@ -255,6 +273,8 @@ def _tell_payment(
             "nothing was charged."
         ]
     lines = [f"Charged to {stated['account']!r} {entry} of the ledger {ledger.name!r}."]
+    room = ledger.find_room(mechanism, by=options.by, account=options.account, data=data)
+    lines.append(f"From now on, {room}.")
     for name in options.account or [None]:
         balance = ledger.balance(name)
         lines.append(f"Left in {balance.account!r}: {left_text(balance)}, of {balance.budget}.")
