@@ -333,7 +333,7 @@ def test_ledger_of_the_shop(tmp_path: Path) -> None:
         with dh.Ledger.open(place) as ledger:
             assert (ledger.spent, len(ledger.entries())) == (spent, entries)
         assert {path: path.read_bytes() for path in folder.glob("*.json")} == written
-    assert "refused: the release costs " in again.stderr
+    assert "refused: no more releases like this one fit" in again.stderr
     assert "Nothing was charged" in again.stderr
     assert "Traceback" not in again.stderr
 

@@ -2,8 +2,9 @@
 
 Exit codes: 0 done; 2 for a wrong command (a bad option, a column or path that does not exist); 3 if
 a ledger has not enough budget left, and nothing was charged; 4 if a release does not meet its plan,
-5 if that is open (`dphist check`); 128 plus the number of the signal that stopped it, so 130 after
-Ctrl-C; 1 for anything else. No traceback reaches a user, for it could show data.
+5 if that is open (`dphist check`); 6 if the stored release of a key was returned without --again; 7
+if a key was charged and has not finished; 128 plus the number of the signal that stopped it, so 130
+after Ctrl-C; 1 for anything else. No traceback reaches a user, for it could show data.
 """
 
 import argparse
@@ -64,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("not enough memory; nothing was written: give a smaller --memory", 1)
     except Exception as error:  # an unforeseen error's text could quote data
         return _fail(f"unexpected {type(error).__name__}; please report it to the maintainers", 1)
-    return 0
+    code: int = getattr(options, "ends_with", 0)
+    return code
 
 
 @contextlib.contextmanager

@@ -228,7 +228,7 @@ def test_several_releases_against_one_ledger(write, capsys) -> None:
         assert "entry" in release.provenance
     # The same configuration again returns the same releases, at no cost.
     before = Path("genes.json").read_text()
-    assert main(["run", path, "--overwrite"]) == 0
+    assert main(["run", path, "--overwrite"]) == 6
     assert "nothing was charged" in capsys.readouterr().out
     assert json.loads(before)["value"] == json.loads(Path("genes.json").read_text())["value"]
     assert dh.Release.load("genes.json").provenance["configuration"] == digest(path)
@@ -285,7 +285,7 @@ def test_a_key_that_was_charged_and_never_finished_is_refused_before_the_first(
     Path("bad.toml").write_text(paid().replace("rows.csv", "bad.csv"))
     assert main(["run", "bad.toml", "--section", "ages"]) != 0
     capsys.readouterr()
-    assert main(["run", path]) == 1
+    assert main(["run", path]) == 7
     assert "[ages]: the key 'ages-1' was charged" in capsys.readouterr().err
     assert not Path("genes.json").exists()
 

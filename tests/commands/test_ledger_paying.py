@@ -44,7 +44,8 @@ def actions(ledger: Path) -> list[str]:
 def paid(command: list[object], tmp_path: Path) -> dh.Release:
     """Run a command with an output of its own; return the release."""
     saved = tmp_path / f"{len(list(tmp_path.iterdir()))}.json"
-    assert run(*command, "--quiet", "--output", saved) == 0
+    again = ("--again",) if "--ledger" in command else ()
+    assert run(*command, *again, "--quiet", "--output", saved) == 0
     return dh.Release.load(saved)
 
 
@@ -87,7 +88,7 @@ def test_text_json_and_page_say_which_entry_paid(file, ledger, tmp_path, capsys)
     shown = json.loads(capsys.readouterr().out)
     assert (shown["stated"]["account"], shown["stated"]["entry"]) == ("main", "3")
     again = ("--json", "--output", tmp_path / "again.json")
-    assert run(*anonymize(file, ledger, "k"), *again) == 0
+    assert run(*anonymize(file, ledger, "k"), *again) == 6
     told = json.loads(capsys.readouterr().out)
     assert (told["account"], told["entry"], told["charged"]) == ("main", "3", False)
 
@@ -95,8 +96,20 @@ def test_text_json_and_page_say_which_entry_paid(file, ledger, tmp_path, capsys)
 def test_a_rerun_returns_the_first_release_at_no_cost(file, ledger, tmp_path, capsys) -> None:
     first = paid(anonymize(file, ledger, "k"), tmp_path)
     assert paid(anonymize(file, ledger, "k"), tmp_path) == first
-    assert run(*anonymize(file, ledger, "k")) == 0
-    assert "nothing was charged" in capsys.readouterr().out
+    capsys.readouterr()
+    said = f"this is that release of {first.presentation.date}. No data were read, and nothing was"
+    file.unlink()  # the path must be there, and is not read
+    file.write_text("")
+    assert run(*anonymize(file, ledger, "k")) == 6
+    assert f"{said} charged; --again says that this is meant." in capsys.readouterr().out
+    assert run(*anonymize(file, ledger, "k"), "--again") == 0
+    assert f"{said} charged." in capsys.readouterr().out
+    assert run(*anonymize(file, ledger, "k"), "--quiet", "--table", tmp_path / "t.csv") == 6
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert f"{said} charged; --again" in told.err
+    assert run(*anonymize(tmp_path / "none.csv", ledger, "k")) == 2  # no such file
+    written(file)
     assert actions(ledger) == ["opened", "account", "charged", "finished"]
     other = paid(anonymize(file, ledger, "l"), tmp_path)
     assert other.provenance["entry"] == "5"
@@ -110,7 +123,7 @@ def test_outputs_of_a_rerun_follow_the_usual_rules(file, ledger, tmp_path, capsy
     assert run(*command) == 2
     assert "exists" in capsys.readouterr().err
     table.write_text("of somebody else")
-    assert run(*command, "--overwrite") == 0
+    assert run(*command, "--overwrite") == 6
     assert table.read_text() == before
 
 
@@ -237,7 +250,7 @@ def test_a_failure_after_the_charge_says_that_it_stays(ledger, tmp_path, capsys)
     assert "'label'" in said
     assert "the key 'k' stays charged" in said
     assert "SENTINEL" not in said
-    assert run(*anonymize(file, ledger, "k")) == 1
+    assert run(*anonymize(file, ledger, "k")) == 7
     assert "choose another key, which costs again" in capsys.readouterr().err
     assert actions(ledger) == ["opened", "account", "charged"]
 
@@ -259,7 +272,7 @@ def test_a_release_that_cannot_be_written_is_kept(
         "nothing was written; the ledger keeps the release: the same command with the same" in said
     )
     assert not saved.exists()
-    assert run(*command) == 0
+    assert run(*command) == 6
     assert actions(ledger) == ["opened", "account", "charged", "finished"]
     assert dh.Release.load(saved) == dh.Ledger.open(ledger).stored("k")
 
@@ -315,7 +328,7 @@ def test_a_process_that_is_stopped_while_it_reads(number: int, file, ledger) -> 
         )
     assert actions(ledger) == ["opened", "account", "charged"]
     assert dh.Ledger.open(ledger).verify() == 3
-    assert run(*anonymize(file, ledger, "k")) == 1  # it never draws again
+    assert run(*anonymize(file, ledger, "k")) == 7  # it never draws again
 
 
 def test_neighbours_are_told_apart_by_nothing_that_is_said(ledger, tmp_path, capsys) -> None:
@@ -333,7 +346,7 @@ def test_neighbours_are_told_apart_by_nothing_that_is_said(ledger, tmp_path, cap
         captured = capsys.readouterr()
         said.append((codes, captured.out.replace(str(folder), ""), captured.err))
     assert said[0] == said[1]
-    assert said[0][0] == [0, 0, 3, 0]
+    assert said[0][0] == [0, 0, 3, 6]
 
 
 @pytest.mark.verify

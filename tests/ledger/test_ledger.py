@@ -168,7 +168,8 @@ def test_calibrated_mechanisms_hear_the_largest_target_that_fits(tmp_path: Path)
     assert ledger.can_afford(make(largest))
     room = ledger.find_room(make("0.3"))
     assert room.releases == ledger.releases_left(make("0.3")) >= 3
-    assert room.largest is not None and room.largest.name == "epsilon"
+    assert room.largest is not None
+    assert room.largest.name == "epsilon"
     assert Fraction("0.95") < room.largest.number <= 1
     for number in range(room.releases):
         ledger.reserve(make("0.3"), by="ana", key=f"{number}")

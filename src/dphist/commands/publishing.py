@@ -14,7 +14,7 @@ from dphist import signals
 from dphist.commands.ledger.options import find_place_to_pay, is_file
 from dphist.commands.options import UsageError
 from dphist.commands.presentation import present_release
-from dphist.commands.printing import say
+from dphist.commands.printing import complain, say
 from dphist.counting.engine.progress import ERASED, Report, open_display
 from dphist.errors import DphistError, OutputFileError, phrase
 from dphist.files import check_distinct, check_output_path, staged_outputs
@@ -22,6 +22,9 @@ from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.report import json_of, report_html, shown_as, summary_text, table_csv
 from dphist.signals import handlers_wait
+
+STORED = 6
+"""Exit code of a command that returned the stored release of its key, and read no data."""
 
 Protected: TypeAlias = tuple[PrivacyUnit | None, int | None]
 """Whom data will protect that are not read yet, None if they name no unit, and the maximum
@@ -147,6 +150,10 @@ def release_file(
         return
     release, charged, said = release_paid(mechanism, options, place, data)
     publish(release, options, said, {"charged": charged})
+    if not charged and not options.again:
+        options.ends_with = STORED
+        if options.quiet or options.json:
+            complain(f"dphist: {said[0]}")
 
 
 def publish(

@@ -32,7 +32,7 @@ from dphist.commands.publishing import (
 from dphist.commands.resources import run_command
 from dphist.document.options import Command, OneOf, Option
 from dphist.durable.address import is_address
-from dphist.errors import BudgetError, DphistError, LedgerError, OutputFileError
+from dphist.errors import BudgetError, DphistError, OutputFileError
 from dphist.files import check_distinct
 
 if TYPE_CHECKING:
@@ -88,6 +88,9 @@ def _run(options: argparse.Namespace) -> None:
         signals.handle_again()
         with _name_errors(each, options, done):
             run_command(each.options)
+        options.ends_with = max(
+            getattr(each.options, "ends_with", 0), getattr(options, "ends_with", 0)
+        )
         done.append(each.section.name)
     for each in prepared:
         if each not in made:
@@ -186,6 +189,7 @@ def _whole(place: str) -> str:
 def _is_paid(ledger: "Ledger", each: _Prepared) -> bool:
     """Whether a section's key has paid already; LedgerError if it draws no more."""
     from dphist.ledger import entries  # slow to import, and seldom needed
+    from dphist.ledger.payments import UnfinishedError
 
     key = each.options.key
     try:
@@ -193,7 +197,7 @@ def _is_paid(ledger: "Ledger", each: _Prepared) -> bool:
     except DphistError:
         return False
     if state == entries.CHARGED and not each.is_stream:
-        raise LedgerError(
+        raise UnfinishedError(
             f"{each.where}: the key {key!r} was charged and has not "
             "finished: it is running, or failed. If it failed, choose another key, which costs "
             "again. Nothing was charged now"

@@ -310,13 +310,19 @@ def _stored_text(tables: Transaction, known: Charge) -> str | None:
     return text
 
 
+class UnfinishedError(LedgerError):
+    """A key that was charged, and whose release is not there: it never draws again."""
+
+    code = 7
+
+
 def _unfinished(charge: Charge) -> LedgerError:
     if charge.state == actions.FINISHED:
-        return LedgerError(
+        return UnfinishedError(
             f"the key {charge.key!r} was released (entry {charge.entry}), but is not stored in the "
             "ledger; use the file it was written to, or choose another key, which costs again"
         )
-    return LedgerError(
+    return UnfinishedError(
         f"the key {charge.key!r} was charged (entry {charge.entry}) and has not finished: it is "
         "running, or failed. What it drew may have been seen, so it is not drawn again; if it "
         "failed, choose another key, which costs again"

@@ -15,7 +15,7 @@ from dphist.errors import Argument, join_arguments, phrase
 LEDGER, BY, SIGNING_KEY = "DPHIST_LEDGER", "DPHIST_BY", "DPHIST_SIGNING_KEY"
 """Environment variables that stand in for --ledger, --by and --signing-key."""
 
-_PAYING = ("account", "by", "key", "signing_key", "reserve")
+_PAYING = ("account", "by", "key", "signing_key", "reserve", "again")
 _NEEDED = {"by": "who pays", "key": "a name for the release"}
 _EXAMPLES = {"by": "ana", "key": "ages-2026-11"}
 
@@ -33,7 +33,7 @@ PAYMENT = Group(
     "ledger",
     "With a ledger, what the release costs is charged durably before FILE is opened, and refused "
     "with exit code 3 if it does not fit. The same command with the same key returns the first "
-    "release again, at no cost.",
+    "release again, reads no data, and ends with exit code 6 unless --again is given.",
     [
         Option("ledger", f"pay from this ledger: {_WHERE}", "FILE|URL", parameter="place"),
         Option(
@@ -51,6 +51,10 @@ PAYMENT = Group(
             "reserve",
             "only set the cost aside; the same command without --reserve uses it, and 'dphist "
             "ledger cancel KEY' gives it back",
+        ),
+        Option(
+            "again",
+            "returning the stored release of a key that was used before is meant: exit code 0",
         ),
         SIGNING,
     ],

@@ -189,7 +189,7 @@ def _describe_key(ledger: Ledger, key: str | None) -> str:
 
 # Options that do not say which data are released, or that the mechanism has.
 _NOT_ABOUT = {
-    *("output", "table", "report", "overwrite", "quiet", "json", "dry_run", "reserve"),
+    *("output", "table", "report", "overwrite", "quiet", "json", "dry_run", "reserve", "again"),
     *("ledger", "account", "by", "key", "signing_key"),
     *("command", "config", "section", "configuration", "priced", "checked", "write"),
     *(name for name in WORDS if name != "unit"),
@@ -268,9 +268,12 @@ def _tell_payment(
     stated = release.provenance
     entry = f"as entry {stated['entry']}"
     if not charged:
+        made = release.presentation.date
+        date = "" if made is None else f" of {made}"
+        meant = "" if options.again else "; --again says that this is meant"
         return [
-            f"The key {options.key!r} was released before, {entry}: this is that release, and "
-            "nothing was charged."
+            f"The key {options.key!r} was released before, {entry}: this is that release{date}. No "
+            f"data were read, and nothing was charged{meant}."
         ]
     lines = [f"Charged to {stated['account']!r} {entry} of the ledger {ledger.name!r}."]
     room = ledger.find_room(mechanism, by=options.by, account=options.account, data=data)
