@@ -231,9 +231,8 @@ def admits(account: Account, budget: Budget, totals: Totals, cost: Cost) -> bool
 
 def count_releases(account: Account, budget: Budget, totals: Totals, cost: Cost) -> int:
     """Return how many more entries of one cost fit a budget: that of the account, or a cap."""
-    if account.closed:
-        return 0
-    return budget.count_releases(totals, _as_counted(account, budget, cost))
+    more = budget.count_releases(totals, _as_counted(account, budget, cost))
+    return 0 if account.closed else more
 
 
 def _as_counted(account: Account, budget: Budget, cost: Cost) -> Cost:

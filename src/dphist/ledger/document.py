@@ -153,7 +153,11 @@ def _account(history: AccountHistory, number: int, last: int) -> Section:
         last_key = Quoted(words(paid[-1].key))
         like = "1 more release" if more == 1 else f"{more or 'no'} more releases"
         blocks.append(
-            Fact("Fits", Sentence("{like} like {key}", like=like, key=last_key), on=BRIEF)
+            Fact(
+                "Fits",
+                Sentence("{like} like the last one, {key}", like=like, key=last_key),
+                on=BRIEF,
+            )
         )
     blocks.append(Figures([chart_of(history, last, f"left{number}")], on=ON_PAGE))
     blocks += [Note(said, on=ON_PAGE) for said in _promise(history)]
