@@ -32,7 +32,7 @@ def some_counted_rows(seed: int, rows: int = 90) -> CountedRows:
 
 
 def shared_in_python(rows: CountedRows, most: int, key: str, engine: str = "duckdb") -> list[int]:
-    """Count slots, each user cut to an even share of their records."""
+    """Count slots, each user bounded to an even share of their records."""
     users: dict[Any, Counter[int]] = defaultdict(Counter)
     for user, value, count in rows:
         users[user][slot_of(value)] += count

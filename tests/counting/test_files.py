@@ -120,8 +120,9 @@ def test_a_file_name_is_no_pattern(name: str, folder: str, tmp_path: Path) -> No
         if other != name:
             written(tmp_path / folder, other, f"label\n{SENTINEL}\n{SENTINEL}\n".encode())
     assert records(path) == ([1], [1])
-    path.unlink()
-    with refused(InputFileError, "does not exist"):
+    for file in path.parent.iterdir():
+        file.unlink()
+    with refused(InputFileError, f"{visible(name)}'"):  # it is a pattern now, if anything
         records(path)
 
 
@@ -151,39 +152,43 @@ SENT = SENTINEL.encode()
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
+    ("name", "content", "fault"),
     [
-        ("short.csv", b"label,x\n%b\n" % SENT),
-        ("long.csv", b"label,x\n%b,1,2\n" % SENT),
-        ("mixed-ends.csv", b"label,x\r\n%b,1\na,2\r\n" % SENT),
-        ("not-utf8.csv", b"label,x\n%b\xff\xfe,1\n" % SENT),
-        ("not-utf8-header.csv", b"label,\xff\n%b,1\n" % SENT),
-        ("utf16.csv", f"label,x\n{SENTINEL},1\n".encode("utf-16")),
-        ("open-quote.csv", b'label,x\n"%b,1\nb,2\n' % SENT),
-        ("after-quote.csv", b'label,x\n"%b"b,1\n' % SENT),
-        ("open-header.csv", b'"label,x\n%b,1\n' % SENT),
-        ("no-gzip.csv.gz", b"label,x\n%b,1\n" % SENT),
-        ("cut.csv.gz", gzipped(b"label,x\n" + b"%b,1\n" % SENT * 100)[:-20]),
-        ("cut-before-checksum.csv.gz", gzipped(b"label,x\n" + b"%b,1\n" % SENT * 100)[:-8]),
-        ("no-zstd.csv.zst", b"label,x\n%b,1\n" % SENT),
-        ("cut.csv.zst", zstd(b"label,x\n" + b"%b,1\n" % SENT * 100)[:-9]),
-        ("no-parquet.parquet", b"label,x\n%b,1\n" % SENT),
-        ("zero.parquet", b""),
-        ("zero.csv", b""),
-        ("zero.csv.gz", gzipped(b"")),
-        ("bare-zero.csv.gz", b""),
-        ("blank-header.csv", b"\nlabel,x\n%b,1\n" % SENT),
-        ("endless-header.csv", b"label," + SENT * 100_000),
-        ("csv", b"label\n%b\n" % SENT),
-        ("a.xlsx", b"label\n%b\n" % SENT),
-        ("a.parquet.gz", b"label\n%b\n" % SENT),
-        ("a.gz", b"label\n%b\n" % SENT),
-        (".csv", b"label\n%b\n" % SENT),
+        ("short.csv", b"label,x\n%b\n" % SENT, "line 2 of {} must have as many fields"),
+        ("long.csv", b"label,x\n%b,1,2\n" % SENT, "line 2 of {} must have as many fields"),
+        ("mixed-ends.csv", b"label,x\r\n%b,1\na,2\r\n" % SENT, "line 2 of {} has another line"),
+        ("not-utf8.csv", b"label,x\n%b,1\na\xff,1\n" % SENT, "line 3 of {} is not text in UTF-8"),
+        ("not-utf8-header.csv", b"label,\xff\n%b,1\n" % SENT, "line 1 of {}, which"),
+        ("utf16.csv", f"label,x\n{SENTINEL},1\n".encode("utf-16"), "line 1 of {}, which"),
+        ("open-quote.csv", b'label,x\n"%b,1\nb,2\n' % SENT, "line 2 of {} begins a record"),
+        ("after-quote.csv", b'label,x\n"%b"b,1\n' % SENT, "line 2 of {} has a quote"),
+        ("open-header.csv", b'"label,x\n%b,1\n' % SENT, "line 1 of {}, which"),
+        ("no-gzip.csv.gz", b"label,x\n%b,1\n" % SENT, "{} cannot be decompressed by gzip"),
+        ("cut.csv.gz", gzipped(b"label,x\n" + b"%b,1\n" % SENT * 100)[:-20], "{} cannot be decomp"),
+        (
+            "cut-sum.csv.gz",
+            gzipped(b"label,x\n" + b"%b,1\n" % SENT * 100)[:-8],
+            "{} cannot be decomp",
+        ),
+        ("no-zstd.csv.zst", b"label,x\n%b,1\n" % SENT, "{} cannot be decompressed by zstd"),
+        ("cut.csv.zst", zstd(b"label,x\n" + b"%b,1\n" % SENT * 100)[:-9], "{} cannot be decomp"),
+        ("no-parquet.parquet", b"label,x\n%b,1\n" % SENT, "{} must be a Parquet file"),
+        ("zero.parquet", b"", "{} must be a Parquet file"),
+        ("zero.csv", b"", "{} is empty"),
+        ("zero.csv.gz", gzipped(b""), "{} is empty"),
+        ("bare-zero.csv.gz", b"", "{}"),
+        ("blank-header.csv", b"\nlabel,x\n%b,1\n" % SENT, "{} begins with an empty line"),
+        ("endless-header.csv", b"label," + SENT * 100_000, "line 1 of {}, which"),
+        ("csv", b"label\n%b\n" % SENT, "{} must end in .csv"),
+        ("a.xlsx", b"label\n%b\n" % SENT, "{} must end in .csv"),
+        ("a.parquet.gz", b"label\n%b\n" % SENT, "{} must end in .csv"),
+        ("a.gz", b"label\n%b\n" % SENT, "{} must end in .csv"),
+        (".csv", b"label\n%b\n" % SENT, "{} must end in .csv"),
     ],
 )
-def test_what_is_no_table_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
+def test_what_is_no_table_is_refused(name: str, content: bytes, fault: str, tmp_path: Path) -> None:
     path = written(tmp_path, name, content)
-    with refused(InputFileError, f"{path}'"):
+    with refused(InputFileError, fault.format(f"'{path}'")):
         records(path)
 
 
@@ -207,7 +212,7 @@ def test_a_parquet_file_with_text_that_is_none(tmp_path: Path) -> None:
 
 def test_missing_files_and_folders(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
-    with refused(InputFileError, "folder.csv' is a folder"):
+    with refused(InputFileError, "folder.csv' is a folder without files"):
         records(tmp_path / "folder.csv")
     for missing in ("gone.csv", "gone/gone.parquet", "gone.tsv.zst"):
         with refused(InputFileError, f"{tmp_path / missing}' does not exist"):
@@ -215,7 +220,7 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
     for impossible in ("nul\0.csv", "https://example.org/x.csv", "x" * 5000 + ".csv"):
         with refused(InputFileError, f"'{visible(impossible)}'"):
             records(impossible)
-    for unknown in ("", ".", "https://example.org/x"):
+    for unknown in ("", "https://example.org/x"):
         with refused(InputFileError, f"'{unknown}'", ".parquet"):
             records(unknown)
     if hasattr(os, "mkfifo"):
@@ -474,8 +479,8 @@ def test_a_broken_progress_costs_no_result(
 
 @pytest.mark.parametrize("read", [records, profile])
 def test_what_is_neither_table_nor_path(read: Callable[[object], object]) -> None:
-    for frame in (None, 3, b"t.csv", [SENTINEL], {"label": [SENTINEL]}, {SENTINEL}):
-        with refused(ParameterError, "frame must be a dataframe Narwhals reads"):
+    for frame in (None, 3, b"t.csv", [SENTINEL], {"label": SENTINEL}, {SENTINEL}, [{}, SENTINEL]):
+        with refused(ParameterError, "frame must"):
             read(frame)
 
 
@@ -501,7 +506,7 @@ def test_what_nobody_reads_is_judged_nowhere(tmp_path: Path) -> None:
     for rows in (3, 262_143, 262_150):
         path = written(tmp_path, "t.csv", b"w,v\n" + b"x,1\n" * rows + b"x,\xff\n")
         assert counting.count_records(path, label="w")[0].tolist() == [rows + 1]
-        with refused(InputFileError):
+        with refused(InputFileError, f"line {rows + 2:,} of '{path}' is not text in UTF-8"):
             counting.count_records(path, label="v")
 
 

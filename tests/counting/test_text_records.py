@@ -249,7 +249,19 @@ def test_the_reproduction_at_its_size(tmp_path: Path, capfd: pytest.CaptureFixtu
         with refused(InputFileError, f"line 32,002 of '{path}'"):
             read(path)
     out = tmp_path / "r.json"
-    options = ["--column", "v", "--start", "10", "--stop", "40", "--width", "10", "--epsilon", "1"]
+    options = [
+        "--each-row-is-one-person",
+        "--column",
+        "v",
+        "--start",
+        "10",
+        "--stop",
+        "40",
+        "--width",
+        "10",
+        "--epsilon",
+        "1",
+    ]
     assert main(["ranges", str(path), *options, "--output", str(out)]) == 1
     assert "line 32,002 of" in capfd.readouterr().err
     assert not out.exists()

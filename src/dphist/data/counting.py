@@ -42,7 +42,7 @@ class Counting:
 
     Attributes
     ----------
-    frame : dataframe, or the path of a file.
+    frame : table or files, as for `open_source`.
     columns : the names of the columns by role: label, user and count; None for a role without one.
     unit : whom the counts protect.
     reading : progress and delimiter, for the gate.

@@ -185,8 +185,7 @@ class Profile(Diagram, Secret):
 
         Parameters
         ----------
-        frame : dataframe of pandas, Polars (also lazy), DuckDB, Arrow or Spark, or the path of
-            a CSV (also gzip) or Parquet file.
+        frame : a table or files, as for `LabelCounts.from_table`.
         label : column of labels; each row is one record unless `count` is given.
         count : column of counts, if each row is a label with a count; counts of one label are
             added.

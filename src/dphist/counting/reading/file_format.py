@@ -1,6 +1,6 @@
 """The format of a file, by its name, and a file that is open."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from dphist.errors import InputFileError, ParameterError
 
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "\t"}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+ENDINGS = (".parquet", *(text + how for text in _DELIMITERS for how in ("", *_COMPRESSIONS)))
+"""How names of files that can be read end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,9 @@ class OpenedFile:
     projection : SQL of the wanted columns, each named by its role.
     kinds : Arrow type of each role.
     failure : the error for a damaged file.
+    names : of all columns, sorted.
+    is_text : whether fields are text.
+    locate : returns `failure`, or an error that says where the fault is; called after a failure.
     """
 
     relation: duckdb.DuckDBPyRelation
@@ -39,6 +44,14 @@ class OpenedFile:
     projection: str
     kinds: Mapping[str, pa.DataType]
     failure: InputFileError
+    names: list[str]
+    is_text: bool
+    locate: Callable[[], InputFileError]
+
+    @property
+    def projected(self) -> duckdb.DuckDBPyRelation:
+        """The wanted columns, each named by its role."""
+        return self.relation.project(self.projection)
 
 
 def format_of(name: str, shown: str, delimiter: str | None = None) -> FileFormat:

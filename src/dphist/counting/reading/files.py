@@ -8,8 +8,7 @@ them are equal, do not depend on its version.
 """
 
 import glob
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,78 +23,133 @@ from dphist.counting.engine.progress import Report, of_query, reported
 from dphist.counting.engine.redaction import Wall, redact_errors
 from dphist.counting.engine.rows import DuckRows
 from dphist.counting.reading.columns import UNFIT, Use, Wanted, decoded_type, find_position, is_uuid
-from dphist.counting.reading.file_format import OpenedFile, format_of
+from dphist.counting.reading.file_format import FileFormat, OpenedFile, format_of
+from dphist.counting.reading.paths import Files, find_files, name_files
 from dphist.counting.reading.relations import check_batches, quote, value_of
 from dphist.counting.reading.source import ROWS_AT_ONCE, Batches, Source
 from dphist.counting.reading.text_files import check_delimiter, open_text_file
-from dphist.errors import ColumnError, InputFileError
+from dphist.errors import ColumnError, DphistError, InputFileError
 
 T = TypeVar("T")
 
 
-def open_file(
+def open_files(
     stack: ExitStack,
-    path: str | os.PathLike[str],
+    given: Files,
     wanted: Sequence[Wanted],
     progress: Report | None,
     delimiter: str | None,
 ) -> "FileSource":
-    """Open a file on a private connection, which is closed together with `stack`.
+    """Open files as one table, on a private connection that is closed together with `stack`.
 
     Parameters
     ----------
-    path : str or path
-        Taken literally: ``*``, ``?`` and ``[`` are part of the name.
+    given : names, a folder or a pattern: see `find_files`. Users may be in several of the files.
     wanted, progress, delimiter
         As for `open_source`.
 
     Raises
     ------
     ParameterError, InputFileError, ColumnError
+        Also if a file has other columns than the first one, or a column of another type.
     """
     check_delimiter(delimiter)
-    shown = f"'{os.fspath(path)}'"
-    path = Path(path).absolute()  # so that no engine interprets a leading `~` or `s3:`
-    kind = format_of(path.name, shown, delimiter)
-    check_regular(path, shown)
+    paths = find_files(given)
+    shown = name_files(given)
+    # Absolute, so that no engine interprets a leading `~` or `s3:`.
+    files = [(Path(path).absolute(), f"'{path}'") for path in paths]
+    formats = [format_of(path.name, each, delimiter) for path, each in files]
+    for file in files:
+        check_regular(*file)
     connection = open_private_connection(stack, large=True)
-    if kind.delimiter:
-        opened = open_text_file(connection, path, kind, wanted, shown)
-    else:
-        opened = open_parquet_file(connection, path, wanted, shown)
-    wall = Wall(opened.failure, out_of_room(f"reading {shown}"))
+    opened: list[OpenedFile] = []
+    for (path, each), kind in zip(files, formats, strict=True):
+        one = _open_file(connection, path, kind, wanted, each, len(files) > 1)
+        if opened:
+            check_alike(opened[0], one, wanted, each, files[0][1])
+        opened.append(one)
+    failure = opened[0].failure
+    if len(opened) > 1:
+        failure = InputFileError(f"a file of {shown} is damaged, or changes while it is read")
+    wall = Wall(failure, out_of_room(f"reading {shown}"))
     source = FileSource(wanted, opened, connection, wall, not_read(shown))
-    source.from_text = bool(kind.delimiter)
+    source.from_text = bool(formats[0].delimiter)
     source.progress = progress
-    if kind.delimiter:
-        source.size = wall(lambda: path.stat().st_size), "bytes"
+    if source.from_text:
+        source.size = wall(lambda: sum(path.stat().st_size for path, _ in files)), "bytes"
     return source
 
 
+def _open_file(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    kind: FileFormat,
+    wanted: Sequence[Wanted],
+    shown: str,
+    several: bool,
+) -> OpenedFile:
+    if kind.delimiter:
+        return open_text_file(connection, path, kind, wanted, shown)
+    try:
+        return open_parquet_file(connection, path, wanted, shown)
+    except ColumnError as error:
+        raised = error.within(f"{shown}: " if several else "")
+    raise raised
+
+
+def check_alike(
+    first: OpenedFile, other: OpenedFile, wanted: Sequence[Wanted], shown: str, shown_first: str
+) -> None:
+    """Refuse a file that has other columns than the first one, or a wanted one of another type.
+
+    Raises
+    ------
+    ColumnError
+    """
+    if first.is_text != other.is_text:
+        formats = "both must be text files, or both Parquet"
+        raise ColumnError(f"{shown} is of another format than {shown_first}: {formats}")
+    if first.names != other.names:
+        raise ColumnError(
+            f"{shown} must have the same columns as {shown_first}, in any order: files that are "
+            "one table have the same header"
+        )
+    for column in wanted:
+        if first.kinds[column.role] != other.kinds[column.role]:
+            raise ColumnError(
+                f"column {column.name!r} of {shown} must have the same type as in {shown_first}: "
+                "cast one of them"
+            )
+
+
 class FileSource(Source):
-    """Columns of a file, on a private connection; all of its records are read, or none counts.
+    """Columns of files, on a private connection; all of their records are read, or none counts.
 
     Attributes
     ----------
-    size : the number of rows of a Parquet file, or of bytes of a text file, and what it counts.
+    size : the number of rows of Parquet files, or of bytes of text files, and what it counts.
     """
 
     def __init__(
         self,
         wanted: Sequence[Wanted],
-        opened: OpenedFile,
+        opened: Sequence[OpenedFile],
         connection: duckdb.DuckDBPyConnection,
         wall: Wall,
         not_read: InputFileError,
     ) -> None:
-        super().__init__(wanted, opened.kinds, wall)
-        self._connection, self._number, self._not_read = connection, opened.number, not_read
-        self.size = opened.number, "rows"
-        self._relation = wall(lambda: opened.relation.project(opened.projection))
+        super().__init__(wanted, opened[0].kinds, wall)
+        self._connection, self._opened, self._not_read = connection, opened, not_read
+        self._number = sum(each.number for each in opened)
+        self.size = self._number, "rows"
+        # DuckDB plans no scan of a Parquet file without rows.
+        read = [each for each in opened if each.number] or opened[:1]
+        self._parts = [each.number for each in read]
+        self._relation = wall(lambda: _append_all([each.projected for each in read]))
 
     def rows(self) -> DuckRows:
         """Return the rows; DuckDB reads the file when they are evaluated."""
-        expected = ExpectedRows(lambda: self._number, self._not_read, repeatable=True)
+        expected = ExpectedRows(lambda: self._number, self._not_read, True, self._parts)
         return DuckRows(self._connection, self._relation, expected=expected)
 
     def batches(self) -> Batches:
@@ -110,7 +164,25 @@ class FileSource(Source):
     def run(self, call: Callable[[], T]) -> T:
         """Return ``call()``; reports progress, and Ctrl-C stops it immediately."""
         with reported(of_query(self._connection, *self.size), self.progress):
-            return interruptible(self._connection, lambda: self.wall(call))
+            try:
+                return interruptible(self._connection, lambda: self.wall(call))
+            except InputFileError as error:
+                raised = error
+        raise self._locate() if raised is self.wall.problem else raised
+
+    def _locate(self) -> DphistError:
+        """Return the error of the first file that DuckDB cannot read, if it can be found."""
+        faults = ((each.locate(), each.failure) for each in self._opened)
+        found: Iterator[DphistError] = (fault for fault, general in faults if fault is not general)
+        return next(found, self.wall.problem)
+
+
+def _append_all(relations: Sequence[duckdb.DuckDBPyRelation]) -> duckdb.DuckDBPyRelation:
+    """Return the rows of all relations, which have the same columns, in their order."""
+    if len(relations) == 1:
+        return relations[0]
+    half = len(relations) // 2  # DuckDB nests what is appended, and has a limit of that
+    return _append_all(relations[:half]).union(_append_all(relations[half:]))
 
 
 def not_read(shown: str) -> InputFileError:
@@ -126,7 +198,7 @@ def check_regular(path: Path, shown: str) -> None:
     problem = f"{shown} cannot be read"
     try:
         if path.is_dir():
-            problem = f"{shown} is a folder: name a file"
+            problem = f"{shown} is a folder: name the files in it"
         elif not path.exists():
             problem = f"{shown} does not exist"
         elif not path.is_file():
@@ -170,7 +242,10 @@ def open_parquet_file(
         value, kind = _value_of(read, quote(name), schema.field(place).type, column, is_old)
         chosen.append(f"{value} AS {column.role}")
         kinds[column.role] = kind
-    return OpenedFile(relation, rows, ", ".join(chosen), kinds, failure)
+    names = sorted(map(str, schema.names))
+    return OpenedFile(
+        relation, rows, ", ".join(chosen), kinds, failure, names, False, lambda: failure
+    )
 
 
 def _value_of(

@@ -20,6 +20,7 @@ from dphist.counting.engine.redaction import Wall, linger, redact_errors
 from dphist.counting.engine.rows import DuckRows
 from dphist.counting.reading.arrow import check_column, combine, unlike_schema
 from dphist.counting.reading.columns import OBJECTS, UNFIT, Use, Wanted, find_position
+from dphist.counting.reading.containers import no_table
 from dphist.counting.reading.objects import convert_objects
 from dphist.counting.reading.relations import open_relation
 from dphist.counting.reading.source import (
@@ -37,9 +38,8 @@ AnyFrame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 def is_frame(frame: object) -> bool:
     """Whether this is a dataframe that Narwhals reads."""
-    problem = ParameterError("frame", "must be a dataframe Narwhals reads, or the path of a file")
     try:
-        _wrap(frame, problem)
+        _wrap(frame, no_table(frame))
     except ParameterError:
         return False
     except ColumnError:
@@ -196,7 +196,7 @@ def _wrap(frame: object, failure: DphistError) -> AnyFrame:
     if found is not None:
         return found
     if kind == "TypeError":
-        raise ParameterError("frame", "must be a dataframe Narwhals reads, or the path of a file")
+        raise no_table(frame)
     if kind == "DuplicateError":
         raise ColumnError("frame has two columns with the same name: rename all but one")
     raise failure

@@ -1,14 +1,15 @@
 """The only entry for a caller's rows: opens a dataframe or file as a `Source`."""
 
-import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TypedDict
 
 from dphist.counting.engine.progress import Progress, report_to
 from dphist.counting.reading.columns import Wanted, check_request
-from dphist.counting.reading.files import open_file
+from dphist.counting.reading.containers import to_frame
+from dphist.counting.reading.files import open_files
 from dphist.counting.reading.frames import is_frame, open_frame, unordered_error
+from dphist.counting.reading.paths import are_files
 from dphist.counting.reading.source import Source
 from dphist.counting.reading.spark import is_spark, open_spark
 from dphist.errors import ParameterError
@@ -35,10 +36,12 @@ def open_source(
     Parameters
     ----------
     stack : closes the source, and the DuckDB that may hold its rows.
-    frame : dataframe or path
-        Anything Narwhals reads (pandas, Polars, DuckDB, Arrow, ...), Spark, or a file: .csv, .tsv
-        or .txt, each also with .gz or .zst, or .parquet. A text file is UTF-8 with a header line,
-        and all its fields are text; an empty field is missing, ``""`` is the empty text.
+    frame : dataframe, dict, list of dicts, or names of files
+        Anything Narwhals reads (pandas, Polars, DuckDB, Arrow, ...), Spark, a dict of columns, a
+        list of dicts, or files: .csv, .tsv or .txt, each also with .gz or .zst, or .parquet. A text
+        file is UTF-8 with a header line, and all its fields are text; an empty field is missing,
+        ``""`` is the empty text. Several files, those of a folder, or those that a pattern matches
+        are one table: all have the same columns, and a user may be in several of them.
     wanted : the columns.
     progress : function of a float, or bool, optional
         A function is called with a `Done`, which is a float: see `reported`. True shows progress on
@@ -62,8 +65,8 @@ def open_source(
     """
     check_request(wanted, progress)
     report = report_to(stack, progress)
-    if isinstance(frame, str | os.PathLike):
-        return open_file(stack, frame, wanted, report, delimiter)
+    if are_files(frame):
+        return open_files(stack, frame, wanted, report, delimiter)
     if delimiter is not None:
         raise ParameterError("delimiter", "applies to text files only: leave it out")
     source: Source
@@ -72,7 +75,7 @@ def open_source(
             raise unordered_error()
         source = open_spark(frame, wanted)
     else:
-        source = open_frame(stack, frame, wanted, ordered=ordered)
+        source = open_frame(stack, to_frame(frame, wanted), wanted, ordered=ordered)
     source.progress = report
     return source
 

@@ -4,7 +4,8 @@ import codecs
 import csv
 import glob
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,16 +66,18 @@ def open_text_file(
         If a record breaks the rule of `records`, or the file is damaged.
     ColumnError
     """
-    failure = InputFileError(
-        f"{shown} must be {_description(kind)} in UTF-8, complete, with a header line of at most "
-        "1 MiB that names the columns"
-    )
-    header = _read_header(path, kind, shown, failure)
+    header = _read_header(path, kind, shown)
     positions = {
         column.role: _position_in_header(column.name, header.fields, path, kind, shown)
         for column in wanted
     }
-    records = redact_errors(lambda: check_records(path, kind, header, shown), failure)
+    records = redact_errors(
+        lambda: check_records(path, kind, header, shown), _undecompressed(kind, shown)
+    )
+    failure = InputFileError(
+        f"{shown} cannot be read as {_description(kind)}, though each of its records can: write "
+        "it again, if possible as a Parquet file"
+    )
     relation = redact_errors(lambda: _relation(connection, path, kind, header, records), failure)
     chosen, kinds = [], {}
     for column in wanted:
@@ -83,7 +86,47 @@ def open_text_file(
         value = _DIGITS.format(field) if parsed else field
         chosen.append(f"{value} AS {column.role}")
         kinds[column.role] = pa.int64() if parsed else pa.string()
-    return OpenedFile(relation, records.number, ", ".join(chosen), kinds, failure)
+    locate = partial(_locate, path, kind, set(positions.values()), shown, failure)
+    names = sorted(header.fields)
+    return OpenedFile(
+        relation, records.number, ", ".join(chosen), kinds, failure, names, True, locate
+    )
+
+
+def _locate(
+    path: Path, kind: FileFormat, positions: Collection[int], shown: str, failure: InputFileError
+) -> InputFileError:
+    """Return the error of the first record with a wanted field that is not UTF-8; or `failure`."""
+
+    def find_line() -> int | None:
+        with pa.input_stream(str(path), compression=kind.compression) as stream:
+            lines = io.TextIOWrapper(stream, "latin-1", newline="")  # a letter for each byte
+            records = csv.reader(lines, delimiter=kind.delimiter)
+            begin = 1
+            for record in records:
+                if not all(_is_utf8(record[each]) for each in positions if each < len(record)):
+                    return begin
+                begin = records.line_num + 1
+        return None
+
+    usual = csv.field_size_limit(2 * LONGEST)  # of the process
+    try:
+        line = redact_errors(find_line, failure)
+    finally:
+        csv.field_size_limit(usual)
+    if line is None:
+        return failure
+    return InputFileError(
+        f"line {line:,} of {shown} is not text in UTF-8: save the file in this encoding"
+    )
+
+
+def _is_utf8(letters: str) -> bool:
+    try:
+        letters.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _relation(
@@ -125,7 +168,17 @@ def _name(delimiter: str) -> str:
     return _DELIMITER_NAMES.get(delimiter, repr(delimiter))
 
 
-def _read_header(path: Path, kind: FileFormat, shown: str, failure: InputFileError) -> Header:
+def _undecompressed(kind: FileFormat, shown: str) -> InputFileError:
+    """Return the error for a file that ends early, or is not compressed as its name says."""
+    if not kind.compression:
+        return InputFileError(f"{shown} cannot be read to its end: write it again")
+    return InputFileError(
+        f"{shown} cannot be decompressed by {kind.compression} to its end: it is damaged, "
+        "incomplete, or its name is wrong"
+    )
+
+
+def _read_header(path: Path, kind: FileFormat, shown: str) -> Header:
     """Return the first line.
 
     Raises
@@ -134,27 +187,33 @@ def _read_header(path: Path, kind: FileFormat, shown: str, failure: InputFileErr
         If there is no first line, or it cannot be read.
     """
 
-    def read_first_line() -> Header:
+    def read_start() -> bytes:
         with pa.input_stream(str(path), compression=kind.compression) as stream:
-            start = stream.read(_MAX_HEADER_BYTES)
-        whole = len(start) < _MAX_HEADER_BYTES
-        # Bytes after the header are not checked here: they must not affect the header.
-        decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="surrogateescape")
-        text = decoder.decode(start, final=whole)
-        lines = io.StringIO(text, newline="")
-        fields = next(_fields(lines, kind.delimiter), [])
-        end = lines.tell()
-        if not whole and end == len(text):  # the header is longer than these bytes
-            raise failure
-        for field in fields:
-            field.encode()  # raises if the header is not UTF-8
-        endings = (ending for ending in ("\r\n", "\n", "\r") if text[:end].endswith(ending))
-        return Header(fields, next(endings, ""))
+            start: bytes = stream.read(_MAX_HEADER_BYTES)
+            return start
 
-    header = redact_errors(read_first_line, failure)
-    if not header.fields:
-        raise InputFileError(f"{shown} is empty: its first line must name the columns")
-    return header
+    start = redact_errors(read_start, _undecompressed(kind, shown))
+    whole = len(start) < _MAX_HEADER_BYTES
+    # Bytes after the header are not checked here: they must not affect the header.
+    decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="surrogateescape")
+    text = decoder.decode(start, final=whole)
+    lines = io.StringIO(text, newline="")
+    read_fields = partial(next, _fields(lines, kind.delimiter), [])
+    fields = redact_errors(read_fields, _header_error(shown, "has quotes that are not closed"))
+    end = lines.tell()
+    if not whole and end == len(text):  # the header is longer than these bytes
+        raise _header_error(shown, "has more than 1 MiB")
+    if any("\udc80" <= letter <= "\udcff" for field in fields for letter in field):
+        raise _header_error(shown, "is not text in UTF-8; save the file in this encoding")
+    if not fields:
+        fault = "is empty" if not text else "begins with an empty line"
+        raise InputFileError(f"{shown} {fault}: its first line must name the columns")
+    endings = (ending for ending in ("\r\n", "\n", "\r") if text[:end].endswith(ending))
+    return Header(fields, next(endings, ""))
+
+
+def _header_error(shown: str, fault: str) -> InputFileError:
+    return InputFileError(f"line 1 of {shown}, which must name the columns, {fault}")
 
 
 def _fields(lines: io.StringIO, delimiter: str) -> Iterator[list[str]]:
@@ -200,9 +259,8 @@ def _position_in_header(
 def _has_column(wanted: str, path: Path, kind: FileFormat, delimiter: str) -> bool:
     """Whether the first line names a column when its fields are separated by another delimiter."""
     other = FileFormat(delimiter, kind.compression)
-    problem = InputFileError("the first line cannot be read with this delimiter")
     try:
-        return _read_header(path, other, "", problem).fields.count(wanted) == 1
+        return _read_header(path, other, "").fields.count(wanted) == 1
     except InputFileError:
         return False
 
