@@ -31,7 +31,17 @@ COMMANDS: dict[str, Sequence[str]] = {
     "dphist --help": ("-m", "dphist", "--help"),
     "dphist anonymize --dry-run": ("-m", "dphist", "anonymize", "f.csv", *_TARGET),
     "dphist ranges --dry-run": (
-        *("-m", "dphist", "ranges", "f.csv", "--column", "age", "--edges", "0,18,65,120"),
+        *(
+            "-m",
+            "dphist",
+            "ranges",
+            "f.csv",
+            "--each-row-is-one-person",
+            "--column",
+            "age",
+            "--edges",
+            "0,18,65,120",
+        ),
         *_TARGET,
     ),
     "dphist labels --dry-run": ("-m", "dphist", "labels", "f.csv", *_LABELS, *_TARGET),

@@ -219,7 +219,21 @@ def test_a_journal_that_others_could_have_written_is_not_believed(elsewhere: Pat
 
 def test_a_command_clears_at_its_start(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     killed(elsewhere, OURS)
-    assert main(["labels", "--label", "x", "x.csv", "--epsilon", "1", "--dry-run"]) == 2
+    assert (
+        main(
+            [
+                "labels",
+                "--each-row-is-one-person",
+                "--label",
+                "x",
+                "x.csv",
+                "--epsilon",
+                "1",
+                "--dry-run",
+            ]
+        )
+        == 2
+    )
     assert list(elsewhere.iterdir()) == journals(elsewhere) == []
     capsys.readouterr()
 

@@ -20,7 +20,7 @@ from dphist import files, signals
 from dphist.commands.configuration import read_configured
 from dphist.commands.options import UsageError
 from dphist.commands.printing import as_options, complain
-from dphist.commands.registry import parse_command_line
+from dphist.commands.registry import make_parser, parse_command_line
 from dphist.commands.resources import run_command
 from dphist.errors import (
     BudgetError,
@@ -30,6 +30,7 @@ from dphist.errors import (
     UnsupportedError,
 )
 
+_USAGE = 2
 REFUSED = 3
 """Exit code of what costs more than a ledger has left."""
 
@@ -41,6 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _stopping_cleanly():
             given = sys.argv[1:] if arguments is None else arguments
+            if not given:
+                make_parser([]).print_help()
+                return _USAGE
             found = read_configured(given)
             if found is None:
                 found = parse_command_line(given)
@@ -92,7 +96,7 @@ def _code(error: DphistError) -> int:
     if isinstance(error, BudgetError):
         return REFUSED
     usage = isinstance(error, UsageError | ParameterError | ColumnError | UnsupportedError)
-    return getattr(error, "code", 2 if usage else 1)
+    return getattr(error, "code", _USAGE if usage else 1)
 
 
 def _fail(message: str, code: int) -> int:

@@ -20,7 +20,8 @@ DRY_RUNS = {
     "dry run of users": "--label a --user b --max-records 5",
     "dry run of patients": "--label a --user b --max-records 5 --unit one_patient",
     "dry run of people": "--label a --user b --max-records 5 --unit person/people",
-    "dry run in words": "--label a --label-name gene --record-name visit --title T --owner O",
+    "dry run in words": "--label a --each-row-is-one-person --label-name gene --record-name visit "
+    "--title T --owner O",
     "dry run of contributions": "--sensitivity 3 --expect-total 5000 --expect-shape 0.5",
     "dry run of one total": "--expect-total 5000",
 }

@@ -72,7 +72,20 @@ def test_raw_records_of_each_kind(suffix, records, tmp_path) -> None:
     else:
         path = records
     out = tmp_path / "r.json"
-    assert run("anonymize", path, "--label", "password", "--epsilon", 45, "--output", out) == 0
+    assert (
+        run(
+            "anonymize",
+            path,
+            "--each-row-is-one-person",
+            "--label",
+            "password",
+            "--epsilon",
+            45,
+            "--output",
+            out,
+        )
+        == 0
+    )
     expected = histogram_of([15, 15, 14, 14, 14, 14, 14])
     assert dh.Release.load(out).value == expected
 
@@ -179,7 +192,7 @@ def test_absurd_epsilon_is_bad_use(epsilon, capsys) -> None:
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--expect-shape", 0.5],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--dry-run", "--expect-shape", "steep"],
         ["anonymize", SHAKESPEARE, "--epsilon", "1e400"],
-        ["anonymize", SHAKESPEARE, "--epsilon", 1, "--label", "word"],
+        ["anonymize", SHAKESPEARE, "--epsilon", 1, "--each-row-is-one-person", "--label", "word"],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--output", "no/such/folder/r.json"],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--output", SHAKESPEARE],
         ["anonymize", SHAKESPEARE, "--epsilon", 1, "--output", "x", "--table", "x"],
@@ -199,7 +212,9 @@ def test_bad_use_exits_2_with_a_reason(arguments, capsys) -> None:
 def test_a_missing_column_of_parquet_names_the_ones_there_are(capsys, tmp_path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"count": [1], "prevalence": [1]}), path)
-    assert run("anonymize", path, "--epsilon", 1, "--label", "wrod") == 2
+    assert (
+        run("anonymize", path, "--epsilon", 1, "--each-row-is-one-person", "--label", "wrod") == 2
+    )
     err = capsys.readouterr().err
     assert "wrod" in err
     assert "count" in err
@@ -208,7 +223,10 @@ def test_a_missing_column_of_parquet_names_the_ones_there_are(capsys, tmp_path) 
 
 def test_a_missing_column_of_text_shows_no_field(capsys) -> None:
     """The first line of a file without a header is a record."""
-    assert run("anonymize", SHAKESPEARE, "--epsilon", 1, "--label", "wrod") == 2
+    assert (
+        run("anonymize", SHAKESPEARE, "--epsilon", 1, "--each-row-is-one-person", "--label", "wrod")
+        == 2
+    )
     err = capsys.readouterr().err
     assert "'wrod'; it has 2 fields, separated by commas" in err
     assert "give --delimiter" in err
@@ -219,7 +237,7 @@ def test_a_missing_column_of_text_shows_no_field(capsys) -> None:
 def test_a_delimiter_may_be_named(capsys, tmp_path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("who;word\n1;a\n2;a\n2;b\n")
-    asked = ("anonymize", path, "--epsilon", 1000, "--label", "word")
+    asked = ("anonymize", path, "--epsilon", 1000, "--each-row-is-one-person", "--label", "word")
     assert run(*asked) == 2
     assert "it has this column with semicolons: give --delimiter ';'" in capsys.readouterr().err
     assert run(*asked, "--delimiter", ";", "--table", tmp_path / "o.csv") == 0
@@ -241,9 +259,13 @@ def test_a_delimiter_may_be_named(capsys, tmp_path) -> None:
         ("bad.csv", "count,prevalence\n918273645,\n", []),
         ("bad.csv", "count,prevalence\n99999999999999999999,918273645\n", []),
         ("bad.csv", f"label,n\n{SENTINEL},-918273645\n", ["--label", "label", "--count", "n"]),
-        ("bad.csv", f"label\n{SENTINEL}\n{SENTINEL},x,y\n", ["--label", "label"]),
-        ("bad.parquet", f"label\n{SENTINEL}\n", ["--label", "label"]),
-        ("bad.csv.gz", f"label\n{SENTINEL}\n", ["--label", "label"]),
+        (
+            "bad.csv",
+            f"label\n{SENTINEL}\n{SENTINEL},x,y\n",
+            ["--each-row-is-one-person", "--label", "label"],
+        ),
+        ("bad.parquet", f"label\n{SENTINEL}\n", ["--each-row-is-one-person", "--label", "label"]),
+        ("bad.csv.gz", f"label\n{SENTINEL}\n", ["--each-row-is-one-person", "--label", "label"]),
         ("bad.json", "{}", []),
     ],
 )
@@ -328,7 +350,15 @@ def test_a_reader_that_goes_away_gets_no_traceback() -> None:
 
 @pytest.mark.verify
 def test_nothing_of_progress_reaches_a_pipe(records) -> None:
-    arguments = ["anonymize", str(records), "--label", "password", "--epsilon", "1"]
+    arguments = [
+        "anonymize",
+        str(records),
+        "--each-row-is-one-person",
+        "--label",
+        "password",
+        "--epsilon",
+        "1",
+    ]
     done = subprocess.run([*installed(), *arguments], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
@@ -338,7 +368,15 @@ def test_nothing_of_progress_reaches_a_pipe(records) -> None:
 def test_progress_is_shown_to_a_person(records) -> None:
     """On a pseudo-terminal the bar appears on standard error."""
     leader, follower = pty.openpty()
-    arguments = ["anonymize", str(records), "--label", "password", "--epsilon", "1"]
+    arguments = [
+        "anonymize",
+        str(records),
+        "--each-row-is-one-person",
+        "--label",
+        "password",
+        "--epsilon",
+        "1",
+    ]
     child = subprocess.Popen(
         [*installed(), *arguments],
         stdout=subprocess.DEVNULL,
@@ -375,7 +413,16 @@ def large(tmp_path_factory) -> Path:
 def test_a_signal_stops_the_query_and_leaves_nothing(number, large, tmp_path) -> None:
     out, temporary = tmp_path / "out", tmp_path / "temporary"
     out.mkdir(), temporary.mkdir()
-    command = [*installed(), "anonymize", large, "--label", "label", "--epsilon", "1"]
+    command = [
+        *installed(),
+        "anonymize",
+        large,
+        "--each-row-is-one-person",
+        "--label",
+        "label",
+        "--epsilon",
+        "1",
+    ]
     child = subprocess.Popen(
         [*command, "--output", out / "r.json"],
         stderr=subprocess.PIPE,
@@ -454,5 +501,18 @@ def test_it_runs_as_a_module() -> None:
 
 
 def test_writing_over_the_input_is_called_that(capsys, records) -> None:
-    assert run("anonymize", records, "--label", "password", "--epsilon", 1, "--table", records) == 2
+    assert (
+        run(
+            "anonymize",
+            records,
+            "--each-row-is-one-person",
+            "--label",
+            "password",
+            "--epsilon",
+            1,
+            "--table",
+            records,
+        )
+        == 2
+    )
     assert "is read; writing there would destroy it" in capsys.readouterr().err

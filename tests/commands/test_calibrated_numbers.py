@@ -65,7 +65,16 @@ def test_labels(command: str, most: int, table: Path, tmp_path: Path) -> None:
 
 def test_dry_runs_state_what_python_states(capsys: pytest.CaptureFixture[str]) -> None:
     cost = ["--epsilon", "1/3", "--delta", "1e-7"]
-    asked = ["labels", "none", "--label", "word", *cost, "--dry-run", "--json"]
+    asked = [
+        "labels",
+        "none",
+        "--each-row-is-one-person",
+        "--label",
+        "word",
+        *cost,
+        "--dry-run",
+        "--json",
+    ]
     assert main(asked) == 0
     said = json.loads(capsys.readouterr().out)["guarantee"]
     mechanism = dh.calibrate(dh.ThresholdHistogram, epsilon="1/3", delta="1e-7", max_labels=1)

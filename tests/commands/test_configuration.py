@@ -93,7 +93,17 @@ def test_a_command_takes_its_section(write, capsys) -> None:
 
 def test_without_a_configuration_none_is_named(write) -> None:
     write(AGES)
-    command = ["ranges", "rows.csv", "--column", "age", "--edges", "0,50,99", "--epsilon", "1"]
+    command = [
+        "ranges",
+        "rows.csv",
+        "--each-row-is-one-person",
+        "--column",
+        "age",
+        "--edges",
+        "0,50,99",
+        "--epsilon",
+        "1",
+    ]
     assert main([*command, "--output", "plain.json", "--quiet"]) == 0
     assert "configuration" not in dh.Release.load("plain.json").provenance
 

@@ -354,7 +354,21 @@ def test_what_a_dry_run_says_of_memory_and_disk(
     assert run(*given, "--expect-rows", 10**15) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "1,000,000,000,000,000 rows need about 2.2GB" in said
-    assert run("ranges", file, "--column", "x", "--edges", "0,1", "--epsilon", 1, "--dry-run") == 0
+    assert (
+        run(
+            "ranges",
+            file,
+            "--each-row-is-one-person",
+            "--column",
+            "x",
+            "--edges",
+            "0,1",
+            "--epsilon",
+            1,
+            "--dry-run",
+        )
+        == 0
+    )
     said = " ".join(capsys.readouterr().out.split())
     assert "need about 200MB of memory, and no temporary files" in said
     assert run("anonymize", file, "--epsilon", 1, "--dry-run") == 0

@@ -97,7 +97,8 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
     assert json.loads(capsys.readouterr().out) == {
         "guarantee": {"name": "ApproxDP", "epsilon": "1", "delta": "0.000001", "unit": "one user"},
         "labels": 2,
-        "counts_of": "records, after each user was cut to at most 3 labels and 1 record of each",
+        "counts_of": "records, after each user was bounded to at most 3 labels and 1 record of "
+        "each",
         "zcdp": str(dh.Release.load(out).guarantee),
         "warnings": [],
         "wrote": {"release": str(out)},
@@ -153,7 +154,20 @@ def test_auto_noise_has_the_lower_threshold(max_labels, capsys) -> None:
 
 def test_without_users_each_row_is_one(records, tmp_path) -> None:
     out = tmp_path / "r.json"
-    assert run("labels", records, "--label", "word", *BUDGET, "--quiet", "--output", out) == 0
+    assert (
+        run(
+            "labels",
+            records,
+            "--each-row-is-one-person",
+            "--label",
+            "word",
+            *BUDGET,
+            "--quiet",
+            "--output",
+            out,
+        )
+        == 0
+    )
     release = dh.Release.load(out)
     assert release.provenance["unit"] == dh.PrivacyUnit("row")
     assert (release.mechanism.max_labels, release.mechanism.max_count) == (1, 1)
@@ -289,7 +303,19 @@ def test_missing_users_and_labels_are_a_choice(tmp_path, capsys) -> None:
 def test_empty_and_missing_labels_differ_in_the_table(tmp_path) -> None:
     path, table = tmp_path / "r.csv", tmp_path / "t.csv"
     path.write_text("word\n" + '""\n' * 2000 + '"a,""b"""\n' * 1000)
-    top = ("--label", "word", "--epsilon", 5, "--delta", "1e-6", "-k", 5, "--table", table)
+    top = (
+        "--each-row-is-one-person",
+        "--label",
+        "word",
+        "--epsilon",
+        5,
+        "--delta",
+        "1e-6",
+        "-k",
+        5,
+        "--table",
+        table,
+    )
     assert run("top", path, *top, "--quiet") == 0
     assert table.read_text() == 'label\n""\n"a,""b"""\n\n'
 
@@ -300,12 +326,30 @@ def test_empty_and_missing_labels_differ_in_the_table(tmp_path) -> None:
         (["--label", "word"], "--epsilon"),
         (["--label", "word", "--epsilon", 1], "--delta"),
         (["--epsilon", 1, "--delta", "1e-6"], "--label"),
-        (["--label", "word", "--epsilon", 1, "--delta", 1], "delta must be"),
-        (["--label", "word", "--epsilon", 1, "--delta", 1.5], "delta must be"),
-        (["--label", "word", "--epsilon", 1, "--delta", 0], "delta must be greater than 0"),
-        (["--label", "word", "--epsilon", 1, "--delta", "nan"], "delta must be"),
-        (["--label", "word", "--epsilon", 0, "--delta", "1e-6"], "epsilon must be"),
-        (["--label", "word", "--epsilon", "inf", "--delta", "1e-6"], "epsilon must be"),
+        (
+            ["--each-row-is-one-person", "--label", "word", "--epsilon", 1, "--delta", 1],
+            "delta must be",
+        ),
+        (
+            ["--each-row-is-one-person", "--label", "word", "--epsilon", 1, "--delta", 1.5],
+            "delta must be",
+        ),
+        (
+            ["--each-row-is-one-person", "--label", "word", "--epsilon", 1, "--delta", 0],
+            "delta must be greater than 0",
+        ),
+        (
+            ["--each-row-is-one-person", "--label", "word", "--epsilon", 1, "--delta", "nan"],
+            "delta must be",
+        ),
+        (
+            ["--each-row-is-one-person", "--label", "word", "--epsilon", 0, "--delta", "1e-6"],
+            "epsilon must be",
+        ),
+        (
+            ["--each-row-is-one-person", "--label", "word", "--epsilon", "inf", "--delta", "1e-6"],
+            "epsilon must be",
+        ),
         (["--label", "word", "--user", "who", "--max-labels", 0, *BUDGET], "--max-labels must be"),
         ([*USERS, "--max-count", 0, *BUDGET], "--max-count must be"),
         ([*USERS, "--max-count", 1.5, *BUDGET], "whole number"),
@@ -316,7 +360,7 @@ def test_empty_and_missing_labels_differ_in_the_table(tmp_path) -> None:
         ([*USERS, "--null-users", "keep", *BUDGET], "--null-users"),
         (["--label", "word", "--user", "word", "--max-labels", 2, *BUDGET], "different columns"),
         ([*USERS, "--count", "word", *BUDGET], "column of its own"),
-        (["--label", "wrod", *BUDGET], "wrod"),
+        (["--each-row-is-one-person", "--label", "wrod", *BUDGET], "wrod"),
         ([*USERS, *BUDGET, "--expect-users", 5], "--dry-run"),
         ([*USERS, *BUDGET, "--dry-run", "--expect-users", 0], "at least 1"),
         ([*USERS, *BUDGET, "--output", "no/such/folder/r.json"], "folder"),
@@ -384,7 +428,10 @@ def test_a_label_column_without_exact_equality_is_refused(
 ) -> None:
     path, out = tmp_path / "r.parquet", tmp_path / "r.json"
     pq.write_table(pa.table({"word": labels}), path)
-    assert run(command, path, "--label", "word", *BUDGET, "--output", out) == 2
+    assert (
+        run(command, path, "--each-row-is-one-person", "--label", "word", *BUDGET, "--output", out)
+        == 2
+    )
     err = capsys.readouterr().err
     assert "column 'word'" in err
     assert "cast it" in err

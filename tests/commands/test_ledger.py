@@ -323,7 +323,18 @@ def test_a_further_account_has_its_own_unit(used, tmp_path, capsys) -> None:
     paying = ("--ledger", used, "--by", "ana", "--key", "n", "--account", "nov")
     file, table = tmp_path / "rows.csv", tmp_path / "t.csv"
     assert (
-        run("anonymize", file, "--label", "label", "--epsilon", "0.1", *paying, "--table", table)
+        run(
+            "anonymize",
+            file,
+            "--each-row-is-one-person",
+            "--label",
+            "label",
+            "--epsilon",
+            "0.1",
+            *paying,
+            "--table",
+            table,
+        )
         == 0
     )
     balance = dh.Ledger.open(used).balance("nov")

@@ -222,7 +222,15 @@ def test_a_unit_that_differs_is_refused_before_the_file_is_opened(ledger, tmp_pa
     assert "the account 'main' protects one patient, and the release protects one user" in (
         capsys.readouterr().err
     )
-    records = ["anonymize", pipe, "--label", "label", "--epsilon", "0.1"]
+    records = [
+        "anonymize",
+        pipe,
+        "--each-row-is-one-person",
+        "--label",
+        "label",
+        "--epsilon",
+        "0.1",
+    ]
     assert run(*records, "--ledger", ledger, "--by", "ana", "--key", "k") == 1
     assert actions(ledger) == ["opened", "account"]
 
@@ -451,9 +459,29 @@ def test_the_ledger_is_never_an_output(file, ledger, capsys) -> None:
 
 def test_a_unit_needs_users(file, capsys) -> None:
     for command in (
-        ["anonymize", file, "--label", "label", "--epsilon", 1],
-        ["ranges", file, "--column", "age", "--edges", "0,9", "--epsilon", 1],
-        ["labels", file, "--label", "label", "--epsilon", 1, "--delta", "1e-6"],
+        ["anonymize", file, "--each-row-is-one-person", "--label", "label", "--epsilon", 1],
+        [
+            "ranges",
+            file,
+            "--each-row-is-one-person",
+            "--column",
+            "age",
+            "--edges",
+            "0,9",
+            "--epsilon",
+            1,
+        ],
+        [
+            "labels",
+            file,
+            "--each-row-is-one-person",
+            "--label",
+            "label",
+            "--epsilon",
+            1,
+            "--delta",
+            "1e-6",
+        ],
         ["stream", "--state", file, "--epsilon", 1, "--delta", "1e-6", "--horizon", 9],
     ):
         assert run(*command, *UNIT) == 2

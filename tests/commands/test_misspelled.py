@@ -29,7 +29,16 @@ def test_values_may_look_like_options(capsys) -> None:
     """One with a space in it, and whatever follows two dashes."""
     assert main(["cite", "--", "--one.json"]) == 2
     assert "--one.json does not exist" in capsys.readouterr().err
-    options = ["--label", "a", "--epsilon", "1", "--delta", "1e-6", "--dry-run"]
+    options = [
+        "--each-row-is-one-person",
+        "--label",
+        "a",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--dry-run",
+    ]
     assert main(["labels", "--note", "--for a test", *options, "x.csv"]) == 0
 
 

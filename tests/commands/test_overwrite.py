@@ -10,10 +10,40 @@ import dphist as dh
 from dphist.cli import main
 from dphist.labels import ThresholdHistogram, TopLabels
 
-ANONYMIZE = ("anonymize", "data.csv", "--label", "word", "--epsilon", 1)
-RANGES = ("ranges", "data.csv", "--column", "age", "--edges", "0,50,100", "--epsilon", 1)
-LABELS = ("labels", "data.csv", "--label", "word", "--epsilon", 1, "--delta", "1e-6")
-TOP = ("top", "data.csv", "--label", "word", "--epsilon", 1, "--delta", "1e-6")
+ANONYMIZE = ("anonymize", "data.csv", "--each-row-is-one-person", "--label", "word", "--epsilon", 1)
+RANGES = (
+    "ranges",
+    "data.csv",
+    "--each-row-is-one-person",
+    "--column",
+    "age",
+    "--edges",
+    "0,50,100",
+    "--epsilon",
+    1,
+)
+LABELS = (
+    "labels",
+    "data.csv",
+    "--each-row-is-one-person",
+    "--label",
+    "word",
+    "--epsilon",
+    1,
+    "--delta",
+    "1e-6",
+)
+TOP = (
+    "top",
+    "data.csv",
+    "--each-row-is-one-person",
+    "--label",
+    "word",
+    "--epsilon",
+    1,
+    "--delta",
+    "1e-6",
+)
 COMMANDS = {"anonymize": ANONYMIZE, "ranges": RANGES, "labels": LABELS, "top": TOP}
 OUTPUTS = {"--output": "r.json", "--table": "t.csv", "--report": "r.html"}
 ALL = tuple(text for pair in OUTPUTS.items() for text in pair)

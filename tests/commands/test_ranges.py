@@ -16,7 +16,8 @@ from benchmarks import data
 from dphist.cli import main
 
 SENTINEL = "SENTINEL-7f3a"
-AGES = ("--column", "age", "--edges", "0,18,65,120")
+BINS = ("--column", "age", "--edges", "0,18,65,120")
+AGES = (*BINS, "--each-row-is-one-person")
 DAYS = ("--start", "2024-01-01", "--stop", "2024-03-01", "--width", "1d")
 
 
@@ -35,7 +36,17 @@ def records(tmp_path) -> Path:
 
 def test_spaces_around_commas_are_no_part_of_edges(records, capsys) -> None:
     for edges in ("0,18,65,120", " 0, 18 ,65,120 "):
-        words = ("ranges", records, "--column", "age", "--edges", edges, "--epsilon", 1)
+        words = (
+            "ranges",
+            records,
+            "--each-row-is-one-person",
+            "--column",
+            "age",
+            "--edges",
+            edges,
+            "--epsilon",
+            1,
+        )
         assert run(*words, "--dry-run", "--json") == 0
     one, other = capsys.readouterr().out.splitlines()
     assert one == other
@@ -77,7 +88,7 @@ def test_all_outputs(records, tmp_path, capsys) -> None:
 
 def test_days_and_the_same_again_from_the_saved_release(records, tmp_path, capsys) -> None:
     saved, table, page = (tmp_path / name for name in ("r.json", "t.csv", "r.html"))
-    column = ("--column", "day", *DAYS)
+    column = ("--each-row-is-one-person", "--column", "day", *DAYS)
     assert run("ranges", records, *column, "--rho", 100, "--quiet", "--output", saved) == 0
     assert capsys.readouterr().out == ""
     assert run("show", saved, "--table", table, "--report", page) == 0
@@ -92,7 +103,7 @@ def test_days_and_the_same_again_from_the_saved_release(records, tmp_path, capsy
 
 def test_several_columns_in_order(records, tmp_path) -> None:
     saved, table = tmp_path / "r.json", tmp_path / "t.csv"
-    two = ("--column", "age", "--column", "day", "--edges", "0,50,120")
+    two = ("--each-row-is-one-person", "--column", "age", "--column", "day", "--edges", "0,50,120")
     code = run(
         "ranges", records, *two, "--edges", "2024-01-01,2024-02-01,2024-03-01",
         "--epsilon", 30, "--output", saved, "--table", table,
@@ -108,7 +119,7 @@ def test_several_columns_in_order(records, tmp_path) -> None:
     regular = ("--start", 0, "--start", "2024-01-01", "--stop", 100, "--stop", "2024-03-01")
     widths = ("--width", 10, "--width", "30d")
     saved = tmp_path / "regular.json"
-    code = run("ranges", records, *two[:4], *regular, *widths, "--epsilon", 1, "--output", saved)
+    code = run("ranges", records, *two[:5], *regular, *widths, "--epsilon", 1, "--output", saved)
     assert code == 0
     assert dh.Release.load(saved).value.bins.shape == (10, 2)
 
@@ -127,7 +138,21 @@ def test_several_columns_in_order(records, tmp_path) -> None:
 )
 def test_numbers_as_they_are_typed(given, kind, records, tmp_path) -> None:
     saved = tmp_path / "r.json"
-    assert run("ranges", records, "--column", "age", *given, "--epsilon", 1, "--output", saved) == 0
+    assert (
+        run(
+            "ranges",
+            records,
+            "--each-row-is-one-person",
+            "--column",
+            "age",
+            *given,
+            "--epsilon",
+            1,
+            "--output",
+            saved,
+        )
+        == 0
+    )
     assert dh.Release.load(saved).value.edges[0].dtype.kind == kind
 
 
@@ -209,20 +234,70 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--column", "age", "--epsilon", 1], "without looking at the data: give --edges 0,18"),
-        (["--column", "age", "--epsilon", 1, "--start", 1], "--stop and --width are needed too"),
-        (["--column", "age", "--epsilon", 1, "--edges", 5], "at least two"),
-        (["--column", "age", "--epsilon", 1, "--edges", "auto"], "edges must be"),
-        (["--column", "age", "--epsilon", 1, "--edges", "5,4"], "increasing"),
-        (["--column", "age", "--epsilon", 1, "--edges", "0,nan"], "missing values"),
-        (["--column", "age", "--epsilon", 1, "--edges", "0,1e400"], "edges must be"),
-        (["--column", "age", "--epsilon", 1, "--edges", "0,"], "edges must be"),
-        (["--column", "age", "--epsilon", 1, "--edges", "0,2024-01-01"], "edges must be"),
+        (
+            ["--each-row-is-one-person", "--column", "age", "--epsilon", 1],
+            "without looking at the data: give --edges 0,18",
+        ),
+        (
+            ["--each-row-is-one-person", "--column", "age", "--epsilon", 1, "--start", 1],
+            "--stop and --width are needed too",
+        ),
+        (
+            ["--each-row-is-one-person", "--column", "age", "--epsilon", 1, "--edges", 5],
+            "at least two",
+        ),
+        (
+            ["--each-row-is-one-person", "--column", "age", "--epsilon", 1, "--edges", "auto"],
+            "edges must be",
+        ),
+        (
+            ["--each-row-is-one-person", "--column", "age", "--epsilon", 1, "--edges", "5,4"],
+            "increasing",
+        ),
+        (
+            ["--each-row-is-one-person", "--column", "age", "--epsilon", 1, "--edges", "0,nan"],
+            "missing values",
+        ),
+        (
+            ["--each-row-is-one-person", "--column", "age", "--epsilon", 1, "--edges", "0,1e400"],
+            "edges must be",
+        ),
+        (
+            ["--each-row-is-one-person", "--column", "age", "--epsilon", 1, "--edges", "0,"],
+            "edges must be",
+        ),
+        (
+            [
+                "--each-row-is-one-person",
+                "--column",
+                "age",
+                "--epsilon",
+                1,
+                "--edges",
+                "0,2024-01-01",
+            ],
+            "edges must be",
+        ),
         ([*AGES, "--epsilon", 1, "--width", 5], "--edges must be given alone"),
         ([*AGES, "--epsilon", 1, "--edges", "1,2"], "--edges must be given once for each"),
-        ([*AGES, "--column", "day", "--epsilon", 1], "--edges must be given once for each"),
-        ([*AGES, *AGES, "--epsilon", 1], "--column must name each column once"),
-        (["--column", "age", "--epsilon", 1, *DAYS[:4], "--width", "7d"], "whole number of widths"),
+        (
+            [*AGES, "--column", "day", "--epsilon", 1],
+            "--edges must be given once for each",
+        ),
+        ([*AGES, *BINS, "--epsilon", 1], "--column must name each column once"),
+        (
+            [
+                "--each-row-is-one-person",
+                "--column",
+                "age",
+                "--epsilon",
+                1,
+                *DAYS[:4],
+                "--width",
+                "7d",
+            ],
+            "whole number of widths",
+        ),
         (["--edges", "0,1", "--epsilon", 1], "--column"),
         ([*AGES], "--epsilon --rho"),
         ([*AGES, "--epsilon", 1, "--rho", 1], "--rho"),
@@ -231,14 +306,14 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
         ([*AGES, "--rho", "nan"], "rho"),
         ([*AGES, "--rho", "1e-300"], "rho"),
         ([*AGES, "--epsilon", 1, "--sensitivity", 0], "sensitivity"),
-        ([*AGES, "--epsilon", 1, "--user", "day"], "--max-records"),
+        ([*BINS, "--epsilon", 1, "--user", "day"], "--max-records"),
         ([*AGES, "--epsilon", 1, "--max-records", 2], "--user"),
-        ([*AGES, "--epsilon", 1, "--user", "day", "--max-records", 0], "--max-records"),
+        ([*BINS, "--epsilon", 1, "--user", "day", "--max-records", 0], "--max-records"),
         (
-            [*AGES, "--epsilon", 1, "--user", "day", "--max-records", 2, "--sensitivity", 2],
+            [*BINS, "--epsilon", 1, "--user", "day", "--max-records", 2, "--sensitivity", 2],
             "--sensitivity",
         ),
-        ([*AGES, "--epsilon", 1, "--user", "who", "--max-records", 2], "who"),
+        ([*BINS, "--epsilon", 1, "--user", "who", "--max-records", 2], "who"),
         ([*AGES, "--epsilon", 1, "--sensitivity", "1.5"], "whole number"),
         ([*AGES, "--epsilon", 1, "--mechanism", "best"], "--mechanism"),
         ([*AGES, "--epsilon", 1, "--mechanism", "tree", "--workload", "prefix"], "--workload"),
@@ -251,7 +326,10 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
         ([*AGES, "--epsilon", 1, "--dry-run", "--expect-total", -5], "total"),
         ([*AGES, "--epsilon", 1, "--quiet"], "--quiet"),
         ([*AGES, "--epsilon", 1, "--eps", 1], "--eps"),
-        (["--column", "aeg", "--edges", "0,1", "--epsilon", 1], "2 fields, separated by commas"),
+        (
+            ["--each-row-is-one-person", "--column", "aeg", "--edges", "0,1", "--epsilon", 1],
+            "2 fields, separated by commas",
+        ),
         ([*AGES, "--epsilon", 1, "--output", "no/such/folder/r.json"], "folder"),
     ],
 )
@@ -271,7 +349,7 @@ def test_edges_that_do_not_suit_the_column_exit_as_its_type_tells(
 ) -> None:
     """By the schema, bad use; in a text file, which has none, by a field."""
     column = {"0,1": "day", "2024-01-01,2024-02-01": "age"}[edges]
-    asked = ("--column", column, "--edges", edges, "--epsilon", 1)
+    asked = ("--each-row-is-one-person", "--column", column, "--edges", edges, "--epsilon", 1)
     typed = tmp_path / "typed.parquet"
     pq.write_table(pa.csv.read_csv(records), typed)
     for file, code in ((records, 1), (typed, 2)):
@@ -280,7 +358,17 @@ def test_edges_that_do_not_suit_the_column_exit_as_its_type_tells(
 
 
 def test_too_many_bins_are_refused_before_anything_is_made(records, capsys) -> None:
-    wide = ("--column", "age", "--start", 0, "--stop", 10**12, "--width", 1)
+    wide = (
+        "--each-row-is-one-person",
+        "--column",
+        "age",
+        "--start",
+        0,
+        "--stop",
+        10**12,
+        "--width",
+        1,
+    )
     assert run("ranges", records, *wide, "--epsilon", 1) == 2
     assert "at most" in capsys.readouterr().err
 
@@ -326,7 +414,8 @@ def test_real_data(file, column, start, stop, records, tmp_path, capsys) -> None
     saved, page = tmp_path / "r.json", tmp_path / "r.html"
     width = (stop - start) // 6000 if (stop - start) % 6000 == 0 else 24
     code = run(
-        "ranges", place / name, "--column", column, "--start", start, "--stop", stop,
+        "ranges", place / name, "--each-row-is-one-person", "--column", column,
+        "--start", start, "--stop", stop,
         "--width", width, "--epsilon", "0.1", "--output", saved, "--report", page,
     )  # fmt: skip
     assert code == 0
@@ -348,7 +437,7 @@ def test_users_are_cut_to_their_records_and_protected_with_all_of_them(
 ) -> None:
     path = tmp_path / "r.json"
     users = ("--user", "day", "--max-records", 2)
-    assert run("ranges", records, *AGES, "--epsilon", 2000, *users, "--output", path) == 0
+    assert run("ranges", records, *BINS, "--epsilon", 2000, *users, "--output", path) == 0
     release = dh.Release.load(path)
     days = len({line.split(",")[1] for line in records.read_text().splitlines()[1:]})
     inside = release.value.bins.sum() + sum(release.value.outside.values())
@@ -357,7 +446,7 @@ def test_users_are_cut_to_their_records_and_protected_with_all_of_them(
     assert release.provenance == {"unit": dh.PrivacyUnit("user"), "max_records": "2"}
     assert run("show", path) == 0
     assert "for one user" in " ".join(capsys.readouterr().out.split())
-    assert run("ranges", "nowhere.csv", *AGES, "--epsilon", 1, *users, "--dry-run") == 0
+    assert run("ranges", "nowhere.csv", *BINS, "--epsilon", 1, *users, "--dry-run") == 0
     assert "for one user, who counts with up to 2 records" in " ".join(
         capsys.readouterr().out.split()
     )

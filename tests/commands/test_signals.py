@@ -45,11 +45,21 @@ def labels(file: Path) -> list[object]:
 
 
 def anonymize(file: Path) -> list[object]:
-    return ["anonymize", file, "--label", "label", "--epsilon", 1]
+    return ["anonymize", file, "--each-row-is-one-person", "--label", "label", "--epsilon", 1]
 
 
 def ranges(file: Path) -> list[object]:
-    return ["ranges", file, "--column", "age", "--edges", "0,18,65,100", "--epsilon", 1]
+    return [
+        "ranges",
+        file,
+        "--each-row-is-one-person",
+        "--column",
+        "age",
+        "--edges",
+        "0,18,65,100",
+        "--epsilon",
+        1,
+    ]
 
 
 @pytest.mark.verify
@@ -157,7 +167,15 @@ def test_a_reader_that_does_not_read_does_not_hide_what_was_written(tmp_path: Pa
     data.write_text("label\nlabel 1\n")
     known = ["--known-labels", str(path), "--epsilon", "1", "--table", str(tmp_path / "t.csv")]
     # The release itself is printed, which is longer than a pipe holds.
-    command = ["labels", str(data), "--label", "label", *known, "--json"]
+    command = [
+        "labels",
+        str(data),
+        "--each-row-is-one-person",
+        "--label",
+        "label",
+        *known,
+        "--json",
+    ]
     with subprocess.Popen(
         [sys.executable, "-m", "dphist", *command],
         stdout=subprocess.PIPE,

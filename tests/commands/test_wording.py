@@ -116,25 +116,27 @@ def test_texts_and_other_names_stay(message: Message) -> None:
 
 ROWS = "who;drug;n\n1;a;2\n;b;3\n1;;1\n"
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
-LABEL = ("--label", "drug", "--delimiter", ";")
+EACH = "--each-row-is-one-person"
+DRUG = ("--label", "drug", "--delimiter", ";")
+LABEL = (*DRUG, EACH)
 USER = ("--user", "who", "--max-labels", "2")
-RANGE = ("ranges", "--column", "n", "--delimiter", ";")
-ANONYMIZED = ("anonymize", "--label", "drug", "--delimiter", ";")
+RANGE = ("ranges", "--column", "n", "--delimiter", ";", EACH)
+ANONYMIZED = ("anonymize", *LABEL)
 PLAN = ("plan", "labels", "--max-labels", "1")
 STREAM = ("stream", "--state", "s.state")
 NEW = (*STREAM, "--horizon", "9")
 COMPARE = ("compare", "--labels", "commas.csv", "--label", "drug")
 
 WRONG = {
-    "delimiter": (("labels", "t.csv", "--label", "drug", *BUDGET), "--delimiter ';'"),
+    "delimiter": (("labels", "t.csv", "--label", "drug", EACH, *BUDGET), "--delimiter ';'"),
     "null users": (
-        ("labels", "t.csv", *LABEL, *USER, "--null-labels", "drop", *BUDGET), "--null-users drop"
+        ("labels", "t.csv", *DRUG, *USER, "--null-labels", "drop", *BUDGET), "--null-users drop"
     ),
     "null labels": (("labels", "t.csv", *LABEL, *BUDGET), "--null-labels drop"),
-    "columns": (("labels", "t.csv", *LABEL, "--user", "drug", "--max-labels", "1", *BUDGET),
+    "columns": (("labels", "t.csv", *DRUG, "--user", "drug", "--max-labels", "1", *BUDGET),
                 "--user and --label"),
     "epsilon": (("labels", "t.csv", *LABEL, "--epsilon", "0", "--delta", "1e-6"), "--epsilon"),
-    "max labels": (("labels", "t.csv", *LABEL, "--user", "who", "--max-labels", "0", *BUDGET),
+    "max labels": (("labels", "t.csv", *DRUG, "--user", "who", "--max-labels", "0", *BUDGET),
                    "--max-labels"),
     "max count": (("labels", "t.csv", *LABEL, "--count", "n", "--max-count", "0", *BUDGET),
                   "--max-count"),
@@ -142,7 +144,7 @@ WRONG = {
                       "--epsilon"),
     "known labels": (("labels", "t.csv", *LABEL, "--known-labels", "twice.txt", "--epsilon", "1"),
                      "twice.txt"),
-    "delta": (("top", "t.csv", "--label", "drug", "--epsilon", "1", "--delta", "2"), "--delta"),
+    "delta": (("top", "t.csv", *LABEL, "--epsilon", "1", "--delta", "2"), "--delta"),
     "k": (("top", "t.csv", *LABEL, *BUDGET, "-k", "0"), "-k must be"),
     "candidates": (("top", "t.csv", *LABEL, *BUDGET, "-k", "9", "--candidates", "2"),
                    "--candidates must be at least -k"),
@@ -150,9 +152,10 @@ WRONG = {
                     "--sensitivity"),
     "quotient": ((*ANONYMIZED, "t.csv", "--epsilon", "1e-15", "--sensitivity", "9"),
                  "--epsilon divided by --sensitivity is too small"),
-    "max records": ((*ANONYMIZED, "t.csv", "--user", "who", "--max-records", "0", "--epsilon", "1"),
+    "max records": (("anonymize", *DRUG, "t.csv", "--user", "who", "--max-records", "0",
+                     "--epsilon", "1"),
                     "--max-records"),
-    "delimiter of two": (("anonymize", "t.csv", "--label", "drug", "--delimiter", "ab",
+    "delimiter of two": (("anonymize", "t.csv", "--label", "drug", EACH, "--delimiter", "ab",
                           "--epsilon", "1"), "--delimiter"),
     "title": ((*ANONYMIZED, "t.csv", "--epsilon", "1", "--title", ""), "--title"),
     "label name": ((*ANONYMIZED, "t.csv", "--epsilon", "1", "--label-name", "a/b/c"),
@@ -160,7 +163,7 @@ WRONG = {
     "memory": ((*ANONYMIZED, "t.csv", "--epsilon", "1", "--memory", "1"), "--memory"),
     "shape": ((*ANONYMIZED, "t.csv", "--epsilon", "1", "--dry-run", "--expect-total", "9",
                "--expect-shape", "99"), "--expect-shape"),
-    "edges": (("ranges", "t.csv", "--column", "n", "--edges", "3,2", "--epsilon", "1"), "--edges"),
+    "edges": ((*RANGE, "t.csv", "--edges", "3,2", "--epsilon", "1"), "--edges"),
     "widths": ((*RANGE, "t.csv", "--start", "0", "--stop", "7", "--width", "2", "--epsilon", "1"),
                "--start and --stop"),
     "width": ((*RANGE, "t.csv", "--start", "0", "--stop", "8", "--width", "0", "--epsilon", "1"),

@@ -115,11 +115,11 @@ def test_only_whole_numbers_are_marked_along_counts() -> None:
         assert np.array_equal(marks, np.rint(marks))
 
 
-def test_a_page_folds_rows_and_leaves_out_those_beyond_20_000() -> None:
+def test_rows_of_a_page_scroll_and_those_beyond_20_000_are_left_out() -> None:
     labels = list(range(20_050))
     mechanism = dh.ThresholdHistogram(epsilon=1, max_labels=1, labels=labels)
     release = mechanism.release(pa.table({"label": labels, "count": labels}))
     shown = page(document_of(release))
-    assert "<summary>Labels 101 to 20,000</summary>" in shown
+    assert "<caption>Labels 101 to 20,000</caption>" in shown
     assert "release file have 50 more rows" in shown
     assert shown.count('<svg viewBox="0 0 100 10"') == 20  # bars

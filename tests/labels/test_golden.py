@@ -19,7 +19,7 @@ from tests.support.golden import (
 QUICK = ("patients, in words", "top", "discovered")
 USERS = "--label a --user b --max-labels 10"
 DRY_RUNS = {
-    "dry run": "labels --label a --delta 1e-6",
+    "dry run": "labels --label a --delta 1e-6 --each-row-is-one-person",
     "dry run of users": f"labels {USERS} --delta 1e-6 --expect-users 5000",
     "dry run of patients": f"labels {USERS} --delta 1e-6 --unit one_patient --expect-users 10",
     "dry run in words": f"labels {USERS} --delta 1e-6 --unit person/people --label-name gene "

@@ -13,8 +13,8 @@ from tests.parameters.texts import SOME
 
 # A command line for each command, apart from which only the option that is tried is wrong.
 LINES = {
-    "anonymize": "x.csv --label l --epsilon 1 --dry-run",
-    "ranges": "x.csv --column c --edges 0,1 --epsilon 1 --dry-run",
+    "anonymize": "x.csv --label l --each-row-is-one-person --epsilon 1 --dry-run",
+    "ranges": "x.csv --column c --each-row-is-one-person --edges 0,1 --epsilon 1 --dry-run",
     "labels": "x.csv --label l --user u --epsilon 1 --delta 0.1 --max-labels 1 --dry-run",
     "top": "x.csv --label l --user u --epsilon 1 --delta 0.1 --max-labels 1 --dry-run",
     "stream": "--state s.state --epsilon 1 --delta 0.1 --horizon 9 --dry-run",
@@ -147,8 +147,8 @@ def section(command: str, option: str, value: str) -> str:
     if not words[0].startswith("--"):
         keys.append(f"file = {words.pop(0)!r}")
     for word in " ".join(words).replace("-k TRIED", "--k=TRIED").replace(" --", "\n--").split("\n"):
-        key, text = word.removeprefix("--").replace(" ", "=", 1).split("=", 1)
-        keys.append(f"{key} = {value if text == 'TRIED' else repr(text)}")
+        key, _, text = word.removeprefix("--").replace(" ", "=", 1).partition("=")
+        keys.append(f"{key} = {value if text == 'TRIED' else repr(text) if text else 'true'}")
     return "[one]\n" + "\n".join(keys) + "\n"
 
 

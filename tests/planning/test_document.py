@@ -164,7 +164,11 @@ def test_a_delta_too_large_for_the_users_is_said() -> None:
             {"bins": 64, "total": 900, "workload": "prefix"},
             "--epsilon 1 --workload prefix --expected-total 900",
         ),
-        ("anonymized", {"total": 900}, "dphist anonymize FILE --label COLUMN --epsilon 1"),
+        (
+            "anonymized",
+            {"total": 900},
+            "--label COLUMN --epsilon 1 --each-row-is-one-person",
+        ),
         (
             "streams",
             {"horizon": 90, "max_events": 3},

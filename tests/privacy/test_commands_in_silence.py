@@ -18,9 +18,29 @@ import dphist as dh
 ROWS = 300
 ODD_FLOATS = [0x7F800001, 0xFF800001, 0x7FC00000, 0x7F800000, 0x80000000, 0x00000001]
 ODD_TEXTS = ["", "\0", "\ud7ff", "a" * 100_000, "-", "NaN", "\u202e", "\x1b[31m", "'; DROP", "{}"]
-RANGES = ["ranges", "--column", "x", "--edges", "0,1,2", "--epsilon", "1", "--quiet"]
-LABELS = ["labels", "--label", "t", "--epsilon", "1", "--delta", "1e-6", "--quiet"]
-PROFILE = ["anonymize", "--label", "t", "--epsilon", "1", "--quiet"]
+RANGES = [
+    "ranges",
+    "--each-row-is-one-person",
+    "--column",
+    "x",
+    "--edges",
+    "0,1,2",
+    "--epsilon",
+    "1",
+    "--quiet",
+]
+LABELS = [
+    "labels",
+    "--each-row-is-one-person",
+    "--label",
+    "t",
+    "--epsilon",
+    "1",
+    "--delta",
+    "1e-6",
+    "--quiet",
+]
+PROFILE = ["anonymize", "--each-row-is-one-person", "--label", "t", "--epsilon", "1", "--quiet"]
 
 
 def run(arguments: list[str], table: pa.Table, folder: Path) -> tuple[int, bytes, bytes]:

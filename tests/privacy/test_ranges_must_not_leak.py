@@ -95,7 +95,7 @@ def test_equal_noisy_counts_give_equal_publications(
     pair, mechanism, cost, scripted, tmp_path, capsys
 ) -> None:
     """Nothing but noisy counts separates neighbours: no length, no null, no message."""
-    options = ("--column", "x", *EDGES, *cost, "--mechanism", mechanism)
+    options = ("--each-row-is-one-person", "--column", "x", *EDGES, *cost, "--mechanism", mechanism)
     file = tmp_path / "data.parquet"
     published = {everything(tmp_path, written(data, file), options, capsys) for data in pair}
     assert len(published) == 1
@@ -106,7 +106,18 @@ def test_equal_noisy_counts_give_equal_publications(
 def test_equal_noisy_counts_of_two_columns_give_equal_publications(
     mechanism, scripted, tmp_path, capsys
 ) -> None:
-    options = ("--column", "x", "--column", "y", *EDGES, "--edges", "0,1,2", "--epsilon", 1)
+    options = (
+        "--each-row-is-one-person",
+        "--column",
+        "x",
+        "--column",
+        "y",
+        *EDGES,
+        "--edges",
+        "0,1,2",
+        "--epsilon",
+        1,
+    )
     published = set()
     for more in ([], [(5, 0)], [(None, 0)], [(5, None)], [(500, 1)], [(5, -1)], [(None, 7)]):
         rows = [(5, 1), (95, 0), *more]
@@ -141,7 +152,16 @@ def test_a_total_without_noise_would_be_noticed(scripted) -> None:
 def test_sentinels_do_not_reach_what_people_see(mechanism, tmp_path, capsys) -> None:
     values = [float(SENTINEL)] * 3 + [-float(SENTINEL), None] + [50.0] * 1000
     file = written(values, tmp_path / "data.parquet")
-    options = ("--column", "x", *EDGES, "--epsilon", "0.5", "--mechanism", mechanism)
+    options = (
+        "--each-row-is-one-person",
+        "--column",
+        "x",
+        *EDGES,
+        "--epsilon",
+        "0.5",
+        "--mechanism",
+        mechanism,
+    )
     seen = everything(tmp_path, file, options, capsys)
     for text in (f"{SENTINEL}", f"{SENTINEL:,}", "9.18273645"):
         assert text not in seen
@@ -165,7 +185,20 @@ BAD = [
 def test_bad_files_show_nothing_and_leave_nothing(name, content, code, capsys, tmp_path) -> None:
     (tmp_path / name).write_text(content)
     outputs = ("--output", tmp_path / "r.json", "--report", tmp_path / "r.html")
-    assert run("ranges", tmp_path / name, "--column", "x", *EDGES, "--epsilon", 1, *outputs) == code
+    assert (
+        run(
+            "ranges",
+            tmp_path / name,
+            "--each-row-is-one-person",
+            "--column",
+            "x",
+            *EDGES,
+            "--epsilon",
+            1,
+            *outputs,
+        )
+        == code
+    )
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("dphist: ")
@@ -185,7 +218,16 @@ def test_columns_of_other_types_are_named_not_shown(kind, tmp_path, capsys) -> N
     }
     for rows in (1, 0):  # by the schema alone
         pq.write_table(pa.table({"x": columns[kind][:rows]}), tmp_path / "data.parquet")
-        code = run("ranges", tmp_path / "data.parquet", "--column", "x", *EDGES, "--epsilon", 1)
+        code = run(
+            "ranges",
+            tmp_path / "data.parquet",
+            "--each-row-is-one-person",
+            "--column",
+            "x",
+            *EDGES,
+            "--epsilon",
+            1,
+        )
         error = capsys.readouterr().err
         assert code == 2
         assert "'x'" in error
@@ -201,7 +243,20 @@ def test_nothing_is_written_if_one_output_fails(tmp_path, capsys, monkeypatch) -
     monkeypatch.setattr(kind, "charts_of", explode)
     file = written(COMMON, tmp_path / "data.parquet")
     outputs = ("--output", tmp_path / "r.json", "--report", tmp_path / "r.html")
-    assert run("ranges", file, "--column", "x", *EDGES, "--epsilon", 1, *outputs) == 1
+    assert (
+        run(
+            "ranges",
+            file,
+            "--each-row-is-one-person",
+            "--column",
+            "x",
+            *EDGES,
+            "--epsilon",
+            1,
+            *outputs,
+        )
+        == 1
+    )
     captured = capsys.readouterr()
     assert "RuntimeError" in captured.err
     assert str(SENTINEL) not in captured.err + captured.out
@@ -212,7 +267,16 @@ def test_nothing_is_written_if_one_output_fails(tmp_path, capsys, monkeypatch) -
 def test_a_file_without_rows_is_released_like_any(tmp_path, capsys) -> None:
     """Structure: the same lines, names and numbers of rows, whatever the rows are."""
     shapes = set()
-    options = ("--column", "x", *EDGES, "--epsilon", 1, "--mechanism", "leaves")
+    options = (
+        "--each-row-is-one-person",
+        "--column",
+        "x",
+        *EDGES,
+        "--epsilon",
+        1,
+        "--mechanism",
+        "leaves",
+    )
     for data in ([], [5.0] * 50, [1e6] * 50, [None] * 50):
         everything(tmp_path, written(data, tmp_path / "data.parquet"), options, capsys)
         release = dh.Release.load(tmp_path / "r.json")

@@ -111,9 +111,10 @@ def test_numbers(value: float, unit: str, text: str) -> None:
 
 
 def test_errors_stand_where_there_is_no_interval() -> None:
-    """± stands for half of a 95 % interval, on every surface."""
+    """± stands for half of a 95 % interval; the bias of an entropy may be far larger."""
     assert interval_of(estimate(1.0, "bits")) == NONE
-    assert interval_of(estimate(1.0, "bits", 0.01234)) == "± 0.024"
+    assert interval_of(estimate(1.0, "bits", 0.01234)) == NONE
+    assert interval_of(estimate(1.0, "1", 0.01234)) == "± 0.024"
     assert interval_of(estimate(0.5, "share of records", 0.01)) == "± 2.0 %"
     assert interval_of(estimate(5.0, "labels", 1234.5)) == "± 2,400"
     assert interval_of(estimate(5.0, "labels", float("inf"))) == NONE

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dphist import AdaptiveTree, Axis, LeafCounts, ParameterError, plot
+from dphist import AdaptiveTree, Axis, BinnedCounts, LeafCounts, ParameterError, plot
 from dphist.document.chart import NARROW, Chart
 from dphist.document.chart import Axis as Declared
 from dphist.ranges.charts import (
@@ -135,9 +135,9 @@ def test_every_length_of_dates_has_ticks() -> None:
 def test_the_map_adds_up() -> None:
     value = ALL["map"]().value
     cells, places = cells_of(value)
-    assert cells.shape == (50, 60)
-    assert cells.sum() == value.bins.sum()
-    assert [len(ends) for ends in places] == [51, 61]
+    assert [len(ends) - 1 for ends in places] == [*cells.shape]
+    (a, *_, b), (c, *_, d) = places
+    assert cells.sum() == value.bins[a:b, c:d].sum() >= 0.99 * value.bins.sum()
 
 
 @pytest.mark.verify
@@ -173,3 +173,38 @@ def test_the_headline_error_is_of_bins_with_records() -> None:
     value = released(LeafCounts, np.array([0] * 1000 + [10**6])).value
     assert usual_error(value) == pytest.approx(value.error(1000, 1001))
     assert usual_error(released(LeafCounts, np.zeros(5, int), epsilon=50).value) is None
+
+
+def points(names: tuple[str, str]) -> Chart:
+    """A map of records in the middle of each axis, most of them in one bin."""
+    bins = np.zeros((20, 20), np.int64)
+    bins[6:14, 5:14] = 1000
+    bins[7, 12] = 9000
+    axes = tuple(Axis.regular(0, 20, 1, name) for name in names)
+    (chart,) = charts_of(
+        LeafCounts(epsilon=100, bins=(20, 20)).release(
+            BinnedCounts(bins, axes, {"null": 0, "outside": 0})
+        )
+    )
+    return chart
+
+
+@pytest.mark.parametrize(
+    ("names", "across", "up"),
+    [
+        (("pickup_lat", "pickup_lon"), "pickup_lon", "pickup_lat"),
+        (("lon", "Latitude"), "lon", "Latitude"),
+        (("y", "x"), "x", "y"),
+        (("later", "long"), "later", "long"),
+    ],
+)
+def test_a_map_has_north_above_and_opens_where_the_records_are(
+    names: tuple[str, str], across: str, up: str
+) -> None:
+    chart = points(names)
+    assert (chart.x.label, chart.y.label) == (across, up)
+    assert (chart.x.low, chart.x.high) != (0, 20)
+    assert (chart.y.low, chart.y.high) != (0, 20)
+    fullest = chart.areas[-1]
+    middle = fullest.x.mean(), fullest.y.mean()
+    assert middle == ((12.5, 7.5) if across != names[0] else (7.5, 12.5))

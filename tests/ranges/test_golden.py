@@ -49,6 +49,7 @@ def test_a_card_of_the_histogram_alone(name: str) -> None:
 def test_a_dry_run(name: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     given = DRY_RUNS[name].split()
     given += [] if "--rho" in given else ["--epsilon", "0.5"]
+    given += [] if "--user" in given else ["--each-row-is-one-person"]
     columns = ["--column", "a", "--edges", "0,18,65,120"]
     said = dry_run(form, capsys, "ranges", "no.csv", *columns, *given)
     check_golden(golden_path(__file__, name, form), said)

@@ -34,6 +34,9 @@ def test_the_command_prints_it(tmp_path: Path, capsys) -> None:
     out = capsys.readouterr().out
     assert "@inproceedings{manurangsi2022," in out
     assert f"version = {{{version('dphist')}}}" in out
+    (year,) = re.findall(r"^## \S+ \((\d{4})-", (ROOT / "CHANGELOG.md").read_text(), re.M)[:1]
+    assert f"year = {{{year}}}" in out
+    assert re.search(r"(url|note) = \{", out)
     assert main(["cite", str(tmp_path / "none.json")]) == 2
     assert "none.json does not exist" in capsys.readouterr().err
 

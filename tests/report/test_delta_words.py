@@ -178,7 +178,16 @@ def test_dry_runs_of_streams_and_ranges_warn(
     assert "Warning" not in capsys.readouterr().out
     assert run(*stream, "--json") == 0
     assert len(json.loads(capsys.readouterr().out)["warnings"]) == 1
-    ranges = ("ranges", "none", "--column", "age", "--edges", "0,18,65", "--dry-run")
+    ranges = (
+        "ranges",
+        "none",
+        "--each-row-is-one-person",
+        "--column",
+        "age",
+        "--edges",
+        "0,18,65",
+        "--dry-run",
+    )
     assert run(*ranges, "--rho", "0.05", "--expect-total", 10**7) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "With a δ for 10,000,000 records that is (" in out

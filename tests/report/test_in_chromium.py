@@ -71,7 +71,7 @@ def stream() -> dh.Release:
 
 
 def bounded() -> dh.Release:
-    """A long label of an axis: it says what each user was cut to."""
+    """A long label of an axis: it says what each user was bounded to."""
     rows = pa.table({"who": np.arange(4000) % 900, "what": np.arange(4000) % 7})
     table = dh.LabelCounts.from_table(rows, label="what", user="who", max_labels=20)
     mechanism = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=20)
@@ -205,14 +205,29 @@ def test_every_width_and_scheme(browser: "Browser", path: Path, width: int, sche
 
 
 @pytest.mark.long(every=4)
-def test_folded_rows_can_be_reached_and_fit(browser: "Browser", path: Path) -> None:
+def test_rows_that_scroll_can_be_reached_and_fit(browser: "Browser", path: Path) -> None:
     with shown(browser, path, 800) as found:
         reached, wanted = found.tab_order()
         assert reached == wanted
-        assert len(wanted) == found.page.locator("details, [tabindex='0']").count()
+        assert len(wanted) == found.page.locator("[tabindex='0']").count()
         for _ in wanted:
             found.page.keyboard.press("Enter")
         assert faults(found) == {}
+
+
+def test_every_row_of_a_long_table_is_printed(browser: "Browser", tmp_path: Path) -> None:
+    path = tmp_path / "long.html"
+    dh.write_report(labels(THRESHOLD, 107), path)  # 160 labels
+    rows = "[...document.querySelectorAll('th bdi')].filter(e => e.checkVisibility())"
+    with shown(browser, path, 800) as found:
+        box = found.page.locator(".scrolled")
+        hidden = "e => e.scrollHeight - e.clientHeight"
+        assert box.evaluate(hidden) > 0
+        found.page.emulate_media(media="print")
+        assert box.evaluate(hidden) == 0
+        assert found.page.evaluate(f"{rows}.length") == 160
+        sheets, filled = printed_pages(found)
+        assert sheets >= filled - 1
 
 
 @pytest.mark.long(every=4)

@@ -97,7 +97,7 @@ def test_rows_without_a_patient_are_patients_of_their_own(made) -> None:
     assert str(release.guarantee.unit) == "one patient, or one row without a patient"
     summary = " ".join(summary_text(release).split())
     assert "Rows without a patient each count as a separate patient." in summary
-    assert "Patients cut The release does not state how many patients had more" in summary
+    assert "does not state how many labels patients have" in summary
     limits = dict(labels_words.limits_of(release.mechanism, DataFacts.of(release)))
     assert limits["Rows without a patient."].startswith("Each counts as a separate patient")
     assert "what patients had beyond that" in limits["What patients had beyond the bounds."]
@@ -119,11 +119,9 @@ def test_articles_and_plurals_of_other_units() -> None:
     text = bounding.bounding_in_words(mechanism, said)
     assert "If an account has more" in text
     assert "Rows without an account are dropped." in text
-    assert (
-        counted_after_cut(dh.PrivacyUnit("agency"), "at most 2 labels", "2 labels").who
-        == "agencies cut"
-    )
-    assert counted_after_cut(dh.PrivacyUnit("hospital stay"), "at most 2", "2").who == "units cut"
+    for unit in ("agency", "hospital stay"):
+        counted = counted_after_cut(dh.PrivacyUnit(unit), "at most 2 labels", "2 labels")
+        assert (counted.who, str(counted.cut)) == ("bounded", f"each {unit} bounded to 2 labels")
 
 
 def test_a_stream_speaks_of_patients() -> None:

@@ -44,14 +44,14 @@ def stream() -> dh.Release:
 
 
 CUT = {
-    "labels": (labelled, "after each user was cut to at most 2 labels and 1 record of each"),
+    "labels": (labelled, "after each user was bounded to at most 2 labels and 1 record of each"),
     "labels and users": (
         lambda: labelled(users_by_labels=5),
-        "after each user was cut to at most 2 labels and 1 record of each",
+        "after each user was bounded to at most 2 labels and 1 record of each",
     ),
-    "ranges": (binned, "after each user was cut to at most 2 records"),
-    "anonymized": (anonymized, "after each user was cut to at most 2 records"),
-    "stream": (stream, "after each user was cut to at most 2 events with 1 label each"),
+    "ranges": (binned, "after each user was bounded to at most 2 records"),
+    "anonymized": (anonymized, "after each user was bounded to at most 2 records"),
+    "stream": (stream, "after each user was bounded to at most 2 events with 1 label each"),
 }
 
 
@@ -67,13 +67,13 @@ def test_counts_say_that_users_were_cut(make: Callable[[], dh.Release], said: st
     page = report_html(release)
     headline = read(page[page.index("<h1>") : page.index("<section")])
     assert said in headline
-    assert "Intervals cover the noise, not what was cut" in headline
-    assert "users cut" in read(page[page.index("<table") :].replace("Users", "users"))
+    assert "Intervals cover the noise, not what is above the bounds" in headline
+    assert "(bounded)" in read(page[page.index("<table") :])
     assert said in read(summary_text(release))
     assert said in json_of(release)["counts_of"]
     axes = dh.plot(release)
     legends = [text.get_text() for ax in axes for text in ax.get_legend().get_texts()]
-    assert sum("users cut" in text for text in legends) == len(axes)
+    assert sum("bounded" in text for text in legends) == len(axes)
     plt.close("all")
 
 
@@ -86,8 +86,8 @@ def test_nothing_is_said_to_be_cut_that_was_not() -> None:
     records = dh.LeafCounts(epsilon=1, bins=3).release([5, 6, 7])
     for release in (plain, promised, records):
         page = report_html(release)
-        assert "was cut" not in page
-        assert "users cut" not in page
+        assert "was bounded to" not in page
+        assert "(bounded)" not in page
     assert "as the caller counted them" in read(report_html(promised))
 
 
@@ -104,21 +104,21 @@ def test_what_users_were_cut_to_are_the_data_s_bounds(counted: dict, said: str) 
     data = dh.LabelCounts.from_table(TEXTS, label="w", user="who", **counted)
     asked = dh.ThresholdHistogram(epsilon=2, max_labels=9, max_count=5, labels=["1", "2"])
     release = dh.Release.from_json(asked.release(data).to_json())
-    assert f"after each user was cut to {said}" in read(summary_text(release))
+    assert f"after each user was bounded to {said}" in read(summary_text(release))
 
 
 @pytest.mark.verify
 def test_a_profile_s_users_were_cut_to_its_bound() -> None:
     profile = dh.Profile.from_table(TEXTS, label="w", user="who", max_records=2)
     wide = dh.AdaptiveScan(epsilon=1, sensitivity=10).release(profile)
-    assert "each user was cut to at most 2 records" in read(summary_text(wide))
+    assert "each user was bounded to at most 2 records" in read(summary_text(wide))
 
 
 def test_rows_of_counts_are_cut_and_rows_are_not() -> None:
     rows = pd.DataFrame({"w": ["a"] * 400, "n": [7] * 400})
     asked = dh.ThresholdHistogram(epsilon=2, delta="1e-6", max_labels=1)
     cut = dh.LabelCounts.from_table(rows, label="w", count="n")
-    assert "after each row was cut to at most 1" in read(summary_text(asked.release(cut)))
+    assert "after each row was bounded to at most 1" in read(summary_text(asked.release(cut)))
     whole = dh.LabelCounts.from_table(rows, label="w")
     assert "Counts and intervals are of records." in read(summary_text(asked.release(whole)))
 

@@ -243,7 +243,7 @@ def test_programs_are_told_guarantee_and_size() -> None:
         "time": 9000,
         "readings": 12,
         "labels": 3,
-        "counts_of": "events, after each user was cut to at most 3 events with 1 label each",
+        "counts_of": "events, after each user was bounded to at most 3 events with 1 label each",
         "zcdp": str(release.guarantee),
         "warnings": [],
     }

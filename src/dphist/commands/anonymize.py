@@ -8,6 +8,7 @@ from dphist.anonymized.kind import KIND
 from dphist.commands.options import DELIMITER, FILE, guess, outputs
 from dphist.commands.presentation import get_unit_name
 from dphist.commands.records import (
+    check_protected,
     dry_run_options,
     get_guesses,
     get_protected,
@@ -23,6 +24,8 @@ from dphist.errors import ColumnError, phrase
 
 
 def _anonymize(options: argparse.Namespace) -> None:
+    if options.label is not None:
+        check_protected(options)
     mechanism = AdaptiveScan(epsilon=options.epsilon, sensitivity=get_sensitivity(options))
     unit, records = get_protected(options)
     data = DataFacts(
@@ -57,7 +60,8 @@ COMMAND = Command(
     text="Release an anonymized histogram: how many labels have each count, such as how many "
     "passwords are used by exactly 7 people.",
     epilog="FILE is a profile with columns count,prevalence. With --label and --count, it has "
-    "labels with their counts. With --label alone, it has one row per record. With --user and "
+    "labels with their counts. With --label and "
+    "--each-row-is-one-person, it has one row per record. With --label, --user and "
     "--max-records too, all records of a user are protected together. CSV, TSV (also gzip) and "
     "Parquet are read.",
     table=[

@@ -10,7 +10,9 @@ from typing import Any
 from dphist.commands.options import DELIMITER, FILE, UsageError, guess, outputs
 from dphist.commands.presentation import get_named_unit, get_unit_name, unit_option
 from dphist.commands.records import (
+    EACH_ROW,
     NAMES_USERS,
+    check_protected,
     dry_run_options,
     read_known_labels,
     release_or_quote,
@@ -44,9 +46,10 @@ from dphist.sentence import Sentence
 
 _EPILOG = (
     "FILE has one row per record, with a column of labels and, if a user may have several rows, a "
-    "column of users. --epsilon and --delta are totals for the whole release. Without --user, each "
-    "row counts as a separate user. CSV, TSV (also gzip) and Parquet are read. In CSV, both read "
-    'and written, an empty field is a missing value, and "" is the empty text.'
+    "column of users. --epsilon and --delta are totals for the whole release. With "
+    "--each-row-is-one-person, each row counts as a separate user. CSV, TSV (also gzip) and "
+    'Parquet are read. In CSV, both read and written, an empty field is a missing value, and "" is '
+    "the empty text."
 )
 
 
@@ -89,7 +92,8 @@ def _data_options(
         FILE,
         DELIMITER,
         Option("label", "column of labels", "COLUMN", required=True),
-        Option("user", "column of users: who is protected", "COLUMN"),
+        Option("user", "column of users: who is protected", "COLUMN", rules=(*of_user,)),
+        EACH_ROW,
         unit_option(' (default: "user")', NAMES_USERS),
         Option(
             "count",
@@ -349,6 +353,7 @@ def _check_data(options: argparse.Namespace) -> None:
         raise UsageError(phrase("{count} must be a column of its own"))
     if options.delta is None and getattr(options, "known_labels", None) is None:
         raise UsageError(phrase("{delta} is needed, such as 1e-6: labels come from the data"))
+    check_protected(options)
 
 
 def _other_caps(options: argparse.Namespace) -> dict[int, LabelsMechanism]:

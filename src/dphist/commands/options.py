@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from dphist.document.options import Excludes, Needs, OneOf, Option, Table, whole
@@ -25,7 +26,20 @@ def argument(name: str, meaning: str, typed: str, *, required: bool = True, **mo
     return Option(name, meaning, typed=typed, positional=True, required=required, **more)
 
 
-FILE = argument("file", "the data; a dry run does not open it", "FILE")
+def _path(text: str) -> Path:
+    if not text:
+        raise ValueError("must be the name of a file")
+    return Path(text)
+
+
+FILE = argument(
+    "file",
+    "the data: one file, or several of the same columns, a folder or a pattern in quotes, counted "
+    "as one table; a dry run opens none",
+    "FILE",
+    read=_path,
+    repeats=True,
+)
 DELIMITER = Option(
     "delimiter",
     "separator of the fields of a text FILE: one character, or the word tab (default: a comma, or "

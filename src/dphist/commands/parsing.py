@@ -123,7 +123,9 @@ def _add_option(parser: Any, option: Option) -> None:
     if option.many:
         how["nargs"] = "+"
     if option.positional:
-        several = "*" if option.repeats else None if option.required else "?"
+        several = None if option.required else "?"
+        if option.repeats:
+            several = "+" if option.required else "*"
         parser.add_argument(option.name, metavar=option.typed, nargs=several, **how)
         return
     how["action"] = option.collect or ("append" if option.repeats else "store")

@@ -16,6 +16,7 @@ from dphist.commands.options import UsageError
 from dphist.commands.presentation import present_release
 from dphist.commands.printing import complain, say
 from dphist.counting.engine.progress import ERASED, Report, open_display
+from dphist.counting.reading.paths import find_files
 from dphist.errors import DphistError, OutputFileError, phrase
 from dphist.files import check_distinct, check_output_path, staged_outputs
 from dphist.privacy import PrivacyUnit
@@ -55,7 +56,7 @@ def check_inputs(files: Iterable[str]) -> None:
 def list_inputs(options: argparse.Namespace, files: Sequence[str] | None = None) -> list[str]:
     """Return the paths of what is read: `files` (default: FILE), public labels, configuration."""
     named = [getattr(options, name, None) for name in ("known_labels", "config")]
-    return [*([options.file] if files is None else files), *filter(None, named)]
+    return [*(find_files(options.file) if files is None else files), *filter(None, named)]
 
 
 def check_outputs(
@@ -126,7 +127,8 @@ def release_file(
     protected : whom the data will protect, for a ledger.
     """
     place = find_place_to_pay(options)
-    check_paths(options, [options.file, *([place] if place and is_file(place) else [])])
+    paid_at = [place] if place and is_file(place) else []
+    check_paths(options, [*find_files(options.file), *paid_at])
     if not options.reserve:
         check_purpose(options)
 

@@ -7,6 +7,7 @@ from typing import Any
 from dphist.commands.options import DELIMITER, FILE, UsageError, outputs
 from dphist.commands.presentation import get_unit_name
 from dphist.commands.records import (
+    check_protected,
     dry_run_options,
     get_guesses,
     get_protected,
@@ -110,6 +111,7 @@ def _ranges(options: argparse.Namespace) -> None:
     if len(set(options.column)) < len(options.column):
         raise UsageError(phrase("{column} must name each column once"))
     bins = _bins_of(options) | {"tz": _zones_of(options)}
+    check_protected(options)
     mechanism = _mechanism(options, tuple(axis.bins for axis in _axes(bins)))
     asked: dict[str, Any] = {"column": options.column, **bins}
     if len(options.column) == 1:

@@ -25,12 +25,18 @@ from dphist.counting.engine.progress import Report
 from dphist.document.blocks import JSON, Block, Document, Fact, Note, Section
 from dphist.document.kind import DataFacts, Kind, Releasing
 from dphist.document.options import Command, Excludes, Needs, Option, Table, option_of, whole
-from dphist.errors import InputFileError
+from dphist.errors import InputFileError, phrase
 from dphist.privacy.unit import ONE_ROW, ONE_USER, PrivacyUnit
 from dphist.render.text import content, text
 
 NAMES_USERS = Needs(["user"], "it says what the users of that column are")
 """What --unit needs."""
+EACH_ROW = Option(
+    "each_row_is_one_person",
+    "state that nobody has two rows in FILE; needed without --user, unless FILE has counts. Each "
+    "row is protected, so someone with several rows is protected less",
+    rules=[Excludes(["user"], "users may have several rows")],
+)
 
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
 
@@ -52,6 +58,7 @@ def unit_options(
     rules_of_most = (bounded, Excludes(["sensitivity"], "it sets that"))
     return [
         Option("user", user, "COLUMN", rules=(*rules, needs_most)),
+        EACH_ROW,
         unit_option(' (default: "user")', NAMES_USERS),
         Option("max_records", most, "M", whole, least=1, rules=rules_of_most),
         option_of(mechanism, "sensitivity"),
@@ -74,6 +81,22 @@ def dry_run_options(
         known = f"a release knows its private total{other}"
         records = replace(records, parameter="total", least=0, dry_run=known)
     return [*dry_run(states, total or records), RESOURCES, PRESENTATION, PAYMENT]
+
+
+def check_protected(options: argparse.Namespace) -> None:
+    """Refuse rows of which nothing is said of whose they are; data are not looked at.
+
+    Raises
+    ------
+    UsageError
+        Without ``--user`` and ``--each-row-is-one-person``, unless the options say that the input
+        is counts, or how many records of it one person has.
+    """
+    said = ("user", "each_row_is_one_person", "count", "sensitivity")
+    if all(getattr(options, name, None) in (None, False) for name in said):
+        needed = "{user} is needed, the column of the people who are protected; or, if nobody has "
+        needed += "two rows in FILE, {each_row_is_one_person}"
+        raise UsageError(phrase(needed, each_row_is_one_person=True))
 
 
 def get_sensitivity(options: argparse.Namespace) -> int:

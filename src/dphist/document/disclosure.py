@@ -162,7 +162,7 @@ def _bounding(release: Release, said: PrivacyUnit | None, each: Sentence, cuts: 
     if cuts:
         made = type(release.mechanism)
         by = "dphist" if package_of(made) is None else made.__name__
-        cut = "{by} cut {each} to {bounds}, chosen at random."
+        cut = "{by} bounded {each} to {bounds}, chosen at random."
         return Sentence(cut, by=by, each=each, bounds=bounds)
     if said is None or said.asserted:
         if unit == ONE_RECORD:
@@ -171,16 +171,16 @@ def _bounding(release: Release, said: PrivacyUnit | None, each: Sentence, cuts: 
             )
         named = unit_in_words(unit)
         return Sentence(
-            "Whoever made the data asserts that {who} has {bounds}. dphist has not cut the data, "
-            "and cannot check it.",
+            "Whoever made the data asserts that {who} has {bounds}. dphist has not bounded the "
+            "data, and cannot check it.",
             who="one unit" if unit.at_most > 1 else named,
             bounds=bounds or named,
         )
     if said in (ONE_ROW, ONE_EDGE) or not bounds:
         return f"One {harmless(said.name, _LONGEST)} is protected by itself: nothing was bounded."
     return Sentence(
-        "dphist cut {each} to {bounds}, chosen at random, before anything was counted. No count "
-        "contains what was cut.",
+        "dphist bounded {each} to {bounds}, chosen at random, before anything was counted. No "
+        "count contains what is above the bounds.",
         each=each,
         bounds=bounds,
     )

@@ -89,8 +89,8 @@ class Releasing:
     columns : of the released table.
     options : of the mechanism and the data: see `dphist.document.options`.
     mechanism : makes the mechanism; nothing is read before.
-    read : reads FILE, `options.file`, and returns the data that the mechanism is given. If a ledger
-        pays, it has paid by then.
+    read : reads FILE, the list `options.file` of names, and returns the data that the mechanism is
+        given. If a ledger pays, it has paid by then.
     data : returns what is known of the data before they are read.
     records : maximum number of records of one unit of the data.
     """

@@ -374,9 +374,9 @@ def options_of_records(mechanism: type) -> list[Option]:
 
 
 def bound_of_records(row: Row, unit: PrivacyUnit) -> list[str]:
-    """Return the options that bound the records of one unit; none where each is one record."""
+    """Return the options that bound the records of one unit, or say that each is one row."""
     if row["sensitivity"] == 1:
-        return []
+        return ["--each-row-is-one-person"]
     return [f"--user COLUMN --max-records {row['sensitivity']}", *name_of(unit)]
 
 

@@ -40,9 +40,16 @@ from dphist.document.totals import (
     total_of,
     warnings_of,
 )
-from dphist.document.unit_words import Contribution, Counted, Number, Protected, protected_in_words
+from dphist.document.unit_words import (
+    Contribution,
+    Counted,
+    Number,
+    Protected,
+    protected_in_words,
+    unit_in_words,
+)
 from dphist.privacy import ZCDP, Guarantee, PrivacyUnit, Target
-from dphist.privacy.unit import ONE_ROW
+from dphist.privacy.unit import OF_ROWS, ONE_ROW
 from dphist.release.maker import Maker, target_of
 from dphist.release.presentation import Presentation, forms_of
 from dphist.release.release import FOR_TESTS, VERSION, Release
@@ -139,8 +146,17 @@ class Promised:
 
     @property
     def short(self) -> str:
-        """The headline by its parameters."""
+        """The guarantee by its parameters."""
         return guarantee_in_short(self.headline or self.total.guarantee)
+
+    def name_rows(self, text: str) -> Sentence:
+        """Return a text that says for what the guarantee is, if that is less than a person."""
+        protected = self.protected
+        unit = protected.unit if isinstance(protected, Contribution) else protected.single
+        if unit is not None and unit not in OF_ROWS:
+            return Sentence("{text}", text=text)
+        what = self.unit if unit is None else unit_in_words(unit)
+        return Sentence("{text} for {what}", text=text, what=what)
 
     @property
     def lead(self) -> Sentence:
@@ -155,7 +171,7 @@ class Promised:
         cost = Sentence("{cost}, for {unit}", cost=self.cost, unit=self.unit)
         told = BRIEF | ON_JSON
         facts = [
-            Fact("Guarantee", self.short, note=protects, on=ON_PAGE),
+            Fact(self.name_rows("Guarantee"), self.short, note=protects, on=ON_PAGE),
             Fact("Guarantee", cost, "guarantee", self.json, on=told),
         ]
         return Section("promised", "", facts)
@@ -292,7 +308,7 @@ def make_document(
         made=f"{'if ' if release is None else ''}released with differential privacy",
         version=VERSION if release is None else release.version,
         slots=_slots_of_owner(data.presentation, unit),
-        headline=promised.short,
+        headline=promised.name_rows(promised.short),
         heads=[words[name] for name in ("dataset", "period") if name in words],
         date=words.get("date"),
         result=result,

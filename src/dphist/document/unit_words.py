@@ -1,6 +1,6 @@
 """Whom a guarantee protects, how many they are, and what released counts count, in words.
 
-Records are counted after each user was cut to the bounds. The noise intervals are for these counts.
+Records are counted after each user was bounded. The noise intervals are for these counts.
 Noise does not say how far they are from the data before bounding, so every headline, table, legend
 and program output says what was counted.
 """
@@ -215,9 +215,9 @@ class Counted:
 
     Attributes
     ----------
-    whole : completes "counts of": "records, after each user was cut to at most 10 labels".
-    cut : the bound in short: "each user cut to 10 labels"; empty if nothing was cut.
-    who : for a legend: "users cut"; empty if nothing was cut.
+    whole : completes "counts of": "records, after each user was bounded to at most 10 labels".
+    cut : the bound in short: "each user bounded to 10 labels"; empty if none was bounded.
+    who : for a legend: "bounded"; empty if none was bounded.
     """
 
     whole: str
@@ -227,13 +227,13 @@ class Counted:
     @property
     def sentence(self) -> Sentence:
         """What counts and intervals are of, as a sentence."""
-        cut = " Intervals cover the noise, not what was cut." if self.cut else ""
+        cut = " Intervals cover the noise, not what is above the bounds." if self.cut else ""
         return Sentence(f"Counts and intervals are of {{whole}}.{cut}", whole=self.whole)
 
     @property
     def noise(self) -> str:
-        """What an error is of, to follow it; empty if nothing was cut."""
-        return "; from the noise, not from cutting" if self.cut else ""
+        """What an error is of, to follow it; empty if none was bounded."""
+        return "; from the noise, not from bounding" if self.cut else ""
 
     def head(self, noun: str = "Count") -> Sentence:
         """Return the heading of a column of counts."""
@@ -246,21 +246,23 @@ class Counted:
 
     @property
     def after(self) -> Sentence:
-        """What was cut, to follow the word "records"; empty if nothing was."""
+        """How users were bounded, to follow the word "records"; empty if none was."""
         return Sentence(", {cut}" if self.cut else "", cut=self.cut)
 
 
 def counted_after_cut(unit: PrivacyUnit, long: str, short: str, noun: str = "{records}") -> Counted:
-    """Return what is counted after each unit was cut to a bound.
+    """Return what is counted after each unit was bounded.
 
     >>> counted_after_cut(PrivacyUnit("user"), "at most 2 labels", "2 labels").whole
-    'records, after each user was cut to at most 2 labels'
+    'records, after each user was bounded to at most 2 labels'
     """
-    who, several, _ = nouns_of_unit(unit)
+    who, _, _ = nouns_of_unit(unit)
     return Counted(
-        Sentence(f"{noun}, after each {{who}} was cut to {{long}}", who=who, long=long, **EVENTS),
-        Sentence("each {who} cut to {short}", who=who, short=short),
-        Sentence("{several} cut", several=several),
+        Sentence(
+            f"{noun}, after each {{who}} was bounded to {{long}}", who=who, long=long, **EVENTS
+        ),
+        Sentence("each {who} bounded to {short}", who=who, short=short),
+        "bounded",
     )
 
 

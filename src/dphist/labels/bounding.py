@@ -114,13 +114,13 @@ def counted_by(mechanism: LabelsMechanism, data: DataFacts) -> Counted:
 
     >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
     >>> counted_by(mechanism, DataFacts(unit=PrivacyUnit("user"))).whole
-    'records, after each user was cut to at most 10 labels and 1 record of each'
+    'records, after each user was bounded to at most 10 labels and 1 record of each'
     >>> counted_by(mechanism, DataFacts(unit=PrivacyUnit("user"))).cut
-    'each user cut to 10 labels, 1 of each'
+    'each user bounded to 10 labels, 1 of each'
     """
     unit, (labels, most) = unit_of(data), _bounds(mechanism, data.bounds)
     if unit.asserted:
-        before = "{records} as the caller counted them; {several} may have been cut before"
+        before = "{records} as the caller counted them; {several} may have been bounded before"
         return Counted(Sentence(before, several=nouns_of_unit(unit)[1]))
     if unit == ONE_ROW:
         # Without a column of counts a row is one record.

@@ -222,16 +222,21 @@ def value_of(estimate: Estimate) -> str:
 def interval_of(estimate: Estimate) -> str:
     """Return the 95 % interval, else half of one after a ±, else that none is stated.
 
+    The bias of an entropy without an interval may be 100 times its error, so that has no ±.
+
     >>> interval_of(Estimate(75.0, "", 22.4, (26.7, 123.3), "labels", ()))
     '26.7 to 123.3'
-    >>> interval_of(Estimate(2.0, "", 0.0123, None, "bits", ()))
+    >>> interval_of(Estimate(0.25, "", 0.0123, None, "1", ()))
     '± 0.024'
+    >>> interval_of(Estimate(2.0, "", 0.0123, None, "bits", ()))
+    'none stated'
     """
     if estimate.interval is not None:
         low, high = (_number(end, estimate.unit) for end in estimate.interval)
         return f"{low} to {high}"
     error = estimate.standard_error
-    if error is None or not math.isfinite(error):
+    is_biased = estimate.unit not in (_SHARE, "1", *_COUNTED)
+    if error is None or not math.isfinite(error) or is_biased:
         return NONE
     half = NORMAL * error
     shown = f"{plain_number(100 * half)} %" if estimate.unit == _SHARE else plain_number(half)

@@ -27,6 +27,9 @@ _LETTERS = 44  # of all texts along an axis together
 _DAY = np.timedelta64(1, "D")
 _LEFT_OUT = 0.0025  # of the records, at each end of what is drawn
 _PART = 0.4  # of the axis; if the records need more, all of it is drawn
+_PART_OF_MAP = 0.8  # of an axis of a map, which is not read from its end
+_NORTH = frozenset(("lat", "latitude", "north", "northing", "y"))
+_EAST = frozenset(("lon", "lng", "long", "longitude", "east", "easting", "x"))
 _LEAST = 12  # bins that are drawn at least
 _CHANGED = 10  # of a step, the part by which it may be drawn wider or narrower than it is
 _BLANK = "no cell stands out from the noise"
@@ -109,12 +112,18 @@ def _chart(
 
 
 def map_of(histogram: RangeHistogram, counted: Counted) -> Chart:
-    """Return the map of two axes: cells of a few shades; the first axis goes to the right."""
+    """Return the map of two axes: cells of a few shades.
+
+    The first axis goes to the right, unless the names say that it goes north.
+    """
     cells, places = cells_of(histogram)
     names = [axis_text(histogram, axis) for axis in (0, 1)]
-    zones = [axis.zone for axis in histogram.axes]
-    scales = zip(names, histogram.edges, places, zones, strict=True)
-    (x, across), (y, up) = (scale_of(*each) for each in scales)
+    axes = (1, 0) if _goes(names[0], _NORTH) and _goes(names[1], _EAST) else (0, 1)
+    names, places = [names[axis] for axis in axes], [places[axis] for axis in axes]
+    cells = cells.transpose(axes)
+    edges = [histogram.edges[axis] for axis in axes]
+    zones = [histogram.axes[axis].zone for axis in axes]
+    (x, across), (y, up) = map(scale_of, names, edges, places, zones)
     shades = shades_of(float(cells.max()), least_seen(histogram))
     level = np.searchsorted(np.array(shades, np.float64), cells, side="right")
     areas = [
@@ -137,10 +146,20 @@ def map_of(histogram: RangeHistogram, counted: Counted) -> Chart:
         across,
         up,
         areas=areas,
-        note=joined(window_in_words(histogram, axis) for axis in (0, 1)),
+        note=joined(window_in_words(histogram, axis) for axis in axes),
         empty="" if areas else _BLANK,
         height=_MAP_HEIGHT,
     )
+
+
+def _goes(name: str, words: frozenset[str]) -> bool:
+    """Whether one of the words of a column's name is among these.
+
+    >>> _goes("pickup_Lat", _NORTH), _goes("late", _NORTH)
+    (True, False)
+    """
+    letters = "".join(each if each.isalpha() else " " for each in name.lower())
+    return not words.isdisjoint(letters.split())
 
 
 def cells_of(histogram: RangeHistogram) -> tuple[FloatArray, list[IntArray]]:
@@ -300,7 +319,7 @@ def window_of(histogram: RangeHistogram, axis: int) -> Window:
     if start > 0:
         start = max(start - margin, 0)
     stop = min(max(stop + margin, start + _LEAST), bins)
-    if stop - start > _PART * bins:
+    if stop - start > (_PART_OF_MAP if others else _PART) * bins:
         return Window(0, bins, True)
     return Window(start, stop, False)
 

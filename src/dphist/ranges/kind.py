@@ -24,6 +24,7 @@ from dphist.document.blocks import (
     Note,
     PlusMinus,
     Section,
+    Surfaces,
     Table,
     number_text,
 )
@@ -61,6 +62,7 @@ from dphist.release.release import Release
 from dphist.sentence import Sentence
 
 _LISTED = 10  # bins of an axis that are all shown
+_LISTED_ON_PAGE = 60  # of the only axis
 _PARTS, _FEW_PARTS = 8, 4  # of an axis with more bins; of each axis where all bins are very many
 _FEW = 2**22  # bins; of more, a range in several axes takes seconds
 
@@ -182,7 +184,12 @@ def _results(
     blocks: list[Block] = []
     if value.bins.ndim <= 2:
         blocks.append(Figures(charts_of(release)))
-    blocks += [_table(value, axis, each, counted) for axis, each in enumerate(parts)]
+    every = value.bins.ndim == 1 and _LISTED < value.bins.size <= _LISTED_ON_PAGE
+    shown_on = READ - ON_PAGE if every else READ
+    blocks += [_table(value, axis, each, counted, shown_on) for axis, each in enumerate(parts)]
+    if every:
+        bins = parts_of(value, 0, np.arange(value.bins.size + 1))
+        blocks.append(_table(value, 0, bins, counted, ON_PAGE))
     if quantiles:
         blocks.append(_table_of_quantiles(value, quantiles))
     if value.outside:
@@ -192,7 +199,7 @@ def _results(
         blocks.append(Note(words.OF_QUANTILES, "aside", on=ON_PAGE))
     elif value.bins.ndim == 1:
         blocks.append(Note(words.NO_QUANTILES))
-    if value.bins.size > _LISTED:
+    if value.bins.size > _LISTED and not every:
         whole = Sentence(
             "The table of all {bins:,} bins is in the release file, and in the CSV that the "
             "command below writes.",
@@ -216,7 +223,7 @@ def _in_no_bin(release: Release, counted: Counted) -> list[Block]:
     ]
 
 
-def _table(value: RangeHistogram, axis: int, parts: Parts, counted: Counted) -> Table:
+def _table(value: RangeHistogram, axis: int, parts: Parts, counted: Counted, on: Surfaces) -> Table:
     """Return the parts of an axis with their records."""
     name = axis_text(value, axis)
     ranges = [f"{start} to {stop}" for start, stop in pairwise(parts.edges)]
@@ -227,7 +234,7 @@ def _table(value: RangeHistogram, axis: int, parts: Parts, counted: Counted) -> 
         Column(Sentence("{name}: from, to below", name=name), ranges),
         Column(counted.head("{Records}"), parts.counts, parts.low, parts.high, bars=ON_TERMINAL),
     ]
-    return Table(columns, (caption, caption, ""))
+    return Table(columns, (caption, caption, ""), on=on)
 
 
 def _table_of_quantiles(value: RangeHistogram, quantiles: list[Quantile]) -> Table:

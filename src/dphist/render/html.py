@@ -34,7 +34,7 @@ _BEGIN, _END = "\u2068", "\u2069"  # labels cannot contain them: they are not pr
 _QUOTED = {"quoted": f"{_BEGIN}{{}}{_END}"}
 _LONGEST = 120  # letters of a released label
 _BARS = 20  # numbered rows with a bar
-_IN_SIGHT, _MOST = 100, 20_000  # numbered rows that are not folded; rows of a page
+_IN_SIGHT, _MOST = 100, 20_000  # numbered rows before others scroll; rows of a page
 _ONE_TABLE = 24  # numbered rows; more stand in two columns
 _NAMES: dict[type, str] = {Note: "note", Figures: "figures"}
 _IN_A_ROW: dict[type, str] = {Fact: "facts", Table: "tables"}
@@ -99,7 +99,7 @@ def _group(section: Section) -> list[tuple[str, Any]]:
 
 
 def _divide(table: Table) -> dict[str, Any]:
-    """Return the parts of a table with numbers: rows with bars, rows in sight, folded rows."""
+    """Return the parts of a table with numbers: with bars, in sight, and scrolled."""
     rows = min(table.rows, _MOST)
     column = next((each for each in table.columns if PAGE in each.bars), None)
     bars, is_seen = draw_bars(column, _BARS) if column else ([], True)
@@ -119,12 +119,12 @@ def _divide(table: Table) -> dict[str, Any]:
         )
 
     others = [rest[start : start + half] for start in range(0, len(rest), half or 1)]
-    folded = range(_IN_SIGHT, rows)
+    further_down = range(_IN_SIGHT, rows)
     return {
         "first": (name_bars(), range(len(bars))) if bars else None,
         "bars": bars,
         "others": [(name(places), places) for places in others],
-        "folded": (name(folded), folded) if folded else None,
+        "scrolled": (name(further_down), further_down) if further_down else None,
         "left_out": table.rows - rows,
     }
 

@@ -5,6 +5,7 @@ and writes into the user's home directory, which a command that draws nothing sh
 """
 
 from dataclasses import replace
+from importlib.metadata import metadata
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -206,12 +207,25 @@ def _entry_of(key: str) -> str:
     return next((each for each in entries if f"{{{key}," in each), "")
 
 
+_YEAR = 2026  # of the version in CHANGELOG.md
+
+
+def _address() -> str:
+    """Return the line with the address that the installed package states, or else its name."""
+    named = metadata("dphist").get_all("Project-URL") or []
+    addresses = dict(each.split(", ", 1) for each in named)
+    url = addresses.get("Homepage") or addresses.get("Repository")
+    return f"  url = {{{url}}},\n" if url else "  note = {Python package dphist},\n"
+
+
 def _of_library(version: str) -> str:
     return (
         "@software{dphist,\n"
         "  author = {{The dphist maintainers}},\n"
         "  title = {dphist: differentially private histograms},\n"
         f"  version = {{{version}}},\n"
+        f"  year = {{{_YEAR}}},\n"
+        f"{_address()}"
         "  license = {Apache-2.0}\n"
         "}"
     )

@@ -71,6 +71,12 @@ def _view_of(shown: type[Any]) -> View | None:
     return view
 
 
+_RHO_ALONE = (
+    "This is for adding up several releases. The mechanism may prove a smaller epsilon than rho "
+    "implies: its card and its release state that one, and what it means."
+)
+
+
 def _document(title: str, blocks: Sequence[Block], about: str = "", warning: str = "") -> Document:
     """Return a document that cards alone show."""
     warnings = [warning] if warning else []
@@ -106,8 +112,8 @@ def _of_mechanism(mechanism: MechanismBase) -> Document:
         Column("meaning", [each.meaning for each in known]),
     ]
     blocks: list[Block] = [
-        Fact("Guarantee", str(guarantee)),
-        *([] if total == f"{guarantee} in all" else [Fact("Total", total)]),
+        Fact("Guarantee", total),
+        *([] if total == f"{guarantee} in all" else [Fact("Of each release", str(guarantee))]),
         _protects(guarantee.unit),
         Fact("Source", mechanism.reference),
         Note(mechanism.description),
@@ -120,13 +126,14 @@ def _of_mechanism(mechanism: MechanismBase) -> Document:
 def _of_guarantee(guarantee: Guarantee) -> Document:
     """Return what a guarantee is, whom it protects, and what it means."""
     blocks: list[Block] = [Fact("Guarantee", str(guarantee)), _protects(guarantee.unit)]
-    stated = guarantee
     if isinstance(guarantee, ZCDP | ApproxZCDP):
-        stated = guarantee.to_approx_dp(max(USUAL_DELTA, wider(delta_of(guarantee))))
-        blocks.append(Fact("Implies", str(stated)))
-    number = Number(None, guarantee.unit.plural)
-    meaning = guarantee_in_words(stated, guarantee.unit, number)
-    return _document("Guarantee", [*blocks, Note(meaning)])
+        implied = guarantee.to_approx_dp(max(USUAL_DELTA, wider(delta_of(guarantee))))
+        blocks.append(Fact("Implies", str(implied)))
+        blocks.append(Note(_RHO_ALONE))
+    else:
+        number = Number(None, guarantee.unit.plural)
+        blocks.append(Note(guarantee_in_words(guarantee, guarantee.unit, number)))
+    return _document("Guarantee", blocks)
 
 
 def _protects(unit: PrivacyUnit) -> Fact:

@@ -20,7 +20,8 @@ def mechanism_of(options: Namespace) -> NoisyMean:
 
 def read(options: Namespace) -> Amounts:
     """Read FILE."""
-    return Amounts.read(options.file, options.most)
+    (file,) = options.file
+    return Amounts.read(file, options.most)
 
 
 KIND = Kind(

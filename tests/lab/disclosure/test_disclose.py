@@ -132,7 +132,10 @@ def test_what_dphist_cut_and_what_a_caller_asserts_are_told_apart() -> None:
     )
     cut = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=2).release(drugs)
     field = "preprocessing_and_hyperparameter_tuning"
-    assert "dphist cut each patient to at most 2 labels" in content_of(cut)["implementation"][field]
+    assert (
+        "dphist bounded each patient to at most 2 labels"
+        in content_of(cut)["implementation"][field]
+    )
     asserted = content_of(release_of("TopLabels"))["implementation"][field]
     assert "Whoever made the data asserts that one user has" in asserted
     asserted = content_of(release_of("AdaptiveScan, users"))["implementation"][field]

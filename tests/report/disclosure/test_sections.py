@@ -117,7 +117,7 @@ def test_sentences_of_the_page_use_the_words_of_people() -> None:
     release = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=2).release(counts)
     words = {"label_name": "gene", "record_name": "mutation", "unit": "patient"}
     text = disclosed(report_html(release.present(**words)))
-    assert "dphist cut each patient to at most 2 genes" in text
+    assert "dphist bounded each patient to at most 2 genes" in text
     assert "is above 15 mutations;" in text
     assert "Columns of the table: label, count." in text  # as in the file
     public = dh.SortedCounts(epsilon=1, labels=60).release(dh.Profile.from_counts([3, 1]))

@@ -195,7 +195,7 @@ _NOT_ABOUT = {
     *(name for name in WORDS if name != "unit"),
     *("epsilon", "delta", "rho", "known_labels", "expected_total"),
     *("expect_total", "expect_users", "expect_shape", "expect_rows"),
-    *("memory", "threads", "temp"),
+    *("memory", "threads", "temp", "each_row_is_one_person"),
 }
 
 
@@ -247,7 +247,8 @@ def describe_data(options: argparse.Namespace) -> str:
     Without it, a command that was copied with its key would return the release of other data.
     """
     said = {name: value for name, value in vars(options).items() if name not in _NOT_ABOUT}
-    said["file"] = os.path.realpath(options.file)
+    paths = [os.path.realpath(name) for name in options.file]
+    said["file"] = paths[0] if len(paths) == 1 else paths
     said["unit"] = get_unit_name(options)
     # Keys of earlier versions stand for this too.
     typed = options.command.name_options(options)

@@ -79,7 +79,9 @@ COMMAND = Command(
     "Several releases are taken to be of one data set, and their costs are added. Of a ledger, the "
     "budget of an account is stated.",
     table=[
-        argument("releases", "releases that dphist wrote (JSON)", "RELEASE", repeats=True),
+        argument(
+            "releases", "releases that dphist wrote (JSON)", "RELEASE", required=False, repeats=True
+        ),
         Option(
             "ledger",
             f"or a ledger that paid for the releases (default: ${LEDGER})",

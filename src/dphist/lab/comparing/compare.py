@@ -50,6 +50,7 @@ from dphist.parameters import (
     probability,
     whole_number,
 )
+from dphist.properties.estimate import NORMAL
 from dphist.release.release import VERSION
 
 _BETWEEN_WRITES = 0.25  # seconds
@@ -338,7 +339,7 @@ def describe_cell(cell: Cell, case: Case) -> str:
         return f"{what}: {_reason(cell)}"
     measure, measured = known
     error, doubt = state_error(measured, measure.root)
-    about = "" if doubt is None else f" ± {number_text(doubt)}"
+    about = "" if doubt is None else f" ± {number_text(NORMAL * doubt)}"
     return (
         f"{what}: {number_text(error)}{about} {measure.unit} ({measured.runs} runs, "
         f"{seconds_text(measured.seconds)} each)"

@@ -5,6 +5,7 @@ Needs the package `psycopg`: ``pip install 'dphist[postgres]'``.
 
 import contextlib
 import os
+import socket
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 Statement: TypeAlias = tuple[str, Sequence[Any]]
 """SQL whose parameters are question marks, and their values. It holds no other ? and no %."""
 
+_SECONDS_TO_ANSWER = 3
 PATIENCE = 60
 """Seconds to wait for other users of the ledger, or for a server that is starting again."""
 
@@ -187,6 +189,22 @@ def is_lost(error: psycopg.Error) -> bool:
     return state.startswith("08") or state in ("57P01", "57P02", "57P03")
 
 
+def _is_down(error: psycopg.Error) -> bool:
+    """Whether nothing listens where a connection could not be made."""
+    if error.sqlstate is not None or error.pgconn is None:
+        return False
+    host, port = error.pgconn.host.decode(), error.pgconn.port.decode()
+    try:
+        if not host.startswith("/"):
+            socket.create_connection((host, int(port)), _SECONDS_TO_ANSWER).close()
+            return False
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.connect(f"{host}/.s.PGSQL.{port}")
+    except (OSError, ValueError):
+        return True
+    return False
+
+
 def is_passing(error: psycopg.Error) -> bool:
     """Whether a transaction was rolled back for a reason that passes: it may be run again."""
     # serialization failure, deadlock, idle-in-transaction timeout, too many connections
@@ -196,6 +214,11 @@ def is_passing(error: psycopg.Error) -> bool:
 def explained(name: str, error: psycopg.Error) -> DphistError:
     """Return our error for one of the server, without its text, which may hold data."""
     state = error.sqlstate or ""
+    if is_lost(error) and _is_down(error):
+        return UnwrittenError(
+            f"no PostgreSQL server answers at {name}, and nothing was written: it is down, or host "
+            "or port are wrong"
+        )
     if is_lost(error):
         return UnwrittenError(
             f"the connection to {name} was lost or could not be made, and nothing was written; "
