@@ -92,7 +92,7 @@ def _data_options(
         FILE,
         DELIMITER,
         Option("label", "column of labels", "COLUMN", required=True),
-        Option("user", "column of users: who is protected", "COLUMN", rules=(*of_user,)),
+        Option("user", "column of users: who is protected", "COLUMN"),
         EACH_ROW,
         unit_option(' (default: "user")', NAMES_USERS),
         Option(
