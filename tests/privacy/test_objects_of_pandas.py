@@ -172,13 +172,13 @@ def test_values_are_binned_exactly() -> None:
     found = dh.bin_counts(frame_of(values), column="x", edges=[0, 1, 2, 2**60 + 1])
     assert found.counts.tolist() == [2, 2, 1]
     assert (found.overflow, found.underflow, found.nulls) == (1, 1, 2)
-    moments = [
-        DAY,
-        NOON,
-        pd.Timestamp("2019-12-31T23:59:59.999999999"),
-        NOON.replace(tzinfo=dt.UTC),
-    ]
-    found = dh.bin_counts(
-        frame_of(moments), column="x", edges=["2020-01-01T00:00", "2020-01-01T12:00", "2021-01-01"]
-    )
-    assert (found.counts.tolist(), found.underflow) == ([1, 2], 1)
+    moments = [DAY, NOON, pd.Timestamp("2019-12-31T23:59:59.999999999")]
+    edges = ["2020-01-01T00:00", "2020-01-01T12:00", "2021-01-01"]
+    found = dh.bin_counts(frame_of(moments), column="x", edges=edges)
+    assert (found.counts.tolist(), found.underflow) == ([1, 1], 1)
+    zoned = [NOON.replace(tzinfo=dt.UTC), pd.Timestamp("2020-01-01T12:59", tz="Europe/Zurich")]
+    found = dh.bin_counts(frame_of(zoned), column="x", edges=edges, tz="UTC")
+    assert found.counts.tolist() == [1, 1]
+    for values, tz in (([*moments, zoned[0]], None), ([*zoned, NOON], "UTC")):
+        with pytest.raises(dh.DataError, match="time zone because the edges have"):
+            dh.bin_counts(frame_of(values), column="x", edges=edges, tz=tz)
