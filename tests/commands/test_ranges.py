@@ -506,7 +506,17 @@ def taps(tmp_path: Path) -> Path:
     return path
 
 
-SPRING = ("--column", "tap", "--start", "2024-03-30", "--stop", "2024-04-02", "--width", "1d")
+SPRING = (
+    "--each-row-is-one-person",
+    "--column",
+    "tap",
+    "--start",
+    "2024-03-30",
+    "--stop",
+    "2024-04-02",
+    "--width",
+    "1d",
+)
 
 
 def test_days_of_a_time_zone(taps: Path, tmp_path: Path, capsys) -> None:
