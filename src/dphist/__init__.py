@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from dphist.release.running_counts import RunningCounts as RunningCounts
     from dphist.report import plot as plot
     from dphist.report import write_report as write_report
+    from dphist.report.difference import Difference as Difference
+    from dphist.report.difference import difference as difference
     from dphist.streams import ContinualHistogram as ContinualHistogram
     from dphist.streams import ContinualMechanism as ContinualMechanism
 
@@ -128,6 +130,7 @@ _HOMES = {
     "release.mechanism_json": ("mechanism_from_json", "mechanism_to_json"),
     "release.release": ("Release",),
     "report": ("plot", "write_report"),
+    "report.difference": ("Difference", "difference"),
     "document.kind": ("register",),
     "lab.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),

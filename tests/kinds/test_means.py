@@ -277,3 +277,9 @@ def test_the_guide_lists_what_a_kind_declares() -> None:
     listed = re.findall(r"^\| `(\w+)` \| (yes|no) \|", guide, re.MULTILINE)
     assert listed == [(name, "yes" if needed else "no") for name, needed in declared]
     assert all(getattr(KIND, name) for name, _ in declared), "the kind of a mean declares all"
+
+
+def test_a_kind_without_differences_says_so() -> None:
+    release = MECHANISM.release(DATA)
+    with pytest.raises(dh.UnsupportedError, match="declares none"):
+        dh.difference(release, release)

@@ -9,6 +9,7 @@ from dphist.anonymized.auditing import AUDITING
 from dphist.anonymized.band import ALL_LABELS, Band
 from dphist.anonymized.charts import bands_of, charts_of
 from dphist.anonymized.comparing import COMPARING
+from dphist.anonymized.difference import compare_releases
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.anonymized.planning import PLANNING
 from dphist.data.profile import Profile
@@ -216,4 +217,5 @@ KIND = Kind(
     of_value=describe_value,
     planning=PLANNING,
     auditing=AUDITING,
+    differing=compare_releases,
 )

@@ -12,6 +12,7 @@ from dphist.document.blocks import Document, Section
 from dphist.document.chart import Chart
 from dphist.document.compared import Comparing
 from dphist.document.csv_field import Field
+from dphist.document.differing import Differing
 from dphist.document.options import Table
 from dphist.document.planning import Planning
 from dphist.errors import Argument, ParameterError, UnsupportedError
@@ -136,6 +137,8 @@ class Kind:
         The title of the section says what it is.
     planning : how its releases are planned and compared with a plan; None if they cannot be.
     auditing : how its mechanisms are audited; without it, only on neighbors that callers give.
+    differing : returns what is said of two releases of the kind, row by row, for their difference;
+        a `DphistError` says why two have none. None if releases of the kind have no differences.
     """
 
     name: str
@@ -154,6 +157,7 @@ class Kind:
     of_value: Callable[[Any, int], Section] | None = None
     planning: Planning | None = None
     auditing: Auditing | None = None
+    differing: Callable[[Release, Release], Differing] | None = None
 
 
 Added = TypeVar("Added")

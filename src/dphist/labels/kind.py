@@ -37,6 +37,7 @@ from dphist.labels import AutoThreshold, DiscoverLabels, bounding, words
 from dphist.labels.auditing import AUDITING
 from dphist.labels.charts import chart_of_all, chart_of_order, charts_of
 from dphist.labels.comparing import COMPARING
+from dphist.labels.difference import compare_releases
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
 from dphist.labels.planning import PLANNING
 from dphist.labels.words import noise_in_common
@@ -324,4 +325,5 @@ KIND = Kind(
     of_value=describe_value,
     planning=PLANNING,
     auditing=AUDITING,
+    differing=compare_releases,
 )

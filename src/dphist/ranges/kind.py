@@ -41,6 +41,7 @@ from dphist.ranges import words
 from dphist.ranges.auditing import AUDITING
 from dphist.ranges.charts import bins_chart, charts_of, map_of, window_of
 from dphist.ranges.comparing.case import COMPARING
+from dphist.ranges.difference import compare_releases
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.ranges.overview import (
     Parts,
@@ -353,4 +354,5 @@ KIND = Kind(
     of_value=describe_value,
     planning=PLANNING,
     auditing=AUDITING,
+    differing=compare_releases,
 )

@@ -51,6 +51,7 @@ from dphist.streams import words
 from dphist.streams.auditing import AUDITING
 from dphist.streams.charts import chart_of, charts_of
 from dphist.streams.comparing import COMPARING
+from dphist.streams.difference import compare_releases
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.planning import PLANNING
 
@@ -308,4 +309,5 @@ KIND = Kind(
     of_value=describe_value,
     planning=PLANNING,
     auditing=AUDITING,
+    differing=compare_releases,
 )

@@ -1,0 +1,174 @@
+"""Differences of two releases: coverage, rows that stand by chance, one-sided cases, refusals."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dphist as dh
+from dphist.cli import main
+from dphist.document.kind import kind_of
+
+LABELS = [f"label {number}" for number in range(30)]
+
+
+def count(counts: dict[str, int], epsilon: float = 1, **more: Any) -> dh.Release:
+    """Release counts of labels."""
+    public = {"delta": "1e-6", "max_labels": 1} | more
+    held = dh.LabelCounts.from_counts(
+        list(counts), list(counts.values()), max_labels=public["max_labels"], max_count=1
+    )
+    return dh.ThresholdHistogram(epsilon=epsilon, **public).release(held)
+
+
+def bin_ages(ages: Any, mechanism: Any, bins: int = 4) -> dh.Release:
+    frame = pd.DataFrame({"age": ages})
+    return mechanism.release(dh.bin_counts(frame, column="age", start=0, stop=10 * bins, width=10))
+
+
+def rank(counts: list[int]) -> dh.Release:
+    return dh.AdaptiveScan(epsilon=1).release(dh.Profile.from_counts(counts))
+
+
+def read_stream(events: int, **more: Any) -> dh.Release:
+    stream = dh.ContinualHistogram(epsilon=4, delta="1e-6", horizon=64, max_labels=1, **more)
+    for _ in range(events):
+        stream.update(["a"])
+    stream.counts()
+    return stream.release()
+
+
+AGES = np.repeat([5, 15, 25], [40, 60, 80])
+CASES: dict[str, tuple[Callable[[], dh.Release], Callable[[], dh.Release], dict[str, int], int]] = {
+    "labels": (
+        lambda: count({"a": 200, "b": 300}),
+        lambda: count({"a": 260, "b": 300}, epsilon=0.5),
+        {"a": 60, "b": 0},
+        80,
+    ),
+    "gaussian": (
+        lambda: count({"a": 200}, noise="gaussian"),
+        lambda: count({"a": 220}, noise="laplace"),
+        {"a": 20},
+        80,
+    ),
+    "listed": (
+        lambda: count({"a": 1, "b": 5}, delta=None, labels=["a", "b"]),
+        lambda: count({"a": 0, "b": 9}, delta=None, labels=["a", "b"]),
+        {"a": -1, "b": 4},
+        80,
+    ),
+    "leaves": (
+        lambda: bin_ages(AGES, dh.LeafCounts(epsilon=1, bins=4)),
+        lambda: bin_ages(AGES + 10, dh.LeafCounts(epsilon=1, bins=4)),
+        {"0": -40, "10": -20, "20": -20, "30": 80},
+        60,
+    ),
+    "tree": (
+        lambda: bin_ages(AGES, dh.HierarchicalTree(epsilon=1, bins=4)),
+        lambda: bin_ages(AGES + 10, dh.HierarchicalTree(epsilon=1, bins=4)),
+        {"0": -40, "10": -20, "20": -20, "30": 80},
+        25,
+    ),
+    "anonymized": (
+        lambda: rank([90, 50]),
+        lambda: rank([190, 50]),
+        {"1": 100, "2": 0},
+        15,
+    ),
+    "streams": (lambda: read_stream(40), lambda: read_stream(60), {"a": 20}, 25),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_intervals_hold_the_true_difference(case: str) -> None:
+    before, after, truth, runs = CASES[case]
+    missed = {name: 0 for name in truth}
+    for _ in range(runs):
+        found = dh.difference(before(), after())
+        rows = zip(next(iter(found.places.values())), found.low, found.high, strict=True)
+        for name, low, high in rows:
+            if name in truth:
+                missed[name] += not low <= truth[name] <= high
+    # More than 12 % plus 3 of so many have probability below 1e-4 at 5 %.
+    assert max(missed.values()) <= 3 + 0.12 * runs
+
+
+@pytest.mark.parametrize("size", [11, 13, 15, 300])
+def test_nothing_stands_if_nothing_changed(size: int) -> None:
+    """Labels near the threshold are chosen by their noise: the correction must hold for these."""
+    kind, runs, wrong = None, 200, 0
+    for _ in range(runs):
+        pair = [count(dict.fromkeys(LABELS, size), epsilon=e) for e in (1, 0.7)]
+        kind = kind or kind_of(pair[0])
+        assert kind.differing is not None
+        said = kind.differing(*pair)
+        (low, high), (low_after, high_after) = said.bounds(1 - 0.05 / (2 * said.tests))
+        gap = np.maximum(low_after - high, low - high_after)
+        wrong += bool((gap > said.margin).any())
+    assert wrong <= 20  # of 200 at 5 %: more has probability below 1e-3
+
+
+def test_one_sided() -> None:
+    found = dh.difference(count({"gone": 500, "same": 400}), count({"new": 300, "same": 400}))
+    rows = found.to_pandas().set_index("label")
+    assert np.isnan(rows.change["gone"]) and rows.high["gone"] < -400 and rows.stands["gone"]
+    assert np.isnan(rows.before["new"]) and 0 < rows.low["new"] < 300 <= rows.high["new"]
+    assert not rows.stands["same"]
+    assert "not shown" in str(found)
+
+
+def test_same_release_never_stands() -> None:
+    release = count(dict.fromkeys(LABELS, 100))
+    assert not dh.difference(release, release).stands.any()
+
+
+REFUSED: dict[str, tuple[Callable[[], tuple[Any, Any]], str]] = {
+    "kinds": (lambda: (count({"a": 90}), rank([9])), "one kind"),
+    "bounds": (lambda: (count({"a": 90}), count({"a": 90}, max_labels=2)), "max_labels"),
+    "edges": (
+        lambda: (
+            bin_ages(AGES, dh.LeafCounts(epsilon=1, bins=4)),
+            bin_ages(AGES, dh.LeafCounts(epsilon=1, bins=5), 5),
+        ),
+        "number of bins",
+    ),
+    "data": (lambda: (count({"a": 90}), {"a": 90}), "Release"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case: str) -> None:
+    make, said = REFUSED[case]
+    with pytest.raises(dh.ParameterError, match=said):
+        dh.difference(*make())
+
+
+def test_rankings_are_refused() -> None:
+    held = dh.LabelCounts.from_counts(["a"], [900], max_labels=1, max_count=1)
+    top = dh.TopLabels(k=1, candidates=3, epsilon=1, delta="1e-6").release(held)
+    with pytest.raises(dh.UnsupportedError, match="without counts"):
+        dh.difference(top, top)
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(tmp_path / name) for name in ("october.json", "november.json")]
+    count({"=TP53": 200}).save(paths[0])
+    count({"=TP53": 900}).save(paths[1])
+    assert main(["diff", *paths, "--csv"]) == 0
+    assert capsys.readouterr().out.startswith("label,before,after,change,low,high,stands\n=TP53,")
+    assert main(["diff", *paths, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["compared"], said["standing"]) == (1, 1) and said["rows"][0]["stands"]
+    page = str(tmp_path / "page.html")
+    assert main(["diff", *paths, "--output", page]) == 0
+    assert "costs no further privacy" in Path(page).read_text(encoding="utf-8")
+    assert "1 of 1 changes stand" in capsys.readouterr().out
+    assert main(["diff", *paths, "--output", page]) == 2  # it exists
+    assert main(["diff", paths[0], "none.json"]) == 2
+    assert main(["diff", *paths, "--level", "3"]) == 2
+    assert "level" in capsys.readouterr().err
