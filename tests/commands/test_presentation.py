@@ -108,7 +108,7 @@ def test_words_do_not_change_what_a_key_paid_for(table, tmp_path) -> None:
     call = [*commands(table)["labels"], *pay]
     assert main([*call, "--title", "First"]) == 0
     first = dh.Release.load(output)
-    assert main([*call, "--title", "Second", "--overwrite"]) == 0
+    assert main([*call, "--title", "Second", "--overwrite", "--again"]) == 0
     second = dh.Release.load(output)
     assert second.presentation.title == "Second"
     assert second.value == first.value

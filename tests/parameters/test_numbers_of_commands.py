@@ -30,6 +30,7 @@ LINES = {
     "audit": "AdaptiveScan --epsilon 1 --seconds 1",
     "compare": "--profile x.csv --epsilon 1 --seconds 1",
     "properties": "x.csv",
+    "diff": "a.json b.json",
 }
 # What numbers are called in the help; all others are text, names or files.
 NUMBERS = {
@@ -38,7 +39,7 @@ NUMBERS = {
 }
 WORDS = {
     *("C", "COLUMN", "CSV", "DIR", "FILE", "FILE|URL", "HTML", "JSON", "KEY", "NAME", "NAME=VALUE"),
-    *("NAMES", "PAGE", "PEM", "PICTURE", "TEXT", "TOML", "YAML"),
+    *("NAMES", "PAGE", "PEM", "PICTURE", "TEXT", "TOML", "YAML", "ZONE"),
 }
 LISTS: set[tuple[str, str]] = set()
 """Options of several numbers, which may have spaces around them."""
