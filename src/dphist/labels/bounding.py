@@ -276,11 +276,12 @@ def facts_of_bounding(release: Release) -> list[Block]:
     told = [format_share(share) for share in shares.values()]
     columns = [
         Column(Sentence("{Labels} of one {user}, at most"), [f"{each:,}" for each in shares]),
-        Column("Counts too low on average by", [share for share, _ in told]),
+        Column(Sentence("Pairs of {user} and {label} dropped"), [share for share, _ in told]),
         Column("95 % interval", [interval for _, interval in told]),
     ]
     columns = [replace(column, digits=True) for column in columns]
-    caption = Sentence("What other bounds would have taken from the counts")
+    said = "What other bounds would have dropped, of up to {last:,} {labels} of one {user}"
+    caption = Sentence(said, last=found.counted_to)
     return [
         Fact("", "", "bounding", as_json, on=ON_JSON),
         Table(columns, (caption, "", ""), on=ON_PAGE, whole=True),
@@ -309,12 +310,12 @@ def most_in_words(release: Release) -> str:
     share = found.share_cut()
     typical = f"{1 / (1 - share.value):.2f}" if share.value < 1 else ""
     text = (
-        "Before bounding, a count is at most the end of its interval and {more:,} more (with 95 "
-        "%): so many {users} may have had more than {held}. That is all that is proved of a single "
-        "{label}."
+        "Before bounding, a count is at most the end of its interval and {more:,} more (with 95 %, "
+        "for each {label} by itself): so many {users} may have had more than {held}. That is all "
+        "that is proved of a single {label}."
     )
     if typical:
-        text += " On average it is {typical} times the bounded count."
+        text += " On average it is about {typical} times the bounded count, or more."
     return Sentence(
         text,
         more=found.users_above()[1],

@@ -180,8 +180,13 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
     facts = [labels, *_error(mechanism, counted), *_found(release), *_threshold(mechanism)]
     if users is not None:
         share, interval = bounding.format_share(users.share_cut())
-        more = f"95 % interval {interval}; on average, by bounding {{users}}"
-        facts.append(Fact("Counts too low by", share, note=Sentence(more), on=ON_PAGE))
+        name = "Counts too low by" if mechanism.max_count == 1 else "Pairs dropped"
+        note = Sentence(
+            "95 % interval {interval}; on average, of up to {last:,} {labels} of one {user}",
+            interval=interval,
+            last=users.counted_to,
+        )
+        facts.append(Fact(name, share, note=note, on=ON_PAGE))
     return facts
 
 

@@ -250,7 +250,7 @@ def _share_cut(release: Release, _percent: bool) -> Found | str:
     found = users.share_cut()
     low, high = Fraction(found.low), Fraction(found.high)
     ends = f"{planning.as_percent(low)} to {planning.as_percent(high)}"
-    said = f"counts are {ends} too low on average, {planning.LEVEL}"
+    said = f"{ends} of the pairs of a user and a label were dropped, {planning.LEVEL}"
     return Found(Fraction(found.value), said, (low, high))
 
 
