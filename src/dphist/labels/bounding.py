@@ -183,6 +183,7 @@ def format_share(share: Share) -> tuple[str, str]:
 def bounding_in_numbers(found: UsersByLabels, mechanism: ThresholdHistogram) -> Sentence:
     """Say how much bounding took from the counts.
 
+    >>> import numpy as np
     >>> mechanism = ThresholdHistogram(
     ...     epsilon=1, delta="1e-6", max_labels=2, users_by_labels=5
     ... )
