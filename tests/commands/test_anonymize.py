@@ -178,7 +178,6 @@ def test_absurd_epsilon_is_bad_use(epsilon, capsys) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
         ["frobnicate"],
         ["anonymize"],
         ["anonymize", SHAKESPEARE],
@@ -207,6 +206,13 @@ def test_bad_use_exits_2_with_a_reason(arguments, capsys) -> None:
     assert captured.out == ""
     assert captured.err.startswith("dphist: ")
     assert "Traceback" not in captured.err
+
+
+def test_without_a_command_the_commands_are_listed(capsys) -> None:
+    assert run() == 2
+    captured = capsys.readouterr()
+    assert "anonymize" in captured.out
+    assert "ledger" in captured.out
 
 
 def test_a_missing_column_of_parquet_names_the_ones_there_are(capsys, tmp_path) -> None:

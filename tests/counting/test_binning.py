@@ -379,7 +379,7 @@ def test_a_failing_engine_is_quoted_nowhere(engine: str) -> None:
         bin_counts(frame, column="x", edges=[0, 1])
 
 
-@pytest.mark.parametrize("frame", [3, None, [1, 2], {"x": [1]}], ids=str)
+@pytest.mark.parametrize("frame", [3, None, [1, 2], {"x": 1}], ids=str)
 def test_what_is_no_table(frame: Any) -> None:
     with refused(ParameterError, "frame"):
         bin_counts(frame, column="x", edges=[0, 1])
