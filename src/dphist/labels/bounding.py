@@ -190,7 +190,7 @@ def bounding_in_numbers(found: UsersByLabels, mechanism: ThresholdHistogram) -> 
     >>> found = mechanism.users({"users": np.array([4000, 3000, 2000, 1000, 3])})
     >>> bounding_in_numbers(found, mechanism)  # doctest: +NORMALIZE_WHITESPACE
     'Counts are about 20 % too low on average (95 % interval 19.5 to 20.5 %), because each user
-    counts for at most 2 labels; about 30 % of users have more. Labels of one user beyond 4 are not
+    counts for at most 2 labels; about 30 % of users have more. Labels of one user beyond 5 are not
     in this, so it may be more.'
     """
     share, interval = format_share(found.share_cut())

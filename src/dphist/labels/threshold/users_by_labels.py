@@ -11,7 +11,7 @@ of how much was dropped less s times how much there was, is 0 without noise.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,28 +46,22 @@ class UsersByLabels:
     noisy : the number of users in each cell, with noise; some may be negative.
     noise : the law of the noise of each number.
     max_labels : the bound of the release on labels of a user.
-    counted_to : how many labels of a user are looked at in shares, as noise hides who has more: the
-        start of a cell above the bound, of these the one that proves the largest share.
     """
 
     cells: tuple[int, ...]
     noisy: tuple[int, ...]
     noise: GeometricNoise | GaussianNoise
     max_labels: int
-    counted_to: int = field(init=False)
 
     @property
     def total(self) -> int:
         """The number of users, with the noise of all cells; at least 0."""
         return max(sum(self.noisy), 0)
 
-    def __post_init__(self) -> None:
-        proves = max(self._starts_above, key=lambda start: self._share_up_to(start).low)
-        object.__setattr__(self, "counted_to", proves)
-
     @property
-    def _starts_above(self) -> list[int]:
-        return [start for start in self.cells if start > self.max_labels]
+    def counted_to(self) -> int:
+        """How many labels of a user are looked at: how many more users have is not known."""
+        return self.cells[-1]
 
     def users_above(self) -> tuple[int, int]:
         """Return how many users had more than the bound: the number, and its upper bound.
@@ -87,25 +81,33 @@ class UsersByLabels:
     def share_cut(self, bound: int | None = None) -> Share:
         """Return the share of pairs of a user and a label that a bound drops.
 
-        By that share counts are too low on average, over pairs. Of a user `counted_to` labels are
-        looked at. So the share of all pairs is this one or larger.
+        By that share counts are too low on average, over pairs. Of a user in the last cell as many
+        labels are looked at as it starts with, so the share of all pairs is this one or larger.
 
         Parameters
         ----------
         bound : labels of a user, below `counted_to` (default: the bound of the release).
+
+        Notes
+        -----
+        Noise on the few users with very many labels can hide all else. Of fewer labels of each
+        user a smaller share is dropped: so the lower end, and the likely value, are those of as
+        many labels as prove the largest share, and the upper end is that of all.
         """
         end = self.counted_to
         most = self.max_labels if bound is None else whole_number(bound, "bound", 1, end - 1)
-        return self._share_up_to(end, most)
+        starts = [start for start in self.cells if start > most]
+        full = self._share_up_to(end, most)
+        best = max((self._share_up_to(start, most, len(starts)) for start in starts), key=_low)
+        value = best.value if best.low > 0 else full.value
+        return Share(min(max(value, best.low), full.high), min(best.low, full.high), full.high)
 
-    def _share_up_to(self, end: int, bound: int | None = None) -> Share:
-        """Return the share that a bound drops, of up to `end` labels of each user."""
-        most = self.max_labels if bound is None else bound
+    def _share_up_to(self, end: int, most: int, tried: int = 1) -> Share:
+        """Return the share that a bound `most` drops, of up to `end` labels of each user."""
         first, last = (np.minimum(each, end) for each in self._ends)
         # The worst number of a cell is one of its ends, or the bound where it lies between them.
         numbers = [first, last, np.clip(most, first, last), np.minimum(self._middle, end)]
-        parts = [(np.maximum(each - most, 0), each) for each in numbers]
-        return self._share(parts, len(self._starts_above))
+        return self._share([(np.maximum(each - most, 0), each) for each in numbers], tried)
 
     @property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
@@ -141,6 +143,10 @@ class UsersByLabels:
     def _width_of(self, weights: FloatArray, tried: int = 1) -> Any:
         """Return what the noise of a weighted sum is below, with 97.5 % for all that were tried."""
         return width_of_sum(self.noise, weights, 1 - (1 - _SIDE) / tried)
+
+
+def _low(share: Share) -> float:
+    return share.low
 
 
 def read_users(
