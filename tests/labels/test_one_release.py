@@ -95,7 +95,7 @@ def test_no_mixture_exceeds_the_larger_delta(
         delta=delta,
         max_labels=max_labels,
         noise="gaussian",
-        users_by_labels=100 if users else None,
+        users_by_labels=2000 if users else None,
     )
     some = sorted({0, 1, max_labels // 2, max_labels - 1, max_labels, *range(0, max_labels, 89)})
     with mpmath.workdps(DIGITS):
@@ -111,7 +111,7 @@ def test_no_mixture_exceeds_the_larger_delta(
             delta=made.delta,
             max_labels=max_labels,
             noise="gaussian",
-            users_by_labels=100 if users else None,
+            users_by_labels=2000 if users else None,
         )
         assert exact_delta(weak, mpmath.mpf(epsilon), max_labels) > goal
 
@@ -122,7 +122,7 @@ def gaussian(epsilon: str, delta: str, max_labels: int, users: bool = False) -> 
         delta=delta,
         max_labels=max_labels,
         noise="gaussian",
-        users_by_labels=100 if users else None,
+        users_by_labels=2000 if users else None,
     )
 
 
