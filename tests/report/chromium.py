@@ -26,8 +26,10 @@ _TEXT = """() => {
     const range = document.createRange();
     range.selectNodeContents(node);
     number += 1;
+    // What a box scrolls to later lies behind what follows it.
+    const box = parent.closest('.scrolled')?.getBoundingClientRect();
     for (const r of range.getClientRects())
-      if (r.width > 0.5 && r.height > 0.5)
+      if (r.width > 0.5 && r.height > 0.5 && !(box && (r.top < box.top || r.bottom > box.bottom)))
         found.push([number, r.left, r.top + scrollY, r.right, r.bottom + scrollY,
                     node.nodeValue.trim().slice(0, 40)]);
   }
