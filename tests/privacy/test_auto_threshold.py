@@ -14,7 +14,7 @@ import dphist as dh
 from dphist.counting.bounding.stores import Sets
 from dphist.lab.auditing.replay import loss_of_neighbours, record, replay
 from dphist.labels.auto.law import TOPS, change_of_sum, list_caps, list_cells
-from dphist.labels.auto.measuring import count_cut, count_users, sum_largest
+from dphist.labels.auto.measuring import count_cut, count_users_of_sets, sum_largest
 from dphist.labels.threshold.law import grid
 from tests.labels.discover.sets import data, sets
 
@@ -91,7 +91,7 @@ def test_one_user_is_in_one_interval_and_moves_sums_by_so_much() -> None:
     cells = list_cells(3)
     for tables in itertools.product(universe, repeat=3):
         one, other = sets(tables, [0, 1, 0]), sets(tables[:-1], [0, 1, 0])
-        moved = count_users(one, cells) - count_users(other, cells)
+        moved = count_users_of_sets(one, cells) - count_users_of_sets(other, cells)
         assert sorted(moved) == [0] * (len(moved) - 1) + [1]
         change = sum_largest(one) - sum_largest(other)
         assert (change >= 0).all()
@@ -100,7 +100,7 @@ def test_one_user_is_in_one_interval_and_moves_sums_by_so_much() -> None:
 
 def test_users_are_counted_before_any_cut() -> None:
     users = [[*range(n)] for n in (1, 2, 3, 6, 7, 8, 9, 25, 26, 30)]
-    found = count_users(sets(users, [2] * 30), list_cells(30))
+    found = count_users_of_sets(sets(users, [2] * 30), list_cells(30))
     assert list_cells(30) == (1, 2, 3, 4, 5, 6, 7, 9, 11, 14, 17, 21, 26)
     assert found.tolist() == [61, 1, 1, 0, 0, 1, 2, 1, 0, 0, 0, 1, 2]
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from dphist.anonymized.band import ALL_LABELS
 from dphist.arrays import FloatArray
-from dphist.document.differing import Bounds, Differing
+from dphist.document.differing import UNKNOWN_BOUNDING, Bounds, Differing
 from dphist.errors import UnsupportedError
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
@@ -62,4 +62,4 @@ def _bounds(release: Release, ranks: np.ndarray, level: float) -> Bounds:
 def _bounding(release: Release) -> str:
     if not {"max_records", "max_labels"} & set(release.provenance):
         return ""
-    return "Nothing is known of what bounding took from the counts."
+    return UNKNOWN_BOUNDING

@@ -58,7 +58,7 @@ MOST_FOUND = 1000
 """The largest number of labels of a user that is found."""
 
 
-def _whole_or_auto(text: str) -> int | str:
+def _read_whole_or_auto(text: str) -> int | str:
     """Read a whole number, or the word for a number that is found."""
     try:
         return AUTO if text == AUTO else whole(text)
@@ -257,7 +257,7 @@ _LABELS = [
     *_data_options(
         ThresholdHistogram,
         {
-            "read": _whole_or_auto,
+            "read": _read_whole_or_auto,
             "value": "N",
             "more": "; auto, as without it, finds the number with the smallest expected error, for "
             "1/32 of the budget",

@@ -22,6 +22,9 @@ INTERVALS = Sentence(
 )
 
 
+UNKNOWN_BOUNDING = "Nothing is known of what bounding took from the counts."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Differing:
     """Two releases, row by row.
@@ -37,7 +40,6 @@ class Differing:
     margin : what the gap between two intervals must exceed beside, in records.
     holds : what the intervals hold for, in sentences.
     noun : what is counted in a row, such as "label".
-    numbers : what the two numbers of a row are, such as "Count".
     ordered : whether the rows have an order of their own.
     proved : whether the intervals are proved, not approximate.
     bounding : what is known of what bounding took from each release, as sentences.
@@ -51,7 +53,6 @@ class Differing:
     correction: str
     holds: Sequence[str]
     noun: str
-    numbers: str = "Count"
     margin: float = 0
     ordered: bool = True
     proved: bool = True

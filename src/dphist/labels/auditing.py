@@ -96,12 +96,12 @@ class LabelNeighbors:
         huge = max(one.values(), default=0) >= _HUGE
         if isinstance(self.mechanism, AutoThreshold):
             own = [label for label in other if other[label] != one.get(label, 0)]
-            pair = self._held(one, []), self._held(one, own)
+            pair = self._hold_users(one, []), self._hold_users(one, own)
         else:
             pair = self._counted(one), self._counted(other)
         return Pair(name, *pair, (one, other), huge)
 
-    def _held(self, counts: Counts, own: list[str]) -> LabelCounts:
+    def _hold_users(self, counts: Counts, own: list[str]) -> LabelCounts:
         """Return users who have one label each, and one user with these labels."""
         ones = [label for label in counts for _ in range(min(counts[label], _MOST_USERS))]
         labels = pa.array([*ones, *own], pa.string())

@@ -211,7 +211,7 @@ def bounding_in_numbers(found: UsersByLabels, mechanism: ThresholdHistogram) -> 
         held=many(mechanism.max_labels, "label"),
         above=format_share(found.share_of_users())[0],
         most=mechanism.max_count,
-        last=found.counted_to,
+        last=found.cells[-1],
     )
 
 
@@ -260,12 +260,12 @@ def facts_of_bounding(release: Release) -> list[Block]:
     if found is None:
         return []
     bounds = sorted({*OTHER_BOUNDS, found.max_labels})
-    shares = {bound: found.share_cut(bound) for bound in bounds if bound < found.counted_to}
+    shares = {bound: found.share_cut(bound) for bound in bounds if bound < found.cells[-1]}
     above, at_most = found.users_above()
     of_users = found.share_of_users()
     as_json = {
         "max_labels": found.max_labels,
-        "labels_counted_to": found.counted_to,
+        "labels_counted_to": found.cells[-1],
         "users_above": above,
         "users_above_at_most": at_most,
         "share_of_users_above": [of_users.value, of_users.low, of_users.high],
@@ -282,7 +282,7 @@ def facts_of_bounding(release: Release) -> list[Block]:
     ]
     columns = [replace(column, digits=True) for column in columns]
     said = "What other bounds would have dropped, of up to {last:,} {labels} of one {user}"
-    caption = Sentence(said, last=found.counted_to)
+    caption = Sentence(said, last=found.cells[-1])
     return [
         Fact("", "", "bounding", as_json, on=ON_JSON),
         Table(columns, (caption, "", ""), on=ON_PAGE, whole=True),
@@ -312,7 +312,7 @@ def most_in_words(release: Release) -> str:
     typical = f"{1 / (1 - share.value):.2f}" if share.value < 1 else ""
     text = (
         "Before bounding, a count is at most the end of its interval and {more:,} more (with 95 %, "
-        "for each {label} by itself): so many {users} may have had more than {held}. That is all "
+        "for each {label} by itself): no more {users} can have had more than {held}. That is all "
         "that is proved of a single {label}."
     )
     if typical:

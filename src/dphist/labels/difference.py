@@ -18,12 +18,14 @@ def compare_releases(before: Release, after: Release) -> Differing:
     kinds = [each.value.to_arrow().schema.field("label").type for each in (before, after)]
     check_same("type of labels", *kinds)
     labels = list_comparable(*readings)
-    chosen = any(each.threshold is not None for each in readings)
+    thresholds = [each.threshold for each in readings if each.threshold is not None]
+    chosen = len(thresholds) > 0
     return compare_readings(
         readings,
         labels,
         tests=(2 if chosen else 1) * max(len(labels), 1),
         correction=_correct(len(labels), chosen=chosen),
+        proved=len(set(thresholds)) < 2,  # one step of the proof is a sketch otherwise
         bounding=[bounding_cost(each) for each in (before, after)],
     )
 

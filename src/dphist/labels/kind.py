@@ -153,7 +153,7 @@ def _expected_by_cap(mechanism: AutoThreshold) -> Section:
     return Section("results", "Results", blocks)
 
 
-def _found(release: Release) -> list[Fact]:
+def _describe_choice(release: Release) -> list[Fact]:
     """Return the cap that was found, what it cuts, and what was expected of the others."""
     mechanism = release.mechanism
     if not isinstance(mechanism, AutoThreshold):
@@ -177,14 +177,19 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
     """Return the numbers that a reader wants to know first."""
     mechanism, users = bounding.mechanism_of(release), bounding.read_users(release)
     labels = others.number_of_labels(release.value)
-    facts = [labels, *_error(mechanism, counted), *_found(release), *_threshold(mechanism)]
+    facts = [
+        labels,
+        *_error(mechanism, counted),
+        *_describe_choice(release),
+        *_threshold(mechanism),
+    ]
     if users is not None:
         share, interval = bounding.format_share(users.share_cut())
         name = "Counts too low by" if mechanism.max_count == 1 else "Pairs dropped"
         note = Sentence(
             "95 % interval {interval}; on average, of up to {last:,} {labels} of one {user}",
             interval=interval,
-            last=users.counted_to,
+            last=users.cells[-1],
         )
         facts.append(Fact(name, share, note=note, on=ON_PAGE))
     return facts

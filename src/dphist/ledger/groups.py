@@ -41,7 +41,7 @@ class Groups:
     parts: tuple[Group, ...]
 
     @classmethod
-    def of(cls, mechanism: Any, data: Mapping[str, Any], ledger: str) -> "Groups":
+    def declare(cls, mechanism: Any, data: Mapping[str, Any], ledger: str) -> "Groups":
         """Check groups as they are declared, and the bounds of data that are not deferred.
 
         Parameters

@@ -293,7 +293,7 @@ class Ledger:
         All groups together cost the maximum of what they cost: of their epsilons, rhos and deltas
         (docs/understand/proofs/ledger.md, Lemma 10). A user who is in two groups loses the sum.
         """
-        groups = Groups.of(mechanism, data, self.id)
+        groups = Groups.declare(mechanism, data, self.id)
         about = Deferred(lambda: None, about=groups.about)
         stored, entry = self._payments.charge(groups, about, by, key, note, account)
         if stored is not None:

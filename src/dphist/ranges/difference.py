@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import FloatArray
-from dphist.document.differing import BOTH, INTERVALS, Bounds, Differing, check_same
+from dphist.document.differing import (
+    BOTH,
+    INTERVALS,
+    UNKNOWN_BOUNDING,
+    Bounds,
+    Differing,
+    check_same,
+)
 from dphist.errors import ParameterError
 from dphist.ranges.leaf_counts import LeafCounts
 from dphist.ranges.overview import edge_texts
@@ -83,4 +90,4 @@ def _bounding(release: Release) -> str:
     """Say that nothing is known of what bounding took; empty if nobody was bounded."""
     if "max_records" not in release.provenance:
         return ""
-    return "Nothing is known of what bounding took from the counts."
+    return UNKNOWN_BOUNDING

@@ -89,26 +89,17 @@ class Difference:
 
     def to_arrow(self) -> pa.Table:
         """Return a row for each that is compared; what is not shown is null."""
-        numbers = {"before": self.before, "after": self.after, "change": self.change}
-        columns = {name: pa.array(each, from_pandas=True) for name, each in numbers.items()}
-        ends = {"low": self.low, "high": self.high, "stands": self.stands}
-        return pa.table({**self.places, **columns, **ends})
-
-    table = to_arrow
+        columns = self._columns()
+        return pa.table({name: pa.array(each, from_pandas=True) for name, each in columns.items()})
 
     def to_pandas(self) -> Any:
         """Return the same as a pandas dataframe; pandas must be installed."""
-        return pandas_module().DataFrame(
-            {
-                **self.places,
-                "before": self.before,
-                "after": self.after,
-                "change": self.change,
-                "low": self.low,
-                "high": self.high,
-                "stands": self.stands,
-            }
-        )
+        return pandas_module().DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        numbers = {"before": self.before, "after": self.after, "change": self.change}
+        ends = {"low": self.low, "high": self.high, "stands": self.stands}
+        return {**self.places, **numbers, **ends}
 
     def to_csv(self) -> str:
         """Return the table as CSV with one header line; what is not shown is empty."""

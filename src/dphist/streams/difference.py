@@ -1,6 +1,6 @@
 """What two readings of streams, or of one stream, say of the same labels."""
 
-from dphist.document.differing import Differing, check_same
+from dphist.document.differing import UNKNOWN_BOUNDING, Differing, check_same
 from dphist.document.label_readings import Reading, compare_readings, list_comparable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
@@ -21,18 +21,17 @@ def compare_releases(before: Release, after: Release) -> Differing:
     else:
         tests = sum(int(each.value.times[-1]) for each in both) * mechanisms[0].max_labels
         said = Sentence(
-            "Bonferroni over the {n:,} {labels} that so many events can have, shown or not; also "
+            "Bonferroni over the {n:,} {labels} that the events read can have, shown or not; also "
             "for two readings of one stream",
             n=tests,
         )
-    unknown = "Nothing is known of what bounding took from the counts."
     bounded = [each.max_events_per_user is not None for each in mechanisms]
     return compare_readings(
         readings,
         labels,
         tests=max(tests, 1),
         correction=said,
-        bounding=[unknown if each else "" for each in bounded],
+        bounding=[UNKNOWN_BOUNDING if each else "" for each in bounded],
     )
 
 

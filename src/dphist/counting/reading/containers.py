@@ -31,14 +31,14 @@ def to_frame(given: object, wanted: Sequence[Wanted]) -> Any:
         If an element of a list is no dict that has all `wanted` columns.
     """
     if isinstance(given, Mapping):
-        return _of_columns(given)
+        return _read_columns(given)
     is_records = isinstance(given, list | tuple) and all(
         isinstance(each, Mapping) for each in given
     )
-    return _of_records(given, wanted) if is_records else given  # type: ignore[arg-type]
+    return _read_records(given, wanted) if is_records else given  # type: ignore[arg-type]
 
 
-def _of_columns(given: Mapping[Any, Any]) -> Any:
+def _read_columns(given: Mapping[Any, Any]) -> Any:
     pandas = _import_pandas()
     columns = dict[Any, Any]()
     for name, values in given.items():
@@ -56,16 +56,16 @@ def _of_columns(given: Mapping[Any, Any]) -> Any:
     return redact_errors(lambda: pandas.DataFrame(columns, copy=False), unreadable)
 
 
-def _of_records(given: Sequence[Mapping[Any, Any]], wanted: Sequence[Wanted]) -> Any:
+def _read_records(given: Sequence[Mapping[Any, Any]], wanted: Sequence[Wanted]) -> Any:
     names = list(dict.fromkeys(column.name for column in wanted))
     columns = {name: np.empty(len(given), object) for name in names}
     for name, held in columns.items():
         unread = DataError(f"a dict of frame has no {name!r}: give None for a missing value")
-        held[:] = redact_errors(partial(_column_of, given, name), unread)
+        held[:] = redact_errors(partial(_read_column, given, name), unread)
     return _import_pandas().DataFrame(columns, copy=False)
 
 
-def _column_of(given: Sequence[Mapping[Any, Any]], name: str) -> list[Any]:
+def _read_column(given: Sequence[Mapping[Any, Any]], name: str) -> list[Any]:
     return [record[name] for record in given]
 
 

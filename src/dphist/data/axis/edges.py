@@ -36,8 +36,8 @@ from dphist.data.axis.zones import (
     LAST_DAY,
     UTC,
     instants_of,
-    known_zone,
     local_texts,
+    resolve_zone,
     zone_named,
 )
 from dphist.errors import Argument, ParameterError, join_arguments, phrase
@@ -84,7 +84,7 @@ def edges_of(edges: object, tz: object = None) -> Zoned:
     zone = None if tz is None else zone_named(tz)
     found = dates_of_range(edges)
     if found is not None:
-        given = None if found[1] is None else known_zone(found[1])
+        given = None if found[1] is None else resolve_zone(found[1])
         return _in_zone(moments_of_array(found[0], "edges"), given, zone)
     if not isinstance(edges, list | tuple | range | np.ndarray):
         raise public_only("edges")

@@ -55,10 +55,10 @@ def zone_of_clock(clock: datetime.tzinfo) -> str:
     ('Asia/Tokyo', 'UTC')
     """
     # pytz calls it `zone`.
-    return known_zone(getattr(clock, "key", None) or getattr(clock, "zone", None))
+    return resolve_zone(getattr(clock, "key", None) or getattr(clock, "zone", None))
 
 
-def known_zone(name: object) -> str:
+def resolve_zone(name: object) -> str:
     """Return the name if it is one of the IANA database, otherwise "UTC"."""
     return name if isinstance(name, str) and is_zone(name) else UTC
 

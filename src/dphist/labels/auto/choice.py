@@ -18,7 +18,7 @@ from dphist.labels.auto.law import TOPS
 from dphist.labels.threshold.users_by_labels import Share
 
 GOALS = (100, 400)
-"""The error is that of so many most common labels."""
+"""The error is that of the 100 and of the 400 most common labels."""
 
 _MODEL_ERROR = 0.3  # relative standard error of a fitted number of users
 _PAIRS_ERROR = 0.2  # by how much the most common labels may exceed all pairs of the fitted users
@@ -230,7 +230,7 @@ def fit_counts(
     ----------
     means, scales : (3,) float64, noisy mean counts of the `TOPS`, and standard deviations of the
         noise.
-    users : at most so many have a label.
+    users : how many users there are; no label has more.
     pairs : about the sum of all counts.
 
     Returns

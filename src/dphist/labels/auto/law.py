@@ -9,7 +9,7 @@ from fractions import Fraction
 from dphist.labels.threshold.correlation import root_above
 
 TOPS = (10, 100, 400)
-"""The sums of so many largest counts are looked at."""
+"""The sums of the 10, 100 and 400 largest counts are looked at."""
 
 LARGEST_CAP = 2**20
 """Largest `max_labels`: sets of labels with more are refused before anything is computed."""

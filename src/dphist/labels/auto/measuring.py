@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
+from dphist.counting.bounding.held_pairs import count_users
 from dphist.counting.bounding.stores import Sets
 from dphist.data.choosing import choose_labels
 from dphist.data.label_counts import LabelCounts
@@ -93,7 +94,7 @@ class AutoMeasuring(LabelsMeasuring):
 
     def _look_at(self, sets: Sets, source: Source | None) -> tuple[IntArray, IntArray]:
         """Return noisy numbers of users by number of labels, and noisy sums of largest counts."""
-        users = count_users(sets, list_cells(self.max_labels))
+        users = count_users_of_sets(sets, list_cells(self.max_labels))
         noisy = noisy_sum(users, rounded_gaussian(self.division.users_scale, len(users), source))
         sums = [
             noisy_sum(exact, rounded_gaussian(self.division.sum_scale(change), 1, source))
@@ -124,7 +125,7 @@ class AutoMeasuring(LabelsMeasuring):
         return counts
 
 
-def count_users(sets: Sets, cells: tuple[int, ...]) -> IntArray:
+def count_users_of_sets(sets: Sets, cells: tuple[int, ...]) -> IntArray:
     """Return how many users have a number of labels in each cell.
 
     Parameters
@@ -132,8 +133,7 @@ def count_users(sets: Sets, cells: tuple[int, ...]) -> IntArray:
     cells : (j,) where cells start, from 1 on; the last has all larger numbers.
     """
     held = np.diff(sets.starts)
-    places = np.searchsorted(np.array(cells), held[held > 0], side="right") - 1
-    users: IntArray = np.bincount(places, minlength=len(cells)).astype(np.int64)
+    users = count_users(held[held > 0], np.array(cells))
     users[0] += np.minimum(sets.singles, LARGEST_COUNT).sum()
     return users
 

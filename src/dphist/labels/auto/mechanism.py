@@ -25,13 +25,13 @@ from dphist.labels.mechanism import (
     LabelsMechanism,
     check_delta,
 )
+from dphist.labels.threshold.cost import epsilon_of_noise
 from dphist.labels.threshold.measuring import NAME
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.labels.threshold.users_by_labels import Share
 from dphist.labels.top_labels import check_stated
 from dphist.mechanism import Intervals, parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
-from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.parameters import Exact, privacy_parameter, probability, whole_number
 from dphist.release.label_table import LabelTable
@@ -124,13 +124,8 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
         what zCDP shows (`docs/understand/proofs/auto_threshold.md`, Lemma 4).
         """
         total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
-        left = total - times * self.delta
-        if left > 0:
-            try:
-                return gaussian_epsilon(times * self.epsilon**2, left)
-            except ParameterError:  # beyond what is computed exactly; zCDP is not
-                pass
-        return LabelsMechanism.epsilon_at(self, total, times)
+        exact = epsilon_of_noise(self.epsilon**2, self.delta, total, times)
+        return LabelsMechanism.epsilon_at(self, total, times) if exact is None else exact
 
     def choose(self, users: IntArray, sums: IntArray) -> int:
         """Return the cap for noisy numbers; a function of these and of parameters alone.

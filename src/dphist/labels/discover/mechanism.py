@@ -20,10 +20,10 @@ from dphist.labels.mechanism import (
     LabelsMechanism,
     check_delta,
 )
+from dphist.labels.threshold.cost import epsilon_of_noise
 from dphist.labels.top_labels import check_stated
 from dphist.mechanism import parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
-from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.parameters import Exact, checked_level, privacy_parameter, probability, whole_number
 from dphist.privacy.as_text import down, plain
@@ -116,13 +116,8 @@ class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
         what zCDP shows (`docs/understand/proofs/discover_labels.md`, Lemma 3).
         """
         total, times = probability(delta, "delta"), whole_number(releases, "releases", 1, 2**40)
-        left = total - times * self.delta
-        if left > 0:
-            try:
-                return gaussian_epsilon(times * self.epsilon**2, left)
-            except ParameterError:  # beyond what is computed exactly; zCDP is not
-                pass
-        return LabelsMechanism.epsilon_at(self, total, times)
+        exact = epsilon_of_noise(self.epsilon**2, self.delta, total, times)
+        return LabelsMechanism.epsilon_at(self, total, times) if exact is None else exact
 
     @property
     def threshold(self) -> Fraction:

@@ -94,6 +94,30 @@ class ThresholdCost:
         return epsilon_of_ends([(self.changed * each, total), (always, (total - own) / (1 - own))])
 
 
+def epsilon_of_noise(
+    mu_squared: Fraction, delta: Fraction, total: Fraction, times: int
+) -> Fraction | None:
+    """Return the exact epsilon of `times` releases that pay for a threshold and for the noise.
+
+    Parameters
+    ----------
+    mu_squared : squared distance of one release in standard deviations of its noise.
+    delta : of the threshold of one release.
+    total : the delta of all releases.
+
+    Returns
+    -------
+    None if that delta is too small for any, or the epsilon is beyond what is computed exactly.
+    """
+    left = total - times * delta
+    if left > 0:
+        try:
+            return gaussian_epsilon(times * mu_squared, left)
+        except ParameterError:
+            pass
+    return None
+
+
 _SCALE = 128
 _UP = Context(prec=12, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))
 

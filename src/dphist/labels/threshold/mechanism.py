@@ -67,7 +67,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     users_by_labels : int, optional
         Release also how many users have how many labels, before any is dropped: a number for each
         cell of numbers of labels, in `noisy["users"]`, with noise for one user. It says how much
-        bounding took from the counts, see `users`. Users with so many labels or more are counted
+        bounding took from the counts, see `users`. Users with this many labels or more are counted
         together; above `max_labels`, such as 1000. It costs as much as one more label a user. The
         data must be a `LabelCounts` made with the same bounds and `users_by_labels`.
     correlated : bool or "auto"
@@ -124,7 +124,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     )
     users_by_labels: int | None = parameter(
         Sentence(
-            "{Users} are counted by their number of {labels}; those with so many or more together."
+            "{Users} are counted by their number of {labels}; those with as many or more together."
         ),
         not_given=Sentence("It is not released how many {labels} {users} have."),
     )

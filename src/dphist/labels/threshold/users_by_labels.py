@@ -58,11 +58,6 @@ class UsersByLabels:
         """The number of users, with the noise of all cells; at least 0."""
         return max(sum(self.noisy), 0)
 
-    @property
-    def counted_to(self) -> int:
-        """How many labels of a user are looked at: how many more users have is not known."""
-        return self.cells[-1]
-
     def users_above(self) -> tuple[int, int]:
         """Return how many users had more than the bound: the number, and its upper bound.
 
@@ -86,7 +81,8 @@ class UsersByLabels:
 
         Parameters
         ----------
-        bound : labels of a user, below `counted_to` (default: the bound of the release).
+        bound : labels of a user, below the start of the last cell (default: the bound of the
+            release).
 
         Notes
         -----
@@ -94,7 +90,7 @@ class UsersByLabels:
         user a smaller share is dropped: so the lower end, and the likely value, are those of as
         many labels as prove the largest share, and the upper end is that of all.
         """
-        end = self.counted_to
+        end = self.cells[-1]
         most = self.max_labels if bound is None else whole_number(bound, "bound", 1, end - 1)
         starts = [start for start in self.cells if start > most]
         full = self._share_up_to(end, most)
