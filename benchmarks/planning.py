@@ -63,7 +63,7 @@ def ranges() -> Iterator[list[str]]:
             made = dh.for_error(
                 dh.AdaptiveTree, relative_error=share, total=total, bins=counts.shape
             )
-            off = [made.release(counts).value.count(low, high) - exact for _ in range(RUNS)]
+            off = [made.release(counts).value.count_bins(low, high) - exact for _ in range(RUNS)]
             rmse = math.sqrt(np.mean(np.square(np.array(off, float))))
             yield [
                 shape.name,

@@ -75,14 +75,12 @@ def made_up() -> pa.Table:
 def tell(release: dh.Release, folder: Path) -> None:
     """Print what was released. All of it may be published; the visits may not."""
     histogram = release.value
-    axis = histogram.axes[0]
     print(f"Guarantee: {release.guarantee}")
     for name, start, stop in PERIODS:
-        lo, hi = axis.position(start), axis.position(stop)
-        error = 1.96 * histogram.error(lo, hi)
-        print(f"Visits {name}: {histogram.count(lo, hi):,} ± {error:.0f}")
-    half = np.datetime_as_string(histogram.quantile(0.5), unit="D")
-    print(f"Half of the visits were before {half}")
+        error = 1.96 * histogram.error(start, stop)
+        print(f"Visits {name}: {histogram.count(start, stop):,} ± {error:.0f}")
+    half, low, high = (np.datetime_as_string(each, unit="D") for each in histogram.median())
+    print(f"Half of the visits were before {half} (95 % interval: {low} to {high})")
     print(f"Written: {folder / 'visits.json'}, {folder / 'visits.html'}")
 
 

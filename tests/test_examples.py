@@ -178,7 +178,7 @@ def test_ranges_of_made_up_visits(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     release = dh.Release.load(folder / "visits.json")
     assert release.guarantee == dh.PureDP(1)
-    assert release.value.bins.shape == (366 * 24,)
+    assert release.value.counts.shape == (366 * 24,)
     # Ten times the error stated: that noise does this by chance is out of the question.
     assert abs(release.total - 200_000) < 10 * release.value.error(0, 366 * 24)
     assert f"Visits all of the year: {release.total:,} ± " in done.stdout

@@ -84,13 +84,13 @@ def _estimates(counts: IntArray, epsilon: str, source: Source) -> dict[str, Coun
     projected = HierarchicalTree(**about, nonnegative=True).decode(noisy)
     zeroed = HierarchicalTree(**about, nonnegative="subtrees").decode(noisy)
     return {
-        "leaves": leaves.count,
-        "cut leaves": _added(np.maximum(leaves.bins, 0)),
-        "nodes": nodes.decode(noisy).count,
-        "fitted": fitted.count,
-        "zeroed": zeroed.count,
-        "added": _added(zeroed.bins),
-        "projected": projected.count,
+        "leaves": leaves.count_bins,
+        "cut leaves": _added(np.maximum(leaves.counts, 0)),
+        "nodes": nodes.decode(noisy).count_bins,
+        "fitted": fitted.count_bins,
+        "zeroed": zeroed.count_bins,
+        "added": _added(zeroed.counts),
+        "projected": projected.count_bins,
     }
 
 

@@ -97,7 +97,7 @@ def released(make: Callable[..., Any], answers: bool = False, **parameters: Any)
         mechanism = make(epsilon=epsilon, bins=counts.shape, **parameters)
         # Seeded, so that a comparison can be repeated; a release leaves the source out.
         histogram = mechanism.release(counts, source=random.Random(seed).randbytes).value
-        found: Estimate = histogram if answers else histogram.bins
+        found: Estimate = histogram if answers else histogram.counts
         return found
 
     return estimate

@@ -112,8 +112,8 @@ def held(
     """Return, for both bars, the share that holds the true count, and the mean half width."""
     ends = (lo[0], hi[0]) if len(lo) == 1 else (tuple(lo), tuple(hi))
     true = box_sums(summed(counts), list(lo), list(hi))
-    low, high = value.interval(*ends)
-    count, error = value.count(*ends), ERRORS * value.error(*ends)
+    low, high = value.interval_bins(*ends)
+    count, error = value.count_bins(*ends), ERRORS * value.error_bins(*ends)
     bars = (low, high), (count - error, count + error)
     slack = 1e-9 * (1 + np.abs(true))  # of sums of floats; less than any record
     return [

@@ -133,7 +133,7 @@ def errors(kind: Kind, shape: Shape, strength: int, runs: int) -> dict[Rules, Fl
         for rules in needed:
             seed = random.Random(f"{shape.name} {strength} {run}")
             value = kind.make(rules, shape).release(counts, source=seed.randbytes).value
-            found[rules][run] = math.sqrt(squared_errors(counts, value.bins)[kind.query])
+            found[rules][run] = math.sqrt(squared_errors(counts, value.counts)[kind.query])
     return found
 
 

@@ -59,13 +59,13 @@ def ours(bins: int, branching: int, nonnegative: bool) -> Release:
     tree = HierarchicalTree(
         epsilon=EPSILON, bins=bins, branching=branching, nonnegative=nonnegative
     )
-    return lambda counts: tree.release(counts).value.bins
+    return lambda counts: tree.release(counts).value.counts
 
 
 def adaptive(bins: int) -> Release:
     """Return a release by the mechanism that `dphist ranges` uses, to its bins."""
     tree = AdaptiveTree(epsilon=EPSILON, bins=bins)
-    return lambda counts: tree.release(counts).value.bins
+    return lambda counts: tree.release(counts).value.counts
 
 
 def opendp(bins: int, branching: int) -> Release:

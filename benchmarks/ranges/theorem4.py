@@ -73,7 +73,7 @@ def nodes_added(shape: TreeShape) -> int:
     """Return how many nodes H~ adds up."""
     bins = shape.bins[0]
     tree = HierarchicalTree(epsilon=1, bins=bins, branching=shape.branching, consistent=False)
-    error: float = tree.release(np.zeros(bins, np.int64)).value.error(1, bins - 1)
+    error: float = tree.release(np.zeros(bins, np.int64)).value.error_bins(1, bins - 1)
     return round(error**2 / tree.budget.variance(tree.share))
 
 
@@ -116,6 +116,6 @@ def simulated(shape: TreeShape, runs: int, seed: int) -> Ratio:
     errors = []
     for _ in range(runs):
         noisy = separate.measure(empty, source)
-        errors.append([tree.decode(noisy).count(1, bins - 1) for tree in (separate, fitted)])
+        errors.append([tree.decode(noisy).count_bins(1, bins - 1) for tree in (separate, fitted)])
     over, under = np.square(np.array(errors, np.float64)).T
     return ratio(over, under)

@@ -78,7 +78,7 @@ class Summed:
     def __init__(self, bins: np.ndarray) -> None:
         self.sums = np.append(0, np.cumsum(bins))
 
-    def count(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
+    def count_bins(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
         return self.sums[hi] - self.sums[lo]
 
 

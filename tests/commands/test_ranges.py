@@ -74,7 +74,7 @@ def test_all_outputs(records, tmp_path, capsys) -> None:
     assert out.startswith("Released under 20-differential privacy (pure).\n")
     assert all(str(path) in out for path in paths.values())
     release = dh.Release.load(paths["json"])
-    assert release.value.bins.tolist() == [180, 470, 340]
+    assert release.value.counts.tolist() == [180, 470, 340]
     assert release.value.outside == {"below": 0, "above": 3, "null": 7}
     lines = paths["csv"].read_text().splitlines()
     assert lines[0] == "start,stop,count,error"
@@ -111,8 +111,8 @@ def test_several_columns_in_order(records, tmp_path) -> None:
     assert code == 0
     value = dh.Release.load(saved).value
     assert [axis.name for axis in value.axes] == ["age", "day"]
-    assert value.bins.sum() == 990
-    assert value.bins[0].sum() == 500
+    assert value.counts.sum() == 990
+    assert value.counts[0].sum() == 500
     assert value.outside == {"outside": 3, "null": 7}
     header = table.read_text().splitlines()[0]
     assert header == "start_age,stop_age,start_day,stop_day,count,error"
@@ -121,7 +121,7 @@ def test_several_columns_in_order(records, tmp_path) -> None:
     saved = tmp_path / "regular.json"
     code = run("ranges", records, *two[:5], *regular, *widths, "--epsilon", 1, "--output", saved)
     assert code == 0
-    assert dh.Release.load(saved).value.bins.shape == (10, 2)
+    assert dh.Release.load(saved).value.counts.shape == (10, 2)
 
 
 @pytest.mark.quick(every=3)
@@ -440,7 +440,7 @@ def test_users_are_cut_to_their_records_and_protected_with_all_of_them(
     assert run("ranges", records, *BINS, "--epsilon", 2000, *users, "--output", path) == 0
     release = dh.Release.load(path)
     days = len({line.split(",")[1] for line in records.read_text().splitlines()[1:]})
-    inside = release.value.bins.sum() + sum(release.value.outside.values())
+    inside = release.value.counts.sum() + sum(release.value.outside.values())
     assert inside <= 2 * days
     assert release.mechanism.sensitivity == 2
     assert release.provenance == {"unit": dh.PrivacyUnit("user"), "max_records": "2"}
@@ -474,7 +474,7 @@ def test_a_table_that_is_counted_already(options, bins, unit, tmp_path, capsys) 
     counted = ("ranges", path, "--column", "age", "--edges", "0,18,65", "--count", "n", *options)
     budget = ("--epsilon", 20_000, "--mechanism", "leaves")
     assert run(*counted, *budget, "--output", saved, "--report", page) == 0
-    assert dh.Release.load(saved).value.bins.tolist() == bins
+    assert dh.Release.load(saved).value.counts.tolist() == bins
     capsys.readouterr()
     assert run("show", saved) == 0
     assert unit in " ".join(capsys.readouterr().out.split())

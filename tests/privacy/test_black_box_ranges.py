@@ -12,7 +12,7 @@ from tests.privacy.test_black_box import lower_bound
 def outcome(release: dh.Release) -> tuple[int, ...]:
     """All noisy counts, or else the released bins, cut off to few values."""
     noisy = [count for level in release.noisy.values() for count in level.tolist()]
-    counts = noisy if noisy and "counts" not in release.noisy else release.value.bins.tolist()
+    counts = noisy if noisy and "counts" not in release.noisy else release.value.counts.tolist()
     return tuple(min(max(count, 0), 1) for count in counts)
 
 

@@ -42,7 +42,7 @@ def published(monkeypatch, mechanism, counts):
     with monkeypatch.context() as patch:
         recorder = Recorder(patch)
         release = mechanism.release(counts)
-    values = list(release.noisy.values()) or [release.value.bins.ravel()]
+    values = list(release.noisy.values()) or [release.value.counts.ravel()]
     if "counts" in release.noisy:
         values = [release.noisy["counts"]]
     return np.concatenate(values), recorder.shares

@@ -170,7 +170,7 @@ def test_counts_are_cut_off_whatever_they_come_in(monkeypatch, make, form):
     with monkeypatch.context() as patch:
         patch.setattr(Budget, "noise", lambda b, share, size, source: np.zeros(size, np.int64))
         release = make(epsilon=1).release(form(counts))
-    noisy = release.noisy.values() or [release.value.bins]
+    noisy = release.noisy.values() or [release.value.counts]
     assert max(int(np.max(found)) for found in noisy) <= 4 * most
     assert min(int(np.min(found)) for found in noisy) >= 0
     assert (counts == before).all()

@@ -281,5 +281,5 @@ def test_a_file_without_rows_is_released_like_any(tmp_path, capsys) -> None:
         everything(tmp_path, written(data, tmp_path / "data.parquet"), options, capsys)
         release = dh.Release.load(tmp_path / "r.json")
         lines = (tmp_path / "t.csv").read_text().count("\n")
-        shapes.add((lines, release.value.bins.shape, tuple(release.value.outside)))
+        shapes.add((lines, release.value.counts.shape, tuple(release.value.outside)))
     assert len(shapes) == 1

@@ -272,7 +272,7 @@ def test_calls_of_more_than_four_million_draws(make: Any, kind: dict[str, Any]) 
 
     def run(data: Counts) -> tuple[int, list[Any]]:
         release = mechanism.release(data)
-        published.append(release.value.bins)
+        published.append(release.value.counts)
         same = np.array_equal(published[0], published[-1])
         return release.total, [same, *(sum(x.tolist()) for x in release.noisy.values())]
 

@@ -142,7 +142,7 @@ def test_errors_of_single_bins_are_the_same_in_one_go(bins):
 def enclosing(release, counts):
     """Sums of the same counted nodes, with other counts of them."""
     noisy = {**release.noisy, "counts": counts}
-    return release.mechanism.answers(release.value.bins, noisy)._enclosing
+    return release.mechanism.answers(release.value.counts, noisy)._enclosing
 
 
 def coefficients(release, lo, hi, which=None):
@@ -383,7 +383,7 @@ def by_the_prior(release, lo, hi):
     while len(spreads) < shape.height:  # below all counts: even splits, as rough as above
         spreads.append(roughness * counts**2)
         counts, roughness = np.repeat(counts, 2) / 2, np.repeat(roughness, 2)
-    estimate = shape.arrange(release.value.bins).astype(float)
+    estimate = shape.arrange(release.value.counts).astype(float)
     variances = []
     for box in indicators(mechanism.bins, lo, hi):
         part, whole, variance = shape.arrange(box.reshape(mechanism.bins)) * estimate, estimate, 0.0

@@ -41,7 +41,7 @@ def check(mechanism: RangesMechanism, level: float, width: int, share: Fraction)
 
 def width_of(mechanism: RangesMechanism, level: float) -> int:
     release = mechanism.release(np.arange(BINS))
-    found, bins = mechanism.intervals(release, level), release.value.bins
+    found, bins = mechanism.intervals(release, level), release.value.counts
     (width,) = {*(bins - found.lower).tolist(), *(found.upper - bins).tolist()}
     return int(width)
 
@@ -73,5 +73,5 @@ def test_bounds_on_fitted_bins_follow_their_standard_errors() -> None:
     release = tree.release(np.arange(BINS))
     found = tree.intervals(release, 0.9)
     reach = NormalDist().inv_cdf(0.95) * release.value.answers.bin_errors()
-    assert np.allclose(found.upper - release.value.bins, reach)
-    assert np.allclose(release.value.bins - found.lower, reach)
+    assert np.allclose(found.upper - release.value.counts, reach)
+    assert np.allclose(release.value.counts - found.lower, reach)

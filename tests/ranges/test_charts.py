@@ -33,26 +33,26 @@ from tests.report.test_html import Page
 def test_the_plot_is_of_the_release(name: str) -> None:
     release = ALL[name]()
     value = release.value
-    if value.bins.ndim > 2:
+    if value.counts.ndim > 2:
         with pytest.raises(ParameterError, match="one axis or two"):
             plot(release)
         return
     axes = plot(release)
-    assert axes.shape == ((2,) if value.bins.ndim == 1 else (1,))
+    assert axes.shape == ((2,) if value.counts.ndim == 1 else (1,))
     axes[0].figure.draw_without_rendering()
-    if value.bins.ndim == 2:
+    if value.counts.ndim == 2:
         return
     by_bin, below = axes
     steps = by_bin.lines[0].get_ydata()
     together = int(np.diff(places_of(value))[0])
     assert len(steps) <= 2 * MOST
-    assert steps[0] == steps[1] == pytest.approx(value.count(0, together) / together)
-    assert below.lines[0].get_ydata()[-1] == pytest.approx(value.count(0, len(value.bins)))
+    assert steps[0] == steps[1] == pytest.approx(value.count_bins(0, together) / together)
+    assert below.lines[0].get_ydata()[-1] == pytest.approx(value.count_bins(0, len(value.counts)))
     named = [text.get_text() for text in by_bin.get_legend().get_texts()]
     chart = charts_of(release)[0]  # a band that cannot be seen is in the caption instead
     assert named == (["Released"] if NARROW in chart.note else ["Released", "95 % band"])
     band = by_bin.patches[0].get_xy()[:, 1]
-    top = steps[0] + ERRORS * value.error(0, together) / together
+    top = steps[0] + ERRORS * value.error_bins(0, together) / together
     assert np.isclose(band, top).any()
     assert by_bin.get_ylim()[0] <= min(steps.min(), 0)
     assert by_bin.get_ylim()[1] >= band.max()
@@ -137,7 +137,7 @@ def test_the_map_adds_up() -> None:
     cells, places = cells_of(value)
     assert [len(ends) - 1 for ends in places] == [*cells.shape]
     (a, *_, b), (c, *_, d) = places
-    assert cells.sum() == value.bins[a:b, c:d].sum() >= 0.99 * value.bins.sum()
+    assert cells.sum() == value.counts[a:b, c:d].sum() >= 0.99 * value.counts.sum()
 
 
 @pytest.mark.verify
@@ -171,7 +171,7 @@ def test_a_map_shows_all_that_is_above_the_noise() -> None:
 
 def test_the_headline_error_is_of_bins_with_records() -> None:
     value = released(LeafCounts, np.array([0] * 1000 + [10**6])).value
-    assert usual_error(value) == pytest.approx(value.error(1000, 1001))
+    assert usual_error(value) == pytest.approx(value.error_bins(1000, 1001))
     assert usual_error(released(LeafCounts, np.zeros(5, int), epsilon=50).value) is None
 
 

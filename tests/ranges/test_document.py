@@ -102,10 +102,10 @@ def test_the_page_tells_counts_with_their_errors(release: Release, source: str) 
     for table in tables_of(release):
         for place in range(table.rows):
             assert " ".join(part for each in table.columns for part in each.shown(place)) in text
-    if value.bins.ndim == 1:
+    if value.counts.ndim == 1:
         for found in quantiles_of(value):
             assert f"{found.meaning} {found.place} {found.low} to {found.high}" in text
-    assert len(re.findall("<svg", source)) == {1: 2, 2: 1}.get(value.bins.ndim, 0)
+    assert len(re.findall("<svg", source)) == {1: 2, 2: 1}.get(value.counts.ndim, 0)
 
 
 def test_the_parts_are_the_histogram_s_answers() -> None:
@@ -117,8 +117,8 @@ def test_the_parts_are_the_histogram_s_answers() -> None:
         "2024-01-01 00:00", "2024-01-16 00:00", "2024-01-31 00:00", "2024-02-15 00:00",
         "2024-03-01 00:00",
     ]  # fmt: skip
-    assert parts.counts.tolist() == [value.count(i, i + 360) for i in range(0, 1440, 360)]
-    low, high = value.interval(360, 720)
+    assert parts.counts.tolist() == [value.count_bins(i, i + 360) for i in range(0, 1440, 360)]
+    low, high = value.interval_bins(360, 720)
     assert parts.low[1] <= low < parts.low[1] + 1
     assert parts.high[1] - 1 < high <= parts.high[1]
     assert [count for _, count in outside_of(release)] == list(value.outside.values())
@@ -161,7 +161,7 @@ def test_a_dry_run_promises_what_the_release_does(release: Release) -> None:
     for key in ("guarantee", "neighbors", "cost"):
         assert planned.fact(key).text == made.fact(key).text
         assert planned.fact(key).value == made.fact(key).value
-    assert planned.fact("bins").value == made.fact("bins").value == list(release.value.bins.shape)
+    assert planned.fact("bins").value == made.fact("bins").value == list(release.value.counts.shape)
     with pytest.raises(KeyError):
         planned.fact("total")
 

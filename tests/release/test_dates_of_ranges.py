@@ -9,7 +9,9 @@ import polars as pl
 import pytest
 
 import dphist as dh
-from dphist.errors import ParameterError, UnsupportedError
+from dphist.errors import ParameterError
+from dphist.ranges.leaf_counts import BinAnswers
+from dphist.release.range_histogram import RangeHistogram
 
 DAYS = pd.DataFrame({"day": pd.date_range("2010-01-01", "2010-12-31"), "x": range(365)})
 YEAR: Any = {"start": "2010-01-01", "stop": "2011-01-01", "width": "1mo"}
@@ -29,15 +31,13 @@ def test_months_have_their_days() -> None:
         ("2010-02-01", "2010-04-01"),
         (datetime.date(2010, 2, 1), datetime.datetime(2010, 4, 1)),
         (np.datetime64("2010-02-01"), pd.Timestamp("2010-04-01")),
-        (1, "2010-04-01"),
-        (1, 3),
     ],
 )
 def test_counts_from_one_date_to_another(lo, hi) -> None:
     assert H.count(lo, hi) == 59
-    assert H.error(lo, hi) == H.error(1, 3)
-    assert H.interval(lo, hi) == H.interval(1, 3)
-    assert H.slice(lo, hi).bins.tolist() == [28, 31]
+    assert H.error(lo, hi) == H.error_bins(1, 3)
+    assert H.interval(lo, hi) == H.interval_bins(1, 3)
+    assert H.slice(lo, hi).counts.tolist() == [28, 31]
 
 
 def test_many_dates_at_once() -> None:
@@ -45,7 +45,6 @@ def test_many_dates_at_once() -> None:
     stops = np.array(["2010-02-01", "2011-01-01"], "M8[D]")
     assert H.count(starts, stops).tolist() == [31, 334]
     assert H.count(starts, "2011-01-01").tolist() == [365, 334]
-    assert H.between(starts, "2010-03-01")[0].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -57,11 +56,11 @@ def test_many_dates_at_once() -> None:
     ],
 )
 def test_errors_name_dates(value, said) -> None:
-    for call in (H.count, H.error, H.slice, H.between):
+    for call in (H.count, H.error, H.interval, H.slice):
         with pytest.raises(ParameterError, match=said):
             call("2010-01-01", value)
     with pytest.raises(ParameterError, match="'day'"):
-        H.count(value, 12)
+        H.count(value, "2011-01-01")
 
 
 def test_errors_name_the_time_of_day() -> None:
@@ -75,33 +74,88 @@ def test_errors_name_the_time_of_day() -> None:
         dh.Axis.from_edges([0.0, 18, 65]).position(18.5)
 
 
-def test_numbers_are_places_and_values_by_between() -> None:
-    rows = pd.DataFrame({"age": [3, 30, 40], "day": DAYS["day"][:3]})
-    counts = dh.bin_counts(rows, column="age", edges=[0, 18, 65])
-    ages = dh.LeafCounts(epsilon=1000, bins=2).release(counts).value
-    assert ages.count(*ages.between(18, 65)) == 2
-    for wrong in ("2010-01-01", "18", datetime.date(2010, 1, 1)):
-        with pytest.raises(ParameterError, match="see between"):
-            ages.count(0, wrong)
-    with pytest.raises(UnsupportedError, match="no edges"):
-        dh.LeafCounts(epsilon=1, bins=2).release([1, 2]).value.between(0, 1)
+EDGES: Any = {
+    "whole numbers": [18, 19, 20, 30],
+    "numbers": [18.0, 19.5, 20.25, np.inf],
+    "numbers beyond 2**53": [2**53, 2**53 + 1, 2**53 + 2, 2**60],
+    "dates": ["2024-01-01", "2024-01-02", "2024-01-05", "2024-02-01"],
+    "times": ["2024-01-01T00:00", "2024-01-01T12:30", "2024-01-02", "2024-01-03"],
+}
 
 
-def test_several_axes_take_dates_for_some() -> None:
+@pytest.mark.parametrize("edges", EDGES.values(), ids=EDGES)
+def test_questions_go_by_value_and_those_of_bins_by_position(edges) -> None:
+    """Of each type of edges: a position is not taken for a value, nor a value for a position."""
+    axis = dh.Axis.from_edges(edges, "a")
+    counts = np.array([3, 5, 9])
+    h = RangeHistogram(counts, (axis,), answers=BinAnswers(counts, 1.0))
+    sums = np.append(0, np.cumsum(counts))
+    first_is_number = not isinstance(edges[0], str)
+    for lo in range(4):
+        for hi in range(lo, 4):
+            for start, stop in ((edges[lo], edges[hi]), (axis.edges[lo], axis.edges[hi])):
+                assert h.count(start, stop) == h.count_bins(lo, hi) == sums[hi] - sums[lo]
+                assert h.error(start, stop) == h.error_bins(lo, hi)
+                assert h.interval(start, stop) == h.interval_bins(lo, hi)
+    assert h.count(axis.edges[:-1], axis.edges[1:]).tolist() == [3, 5, 9]
+    assert h.count(list(edges[:-1]), edges[3]).tolist() == [17, 14, 9]
+    for question in (h.count, h.error, h.interval, h.slice):
+        with pytest.raises(ParameterError, match=r"^start must be an edge of the axis 'a'"):
+            question(1 if first_is_number else "1999-01-01", edges[3])
+        with pytest.raises(ParameterError, match=r"^stop must be"):
+            question(edges[0], True)
+    with pytest.raises(ParameterError, match="in order: start first"):
+        h.count(edges[2], edges[1])
+    for ask in (h.count_bins, h.error_bins, h.interval_bins):
+        for wrong in (edges[0], 4, -1, 0.5):
+            with pytest.raises(ParameterError, match=r"^(lo|hi)"):
+                ask(0, wrong)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (25, "stop must be an edge .* 25 is between 20 and 30"),
+        (20.5, r"20\.5 is between 20 and 30"),
+        (np.array([20, 25]), "25 is between 20 and 30"),
+        (2, "2 is before the first, 18"),
+        (10**30, "after the last, 30"),
+        (float("nan"), "stop must be a finite number"),
+        ("20", "type of its edges$"),
+    ],
+)
+def test_a_number_that_is_no_edge_is_refused_with_the_nearest(value, said) -> None:
+    counts = np.array([1, 2, 3])
+    axis = dh.Axis.from_edges([18, 19, 20, 30])
+    ages = RangeHistogram(counts, (axis,), answers=BinAnswers(counts, 1.0))
+    with pytest.raises(ParameterError, match=said):
+        ages.count(18, value)
+
+
+def test_bins_without_edges_have_their_numbers() -> None:
+    h = dh.LeafCounts(epsilon=1000, bins=3).release([1, 2, 3]).value
+    assert h.count(1, 3) == h.count_bins(1, 3) == 5
+    assert h.slice(1, 3).counts.tolist() == [2, 3]
+    with pytest.raises(ParameterError, match="4 is after the last, 3"):
+        h.count(1, 4)
+
+
+def test_several_axes_have_values_of_each() -> None:
     counts = dh.bin_counts(
         DAYS,
         column=["day", "x"],
         edges=[pd.date_range("2010-01-01", periods=13, freq="MS"), [0, 40, 365]],
     )
     grid = dh.LeafCounts(epsilon=1000, bins=(12, 2)).release(counts).value
-    assert grid.count(("2010-01-01", 0), ("2010-02-01", 2)) == 31
-    assert grid.count(*grid.between(("2010-02-01", 0), ("2010-03-01", 40))) == 9
-    assert grid.slice("2010-02-01", "2010-03-01", axis="day").marginal("x").bins.tolist() == [9, 19]
+    assert grid.count(("2010-01-01", 0), ("2010-02-01", 365)) == 31
+    assert grid.count(("2010-02-01", 0), ("2010-03-01", 40)) == grid.count_bins((1, 0), (2, 1)) == 9
+    part = grid.slice("2010-02-01", "2010-03-01", axis="day").marginal("x")
+    assert part.counts.tolist() == [9, 19]
+    with pytest.raises(ParameterError, match=r"axis 'x'.* 2 is between 0 and 40"):
+        grid.count(("2010-01-01", 0), ("2010-02-01", 2))
     for lo in (("2010-01-01",), "2010-01-01", ("2010-01-01", 0, 0)):
         with pytest.raises(ParameterError, match="each of 2 axes"):
-            grid.count(lo, (12, 2))
-        with pytest.raises(ParameterError, match="each of 2 axes"):
-            grid.between(lo, lo)
+            grid.count(lo, ("2011-01-01", 365))
 
 
 # --- Edges of a calendar

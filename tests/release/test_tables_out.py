@@ -64,7 +64,7 @@ def test_a_histogram_has_its_dates_and_its_errors() -> None:
         *[DAYS["day"][31].date()] * 2,
     ]
     assert frame["error"].to_list() == release.value.answers.bin_errors().ravel().tolist()
-    assert frame["count"].to_list() == release.value.bins.ravel().tolist()
+    assert frame["count"].to_list() == release.value.counts.ravel().tolist()
     assert frame.equals(release.value.to_polars())
     assert np.array_equal(release.to_pandas()["start_x"], [0, 30, 0, 30])
 

@@ -81,7 +81,7 @@ def adaptive_tree() -> None:
     upper.bar(at + 0.5, counts, 1.0, color=PALE, label="true")
     upper.step(
         np.arange(BINS + 1),
-        [*(released.value.count(i, i + 1) for i in range(BINS)), 0],
+        [*(released.value.count_bins(i, i + 1) for i in range(BINS)), 0],
         where="post",
         color=BLUE,
     )

@@ -71,7 +71,7 @@ class BinNeighbors:
 
 
 def _list_value(value: RangeHistogram) -> Any:
-    bins = value.bins.ravel().tolist()
+    bins = value.counts.ravel().tolist()
     return {"bins": bins, "outside": dict(value.outside)} if value.outside else bins
 
 
@@ -84,7 +84,7 @@ def _read_levels(mechanism: HierarchicalTree, release: Release, data: Any) -> Nu
 
 
 def _read_leaves(mechanism: LeafCounts, release: Release, data: Any) -> Numbers:
-    return _add_outside(release, release.value.bins.ravel().tolist())
+    return _add_outside(release, release.value.counts.ravel().tolist())
 
 
 def _add_outside(release: Release, counts: list[int]) -> Numbers:

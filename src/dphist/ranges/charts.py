@@ -44,9 +44,9 @@ def charts_of(release: Release) -> list[Chart]:
         If there are more axes.
     """
     histogram, counted = release.value, counted_of(release)
-    if histogram.bins.ndim > 2:
+    if histogram.counts.ndim > 2:
         raise ParameterError("release", "must be of one axis or two to be plotted")
-    if histogram.bins.ndim == 2:
+    if histogram.counts.ndim == 2:
         return [map_of(histogram, counted)]
     return [bins_chart(histogram, counted), _sums_chart(histogram, counted)]
 
@@ -55,7 +55,7 @@ def bins_chart(histogram: RangeHistogram, counted: Counted) -> Chart:
     """Return the chart of the bins of the only axis, or of means of neighboring ones."""
     places = places_of(histogram)
     if histogram.answers is None:  # made by hand
-        found = np.add.reduceat(histogram.bins, places[:-1]), np.zeros(len(places) - 1)
+        found = np.add.reduceat(histogram.counts, places[:-1]), np.zeros(len(places) - 1)
     else:
         found = sums(histogram, 0, places)
     counts, errors = (part / np.diff(places) for part in found)
@@ -73,10 +73,10 @@ def bins_chart(histogram: RangeHistogram, counted: Counted) -> Chart:
 
 def _sums_chart(histogram: RangeHistogram, counted: Counted) -> Chart:
     places = places_of(histogram)
-    below = np.asarray(histogram.count(0, places), np.float64)
+    below = np.asarray(histogram.count_bins(0, places), np.float64)
     text = Sentence("{Records} below each edge{after}.", after=counted.after)
     words = "sums", "Cumulative curve", text, Sentence("{Records} below")
-    return _chart(histogram, counted, words, below, ERRORS * histogram.error(0, places))
+    return _chart(histogram, counted, words, below, ERRORS * histogram.error_bins(0, places))
 
 
 def _chart(
@@ -164,8 +164,8 @@ def _goes(name: str, words: frozenset[str]) -> bool:
 
 def cells_of(histogram: RangeHistogram) -> tuple[FloatArray, list[IntArray]]:
     """Return the counts of at most 64 by 64 cells, and where their edges are in each axis."""
-    places, found = [], histogram.bins.astype(np.float64)
-    for axis in range(histogram.bins.ndim):
+    places, found = [], histogram.counts.astype(np.float64)
+    for axis in range(histogram.counts.ndim):
         window = window_of(histogram, axis)
         ends = window.start + grouped(window.stop - window.start, CELLS)
         found = np.take(found, range(window.start, window.stop), axis=axis)
@@ -306,9 +306,9 @@ def window_of(histogram: RangeHistogram, axis: int) -> Window:
     >>> window_of(RangeHistogram(np.array([5, 5] + [0] * 98)), 0)
     Window(start=0, stop=12, whole=False)
     """
-    bins = histogram.bins.shape[axis]
-    others = tuple(a for a in range(histogram.bins.ndim) if a != axis)
-    counts = np.maximum(histogram.bins.sum(axis=others, dtype=np.float64), 0)
+    bins = histogram.counts.shape[axis]
+    others = tuple(a for a in range(histogram.counts.ndim) if a != axis)
+    counts = np.maximum(histogram.counts.sum(axis=others, dtype=np.float64), 0)
     total = counts.sum()
     if not total > 0:
         return Window(0, bins, True)

@@ -34,17 +34,17 @@ _NEARLY = (
 def compare_releases(before: Release, after: Release) -> Differing:
     """Return what two releases say of the same bins."""
     first, second = before.value, after.value
-    check_same("number of bins", first.bins.shape, second.bins.shape)
+    check_same("number of bins", first.counts.shape, second.counts.shape)
     if _edges(first) != _edges(second):
         raise ParameterError(
             BOTH, "must have the same columns and edges; otherwise their bins are other bins"
         )
     exact = all(isinstance(each.mechanism, LeafCounts) for each in (before, after))
-    bins = first.bins.size
+    bins = first.counts.size
     return Differing(
         places=_places(first),
-        before=first.bins.ravel().astype(np.float64),
-        after=second.bins.ravel().astype(np.float64),
+        before=first.counts.ravel().astype(np.float64),
+        after=second.counts.ravel().astype(np.float64),
         bounds=lambda level: (_bounds(before, level), _bounds(after, level)),
         tests=bins,
         correction=Sentence("Bonferroni over all {n:,} bins", n=bins),
@@ -61,8 +61,8 @@ def _edges(value: RangeHistogram) -> Any:
 
 def _places(value: RangeHistogram) -> dict[str, list[str]]:
     """Return the texts of the edges of each bin, by column."""
-    single = value.bins.ndim == 1
-    names = ["" if single else f"_{value.axis_name(axis)}" for axis in range(value.bins.ndim)]
+    single = value.counts.ndim == 1
+    names = ["" if single else f"_{value.axis_name(axis)}" for axis in range(value.counts.ndim)]
     rows = list(product(*(pairwise(edge_texts(edges)) for edges in value.edges)))
     columns = {}
     for axis, name in enumerate(names):

@@ -85,7 +85,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         )
     value, counted = release.value, counted_of(release)
     parts = _parts_of(value)
-    quantiles = quantiles_of(value) if value.bins.ndim == 1 else []
+    quantiles = quantiles_of(value) if value.counts.ndim == 1 else []
     results = partial(_results, release, counted, parts, quantiles)
     return make_document(
         KIND.name,
@@ -129,17 +129,17 @@ def _expected(mechanism: Any, data: DataFacts) -> Section:
 
 def _parts_of(value: RangeHistogram) -> list[Parts]:
     """Return parts of each axis; of a single one, that of the charts is divided."""
-    few = value.bins.ndim > 1 and value.bins.size > _FEW
+    few = value.counts.ndim > 1 and value.counts.size > _FEW
 
     def places_of(bins: int) -> IntArray:
         return divide(bins, _FEW_PARTS if few else _LISTED if bins <= _LISTED else _PARTS)
 
-    if value.bins.ndim > 1:
-        divided = [places_of(bins) for bins in value.bins.shape]
+    if value.counts.ndim > 1:
+        divided = [places_of(bins) for bins in value.counts.shape]
     else:
         window = window_of(value, 0)
         inner = window.start + places_of(window.stop - window.start)
-        divided = [np.unique(np.concatenate([[0], inner, [value.bins.size]]))]
+        divided = [np.unique(np.concatenate([[0], inner, [value.counts.size]]))]
     return [parts_of(value, axis, places) for axis, places in enumerate(divided)]
 
 
@@ -153,8 +153,8 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
         Fact(Sentence("{Records}"), number_text(count), error=error, note=of_records),
         Fact("", "", "total", release.total, error=error, on=ON_JSON),
         Fact("", "", "intervals", {"total": error.around(round(count))}, on=ON_JSON),
-        Fact("Bins", f"{value.bins.size:,}", note=words.axes_in_words(value)),
-        Fact("", "", "bins", list(value.bins.shape), on=ON_JSON),
+        Fact("Bins", f"{value.counts.size:,}", note=words.axes_in_words(value)),
+        Fact("", "", "bins", list(value.counts.shape), on=ON_JSON),
         *_time_zones(value),
     ]
 
@@ -183,13 +183,13 @@ def _results(
     """Return the charts with their bands, and tables with their intervals."""
     value = release.value
     blocks: list[Block] = []
-    if value.bins.ndim <= 2:
+    if value.counts.ndim <= 2:
         blocks.append(Figures(charts_of(release)))
-    every = value.bins.ndim == 1 and _LISTED < value.bins.size <= _LISTED_ON_PAGE
+    every = value.counts.ndim == 1 and _LISTED < value.counts.size <= _LISTED_ON_PAGE
     shown_on = READ - ON_PAGE if every else READ
     blocks += [_table(value, axis, each, counted, shown_on) for axis, each in enumerate(parts)]
     if every:
-        bins = parts_of(value, 0, np.arange(value.bins.size + 1))
+        bins = parts_of(value, 0, np.arange(value.counts.size + 1))
         blocks.append(_table(value, 0, bins, counted, ON_PAGE))
     if quantiles:
         blocks.append(_table_of_quantiles(value, quantiles))
@@ -198,13 +198,13 @@ def _results(
     blocks.append(Note(words.errors_in_words(release.mechanism), "aside", on=ON_PAGE))
     if quantiles:
         blocks.append(Note(words.OF_QUANTILES, "aside", on=ON_PAGE))
-    elif value.bins.ndim == 1:
+    elif value.counts.ndim == 1:
         blocks.append(Note(words.NO_QUANTILES))
-    if value.bins.size > _LISTED and not every:
+    if value.counts.size > _LISTED and not every:
         whole = Sentence(
             "The table of all {bins:,} bins is in the release file, and in the CSV that the "
             "command below writes.",
-            bins=value.bins.size,
+            bins=value.counts.size,
         )
         blocks.append(Note(whole, "aside", on=ON_PAGE))
     return blocks
@@ -229,8 +229,8 @@ def _table(value: RangeHistogram, axis: int, parts: Parts, counted: Counted, on:
     name = axis_text(value, axis)
     ranges = [f"{start} to {stop}" for start, stop in pairwise(parts.edges)]
     caption: str = Sentence("By {name}", name=name)
-    if value.bins.ndim == 1:
-        caption = "All bins" if value.bins.size == len(ranges) else "Parts of the bins"
+    if value.counts.ndim == 1:
+        caption = "All bins" if value.counts.size == len(ranges) else "Parts of the bins"
     columns = [
         Column(Sentence("{name}: from, to below", name=name), ranges),
         Column(counted.head("{Records}"), parts.counts, parts.low, parts.high, bars=ON_TERMINAL),
@@ -251,14 +251,36 @@ def _table_of_quantiles(value: RangeHistogram, quantiles: list[Quantile]) -> Tab
 
 def _reading(value: RangeHistogram) -> str:
     """Return Python that reads a histogram."""
-    if value.bins.ndim > 1:
-        shown = "histogram.to_pandas()  # histogram.count(lo, hi) of tuples: a box of bins"
+    ends = []
+    for place in (0, 2):
+        edges = [axis.edges[min(place, axis.bins) :][:1] for axis in value.axes]
+        zones = [axis.zone for axis in value.axes]
+        ends.append([_in_code(edge_texts(*each)[0]) for each in zip(edges, zones, strict=True)])
+    first, last = (", ".join(each) for each in ends)
+    if value.counts.ndim > 1:
+        box = f"({first}), ({last})"
+        shown = (
+            f"histogram.count({box}), histogram.interval({box})  # from edge to edge\n"
+            "histogram.to_pandas()"
+        )
     else:
         shown = (
-            "histogram.count(0, 2), histogram.error(0, 2)  # of the first two bins; arrays too\n"
-            "histogram.quantile(0.5), histogram.to_pandas()"
+            f"histogram.count({first}, {last}), histogram.interval({first}, {last})"
+            "  # from edge to edge\nhistogram.median(), histogram.quantile(0.9), histogram.mean(), "
+            "histogram.to_pandas()"
         )
     return f"histogram = release.value\n{shown}"
+
+
+def _in_code(edge: str) -> str:
+    """Return the text of an edge as Python.
+
+    >>> _in_code("18"), _in_code("-inf"), _in_code("2024-01-31")
+    ('18', 'float("-inf")', '"2024-01-31"')
+    """
+    if edge in ("inf", "-inf"):
+        return f'float("{edge}")'
+    return f'"{edge}"' if edge.count("-") > 1 and "e" not in edge else edge
 
 
 def table_csv(release: Release, field: Field) -> str:
@@ -274,22 +296,22 @@ def table_csv(release: Release, field: Field) -> str:
     """
     histogram: RangeHistogram = release.value
     names = []
-    for axis in range(histogram.bins.ndim):
-        suffix = "" if histogram.bins.ndim == 1 else f"_{histogram.axis_name(axis)}"
+    for axis in range(histogram.counts.ndim):
+        suffix = "" if histogram.counts.ndim == 1 else f"_{histogram.axis_name(axis)}"
         names += [f"start{suffix}", f"stop{suffix}"]
     header = ",".join(map(field, [*names, "count", "error"])) + "\n"
     ranges = [
         [f"{low},{high}" for low, high in pairwise(edge_texts(axis.edges, axis.zone))]
         for axis in histogram.axes
     ]
-    counts = histogram.bins.ravel().tolist()
+    counts = histogram.counts.ravel().tolist()
     rows = zip(map(",".join, product(*ranges)), counts, _errors(histogram), strict=True)
     return header + "".join(f"{place},{count},{error}\n" for place, count, error in rows)
 
 
 def _errors(histogram: RangeHistogram) -> Sequence[str]:
     if histogram.answers is None:  # made by hand
-        return [""] * histogram.bins.size
+        return [""] * histogram.counts.size
     errors, which = np.unique(histogram.answers.bin_errors(), return_inverse=True)
     texts = [f"{error:.6g}" for error in errors.tolist()]
     return [texts[place] for place in which.ravel().tolist()]
@@ -307,7 +329,7 @@ def disclose(_mechanism: RangesMechanism, value: RangeHistogram | None = None) -
 
 def describe_value(histogram: RangeHistogram, most: int) -> Section:
     """Return what is said of a histogram, with up to `most` rows."""
-    axes = enumerate(histogram.bins.shape)
+    axes = enumerate(histogram.counts.shape)
     facts = [
         Fact(
             f"Axis {histogram.axis_name(axis)}",
@@ -325,7 +347,7 @@ def describe_value(histogram: RangeHistogram, most: int) -> Section:
     caption = "", "The first bins", ""
     blocks: list[Block] = [*facts, Table(columns, caption, total=table.num_rows)]
     charts = {1: bins_chart, 2: map_of}
-    chart = charts.get(histogram.bins.ndim)
+    chart = charts.get(histogram.counts.ndim)
     if chart is not None:
         blocks.append(Figures([chart(histogram, counted_records(None, 1))]))
     return Section("value", "Released histogram over ranges", blocks)

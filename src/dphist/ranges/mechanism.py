@@ -76,9 +76,9 @@ class RangesMechanism(RangesMeasuring):
         """
         check_kind(value, RangeHistogram)
         histogram: RangeHistogram = value
-        if histogram.bins.shape != self.bins:
+        if histogram.counts.shape != self.bins:
             raise ValueError("the bins are not those of the mechanism")
-        return replace(histogram, answers=self.answers(histogram.bins, noisy))
+        return replace(histogram, answers=self.answers(histogram.counts, noisy))
 
     def expected_error(self, total: int = 100_000, *, prefixes: bool = False) -> float:
         """Return the error to expect of a range, in records, from public numbers alone.
@@ -102,7 +102,7 @@ class RangesMechanism(RangesMeasuring):
         for number in range(_TRIALS):
             public = uneven(self.bins, records, number)
             exact = box_sums(summed(public), lo, hi)
-            off = self.release(public, source).value.count(low, high) - exact
+            off = self.release(public, source).value.count_bins(low, high) - exact
             squares.append(np.mean(np.square(off.astype(np.float64))))
         return float(np.sqrt(np.mean(squares)))
 
@@ -123,7 +123,7 @@ class RangesMechanism(RangesMeasuring):
             If its histogram was made by hand.
         """
         self._check_asked(release, level)
-        bins, answers = release.value.bins, release.value.answers
+        bins, answers = release.value.counts, release.value.answers
         if answers is None:
             raise UnsupportedError("the histogram was made by hand; release one with a mechanism")
         width = self._bin_width(answers, level)

@@ -70,7 +70,7 @@ def place_text(edges: AnyArray, place: Any, zone: str | None = None) -> str:
     Parameters
     ----------
     place : float, numpy.datetime64 or, with a time zone, datetime: what `RangeHistogram.quantile`
-        returns.
+        has as a value.
 
     >>> place_text(np.array([0, 18, 65]), 18.1234), place_text(np.array([0, 0.5, 1]), 0.1234)
     ('18', '0.12')
@@ -102,11 +102,11 @@ def axis_text(histogram: RangeHistogram, axis: int) -> str:
     named = histogram.axes[axis].name
     if named is not None:
         return harmless(named, _LONGEST_NAME)
-    return "bin" if histogram.bins.ndim == 1 else f"axis {axis + 1}"
+    return "bin" if histogram.counts.ndim == 1 else f"axis {axis + 1}"
 
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_PLACES = 4096  # edges that are tried as ends of a quantile's interval
+NOT_KNOWN = "not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,28 +162,28 @@ def divide(bins: int, most: int) -> IntArray:
 def parts_of(histogram: RangeHistogram, axis: int, places: IntArray) -> Parts:
     """Return one axis in parts with edges at these places."""
     ends = _ends(histogram, axis, places)
-    low, high = histogram.interval(*ends)
+    low, high = histogram.interval_bins(*ends)
     outwards = np.clip([np.floor(low), np.ceil(high)], -NO_BOUND, NO_BOUND).astype(np.int64)
     texts = short_edges(histogram.edges[axis][places], histogram.axes[axis].zone)
-    return Parts(texts, histogram.count(*ends), *outwards)
+    return Parts(texts, histogram.count_bins(*ends), *outwards)
 
 
 def sums(histogram: RangeHistogram, axis: int, places: IntArray) -> tuple[NumberArray, FloatArray]:
     """Return counts between neighboring places of one axis, and their errors (95 %)."""
     ends = _ends(histogram, axis, places)
-    return histogram.count(*ends), ERRORS * histogram.error(*ends)
+    return histogram.count_bins(*ends), ERRORS * histogram.error_bins(*ends)
 
 
 def _ends(histogram: RangeHistogram, axis: int, places: IntArray) -> tuple[Any, Any]:
-    lo: list[Any] = [0] * histogram.bins.ndim
-    hi: list[Any] = list(histogram.bins.shape)
+    lo: list[Any] = [0] * histogram.counts.ndim
+    hi: list[Any] = list(histogram.counts.shape)
     lo[axis], hi[axis] = places[:-1], places[1:]
     return (lo[0], hi[0]) if len(lo) == 1 else (tuple(lo), tuple(hi))
 
 
 def whole_of(histogram: RangeHistogram) -> tuple[float, float]:
     """Return the records in all bins together, and their error (95 %)."""
-    count, error = sums(histogram, 0, np.array([0, histogram.bins.shape[0]]))
+    count, error = sums(histogram, 0, np.array([0, histogram.counts.shape[0]]))
     return count[0].item(), error[0].item()
 
 
@@ -195,10 +195,10 @@ def usual_error(histogram: RangeHistogram) -> float | None:
 
     >>> from dphist import LeafCounts
     >>> found = LeafCounts(epsilon=1, bins=3).release([50, 0, 70]).value
-    >>> found.error(0, 1) == usual_error(found)
+    >>> found.error_bins(0, 1) == usual_error(found)
     True
     """
-    counts = np.maximum(histogram.bins.astype(np.float64).ravel(), 0)
+    counts = np.maximum(histogram.counts.astype(np.float64).ravel(), 0)
     if histogram.answers is None or not counts.sum() > 0:
         return None
     errors = np.asarray(histogram.answers.bin_errors(), np.float64).ravel()
@@ -212,7 +212,7 @@ def outside_of(release: Release) -> list[tuple[str, int]]:
     histogram = release.value
     first, last = histogram.edges[0][[0, -1]]
     texts = short_edges(histogram.edges[0][[0, -1]], histogram.axes[0].zone)
-    name = axis_text(histogram, 0) if histogram.bins.ndim == 1 else "at least one column"
+    name = axis_text(histogram, 0) if histogram.counts.ndim == 1 else "at least one column"
     said = {
         "below": f"below {texts[0]}",
         "above": "infinite" if last == np.inf else f"{texts[1]} or above",
@@ -242,27 +242,14 @@ def grouped(bins: int, most: int) -> IntArray:
 def quantiles_of(histogram: RangeHistogram) -> list[Quantile]:
     """Return the quantiles of the only axis; empty if there are no records by the estimates.
 
-    A place is below a quantile if less than that share of all records lies before it. The counts
-    before and after a place each have an error, so for some edges this is undecided. The interval
-    holds these edges, and ends at the next edges on both sides.
+    Their intervals are those of `RangeHistogram.quantile`.
     """
-    edges, zone = histogram.edges[0], histogram.axes[0].zone
+    edges, axis = histogram.edges[0], histogram.axes[0]
     if np.isnan(histogram.cdf()[-1]):
         return []
-    last = histogram.bins.size
-    places = grouped(last, _PLACES)
-    before, after = histogram.count(0, places), histogram.count(places, last)
-    errors = histogram.error(0, places), histogram.error(places, last)
-    texts = short_edges(edges[places], zone)
     found = []
-    for share in SHARES:
-        excess = (1 - share) * before - share * after
-        # The errors of both sides may have any correlation.
-        error = ERRORS * ((1 - share) * errors[0] + share * errors[1])
-        low = int(np.argmax(excess + error >= 0)) if np.any(excess + error >= 0) else last
-        below = excess - error <= 0
-        high = len(places) - 1 - int(np.argmax(below[::-1])) if np.any(below) else 0
-        ends = texts[max(low - 1, 0)], texts[min(high + 1, len(places) - 1)]
-        place = place_text(edges, histogram.quantile(share), zone)
-        found.append(Quantile(share, place, *ends))
+    for share, each in zip(SHARES, histogram.quantile(SHARES), strict=True):
+        ends = edges[axis.positions([each.low, each.high])]
+        place = place_text(edges, each.value, axis.zone) if each.is_known else NOT_KNOWN
+        found.append(Quantile(share, place, *short_edges(ends, axis.zone)))
     return found

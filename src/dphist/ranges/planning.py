@@ -103,9 +103,9 @@ def _range_error(release: Release, percent: bool) -> Found | str:
     histogram = release.value
     if histogram.answers is None:
         return "the histogram was made by hand: its error is not known"
-    lo, hi = random_boxes(histogram.bins.shape)
+    lo, hi = random_boxes(histogram.counts.shape)
     low, high = (ends[0] if len(ends) == 1 else tuple(ends) for ends in (lo, hi))
-    error = float(np.sqrt(np.mean(np.square(histogram.error(low, high)))))
+    error = float(np.sqrt(np.mean(np.square(histogram.error_bins(low, high)))))
     said = "a random range is about {} off (root mean square)"
     return planning.error_in_records(release, error, said, percent)
 

@@ -11,7 +11,7 @@ from dphist.document.unit_words import Counted
 from dphist.privacy import PrivacyUnit
 from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
-from dphist.ranges.overview import Parts, Quantile, axis_text, short_edges, whole_of
+from dphist.ranges.overview import NOT_KNOWN, Parts, Quantile, axis_text, short_edges, whole_of
 from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
 from dphist.sentence import Sentence, many
@@ -20,7 +20,8 @@ TITLE = Sentence("{Records} by range")
 OF_QUANTILES = Sentence(
     "A share of the {records} in the bins lies below each place of the quantiles. The true place "
     "is between the two edges with probability of about 95 %, for each quantile by itself. Within "
-    "a bin, {records} are taken to be spread evenly."
+    "a bin, {records} are taken to be spread evenly. A quantile"
+    " that could be in any bin is not known."
 )
 NO_QUANTILES = Sentence("There are no {records} by the estimates, so there are no quantiles.")
 _USUAL = "95 %; half of the {records} are in bins with a smaller one"
@@ -30,7 +31,7 @@ _HALF = "± stands for half of a 95 % interval"
 def title_of(histogram: RangeHistogram) -> Sentence:
     """Return the heading: what is counted, by which columns."""
     if not histogram.has_edges:
-        return Sentence(f"{{Records}} by {'bin' if histogram.bins.ndim == 1 else 'cell'}")
+        return Sentence(f"{{Records}} by {'bin' if histogram.counts.ndim == 1 else 'cell'}")
     return Sentence("{Records} by {names}", names=names_in_words(histogram))
 
 
@@ -57,19 +58,25 @@ def result_of(
             all_bins=all_bins,
             half=_HALF,
         )
-    if histogram.bins.ndim > 1:
+    if histogram.counts.ndim > 1:
         return _fullest(histogram, all_bins, first, name)
     found = {each.share: f"{each.place} ({each.interval})" for each in quantiles}
+    known = {each.share for each in quantiles if each.place != NOT_KNOWN}
     start, stop = short_edges(histogram.edges[0][[0, -1]], histogram.axes[0].zone)
     where = "with {name} from {start} to {stop}" if histogram.has_edges else "in {bins:,} bins"
+    spread = "half of them lie below {half}, and nine in ten between {low} and {high}"
+    if 0.5 not in known:
+        spread = "where half of them lie is not known"
+    elif not {0.05, 0.95} <= known:
+        spread = "half of them lie below {half}"
+    brackets = "; in brackets stand 95 % intervals" if 0.5 in known else ""
     return Sentence(
-        f"{{all_bins}} {where}; half of them lie below {{half}}, and nine in ten between {{low}} "
-        "and {high}. {plus_minus}; in brackets stand 95 % intervals.",
+        f"{{all_bins}} {where}; {spread}. {{plus_minus}}{brackets}.",
         all_bins=all_bins,
         name=name,
         start=start,
         stop=stop,
-        bins=histogram.bins.size,
+        bins=histogram.counts.size,
         half=found[0.5],
         low=found[0.05],
         high=found[0.95],
@@ -83,7 +90,7 @@ def _fullest(histogram: RangeHistogram, all_bins: str, first: Parts, name: str) 
         return Sentence(
             "{all_bins} in {bins:,} bins, where {half}.",
             all_bins=all_bins,
-            bins=histogram.bins.size,
+            bins=histogram.counts.size,
             half=_HALF,
         )
     best = int(np.argmax(first.counts))
@@ -91,7 +98,7 @@ def _fullest(histogram: RangeHistogram, all_bins: str, first: Parts, name: str) 
         "{all_bins} in {bins:,} bins. Of {parts} parts of {name}, {start} to {stop} has the most: "
         "{most} ({interval}). {half}; in brackets stands a 95 % interval.",
         all_bins=all_bins,
-        bins=histogram.bins.size,
+        bins=histogram.counts.size,
         parts=len(first.counts),
         name=name,
         start=first.edges[best],
@@ -130,17 +137,17 @@ def axes_in_words(histogram: RangeHistogram) -> str:
     >>> axes_in_words(RangeHistogram(np.zeros((2, 3), np.int64)))
     'axis 1 in 2 bins; axis 2 in 3 bins'
     """
-    if not histogram.has_edges and histogram.bins.ndim == 1:
+    if not histogram.has_edges and histogram.counts.ndim == 1:
         return "numbered from 0"
     described = []
-    for axis, bins in enumerate(histogram.bins.shape):
+    for axis, bins in enumerate(histogram.counts.shape):
         text = axis_text(histogram, axis)
         if histogram.has_edges:
             zone = histogram.axes[axis].zone
             first, last = short_edges(histogram.edges[axis][[0, -1]], zone)
             text += f" from {first} to {last}"
         # The number of bins of a single axis stands before this text already.
-        number = f" in {bins:,} bin{'s'[: bins > 1]}" if histogram.bins.ndim > 1 else ""
+        number = f" in {bins:,} bin{'s'[: bins > 1]}" if histogram.counts.ndim > 1 else ""
         described.append(text + number)
     return "; ".join(described)
 
@@ -166,7 +173,7 @@ def names_in_words(histogram: RangeHistogram) -> str:
     >>> names_in_words(RangeHistogram(np.zeros((2, 3, 4), np.int64)))
     'axis 1, axis 2 and axis 3'
     """
-    *names, last = (axis_text(histogram, axis) for axis in range(histogram.bins.ndim))
+    *names, last = (axis_text(histogram, axis) for axis in range(histogram.counts.ndim))
     return f"{', '.join(names)} and {last}" if names else last
 
 

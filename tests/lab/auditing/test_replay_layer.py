@@ -196,7 +196,7 @@ def test_other_threads_get_the_real_samplers() -> None:
     seen: list[Any] = []
 
     def release() -> None:
-        seen.append(dh.LeafCounts(epsilon="0.001", bins=50).release(counts).value.bins.tolist())
+        seen.append(dh.LeafCounts(epsilon="0.001", bins=50).release(counts).value.counts.tolist())
 
     def run(data: Any) -> Any:
         other = threading.Thread(target=release)

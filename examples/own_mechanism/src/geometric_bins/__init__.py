@@ -64,5 +64,5 @@ class GeometricBins:
         return math.sqrt(0.5) / math.sinh(float(min(self.epsilon, 700)) / 2)  # of one bin
 
     def intervals(self, release, /, level=0.95):
-        width, bins = geometric_half_width(self.epsilon, checked_level(level)), release.value.bins
+        width, bins = geometric_half_width(self.epsilon, checked_level(level)), release.value.counts
         return Intervals(np.maximum(bins - width, 0), bins + width, level)

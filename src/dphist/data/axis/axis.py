@@ -180,37 +180,40 @@ class Axis:
         """
         return self.edges if self.zone is None else local_times(self.edges, self.zone)
 
-    def position(self, value: Any) -> int:
+    def position(self, value: Any, parameter: str = "value") -> int:
         """Return the index of the edge that is equal to a value.
 
         Parameters
         ----------
         value : a number for edges that are numbers; a date, datetime, numpy.datetime64 or ISO text
             for others. Without a zone of its own, it is a local time of the axis' zone.
+        parameter : what an error calls the value.
 
         Raises
         ------
         ParameterError
-            If no edge is equal to it.
+            If no edge is equal to it: the error names the nearest edges.
 
         >>> Axis.from_edges([0, 18, 65]).position(18)
         1
         """
-        wanted = self._as_edge(value)
+        wanted = self._as_edge(value, parameter)
         if wanted is not None:
             index = int(np.searchsorted(self.edges, wanted))
             if index < len(self.edges) and self.edges[index] == wanted:
                 return index
         if wanted is None and self.edges.dtype.kind == "M" and isinstance(value, MOMENTS):
-            wanted = np.datetime64(self._read_time(value), "us")  # between two dates
-        raise self._no_edge(wanted)
+            wanted = np.datetime64(self._read_time(value, parameter), "us")  # between two dates
+        if wanted is None and self.edges.dtype.kind == "i" and is_number(value):
+            wanted = float(value)  # between two whole numbers
+        raise self._no_edge(wanted, parameter)
 
-    def _no_edge(self, wanted: Any) -> ParameterError:
+    def _no_edge(self, wanted: Any, parameter: str) -> ParameterError:
         """Return the error for a value that is no edge; edges and the value are public."""
         of = "" if self.name is None else f" {self.name!r}"
         said = f"must be an edge of the axis{of}, and of the type of its edges"
         if wanted is None or wanted != wanted:
-            return ParameterError("value", said)
+            return ParameterError(parameter, said)
         place = int(np.searchsorted(self.edges, wanted))
         near = [self._edge_text(edge) for edge in self.edges[max(place - 1, 0) : place + 1]]
         if len(near) == 2:
@@ -219,14 +222,15 @@ class Axis:
             beside = f"{'before the first' if place == 0 else 'after the last'}, {near[0]}"
         if self.zone is not None:
             beside += f", in {self.zone}"
-        return ParameterError("value", f"{said}: {self._edge_text(wanted)} is {beside}")
+        return ParameterError(parameter, f"{said}: {self._edge_text(wanted)} is {beside}")
 
-    def positions(self, values: Any) -> Any:
+    def positions(self, values: Any, parameter: str = "value") -> Any:
         """Return the indices of the edges that are equal to values.
 
         Parameters
         ----------
-        values : one value as for `position`, or a list, tuple or array of them.
+        values : one value as for `position`, or a list, tuple, range, array or column of them.
+        parameter : as for `position`.
 
         Returns
         -------
@@ -236,11 +240,30 @@ class Axis:
         array([1, 0])
         """
         if isinstance(values, list | tuple):
-            return np.array([self.positions(value) for value in values], np.int64)
+            return np.array([self.positions(value, parameter) for value in values], np.int64)
+        if isinstance(values, range) or (
+            hasattr(values, "__array__") and not isinstance(values, np.ndarray | np.generic)
+        ):
+            values = np.asarray(values)
         if isinstance(values, np.ndarray):
-            flat = [self.position(value) for value in values.ravel()]
+            found = self._find(values)
+            if found is not None:
+                return found
+            flat = [self.position(value, parameter) for value in values.ravel()]
             return np.array(flat, np.int64).reshape(values.shape)
-        return self.position(values)
+        return self.position(values, parameter)
+
+    def _find(self, values: AnyArray) -> AnyArray | None:
+        """Return the indices of edges of the same type, all at once; None if there are others."""
+        kinds = values.dtype.kind + self.edges.dtype.kind
+        if kinds in ("iM", "uM", "fM") or values.dtype.kind not in "iufM" or self.zone is not None:
+            return None
+        if values.dtype != self.edges.dtype:
+            whole = values if kinds[0] in "iu" else self.edges if kinds[1] == "i" else values[:0]
+            if "M" in kinds or (np.abs(whole.astype(np.float64)) > 2**53).any():
+                return None  # conversion would round
+        places = np.minimum(np.searchsorted(self.edges, values), len(self.edges) - 1)
+        return places if bool((self.edges[places] == values).all()) else None
 
     def at(self, places: FloatArray) -> AnyArray:
         """Return the values at fractional bin positions, interpolated linearly between edges.
@@ -322,12 +345,12 @@ class Axis:
     def __repr__(self) -> str:
         return f"Axis(name={self.name!r}, {self.in_words})"
 
-    def _as_edge(self, value: Any) -> Any:
+    def _as_edge(self, value: Any, parameter: str) -> Any:
         """Return a value in the type of the edges, or None if no edge of that type equals it."""
         if self.edges.dtype.kind == "M":
             if is_number(value) or value is None:
                 return None
-            instant = self._read_time(value)
+            instant = self._read_time(value, parameter)
             day, rest = divmod(instant, DAY)
             if self.edges.dtype == np.dtype("M8[us]"):
                 return np.datetime64(instant, "us")
@@ -335,7 +358,7 @@ class Axis:
         if not is_number(value):
             return None
         if self.edges.dtype.kind == "i":
-            whole = exact_number(value, "value")
+            whole = exact_number(value, parameter)
             inside = whole.denominator == 1 and -(2**63) <= whole < 2**63
             return np.int64(int(whole)) if inside else None
         if isinstance(value, Integral) and abs(int(value)) > 2**53:
@@ -343,13 +366,13 @@ class Axis:
             return float(value) if abs(value) < 2**1000 and int(float(value)) == value else None
         return float(value)
 
-    def _read_time(self, value: Any) -> int:
+    def _read_time(self, value: Any, parameter: str) -> int:
         """Return a date or time in microseconds since 1970, as the edges are meant."""
-        found = moment(value, "value")
+        found = moment(value, parameter)
         if self.zone is not None:
-            return in_zone(found, self.zone, "value").instant
+            return in_zone(found, self.zone, parameter).instant
         if found.zone is not None:
-            raise ParameterError("value", "must have no time zone, as the edges have none")
+            raise ParameterError(parameter, "must have no time zone, as the edges have none")
         return found.instant
 
     def _edge_text(self, edge: Any) -> str:

@@ -316,7 +316,7 @@ def _make_ledger() -> Made:
             made = Ledger.create(Path(folder) / "a.ledger", epsilon=1, unit="one record")
 
             def release(mechanism: Any, key: str, by: str = "ana") -> Any:
-                return made.release(mechanism, data, by=by, key=key).value.bins.tolist()
+                return made.release(mechanism, data, by=by, key=key).value.counts.tolist()
 
             first = release(half, "first")
             second = release(quarter if first[0] > first[1] else half, "second")

@@ -196,11 +196,11 @@ class RangesCase(compared.Case):
     def _estimate(self, value: Any) -> Estimate:
         """Return the bins, or the histogram itself if its ranges are not sums of them."""
         if isinstance(value, RangeHistogram):
-            if value.bins.shape != self.counts.shape:
+            if value.counts.shape != self.counts.shape:
                 raise ParameterError(
                     "mechanisms", "for ranges must release as many bins as they get"
                 )
-            return value if value.bins.ndim == 1 and not _is_sum(value) else value.bins
+            return value if value.counts.ndim == 1 and not _is_sum(value) else value.counts
         bins = np.asarray(value)
         if bins.shape != self.counts.shape or bins.dtype.kind not in "iuf":
             raise ParameterError(
@@ -210,9 +210,9 @@ class RangesCase(compared.Case):
 
 
 def _is_sum(value: RangeHistogram) -> bool:
-    sums: Any = summed(np.asarray(value.bins, np.float64))
-    lo, hi = (ends[:_TRIED] for ends in random_ranges(len(value.bins)))
-    return bool(np.allclose(value.count(lo, hi), sums[hi] - sums[lo], rtol=1e-6, atol=1e-3))
+    sums: Any = summed(np.asarray(value.counts, np.float64))
+    lo, hi = (ends[:_TRIED] for ends in random_ranges(len(value.counts)))
+    return bool(np.allclose(value.count_bins(lo, hi), sums[hi] - sums[lo], rtol=1e-6, atol=1e-3))
 
 
 COMPARING = compared.Comparing(

@@ -22,7 +22,7 @@ RANDOM_RANGES = 20_000
 class Answers(Protocol):
     """Estimates that are not sums of bins."""
 
-    def count(self, lo: Any, hi: Any) -> Any:
+    def count_bins(self, lo: Any, hi: Any) -> Any:
         """Return the estimates of the records in bins lo, ..., hi - 1.
 
         The ends are arrays, or of several axes tuples of arrays.
@@ -49,13 +49,13 @@ def _of_answers(counts: IntArray, estimate: Answers) -> dict[str, float]:
     true: Any = summed(counts)
     if counts.ndim > 1:
         lo, hi = (list(ends.T) for ends in rectangles(counts.shape))
-        found = estimate.count(tuple(lo), tuple(hi))
+        found = estimate.count_bins(tuple(lo), tuple(hi))
         return {"rectangles": _squares(found, box_sums(true, lo, hi))}
     ends = np.arange(1, len(true))
     starts, stops = random_ranges(len(counts))
     return {
-        "prefixes": _squares(estimate.count(np.zeros_like(ends), ends), true[1:]),
-        "ranges": _squares(estimate.count(starts, stops), true[stops] - true[starts]),
+        "prefixes": _squares(estimate.count_bins(np.zeros_like(ends), ends), true[1:]),
+        "ranges": _squares(estimate.count_bins(starts, stops), true[stops] - true[starts]),
     }
 
 

@@ -67,7 +67,7 @@ class HierarchicalTree(HierarchicalTreeMeasuring, RangesMechanism):
 
     >>> tree = HierarchicalTree(epsilon=50, bins=4, branching=2)
     >>> h = tree.release([2, 0, 10, 2]).value
-    >>> h.count(0, 4), h.bins
+    >>> h.count(0, 4), h.counts
     (14, array([ 2,  0, 10,  2]))
     """
 

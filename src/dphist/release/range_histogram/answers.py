@@ -83,7 +83,7 @@ class PartAnswers:
         """Return both ends of (q,) 95 % intervals."""
         return self.whole.interval(*self._boxes(lo, hi))
 
-    def bins(self) -> NumberArray:
+    def counts(self) -> NumberArray:
         """Return the estimate of each bin, in the shape of the part."""
         return self.count(*self._all_bins()).reshape(self._shape)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,13 @@ class BinNumbers(Axis):
     def at(self, places: FloatArray) -> AnyArray:
         """Return fractional bin positions as they are."""
         return places
+
+    def positions(self, values: Any, parameter: str = "value") -> Any:
+        """Return whole numbers from 0 to `bins` as they are; see `Axis.positions`."""
+        found = np.asarray(values)
+        if found.dtype.kind in "iu" and ((found >= 0) & (found <= self.bins)).all():
+            return found.astype(np.int64) if found.ndim else int(found)
+        return Axis.positions(self, values, parameter)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BinNumbers) and self.bins == other.bins

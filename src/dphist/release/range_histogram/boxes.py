@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray, NumberArray
-from dphist.data.axis.axis import Axis
-from dphist.data.axis.times import MOMENTS
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, phrase
 
 
 def checked_boxes(
-    bins: tuple[int, ...], lo: Any, hi: Any
+    bins: tuple[int, ...], lo: Any, hi: Any, names: tuple[str, str] = ("lo", "hi")
 ) -> tuple[list[IntArray], list[IntArray], bool]:
     """Return the ends of ranges or boxes, one array for each axis, all of the same shape.
 
@@ -21,6 +19,7 @@ def checked_boxes(
     ----------
     bins : number of bins of each axis.
     lo, hi : for one axis a whole number or an array of them; for several axes a tuple of those.
+    names : of both parameters, for errors.
 
     Returns
     -------
@@ -32,41 +31,21 @@ def checked_boxes(
     ParameterError
         If they are not whole numbers with ``0 <= lo <= hi <= bins`` in every axis.
     """
-    ends = [*_by_axis(bins, lo, "lo"), *_by_axis(bins, hi, "hi")]
+    ends = [*_by_axis(bins, lo, names[0]), *_by_axis(bins, hi, names[1])]
     try:
         spread = [np.ascontiguousarray(end) for end in np.broadcast_arrays(*ends)]
     except ValueError:
         spread = []
     if not spread:
-        raise ParameterError(("lo", "hi"), "must have the same shape, or shapes that broadcast")
+        raise ParameterError(names, "must have the same shape, or shapes that broadcast")
     first, last = spread[: len(bins)], spread[len(bins) :]
     for low, high, size in zip(first, last, bins, strict=True):
-        if not ((low >= 0) & (low <= high) & (high <= size)).all():
-            raise ParameterError(("lo", "hi"), f"must satisfy 0 <= lo <= hi <= {size}, the bins")
+        if (low > high).any():
+            raise ParameterError(names, phrase(f"must be in order: {{{names[0]}}} first"))
+        if not ((low >= 0) & (high <= size)).all():
+            raise ParameterError(names, f"must be positions of bins, from 0 to {size}")
     single = all(np.ndim(end) == 0 for end in ends)
     return [np.atleast_1d(low) for low in first], [np.atleast_1d(high) for high in last], single
-
-
-def places_of(end: Any, axis: Axis | None, name: str) -> Any:
-    """Return the places of bins that edges of times stand for; anything else as it is.
-
-    Parameters
-    ----------
-    end : dates, datetimes or ISO text, or places.
-    axis : the axis with the edges, if the data have edges.
-    name : of the parameter, for error messages.
-    """
-    first = end
-    while isinstance(first, list | tuple) and first:
-        first = first[0]
-    is_time = isinstance(first, MOMENTS)
-    if isinstance(first, np.ndarray):
-        is_time = first.dtype.kind in "MU"
-    if not is_time:
-        return end
-    if axis is None or axis.edges.dtype.kind != "M":
-        raise ParameterError(name, "must be whole numbers, the places of bins: see between")
-    return axis.positions(end)
 
 
 def _by_axis(bins: tuple[int, ...], end: Any, name: str) -> list[IntArray]:
@@ -78,7 +57,7 @@ def _by_axis(bins: tuple[int, ...], end: Any, name: str) -> list[IntArray]:
         raise ParameterError(name, f"must be a tuple with one entry for each of {len(bins)} axes")
     whole = [np.asarray(part) for part in parts]
     if any(part.dtype.kind not in "iu" and part.size > 0 for part in whole):
-        raise ParameterError(name, "must be whole numbers, the places of bins")
+        raise ParameterError(name, "must be whole numbers, the positions of bins")
     return [part.astype(np.int64) for part in whole]
 
 

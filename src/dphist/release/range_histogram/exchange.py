@@ -21,7 +21,7 @@ class Exchanged:
 
     __slots__ = ()
 
-    bins: NumberArray
+    counts: NumberArray
     axes: tuple[Axis, ...]
     outside: Mapping[str, int]
     answers: Answers | None
@@ -32,8 +32,8 @@ class Exchanged:
         return "COUNT"
 
     def values(self) -> FloatArray:
-        """Return the estimates of the bins, as `bins`, for UHI; float64."""
-        return self.bins.astype(np.float64)
+        """Return the estimates of the bins, as `counts`, for UHI; float64."""
+        return self.counts.astype(np.float64)
 
     def variances(self) -> FloatArray | None:
         """Return the variances of the noise of the bins, in records squared, for UHI.
@@ -43,12 +43,8 @@ class Exchanged:
         """
         if self.answers is None:
             return None
-        squared: FloatArray = self.answers.bin_errors().reshape(self.bins.shape) ** 2
+        squared: FloatArray = self.answers.bin_errors().reshape(self.counts.shape) ** 2
         return squared
-
-    def counts(self) -> FloatArray:
-        """Return the estimates of the bins, as `values`, for UHI."""
-        return self.values()
 
     def to_uhi(self) -> dict[str, Any]:
         """Return the histogram by the schema of UHI, version 1: lists, numbers and text.
@@ -63,7 +59,7 @@ class Exchanged:
         UnsupportedError
             If an axis has fewer than two finite edges.
         """
-        axes = [self._uhi_axis(axis) for axis in range(self.bins.ndim)]
+        axes = [self._uhi_axis(axis) for axis in range(self.counts.ndim)]
         errors = self.variances()
         storage: dict[str, Any] = {"type": "double", "values": self.values().tolist()}
         if errors is not None:

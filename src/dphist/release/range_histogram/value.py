@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from dphist.arrays import AnyArray, FloatArray, NumberArray
+from dphist.arrays import AnyArray, NumberArray
 from dphist.counting import LARGEST
 from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError, UnsupportedError
@@ -19,7 +19,8 @@ from dphist.release.range_histogram.answers import (
     part_of_bins,
 )
 from dphist.release.range_histogram.bin_numbers import BinNumbers
-from dphist.release.range_histogram.boxes import checked_boxes, places_of
+from dphist.release.range_histogram.boxes import checked_boxes
+from dphist.release.range_histogram.distribution import Distribution
 from dphist.release.range_histogram.exchange import Exchanged
 from dphist.release.released import Released
 from dphist.release.tabular import pandas_module
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RangeHistogram(Exchanged, Released):
+class RangeHistogram(Distribution, Exchanged, Released):
     """A released histogram over one or more ordered axes. Not secret.
 
     Attributes
     ----------
-    bins : (bins,) or (a, b, ...) int64 or float64
+    counts : (bins,) or (a, b, ...) int64 or float64
         Estimates of the records in each bin. Whole numbers, except for plain least squares.
     axes : tuple of Axis
         The public edges; those of `BinNumbers`, 0, 1, 2, ..., if the data have none.
@@ -49,31 +50,35 @@ class RangeHistogram(Exchanged, Released):
     Notes
     -----
     All methods are post-processing and cost nothing.
+
+    Questions go by value: the arguments of `count`, `error`, `interval` and `slice` are edges, in
+    the unit of the data. Those of `count_bins` and the others with this ending are positions of
+    bins. Bins without edges are numbered from 0, and their numbers are their edges.
     """
 
-    bins: NumberArray
+    counts: NumberArray
     axes: tuple[Axis, ...] = ()
     outside: Mapping[str, int] = field(default_factory=dict)
     answers: Answers | None = None
 
     def __post_init__(self) -> None:
-        self.bins.flags.writeable = False
+        self.counts.flags.writeable = False
         if not self.axes:
-            object.__setattr__(self, "axes", tuple(map(BinNumbers, self.bins.shape)))
+            object.__setattr__(self, "axes", tuple(map(BinNumbers, self.counts.shape)))
 
     def __repr__(self) -> str:
-        size = " x ".join(f"{size:,}" for size in self.bins.shape)
+        size = " x ".join(f"{size:,}" for size in self.counts.shape)
         return f"RangeHistogram({size} bins)"
 
-    def count(self, lo: Any, hi: Any) -> Any:
-        """Return the number of records in bins `lo`, ..., `hi` - 1, or from one edge to another.
+    def count(self, start: Any, stop: Any) -> Any:
+        """Return the number of records from one edge to another.
 
         Parameters
         ----------
-        lo, hi : int or arrays of int; for several axes tuples of these, one for each axis
-            ``0 <= lo <= hi <= bins``, half-open. Dates, datetimes and ISO text are edges of an
-            axis of times: ``count("2024-01-01", "2024-02-01")``. For edges that are numbers,
-            `between` does the same.
+        start, stop : edges, or lists or arrays of them; for several axes tuples of these, one for
+            each axis. Records are counted from `start` on and below `stop`. Numbers for edges that
+            are numbers; dates, datetimes or ISO text for others. Positions of bins are for
+            `count_bins`.
 
         Returns
         -------
@@ -82,12 +87,20 @@ class RangeHistogram(Exchanged, Released):
         Raises
         ------
         ParameterError
-            If `lo` or `hi` is out of range, or is no edge.
-        """
-        return self._asked("count", lo, hi)
+            If a value is no edge, which the error tells the nearest edges of, or `stop` is before
+            `start`.
 
-    def error(self, lo: Any, hi: Any) -> Any:
-        """Return the standard error of `count(lo, hi)`, in records, known from the mechanism.
+        >>> from dphist import LeafCounts, bin_counts
+        >>> people = {"age": [20, 40, 41, 70]}
+        >>> counted = bin_counts(people, column="age", edges=[0, 18, 65, 120])
+        >>> ages = LeafCounts(epsilon=50, bins=3).release(counted).value
+        >>> ages.count(18, 65), ages.count_bins(1, 2), ages.counts
+        (3, 3, array([0, 3, 1]))
+        """
+        return self._ask("count", *self._positions(start, stop), ("start", "stop"))
+
+    def error(self, start: Any, stop: Any) -> Any:
+        """Return the standard error of `count(start, stop)`, in records, known from the mechanism.
 
         1.96 standard errors to either side of the count are a 95 % interval for each single range.
         For least squares the error is exact. For nonnegative estimates it is the error before
@@ -96,17 +109,17 @@ class RangeHistogram(Exchanged, Released):
 
         Parameters
         ----------
-        lo, hi
+        start, stop
             As for `count`.
 
         Returns
         -------
         float or array of float64, records.
         """
-        return self._asked("error", lo, hi)
+        return self._ask("error", *self._positions(start, stop), ("start", "stop"))
 
-    def interval(self, lo: Any, hi: Any) -> tuple[Any, Any]:
-        """Return a 95 % interval for the true `count(lo, hi)`, for each single range.
+    def interval(self, start: Any, stop: Any) -> tuple[Any, Any]:
+        """Return a 95 % interval for the true `count(start, stop)`, for each single range.
 
         For most mechanisms it is 1.96 standard errors to either side, cut at 0, or at the count if
         that is negative. For an adaptive tree it assumes nothing about how records are spread: it
@@ -115,51 +128,42 @@ class RangeHistogram(Exchanged, Released):
 
         Parameters
         ----------
-        lo, hi
+        start, stop
             As for `count`.
 
         Returns
         -------
         low, high : float, or arrays of float64, records.
         """
-        low, high = self._asked("interval", lo, hi)
+        low, high = self._ask("interval", *self._positions(start, stop), ("start", "stop"))
         return low, high
 
-    def between(self, start: Any, stop: Any) -> tuple[Any, Any]:
-        """Return the places of the bins from one edge to another: arguments for `count`.
+    def count_bins(self, lo: Any, hi: Any) -> Any:
+        """Return the number of records in the bins at positions `lo`, ..., `hi` - 1.
 
         Parameters
         ----------
-        start, stop : values that edges have, or arrays of them; for several axes tuples of these.
+        lo, hi : int or arrays of int, ``0 <= lo <= hi <= bins``; for several axes tuples of these.
 
         Returns
         -------
-        lo, hi : int, or arrays of int64; for several axes tuples of these.
+        int or float, or an array of int64 or float64, records.
 
         Raises
         ------
         ParameterError
-            If a value is not equal to an edge.
-        UnsupportedError
-            If the data have no edges.
-
-        >>> ages = RangeHistogram(np.array([3, 4]), (Axis.from_edges([0, 18, 65], "age"),))
-        >>> ages.between(18, 65)
-        (1, 2)
+            If they are no positions of bins.
         """
-        if not self.has_edges:
-            raise UnsupportedError("the histogram has no edges: give the places of bins")
-        if len(self.axes) == 1:
-            return self.axes[0].positions(start), self.axes[0].positions(stop)
-        for name, end in (("start", start), ("stop", stop)):
-            if not isinstance(end, tuple | list) or len(end) != len(self.axes):
-                many = f"one entry for each of {len(self.axes)} axes"
-                raise ParameterError(name, f"must be a tuple with {many}")
-        ends = [
-            tuple(axis.positions(value) for axis, value in zip(self.axes, end, strict=True))
-            for end in (start, stop)
-        ]
-        return ends[0], ends[1]
+        return self._ask("count", lo, hi)
+
+    def error_bins(self, lo: Any, hi: Any) -> Any:
+        """Return the standard error of `count_bins(lo, hi)`; see `error`."""
+        return self._ask("error", lo, hi)
+
+    def interval_bins(self, lo: Any, hi: Any) -> tuple[Any, Any]:
+        """Return a 95 % interval for the true `count_bins(lo, hi)`; see `interval`."""
+        low, high = self._ask("interval", lo, hi)
+        return low, high
 
     def marginal(self, *axes: str | int) -> "RangeHistogram":
         """Return the histogram over some of the axes, in the order given; the others are summed.
@@ -182,135 +186,80 @@ class RangeHistogram(Exchanged, Released):
         kept = tuple(self._number_of(axis) for axis in axes)
         if not kept or len(set(kept)) < len(kept):
             raise ParameterError("axes", "must name at least one axis, and each once")
-        return self._part(kept, (0,) * self.bins.ndim, self.bins.shape)
+        return self._part(kept, (0,) * self.counts.ndim, self.counts.shape)
 
-    def slice(self, lo: Any, hi: Any, axis: str | int = 0) -> "RangeHistogram":
-        """Return the histogram of the bins `lo`, ..., `hi` - 1 of an axis, with all other axes.
+    def slice(self, start: Any, stop: Any, axis: str | int = 0) -> "RangeHistogram":
+        """Return the histogram of the bins from one edge of an axis to another.
 
         Parameters
         ----------
-        lo, hi : as for `count`, for this axis; at least one bin.
-        axis : name or number of the axis (default: the first).
+        start, stop : as for `count`, for this axis; at least one bin.
+        axis : name or number of the axis (default: the first). All bins of the others are kept.
 
         Returns
         -------
         RangeHistogram
-            As for `marginal`.
+            As for `marginal`. Bins without edges are numbered from 0 again.
 
         Raises
         ------
         ParameterError
-            If there is no such axis, or `lo` and `hi` are not the ends of some bins.
+            If there is no such axis, or `start` and `stop` are not the ends of some bins.
         """
         number = self._number_of(axis)
-        size = self.bins.shape[number]
-        ends = self._places(number, lo, "lo"), self._places(number, hi, "hi")
-        low, high, single = checked_boxes((size,), *ends)
-        if not single or not low[0][0] < high[0][0]:
-            raise ParameterError(("lo", "hi"), "must be the ends of at least one bin")
-        start, stop = [0] * self.bins.ndim, list(self.bins.shape)
-        start[number], stop[number] = int(low[0][0]), int(high[0][0])
-        return self._part(tuple(range(self.bins.ndim)), tuple(start), tuple(stop))
+        low, high = (
+            self.axes[number].positions(end, name)
+            for end, name in ((start, "start"), (stop, "stop"))
+        )
+        if not (isinstance(low, int) and isinstance(high, int) and low < high):
+            raise ParameterError(("start", "stop"), "must be the ends of at least one bin")
+        first, last = [0] * self.counts.ndim, list(self.counts.shape)
+        first[number], last[number] = low, high
+        return self._part(tuple(range(self.counts.ndim)), tuple(first), tuple(last))
 
     def _part(
         self, kept: tuple[int, ...], start: tuple[int, ...], stop: tuple[int, ...]
     ) -> "RangeHistogram":
         axes = part_of_axes(self.axes, kept, start, stop) if self.has_edges else ()
         if self.answers is None:
-            return RangeHistogram(part_of_bins(self.bins, kept, start, stop), axes)
+            return RangeHistogram(part_of_bins(self.counts, kept, start, stop), axes)
         answers = PartAnswers(self.answers, kept, start, stop)
-        return RangeHistogram(answers.bins(), axes, {}, answers)
+        return RangeHistogram(answers.counts(), axes, {}, answers)
 
     def _number_of(self, axis: str | int) -> int:
         """Return the number of an axis that is given by its name or number."""
-        names = [self.axis_name(number) for number in range(self.bins.ndim)]
+        names = [self.axis_name(number) for number in range(self.counts.ndim)]
         if isinstance(axis, str) and names.count(axis) == 1:
             return names.index(axis)
-        if not isinstance(axis, str | bool) and axis in range(self.bins.ndim):
+        if not isinstance(axis, str | bool) and axis in range(self.counts.ndim):
             return int(axis)
         listed = ", ".join(map(repr, names))
         raise ParameterError(
             "axis", f"must be the name or number of an axis; the names are {listed}"
         )
 
-    def _places(self, axis: int, end: Any, name: str) -> Any:
-        """Return places of bins for places, or for edges of times."""
-        return places_of(end, self.axes[axis] if self.has_edges else None, name)
+    def _positions(self, start: Any, stop: Any) -> tuple[Any, Any]:
+        """Return the positions of edges; for several axes tuples of them."""
+        if len(self.axes) == 1:
+            axis = self.axes[0]
+            return axis.positions(start, "start"), axis.positions(stop, "stop")
+        ends = []
+        for name, end in (("start", start), ("stop", stop)):
+            if not isinstance(end, tuple | list) or len(end) != len(self.axes):
+                many = f"one entry for each of {len(self.axes)} axes"
+                raise ParameterError(name, f"must be a tuple with {many}")
+            each = zip(self.axes, end, strict=True)
+            ends.append(tuple(axis.positions(value, name) for axis, value in each))
+        return ends[0], ends[1]
 
-    def _asked(self, what: str, lo: Any, hi: Any) -> Any:
+    def _ask(self, what: str, lo: Any, hi: Any, names: tuple[str, str] = ("lo", "hi")) -> Any:
         if self.answers is None:
             raise UnsupportedError("the histogram was made by hand; release one with a mechanism")
-        if self.bins.ndim == 1:
-            lo, hi = self._places(0, lo, "lo"), self._places(0, hi, "hi")
-        else:
-            lo, hi = (self._all_places(end, name) for end, name in ((lo, "lo"), (hi, "hi")))
-        low, high, single = checked_boxes(self.bins.shape, lo, hi)
+        low, high, single = checked_boxes(self.counts.shape, lo, hi, names)
         found = getattr(self.answers, what)([e.ravel() for e in low], [e.ravel() for e in high])
         many = found if isinstance(found, tuple) else (found,)
         shaped = [one[0].item() if single else one.reshape(low[0].shape) for one in many]
         return tuple(shaped) if isinstance(found, tuple) else shaped[0]
-
-    def cdf(self) -> FloatArray:
-        """Return the share of records below each edge of the single axis, from 0 to 1.
-
-        Returns
-        -------
-        (bins + 1,) float64, nondecreasing; all NaN if the estimates have no records.
-
-        Raises
-        ------
-        UnsupportedError
-            If there are several axes.
-        """
-        bins = len(self._line())
-        if self.answers is None:
-            sums = np.append(0.0, np.cumsum(self.bins))
-        else:
-            sums = self.count(0, np.arange(bins + 1)).astype(np.float64)
-        below = np.maximum.accumulate(np.maximum(sums, 0))
-        with np.errstate(invalid="ignore"):
-            share: FloatArray = below / below[-1]
-        return share
-
-    def quantile(self, q: Any) -> Any:
-        """Return the value below which a share `q` of the records lies, for a single axis.
-
-        Parameters
-        ----------
-        q : number or array of numbers, from 0 to 1.
-
-        Returns
-        -------
-        A value, or an array of them, in the unit of the edges (numbers, dates, times) or, for data
-        without edges, in bins; interpolated linearly within a bin. NaN or NaT if the estimates
-        have no records. For edges with a time zone, datetimes of that zone, in an array of objects.
-
-        Raises
-        ------
-        ParameterError
-            If `q` is not from 0 to 1.
-        UnsupportedError
-            If there are several axes.
-        """
-        asked = np.asarray(q, np.float64)
-        if not ((asked >= 0) & (asked <= 1)).all():
-            raise ParameterError("q", "must be from 0 to 1")
-        share = self.cdf()
-        if np.isnan(share[-1]):
-            places = np.full(asked.shape, np.nan)
-        else:
-            # The smallest value with that share: in the bin before the first edge that has it.
-            stop = np.searchsorted(share, asked, side="left")
-            start = np.maximum(stop - 1, 0)
-            inside = (asked - share[start]) / np.where(stop > 0, share[stop] - share[start], 1)
-            places = start + inside
-        found = self.axes[0].at(places)
-        return found[()] if asked.ndim == 0 else found
-
-    def _all_places(self, end: Any, name: str) -> Any:
-        if not isinstance(end, tuple | list) or len(end) != self.bins.ndim:
-            return end  # refused where boxes are checked
-        return tuple(self._places(axis, part, name) for axis, part in enumerate(end))
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return a row for each bin: start, stop, count and standard error.
@@ -334,14 +283,14 @@ class RangeHistogram(Exchanged, Released):
 
     def _columns(self, with_zone: Callable[[AnyArray, str], Any]) -> dict[str, Any]:
         """Return the columns; `with_zone` makes one of instants in UTC and the name of a zone."""
-        grid = np.indices(self.bins.shape).reshape(self.bins.ndim, -1)
+        grid = np.indices(self.counts.shape).reshape(self.counts.ndim, -1)
         columns: dict[str, Any] = {}
         for axis, places in enumerate(grid):
             edges, zone = self.edges[axis], self.axes[axis].zone
-            suffix = "" if self.bins.ndim == 1 else f"_{self.axis_name(axis)}"
+            suffix = "" if self.counts.ndim == 1 else f"_{self.axis_name(axis)}"
             for name, found in (("start", edges[places]), ("stop", edges[places + 1])):
                 columns[f"{name}{suffix}"] = found if zone is None else with_zone(found, zone)
-        columns["count"] = self.bins.ravel()
+        columns["count"] = self.counts.ravel()
         if self.answers is not None:
             columns["error"] = self.answers.bin_errors().ravel()
         return columns
@@ -390,25 +339,20 @@ class RangeHistogram(Exchanged, Released):
         name = self.axes[axis].name
         return str(axis) if name is None else name
 
-    def _line(self) -> NumberArray:
-        if self.bins.ndim != 1:
-            raise UnsupportedError("a histogram of several axes has no cdf and no quantiles")
-        return self.bins
-
     def inferred_again(self, decoded: "RangeHistogram") -> "RangeHistogram":
         """Return what was decoded from noisy counts, with the axes and outside counts of this."""
         return replace(decoded, axes=self.axes, outside=self.outside)
 
     def completed(self, decoded: "RangeHistogram") -> "RangeHistogram":
         """Return this histogram with what answers ranges, as decoded from its noisy counts."""
-        if decoded.bins.shape != self.bins.shape:
+        if decoded.counts.shape != self.counts.shape:
             raise ValueError("the bins are not those of the noisy counts")
         return replace(self, answers=decoded.answers)
 
     def to_content(self) -> dict[str, Any]:
         """Return a JSON object for saving."""
         return {
-            "bins": self.bins.tolist(),
+            "bins": self.counts.tolist(),
             "axes": [axis.to_content() for axis in self.axes] if self.has_edges else None,
             "outside": dict(self.outside),
         }
