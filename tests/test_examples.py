@@ -180,7 +180,7 @@ def test_ranges_of_made_up_visits(tmp_path: Path) -> None:
     assert release.guarantee == dh.PureDP(1)
     assert release.value.counts.shape == (366 * 24,)
     # Ten times the error stated: that noise does this by chance is out of the question.
-    assert abs(release.total - 200_000) < 10 * release.value.error(0, 366 * 24)
+    assert abs(release.total - 200_000) < 10 * release.value.error_bins(0, 366 * 24)
     assert f"Visits all of the year: {release.total:,} ± " in done.stdout
     assert "Visits at noon of that day: " in done.stdout
     assert "Half of the visits were before 2024-0" in done.stdout

@@ -14,14 +14,14 @@ class Known:
     def __init__(self, low, high, count, error) -> None:
         self.low, self.high, self.middle, self.width = low, high, count, error
 
-    def count(self, lo, hi):
+    def count_bins(self, lo, hi):
         return np.full(np.shape(lo if not isinstance(lo, tuple) else lo[0]), self.middle)
 
-    def error(self, lo, hi):
-        return self.count(lo, hi) * 0 + self.width
+    def error_bins(self, lo, hi):
+        return self.count_bins(lo, hi) * 0 + self.width
 
-    def interval(self, lo, hi):
-        return self.count(lo, hi) * 0 + self.low, self.count(lo, hi) * 0 + self.high
+    def interval_bins(self, lo, hi):
+        return self.count_bins(lo, hi) * 0 + self.low, self.count_bins(lo, hi) * 0 + self.high
 
 
 def test_a_bar_holds_a_count_between_its_ends_or_at_one() -> None:

@@ -426,9 +426,9 @@ def test_real_data(file, column, start, stop, records, tmp_path, capsys) -> None
     assert truth.sum() == records
     asked = np.sort(np.random.default_rng(1).integers(0, len(truth) + 1, (2, 500)), axis=0)
     sums = np.append(0, np.cumsum(truth))
-    off = np.abs(value.count(*asked) - (sums[asked[1]] - sums[asked[0]]))
+    off = np.abs(value.count_bins(*asked) - (sums[asked[1]] - sums[asked[0]]))
     # Known errors are those of the release: twice as far off on average is out of the question.
-    assert np.mean(off) < 2 * np.mean(value.error(*asked))
+    assert np.mean(off) < 2 * np.mean(value.error_bins(*asked))
     assert f">{release.total:,}</span>" in page.read_text()
 
 

@@ -12,7 +12,8 @@ from dphist.document.blocks import CARD, PAGE, TERMINAL, Column, Document, Figur
 from dphist.document.kind import DataFacts
 from dphist.labels.bounding import mechanism_of
 from dphist.labels.kind import KIND
-from dphist.labels.words import least_shown, threshold_in_words
+from dphist.labels.mechanism import least_shown
+from dphist.labels.words import threshold_in_words
 from dphist.render.html import page
 from dphist.render.text import text
 from tests.labels.told import DISCOVER, GAUSSIAN, LAPLACE, LISTED, MADE, NEAR, TOP, WARDS

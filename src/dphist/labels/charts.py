@@ -10,10 +10,9 @@ from dphist.document.chart import Area, Axis, Chart, Line, Spans
 from dphist.errors import ParameterError
 from dphist.labels.bounding import counted_of, mechanism_of
 from dphist.labels.discover.mechanism import DiscoverLabels
-from dphist.labels.mechanism import LabelsMechanism
+from dphist.labels.mechanism import LabelsMechanism, least_shown
 from dphist.labels.words import (
     chance_in_order,
-    least_shown,
     order_in_words,
     sure_difference,
     threshold_base,

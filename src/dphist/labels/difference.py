@@ -4,7 +4,8 @@ from dphist.document.differing import Differing, check_same
 from dphist.document.label_readings import Reading, compare_readings, list_comparable
 from dphist.errors import UnsupportedError
 from dphist.labels.bounding import bounding_cost, mechanism_of
-from dphist.labels.words import least_shown, threshold_base
+from dphist.labels.mechanism import least_shown
+from dphist.labels.words import threshold_base
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 

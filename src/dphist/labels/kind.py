@@ -38,7 +38,7 @@ from dphist.labels.auditing import AUDITING
 from dphist.labels.charts import chart_of_all, chart_of_order, charts_of
 from dphist.labels.comparing import COMPARING
 from dphist.labels.difference import compare_releases
-from dphist.labels.mechanism import LEVEL, LabelsMechanism
+from dphist.labels.mechanism import LEVEL, LabelsMechanism, least_shown
 from dphist.labels.planning import PLANNING
 from dphist.labels.words import noise_in_common
 from dphist.privacy.as_text import float_up
@@ -219,7 +219,7 @@ def _threshold(mechanism: LabelsMechanism) -> list[Fact]:
         name, number = "Smallest count shown", "none"
         note = Sentence("all listed {labels} are released")
         if base == "zero":
-            number = f"{words.least_shown(mechanism):,}"
+            number = f"{least_shown(mechanism):,}"
             note = Sentence("{records}, with noise; {labels} below it are missing")
     return [
         Fact(name, number, note=note, on=ON_PAGE),

@@ -1,5 +1,6 @@
 """What every mechanism for labels that nobody listed beforehand shares, beside measuring."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray
+from dphist.labels.answers import NoiseAnswers
 from dphist.labels.measuring import LARGEST_COUNT, LabelsMeasuring
 from dphist.mechanism import ExpectedError, Intervals, Meaning, check_kind
 from dphist.parameters import Exact, positive_delta, whole_number
@@ -92,6 +94,26 @@ class LabelsMechanism(LabelsMeasuring):
             np.maximum(counts - width, least), np.maximum(counts + width, least), level
         )
 
+    @property
+    def most_unshown(self) -> float | None:
+        """The largest noisy count, rounded, of a label that a release does not show.
+
+        None if labels are listed: all are shown. Infinite if the threshold is above another count.
+        """
+        return None if self.threshold is None else least_shown(self)
+
+    def reach_of_sum(self, labels: int, level: float) -> float:
+        """Return how far the noise of a sum of fixed counts reaches; infinite if not known."""
+        return math.inf
+
+    def _answers(self, noisy: Mapping[str, IntArray]) -> NoiseAnswers:
+        """Return what answers questions about a release with these noisy counts."""
+        return NoiseAnswers(self)
+
+    def _given_out(self, value: LabelTable, *given: Any, **more: Any) -> Release:
+        answered = value.answered_by(self._answers(more.get("noisy") or {}))
+        return super()._given_out(answered, *given, **more)
+
     @classmethod
     def needs_delta(cls, **_parameters: Any) -> bool:
         """Whether the mechanism with these parameters has a delta of its own."""
@@ -101,7 +123,18 @@ class LabelsMechanism(LabelsMeasuring):
         """Return a table that was read from a file; ValueError if it is none."""
         check_kind(value, LabelTable)
         table: LabelTable = value
-        return table
+        return table.answered_by(self._answers(noisy))
+
+
+def least_shown(mechanism: LabelsMechanism) -> int:
+    """Return the smallest noisy count, rounded, above a threshold that is a count.
+
+    >>> from dphist import ThresholdHistogram
+    >>> least_shown(ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, noise="gaussian"))
+    6
+    """
+    is_rounded = mechanism.law.distribution == "Gaussian"  # after it was compared
+    return math.floor((mechanism.threshold or 0) + Fraction(1, 2 if is_rounded else 1))
 
 
 def check_delta(delta: Exact | None) -> Fraction:

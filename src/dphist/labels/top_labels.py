@@ -111,6 +111,11 @@ class TopLabels(TopLabelsMeasuring, LabelsMechanism):
         """Return None: no counts are released."""
 
     @property
+    def most_unshown(self) -> float:
+        """Infinite: the threshold is above another count, so it says nothing of a label beside."""
+        return math.inf
+
+    @property
     def law(self) -> NoiseLaw:
         """The law of the noise."""
         return NoiseLaw("Gumbel", self.noise_scale, Drawing.COMPARED)

@@ -125,6 +125,11 @@ class TopThreshold(TopThresholdMeasuring, LabelsMechanism):
         return gaussian_half_width(self.noise_scale, level)
 
     @property
+    def most_unshown(self) -> float:
+        """Infinite: the threshold is above another count, so it says nothing of a label beside."""
+        return math.inf
+
+    @property
     def law(self) -> NoiseLaw:
         """The law of the noise."""
         return NoiseLaw("Gaussian", self.noise_scale, Drawing.COMPARED, ROUNDED)

@@ -5,14 +5,13 @@ values. How sure the order of two labels is follows from the law of the noise al
 """
 
 import math
-from fractions import Fraction
 from typing import Any
 
 from dphist.document.kind import DataFacts
 from dphist.document.unit_words import nouns_of_unit, threshold_text
 from dphist.labels import AutoThreshold, DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.bounding import bounds_in_words, counts_users, mechanism_of, unit_of
-from dphist.labels.mechanism import LEVEL, LabelsMechanism
+from dphist.labels.mechanism import LEVEL, LabelsMechanism, least_shown
 from dphist.labels.threshold.correlation import CorrelatedNoise
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
@@ -49,16 +48,6 @@ def threshold_base(mechanism: LabelsMechanism) -> str | None:
     if isinstance(mechanism, TopThreshold):
         return f"count number {mechanism.k + 1:,}"
     return None if mechanism.threshold is None else "zero"
-
-
-def least_shown(mechanism: LabelsMechanism) -> int:
-    """Return the smallest noisy count, rounded, above a threshold that is a count.
-
-    >>> least_shown(ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, noise="gaussian"))
-    6
-    """
-    is_rounded = mechanism.law.distribution == "Gaussian"  # after it was compared
-    return math.floor((mechanism.threshold or 0) + Fraction(1, 2 if is_rounded else 1))
 
 
 def threshold_in_words(mechanism: LabelsMechanism) -> Sentence:

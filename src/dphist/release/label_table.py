@@ -1,15 +1,34 @@
 """LabelTable: released labels, with released counts if the mechanism has them. Not secret."""
 
+import math
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.counting.reading.columns import is_key_type
+from dphist.errors import ParameterError, UnsupportedError
+from dphist.parameters import checked_level, whole_number
 from dphist.release.document import read_whole_numbers
+from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.released import Released
+
+
+class LabelAnswers(Protocol):
+    """What the mechanism of a table says of its noise."""
+
+    @property
+    def most_unshown(self) -> float | None:
+        """The largest noisy count of a label that is not shown; None if labels are listed."""
+
+    def reach(self, level: float) -> int | None:
+        """Return how far the noise of a count reaches with this probability; None: no counts."""
+
+    def reach_of_sum(self, labels: int, level: float) -> float:
+        """Return how far the noise of a sum of fixed counts reaches with this probability."""
 
 
 class LabelTable(Released):
@@ -17,12 +36,21 @@ class LabelTable(Released):
 
     Columns ``label`` and, where counts are released, ``count``. A null label in the last row
     says that fewer labels than wanted were found.
+
+    Notes
+    -----
+    `interval`, `sum` and `share` hold for labels that were chosen without looking at the table:
+    the largest counts are too large on average. They are of the counts after bounding.
     """
 
-    __slots__ = ("_table",)
+    __slots__ = ("_answers", "_table")
 
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table.combine_chunks()
+    def __init__(self, table: pa.Table, answers: LabelAnswers | None = None) -> None:
+        self._table, self._answers = table.combine_chunks(), answers
+
+    def answered_by(self, answers: LabelAnswers) -> "LabelTable":
+        """Return this table with what its mechanism says of the noise."""
+        return LabelTable(self._table, answers)
 
     def __repr__(self) -> str:
         return f"LabelTable({len(self)} rows, columns {', '.join(self._table.column_names)})"
@@ -61,6 +89,171 @@ class LabelTable(Released):
         if "count" not in self._table.column_names:
             return None
         return np.asarray(self._table["count"].to_numpy(), np.int64)
+
+    def count(self, label: Any) -> int:
+        """Return the released count of a label, in records.
+
+        Raises
+        ------
+        ParameterError
+            If the table does not have the label. That is not a count of 0: `interval` says what is
+            known.
+        UnsupportedError
+            If labels were released without counts.
+
+        >>> from dphist import LabelCounts, ThresholdHistogram
+        >>> counts = LabelCounts.from_counts(["a"], [500], max_labels=1, max_count=1)
+        >>> made = ThresholdHistogram(epsilon=20, delta="1e-6", max_labels=1)
+        >>> table = made.release(counts).value
+        >>> table.count("a"), table.interval("a"), table.interval("b")
+        (500, (500, 500), (0, 2))
+        """
+        found = self._by_label()
+        if label in found:
+            return found[label]
+        most = self._unshown()
+        said = "a label that is not shown has an unknown count"
+        if most < np.inf:
+            said = f"a label that is not shown had a count of at most {most:,.0f}, with noise"
+        raise ParameterError("label", f"must be a label of the table: {said}", "see interval")
+
+    def interval(self, label: Any, level: float = 0.95) -> tuple[float, float]:
+        """Return an interval for the true count of a label, shown or not.
+
+        Parameters
+        ----------
+        level : probability that the interval holds the count, over the noise.
+
+        Returns
+        -------
+        low, high : records. For a label that is not shown, from 0 to the threshold and as much more
+            as noise may hide; infinite if the threshold is above another count.
+
+        Raises
+        ------
+        ParameterError
+            If labels are listed and this is none of them.
+        UnsupportedError
+            If labels were released without counts, or the table was made by hand.
+        """
+        low, high = self._bounds([label], checked_level(level))
+        return low, high
+
+    def sum(self, labels: Sequence[Any], level: float = 0.95) -> IntervalEstimate:
+        """Return the sum of the counts of several labels, in records.
+
+        Parameters
+        ----------
+        labels : each once; shown or not.
+        level : as for `interval`.
+
+        Returns
+        -------
+        IntervalEstimate
+            If some labels are not shown, there is no value, and `note` says how many.
+
+        Notes
+        -----
+        If all labels are shown, the bound is that of the sum of their noises: by the normal law,
+        and a rounding of 1/2 each; by Chernoff's bound for geometric noise. That may be used for
+        half of the error rate, as which labels are shown depends on the noise. Else all noises are
+        bounded at once, for the other half (Bonferroni). For listed labels the first has all of it.
+        """
+        asked = list(labels)
+        found = self._by_label()
+        low, high = self._bounds(asked, checked_level(level))
+        missing = sum(label not in found for label in asked)
+        if missing:
+            note = (
+                f"{missing:,} of {len(asked):,} labels are not shown: no counts of 0, but unknown"
+            )
+            return IntervalEstimate(None, low, high, level, note)
+        return IntervalEstimate(sum(found[label] for label in asked), low, high, level)
+
+    def share(
+        self, labels: Sequence[Any], of: int | None = None, level: float = 0.95
+    ) -> IntervalEstimate:
+        """Return the share that several labels have of a public total, or of all listed labels.
+
+        Parameters
+        ----------
+        labels, level : as for `sum`.
+        of : a public total, in records, at least 1 (default: the sum of all listed labels).
+
+        Returns
+        -------
+        IntervalEstimate
+            1 is all. Of the noisy sum of all listed labels, both the sum of these labels and that
+            of the others are bounded, each for half of the error rate.
+
+        Raises
+        ------
+        ParameterError
+            If labels come from the data and `of` is not given: the sum of all is not known.
+        """
+        level = checked_level(level)
+        if of is not None:
+            total = whole_number(of, "of", 1)
+            part = self.sum(labels, level)
+            value = None if part.value is None else part.value / total
+            return IntervalEstimate(value, part.low / total, part.high / total, level, part.note)
+        if self._answers is None or self._answers.most_unshown is not None:
+            raise ParameterError(
+                "of", "must be given, a public total: counts of labels not shown are not known"
+            )
+        asked = list(labels)
+        others = [label for label in self._by_label() if label not in asked]
+        part = self.sum(asked, (1 + level) / 2)
+        if not others:
+            return IntervalEstimate(1.0, 1.0, 1.0, level)
+        rest = self.sum(others, (1 + level) / 2)
+        low = part.low / (part.low + rest.high) if part.low > 0 else 0.0
+        high = part.high / (part.high + rest.low) if part.high > 0 else 1.0
+        whole = part.value + rest.value
+        value = None if whole <= 0 else min(max(part.value / whole, low), high)
+        return IntervalEstimate(value, low, high, level)
+
+    def _by_label(self) -> dict[Any, int]:
+        """Return the counts by label."""
+        counts = self.counts
+        if counts is None:
+            raise UnsupportedError("labels were released without counts")
+        return dict(zip(self.labels, counts.tolist(), strict=True))
+
+    def _unshown(self) -> float:
+        """Return the largest noisy count of a label that is not shown."""
+        if self._answers is None:
+            return np.inf
+        most = self._answers.most_unshown
+        if most is None:
+            raise ParameterError(
+                "label", "must be one of the listed labels: nothing is known of others"
+            )
+        return most
+
+    def _bounds(self, labels: Sequence[Any], level: float) -> tuple[float, float]:
+        """Return bounds on the sum of the counts of some labels."""
+        found = self._by_label()
+        if not labels or len({*labels}) < len(labels):
+            raise ParameterError("labels", "must be at least one label, and each once")
+        if self._answers is None:
+            raise UnsupportedError("the table was made by hand; release one with a mechanism")
+        shown = [label for label in labels if label in found]
+        beside, many = len(labels) - len(shown), len(labels)
+        count = sum(found[label] for label in shown)
+        missed = 1 - level
+        is_listed = self._answers.most_unshown is None
+        part = missed if is_listed or many == 1 else missed / 2
+        if beside or many == 1:
+            each = float(self._answers.reach(1 - part / many) or 0)
+            high = count + many * each + (beside * self._unshown() if beside else 0)
+            reach = len(shown) * each
+        else:
+            reach = self._answers.reach_of_sum(many, 1 - part)
+            high = count + reach
+        least = 0 if is_listed else len(shown)  # a label that nobody listed occurs
+        low = max(math.ceil(count - reach), least)
+        return low, max(math.floor(high) if high < np.inf else high, least)
 
     def to_arrow(self) -> pa.Table:
         """Return the table as an Arrow table."""

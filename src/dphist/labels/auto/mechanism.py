@@ -8,6 +8,7 @@ import numpy as np
 
 from dphist.arrays import IntArray
 from dphist.errors import Argument, ParameterError
+from dphist.labels.answers import NoiseAnswers
 from dphist.labels.auto.choice import (
     Look,
     TriedCap,
@@ -222,6 +223,10 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
         if int(noisy[CAP][0]) not in self.caps:
             raise ParameterError("noisy", "must hold a cap of the list")
         return LabelsMechanism.restored(self, value, noisy)
+
+    def _answers(self, noisy: Mapping[str, IntArray]) -> NoiseAnswers:
+        """Return what answers questions: the threshold histogram of the cap that was found."""
+        return NoiseAnswers(self.at(int(noisy[CAP][0])))
 
     @property
     def law(self) -> NoiseLaw:

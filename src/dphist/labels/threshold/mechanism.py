@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from dphist.arrays import IntArray
 from dphist.data.cells import check_most
 from dphist.errors import Argument, ParameterError
+from dphist.labels.answers import gaussian_reach, geometric_reach
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -253,6 +254,12 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
             If no labels are listed, or a label is not listed or repeated.
         """
         return self.noise_law().deviation_of_sum(number_listed(labels, self.labels))
+
+    def reach_of_sum(self, labels: int, level: float) -> float:
+        """Return how far the noise of a sum of that many fixed counts reaches, in records."""
+        if self.law.distribution == "Gaussian":
+            return gaussian_reach(self.noise_law().deviation_of_sum(labels), labels, level)
+        return geometric_reach(self.noise_scale, labels, level)
 
     @property
     def reached_delta(self) -> Fraction:

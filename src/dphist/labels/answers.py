@@ -1,0 +1,61 @@
+"""What a release of labels says of single labels, and of sums of them."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtri
+
+if TYPE_CHECKING:
+    from dphist.labels.mechanism import LabelsMechanism
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseAnswers:
+    """How far the noise of a mechanism reaches; see `dphist.release.label_table.LabelAnswers`."""
+
+    mechanism: "LabelsMechanism"
+
+    @property
+    def most_unshown(self) -> float | None:
+        """The largest noisy count of a label that is not shown; None if labels are listed."""
+        return self.mechanism.most_unshown
+
+    def reach(self, level: float) -> int | None:
+        """Return how far the noise of a count reaches with this probability; None: no counts."""
+        return self.mechanism.half_width(level)
+
+    def reach_of_sum(self, labels: int, level: float) -> float:
+        """Return how far the noise of a sum of `labels` fixed counts reaches."""
+        each = labels * float(self.mechanism.half_width(1 - (1 - level) / labels) or 0)
+        return min(each, self.mechanism.reach_of_sum(labels, level))
+
+
+def gaussian_reach(deviation: float, labels: int, level: float) -> float:
+    """Return how far a sum of `labels` Gaussian numbers reaches, each rounded after it is drawn.
+
+    Parameters
+    ----------
+    deviation : standard deviation of the sum before rounding, in records.
+    """
+    return float(ndtri((1 + level) / 2)) * deviation + labels / 2
+
+
+def geometric_reach(scale: Fraction, labels: int, level: float) -> float:
+    """Return how far a sum of `labels` two-sided geometric numbers reaches, by Chernoff's bound.
+
+    ``Pr[|S| >= s] <= 2 exp(-t s) M(t)**labels`` for each t below the rate, 1 / `scale`, where M is
+    the moment generating function of one number: any t proves a bound, and the best of many is
+    taken.
+
+    >>> [round(geometric_reach(Fraction(1), labels, 0.95)) for labels in (1, 100)]
+    [6, 37]
+    """
+    rate = float(1 / scale)
+    tilt = rate * np.linspace(0.001, 0.999, 500)
+    start = 2 * math.log(-math.expm1(-rate))
+    moments = start - np.log(-np.expm1(tilt - rate)) - np.log(-np.expm1(-tilt - rate))
+    reach = (labels * moments + math.log(2 / (1 - level))) / tilt
+    return float(reach.min())
