@@ -54,6 +54,20 @@ def test_intervals_hold_quantiles_and_the_mean(make: Any, records: int) -> None:
 
 
 @pytest.mark.usefixtures("repeatable")
+def test_a_mean_of_fine_bins_is_as_sure_as_the_noise_allows() -> None:
+    """Bins of width 1, so that widths hide no noise: 90 of 100 hold, and some are narrow."""
+    values, edges = values_of(400), np.arange(0, 141)
+    held, widths = 0, []
+    for _ in range(100):
+        counts = dh.bin_counts({"x": values}, column="x", edges=edges)
+        found = dh.LeafCounts(epsilon="0.2", bins=counts.bins).release(counts).value.mean()
+        held += found.low <= values.mean() <= found.high
+        widths.append(found.high - found.low)
+    assert held >= 90
+    assert min(widths) < 100
+
+
+@pytest.mark.usefixtures("repeatable")
 def test_intervals_of_understated_noise_do_not_hold() -> None:
     """The power of the test above: noise ten times as large as is stated."""
     values, held = values_of(4000), np.zeros(3)

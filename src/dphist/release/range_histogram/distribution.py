@@ -87,11 +87,10 @@ class Distribution:
         Notes
         -----
         The interval holds the true quantile with a probability of about 95 %, for each `q` by
-        itself: that of the counts before and after one edge, the true one. An edge is in doubt
-        if those counts, with their errors (95 %), allow the quantile on both sides of it. The
-        interval holds all edges in doubt, and ends at the next edges. It misses only if one edge,
-        that next to the true quantile, is not in doubt though it should be, so no correction for
-        the number of edges is needed. The errors of both counts may have any correlation.
+        itself. An edge is in doubt if the counts before and after it, with their errors (95 %),
+        allow the quantile on both sides of it. The interval holds all edges in doubt, and ends at
+        the next edges. It misses only if one of the two edges around the true quantile errs to
+        one side, so no correction for the number of edges is needed (docs: proofs, answers).
         """
         asked = np.asarray(q, np.float64)
         if not ((asked >= 0) & (asked <= 1)).all():
@@ -132,7 +131,8 @@ class Distribution:
         The interval holds the true mean with a probability of about 95 % or more. A mean m is in
         doubt if the sum of all distances from m, of records at the lower edges or at the upper
         ones, may be 0 with its error. That sum is one of counts before and after each edge, times
-        widths; its error is at most the sum of their errors (95 %), whatever their correlation.
+        widths; its error is at most the sum of their errors (95 %), whatever their correlation
+        (docs: proofs, answers).
         """
         axis, places = self._single_axis(), self._tried()
         scale = axis.as_floats()
