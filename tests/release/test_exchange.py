@@ -74,6 +74,24 @@ def test_dates_are_days_as_matplotlib_counts_them() -> None:
 
 
 @each
+def test_only_variances_that_add_up_are_exported_as_independent(name) -> None:
+    h = HISTOGRAMS[name]
+    storage = h.to_uhi(independent=True)["storage"]
+    total = (
+        h.error_bins((0,) * h.counts.ndim, h.counts.shape)
+        if h.counts.ndim > 1
+        else (h.error_bins(0, len(h.counts)))
+    )
+    adds_up = h.variances().sum() == pytest.approx(total**2)
+    assert adds_up == (name != "tree") == ("variances" in storage)
+    assert hist.Hist(h.to_uhi(independent=True)).values(flow=name == "open").tolist() == (
+        h.counts.tolist()
+    )
+    part = h.slice(h.edges[0][0], h.edges[0][-1]).to_uhi(independent=True)["storage"]
+    assert ("variances" in part) == ("variances" in storage)
+
+
+@each
 def test_they_are_histograms_by_the_schema(name) -> None:
     h = HISTOGRAMS[name]
     content = h.to_uhi()

@@ -116,3 +116,8 @@ class BinAnswers(Answers):
     def bin_errors(self) -> FloatArray:
         """Return the standard error of each bin, in the shape of the bins."""
         return np.full(self.bins.shape, math.sqrt(self.variance))
+
+    @property
+    def are_independent(self) -> bool:
+        """Whether each bin has noise of its own (yes)."""
+        return True

@@ -39,6 +39,11 @@ class Answers(Protocol):
     def bin_errors(self) -> FloatArray:
         """Return the standard error of each bin, in the shape of the bins."""
 
+    @property
+    def are_independent(self) -> bool:
+        """Whether each bin has noise of its own, so that variances of bins add up (no)."""
+        return False
+
 
 def part_of_axes(axes: tuple[Axis, ...], kept: Ends, start: Ends, stop: Ends) -> tuple[Axis, ...]:
     """Return the axes of a part; see `PartAnswers`."""
@@ -90,6 +95,11 @@ class PartAnswers:
     def bin_errors(self) -> FloatArray:
         """Return the standard error of each bin, in the shape of the part."""
         return self.error(*self._all_bins()).reshape(self._shape)
+
+    @property
+    def are_independent(self) -> bool:
+        """Whether each bin has noise of its own: sums of other bins do."""
+        return self.whole.are_independent
 
     @property
     def _shape(self) -> tuple[int, ...]:

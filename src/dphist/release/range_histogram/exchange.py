@@ -39,14 +39,16 @@ class Exchanged:
         """Return the variances of the noise of the bins, in records squared, for UHI.
 
         None for a histogram made by hand. They are not the counts, as of sampled data they are:
-        the intervals are those of `interval`, which do not cover sampling.
+        the intervals are those of `interval`, which do not cover sampling. They are those of single
+        bins: the noise of a sum of bins has their sum as variance only if the bins have noise of
+        their own, as those of leaf counts do. Bins of trees share noisy counts: see `error`.
         """
         if self.answers is None:
             return None
         squared: FloatArray = self.answers.bin_errors().reshape(self.counts.shape) ** 2
         return squared
 
-    def to_uhi(self) -> dict[str, Any]:
+    def to_uhi(self, *, independent: bool = False) -> dict[str, Any]:
         """Return the histogram by the schema of UHI, version 1: lists, numbers and text.
 
         ``boost_histogram.Histogram(h.to_uhi())`` and ``hist.Hist(h.to_uhi())`` are histograms.
@@ -54,13 +56,21 @@ class Exchanged:
         datetimes with fractions, as matplotlib counts them; the axis says so in its metadata.
         Counts of records in no bin are metadata.
 
+        Parameters
+        ----------
+        independent : whether variances are left out unless each bin has noise of its own, so that
+            whoever adds bins may add their variances too. Those of trees may not be added: of 64
+            bins they add up to many times the variance of the sum, or to less.
+
         Raises
         ------
         UnsupportedError
             If an axis has fewer than two finite edges.
         """
         axes = [self._uhi_axis(axis) for axis in range(self.counts.ndim)]
-        errors = self.variances()
+        answers = self.answers
+        told = answers is not None and (answers.are_independent or not independent)
+        errors = self.variances() if told else None
         storage: dict[str, Any] = {"type": "double", "values": self.values().tolist()}
         if errors is not None:
             storage |= {"type": "weighted", "variances": errors.tolist()}
