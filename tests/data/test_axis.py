@@ -152,6 +152,52 @@ def test_regular_edges_are_exact(start: Decimal, width: Decimal, bins: int, far:
 
 
 @pytest.mark.parametrize(
+    ("start", "stop", "bins", "width"),
+    [
+        (0, 100, 20, 5),
+        (0, 1, 3, Fraction(1, 3)),
+        (Decimal("0.1"), 0.7, 3, 0.2),
+        (-(2**63), 2**63 - 1, 1, 2**64 - 1),
+        ("2024-01-01", "2024-12-31", 5, "73d"),
+        ("2024-01-01", DATE(2024, 1, 2), 24, "1h"),
+        ("2024-01-01T00:00+01:00", "2024-01-02T00:00+02:00", 23, "1h"),
+    ],
+)
+def test_a_number_of_bins_stands_for_their_width(
+    start: Any, stop: Any, bins: int, width: Any
+) -> None:
+    assert Axis.regular(start, stop, bins=bins) == Axis.regular(start, stop, width)
+
+
+def test_a_number_of_days_in_a_zone_is_one_of_its_calendar() -> None:
+    week: Any = ("2024-03-28", "2024-04-04")
+    assert Axis.regular(*week, bins=7, tz="Europe/Zurich") == Axis.regular(
+        *week, "1d", tz="Europe/Zurich"
+    )
+    short = Axis.regular("2024-03-31", "2024-04-01", bins=23, tz="Europe/Zurich")
+    assert set(np.diff(short.edges).tolist()) == {datetime.timedelta(hours=1)}
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({}, "width and bins must be given, one of the two"),
+        ({"width": 1, "bins": 2}, "width and bins must be given, one of the two"),
+        ({"bins": 0}, "bins must be at least 1"),
+        ({"bins": 2**26 + 1}, "bins must be at most"),
+        ({"bins": 2.5}, "bins must be"),
+        ({"start": 9, "bins": 2}, "stop must be greater than start"),
+        ({"start": "2024-01-01", "stop": "2024-01-02", "bins": 7}, "bins must divide the time"),
+        ({"start": "2024-01-01", "bins": 7}, "start and stop must both be numbers"),
+    ],
+    ids=str,
+)
+def test_numbers_of_bins_that_cannot_be_are_refused(given: dict[str, Any], named: str) -> None:
+    with pytest.raises(ParameterError, match=named):
+        Axis.regular(**{"start": 0, "stop": 8, **given})
+
+
+@pytest.mark.parametrize(
     ("start", "stop", "width", "named"),
     [
         (0, 1, 0.3, "stop"),
@@ -185,7 +231,7 @@ def test_regular_edges_are_exact(start: Decimal, width: Decimal, bins: int, far:
         ("2024-01-01T00:00Z", "2024-01-02", "1d", "zone"),
         (None, 1, 1, "start.*without looking"),
         (0, None, 1, "stop.*without looking"),
-        (0, 1, None, "width.*without looking"),
+        (0, 1, None, "width and bins must be given"),
     ],
 )
 def test_widths_that_make_no_bins(start: Any, stop: Any, width: Any, named: str) -> None:

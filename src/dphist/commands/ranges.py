@@ -37,11 +37,12 @@ from dphist.ranges.kind import KIND
 _INFINITE = ("inf", "+inf", "-inf")
 _PUBLIC = phrase(
     "edges are published with the release, so they must be fixed without looking at the data: give "
-    "{edges}, or {start}, {stop} and {width}",
+    "{edges}, or {start}, {stop} and {width} or {bins}",
     edges="0,18,65,120",
     start="2024-01-01",
     stop="2025-01-01",
     width="1d",
+    bins="366",
 )
 _CHOSEN = {"adaptive": AdaptiveTree, "tree": HierarchicalTree, "leaves": LeafCounts}
 
@@ -62,6 +63,12 @@ _TABLE = [
         "width",
         "width of a bin: a number, or for dates and times a duration, such as 15m, 1h, 1d or 1w",
         "W",
+        repeats=True,
+    ),
+    Option(
+        "bins",
+        "instead of --width, the number of bins of equal width from --start to --stop",
+        "N",
         repeats=True,
     ),
     Option(
@@ -132,14 +139,21 @@ def _ranges(options: argparse.Namespace) -> None:
 
 
 def _bins_of(options: argparse.Namespace) -> dict[str, list[Any]]:
-    """Return the edges of each column, or start, stop and width of each."""
-    given = {name: getattr(options, name) for name in ("edges", "start", "stop", "width")}
+    """Return the edges of each column, or start, stop and width or number of bins of each."""
+    read = {"edges": _edges_of, "start": _value_of, "stop": _value_of, "width": _value_of}
+    read |= {"bins": _value_of}
+    given = {name: getattr(options, name) for name in read}
     given = {name: texts for name, texts in given.items() if texts is not None}
     if not given:
         raise UsageError(_PUBLIC)
     if "edges" in given and len(given) > 1:
-        raise UsageError(phrase("{edges} must be given alone, without {start}, {stop} and {width}"))
-    missing = [name for name in ("start", "stop", "width") if name not in given]
+        others = join_arguments([name for name in read if name != "edges"])
+        raise UsageError(Argument("edges") + " must be given alone, without " + others)
+    missing = [name for name in ("start", "stop") if name not in given]
+    if "edges" not in given and ("width" in given) == ("bins" in given):
+        if "width" in given:
+            raise UsageError(phrase("{width} and {bins} say the same: give one of them"))
+        missing.append("width")
     if "edges" not in given and missing:
         needed = f" {'is' if len(missing) == 1 else 'are'} needed too: "
         raise UsageError(join_arguments(missing) + needed + _PUBLIC)
@@ -147,7 +161,6 @@ def _bins_of(options: argparse.Namespace) -> dict[str, list[Any]]:
         if len(texts) != len(options.column):
             once = phrase(" must be given once for each {column}, in the same order: ")
             raise UsageError(Argument(name) + once + f"{len(options.column)} in all")
-    read = {"edges": _edges_of, "start": _value_of, "stop": _value_of, "width": _value_of}
     return {name: [read[name](text) for text in texts] for name, texts in given.items()}
 
 
@@ -181,8 +194,8 @@ def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
     if "edges" in bins:
         each = zip(bins["edges"], bins["tz"], strict=True)
         return [Axis.from_edges(edges, tz=zone) for edges, zone in each]
-    parts = zip(bins["start"], bins["stop"], bins["width"], bins["tz"], strict=True)
-    return [Axis.regular(*part, tz=zone) for *part, zone in parts]
+    regular = (dict(zip(bins, each, strict=True)) for each in zip(*bins.values(), strict=True))
+    return [Axis.regular(**given) for given in regular]
 
 
 def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangesMechanism:
@@ -204,9 +217,9 @@ COMMAND = Command(
     epilog="FILE has one row per record, unless --count is given; columns hold numbers, dates or "
     "times. A value is in a bin if it is at least the lower edge and below the upper edge. Values "
     "outside all bins and missing values are counted separately. For several columns, give "
-    "--column once for each, and --edges, or --start, --stop and --width, once for each in the "
-    "same order. With --user and --max-records, all records of a user are protected together. "
-    "CSV, TSV (also gzip) and Parquet are read.",
+    "--column once for each, and in the same order as often --edges, or --start, --stop and "
+    "--width or --bins. With --user and --max-records, all records of a user are protected "
+    "together. CSV, TSV (also gzip) and Parquet are read.",
     table=_TABLE,
     run=_ranges,
 )

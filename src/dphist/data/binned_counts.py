@@ -152,6 +152,7 @@ class BinnedCounts(Secret):
         others: str = "drop",
         edges: Any = None,
         width: Any = None,
+        bins: Any = None,
         start: Any = None,
         stop: Any = None,
         tz: Any = None,
@@ -165,8 +166,8 @@ class BinnedCounts(Secret):
         Parameters
         ----------
         part, parts, others : as for `LabelCounts.partial`.
-        frame, column, user, max_records, edges, width, start, stop, tz, count, progress, delimiter,
-        unit
+        frame, column, user, max_records, edges, width, bins, start, stop, tz, count, progress,
+        delimiter, unit
             As for `bin_counts`.
 
         Raises
@@ -185,7 +186,7 @@ class BinnedCounts(Secret):
         one, columns = unit_of_users(user, unit), {"user": user, "count": count}
         reading = Reading(progress=progress, delimiter=delimiter)
         counting = Counting(frame, columns, one, reading, cut)
-        grid = grid_of(column, edges, width, start, stop, tz)
+        grid = grid_of(column, edges=edges, width=width, bins=bins, start=start, stop=stop, tz=tz)
         slots = counting.count_bins(grid, most)
         kept = np.flatnonzero(slots)
         axes = [axis.to_content() for axis in map(Axis, grid.names, grid.edges, grid.zones)]
@@ -266,6 +267,7 @@ def bin_counts(
     column: Any,
     edges: Any = None,
     width: Any = None,
+    bins: Any = None,
     start: Any = None,
     stop: Any = None,
     tz: Any = None,
@@ -298,6 +300,7 @@ def bin_counts(
         number of widths apart: numbers, or dates, datetimes or ISO text with a width such as
         "15m", "1h", "1d", "1w" or a datetime.timedelta, or "1mo", "1q", "1y" of the calendar. For
         several columns, one value for all or a list with one value for each.
+    bins : instead of `width`, the number of bins of equal width from `start` to `stop`.
     tz : the time zone of edges that are dates and times without one: its IANA name, such as
         "Europe/Zurich", or a `zoneinfo.ZoneInfo`. It needs a column with a time zone, of any zone.
         For several columns, one zone for all or a list with one, or None, for each.
@@ -364,7 +367,7 @@ def bin_counts(
     one = unit_of_users(user, unit)
     reading = Reading(progress=progress, delimiter=delimiter)
     counting = Counting(frame, {"user": user, "count": count}, one, reading)
-    grid = grid_of(column, edges, width, start, stop, tz)
+    grid = grid_of(column, edges=edges, width=width, bins=bins, start=start, stop=stop, tz=tz)
     slots = counting.count_bins(grid, None if max_records is None else most)
     protected = None if max_records is None else one
     axes = tuple(map(Axis, grid.names, grid.edges, grid.zones))

@@ -101,7 +101,14 @@ class Axis:
 
     @classmethod
     def regular(
-        cls, start: Any, stop: Any, width: Any, name: str | None = None, *, tz: Any = None
+        cls,
+        start: Any,
+        stop: Any,
+        width: Any = None,
+        name: str | None = None,
+        *,
+        bins: int | None = None,
+        tz: Any = None,
     ) -> "Axis":
         """Make an axis of bins of equal width from `start` to `stop`.
 
@@ -111,6 +118,7 @@ class Axis:
         width : a number; or datetime.timedelta, numpy.timedelta64 or text such as "15m", "1h",
             "1d" or "1w"; or "1mo", "1q" or "1y", for months of the calendar.
         name : what is binned
+        bins : instead of `width`, the number of bins.
         tz : as for `from_edges`. With a zone, widths of whole days, weeks and months are steps of
             its calendar, so a day has 23 to 25 hours; others, such as "6h", are elapsed time.
 
@@ -124,15 +132,18 @@ class Axis:
         ------
         ParameterError
             If `stop` is not a whole number of widths after `start`, or that number exceeds 2**26,
-            or clocks in the zone never show one of the edges, or show it twice.
+            or `bins` does not divide a time into whole microseconds, or clocks in the zone never
+            show one of the edges, or show it twice.
 
         >>> Axis.regular(0, 1, 0.1).edges[3], Axis.regular("2024-01-01", "2024-01-08", "1d").bins
         (np.float64(0.3), 7)
+        >>> Axis.regular(0, 100, bins=20).edges[1], Axis.regular(0, 1, bins=3).edges[1]
+        (np.int64(5), np.float64(0.3333333333333333))
         >>> march = Axis.regular("2024-03-01", "2024-04-01", "1d", tz="Europe/Zurich")
         >>> march.in_words, (march.edges[31] - march.edges[30]).astype("m8[h]")
         ('31 bins from 2024-03-01 to 2024-04-01, Europe/Zurich', np.timedelta64(23,'h'))
         """
-        return cls(name, *regular_edges(start, stop, width, tz))
+        return cls(name, *regular_edges(start, stop, width, tz, bins))
 
     @property
     def bins(self) -> int:

@@ -41,7 +41,7 @@ from dphist.data.axis.zones import (
     zone_named,
 )
 from dphist.errors import Argument, ParameterError, join_arguments, phrase
-from dphist.parameters import exact_number
+from dphist.parameters import exact_number, whole_number
 
 # (n + 1,) int64, float64, datetime64[D] or datetime64[us], strictly increasing.
 
@@ -55,8 +55,11 @@ def public_only(name: str) -> ParameterError:
         name,
         "must be fixed without looking at the data, as edges are published: a number of bins, a "
         "rule such as 'auto', quantiles and columns of a table are refused",
-        "write the edges out as a list, tuple, range or NumPy array of numbers, dates or ISO text, "
-        "or pd.date_range or pl.date_range, or give " + join_arguments(("width", "start", "stop")),
+        phrase(
+            "write the edges out as a list, tuple, range or NumPy array of numbers, dates or ISO "
+            "text, or pd.date_range or pl.date_range, or give {start} and {stop} with {width} or "
+            "{bins}"
+        ),
     )
 
 
@@ -129,12 +132,14 @@ def check_edges(edges: AnyArray) -> None:
             raise ParameterError("edges", "must be in the years 1 to 9999")
 
 
-def regular_edges(start: object, stop: object, width: object, tz: object = None) -> Zoned:
+def regular_edges(
+    start: object, stop: object, width: object, tz: object = None, bins: object = None
+) -> Zoned:
     """Return the edges ``start + i * width`` up to `stop`, and their time zone.
 
     Parameters
     ----------
-    start, stop, width, tz : as for `Axis.regular`.
+    start, stop, width, tz, bins : as for `Axis.regular`.
 
     Raises
     ------
@@ -144,9 +149,13 @@ def regular_edges(start: object, stop: object, width: object, tz: object = None)
     >>> regular_edges(0, 1, 0.1)[0][3], regular_edges("2013-01-01", "2013-01-02", "1h")[0].shape
     (np.float64(0.3), (25,))
     """
-    for name, value in (("start", start), ("stop", stop), ("width", width)):
+    for name, value in (("start", start), ("stop", stop)):
         if value is None:
             raise public_only(name)
+    if (width is None) == (bins is None):
+        raise ParameterError(("width", "bins"), "must be given, one of the two, and not both")
+    if bins is not None:
+        width = _width_of(start, stop, whole_number(bins, "bins", 1, MOST_BINS), tz)
     if is_number(start) and is_number(stop):
         if not is_number(width):
             raise ParameterError("width", phrase("must be a number, as {start} and {stop} are"))
@@ -176,6 +185,30 @@ def regular_edges(start: object, stop: object, width: object, tz: object = None)
     return edges, zone
 
 
+def _width_of(start: Any, stop: Any, bins: int, tz: Any) -> Any:
+    """Return the width of a number of equal bins; that of other types is refused later."""
+    if is_number(start) and is_number(stop):
+        span = exact_number(stop, "stop") - exact_number(start, "start")
+        width = span / bins
+        are_whole = isinstance(start, Integral) and isinstance(stop, Integral)
+        found: Any = int(width) if are_whole and width.denominator == 1 else width
+    elif isinstance(start, MOMENTS) and isinstance(stop, MOMENTS):
+        ends = moment(start, "start"), moment(stop, "stop")
+        span = Fraction(ends[1].instant - ends[0].instant)
+        if tz is not None and span % (DAY * bins):  # no whole days: elapsed time
+            instants = [in_zone(end, zone_named(tz), "start").instant for end in ends]
+            span = Fraction(instants[1] - instants[0])
+        if span % bins:
+            said = "must divide the time from {start} to {stop} into whole microseconds"
+            raise ParameterError("bins", phrase(said))
+        found = np.timedelta64(int(span) // bins, "us")
+    else:
+        return 1
+    if not span > 0:
+        raise ParameterError("stop", phrase("must be greater than {start}"))
+    return found
+
+
 def _steps(first: Moment, last: Moment, step: int) -> AnyArray:
     """Return edges from one moment to another, `step` microseconds apart."""
     widths = Fraction(last.instant - first.instant, step)
@@ -203,13 +236,12 @@ def _calendar_in_zone(
     return np.concatenate([ends[:1], edges.view(np.int64), ends[1:]]).view("M8[us]")
 
 
-def grid_of(column: Any, edges: Any, width: Any, start: Any, stop: Any, tz: Any) -> Grid:
+def grid_of(column: Any, **public: Any) -> Grid:
     """Return the columns and their edges.
 
     Parameters
     ----------
-    column, edges, width, start, stop, tz
-        As for `bin_counts`.
+    column, **public : as for `bin_counts`: edges, width, bins, start, stop and tz.
 
     Raises
     ------
@@ -222,15 +254,17 @@ def grid_of(column: Any, edges: Any, width: Any, start: Any, stop: Any, tz: Any)
     for name, role in zip(names, value_roles(len(names)), strict=True):
         check_name(name, role)
     if single:
-        parts = [_edges_of_axis(edges, width, start, stop, tz)]
+        parts = [_edges_of_axis(**public)]
     else:
-        given = {"edges": edges, "width": width, "start": start, "stop": stop, "tz": tz}
-        each = [_for_each(name, value, len(names)) for name, value in given.items()]
-        parts = [_edges_of_axis(*values) for values in zip(*each, strict=True)]
+        each = [_for_each(name, value, len(names)) for name, value in public.items()]
+        parts = [
+            _edges_of_axis(**dict(zip(public, values, strict=True)))
+            for values in zip(*each, strict=True)
+        ]
     grid = Grid(names, tuple(part[0] for part in parts), tuple(part[1] for part in parts))
     if math.prod(grid.shape) > MOST_BINS:
-        axes = "width" if edges is None else "edges"
-        raise ParameterError(axes, f"must make at most {MOST_BINS} bins on all axes together")
+        given = next(name for name in ("edges", "bins", "width") if public[name] is not None)
+        raise ParameterError(given, f"must make at most {MOST_BINS} bins on all axes together")
     return grid
 
 
@@ -245,16 +279,15 @@ def _for_each(name: str, value: Any, axes: int) -> list[Any]:
     return list(value)
 
 
-def _edges_of_axis(edges: Any, width: Any, start: Any, stop: Any, tz: Any) -> Zoned:
+def _edges_of_axis(edges: Any, tz: Any, **regular: Any) -> Zoned:
     """Return the edges of one axis, and their time zone."""
+    given = any(value is not None for value in regular.values())
     if edges is None:
-        if width is None and start is None and stop is None:
+        if not given:
             raise public_only("edges")
-        return regular_edges(start, stop, width, tz)
-    if width is not None or start is not None or stop is not None:
-        raise ParameterError(
-            "edges", "must be given alone, without " + join_arguments(("width", "start", "stop"))
-        )
+        return regular_edges(tz=tz, **regular)
+    if given:
+        raise ParameterError("edges", "must be given alone, without " + join_arguments([*regular]))
     return edges_of(edges, tz)
 
 
