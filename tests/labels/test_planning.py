@@ -133,3 +133,20 @@ def test_the_share_cut_is_known_where_users_were_counted() -> None:
     within = f"share cut < {50 * (cut.low + cut.high):.6f} %"
     found = verdicts(release, "labels", ["share cut < 99 %", "share cut < 1 %", within])
     assert list(found.values()) == [True, False, None], "the noise leaves the middle open"
+
+
+def test_an_example_says_how_much_too_low_counts_would_be() -> None:
+    found = {
+        like: [
+            row["too_low"]
+            for row in dh.plan("labels", max_labels=[1, 10, 1800], epsilon=1, users_like=like)
+        ]
+        for like in ("flights", "forum", "shop")
+    }
+    for too_low in found.values():
+        assert 1 > too_low[0] > too_low[1] > too_low[2] == 0
+    # From the tables themselves, see benchmarks.bounding.
+    tens = [round(too_low[1], 2) for too_low in found.values()]
+    assert tens == [0.41, 0.71, 0.85]
+    with pytest.raises(dh.ParameterError, match="users_like must be one of 'flights'"):
+        dh.plan("labels", users_like="cities")

@@ -9,6 +9,7 @@ from dphist.document.options import HOLDS_LABELS, Needs, OneOf, Option, Table, o
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.errors import Argument, ParameterError
 from dphist.labels.bounding import read_users
+from dphist.labels.examples import EXAMPLES, ExampleName
 from dphist.labels.threshold.known_labels import number_of
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.parameters import Exact, optional_whole, positive_number, privacy_parameter, probability
@@ -105,6 +106,14 @@ _COLUMNS = [
     ),
     *planning.WORTH_OF_LABELS,
     Column(
+        "too_low",
+        "Too low",
+        "By how much counts are too low on average because of the labels that are dropped, if "
+        "{many} have as many labels as in the public example {users_like}.",
+        holds=float,
+        share=True,
+    ),
+    Column(
         "sum_error",
         "Sum ±",
         "Standard error of the noise of a sum of {sums_of} counts, in records.",
@@ -114,7 +123,8 @@ _COLUMNS = [
 _CUT = (
     "What is cut",
     "A user who has more labels than are kept counts with some of them only, so counts are too "
-    "small even without noise. A plan does not know how many users have more.",
+    "small even without noise. A plan does not know how many users have more; with a public "
+    "example it shows how much too small counts would be, beside the noise.",
 )
 _LISTED = (
     "What is not listed",
@@ -135,9 +145,13 @@ def settings(
     labels: int | None = None,
     correlated: bool = False,
     sums_of: int | None = None,
+    users_like: ExampleName | None = None,
 ) -> Iterator[Row]:
     """Yield what labels cost and are worth; see `dphist.plan`."""
     guess = optional_whole(users, "users", 1)
+    if users_like is not None and users_like not in EXAMPLES:
+        names = ", ".join(f"'{name}'" for name in EXAMPLES)
+        raise ParameterError("users_like", f"must be one of {names}")
     listed = _listed(labels, correlated, sums_of)
     asked = planning.grid(
         max_labels=(max_labels, planning.one_or_more),
@@ -154,6 +168,8 @@ def settings(
         if correlated:
             row["correlated"] = made.correlated
         row |= planning.worth_of_labels(made, setting, guess)
+        if users_like is not None:
+            row["too_low"] = EXAMPLES[users_like].share_cut(setting["max_labels"])
         if sums_of is not None:
             row["sum_error"] = made.spread
         yield row
@@ -207,6 +223,13 @@ def _options() -> Table:
             default=None,
         ),
         planning.USERS_OPTION,
+        Option(
+            "users_like",
+            "a public example of how many labels users have, to show by how much counts are too "
+            "low beside their noise: "
+            + "; ".join(f"{name}, {example.title}" for name, example in EXAMPLES.items()),
+            choices=tuple(EXAMPLES),
+        ),
         OneOf(
             [
                 Option(

@@ -112,7 +112,8 @@ def plan(
 
         - labels: `users`, how many there are; `noise` (default: the better of the two); `labels`, a
           public list, or how many labels it has, with `correlated` and `sums_of` as in
-          `ThresholdHistogram` (True is "auto" there);
+          `ThresholdHistogram` (True is "auto" there); `users_like`, "flights", "forum" or "shop":
+          public examples of how many labels users have, for how much too low counts are;
         - ranges: `bins`, `total` number of records, `workload`;
         - anonymized: `total` number of records, `shape`, see `AdaptiveScan.expected_error`;
         - streams: `horizon`, events of the stream, `readings`, `users`.
