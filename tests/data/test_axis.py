@@ -170,10 +170,8 @@ def test_a_number_of_bins_stands_for_their_width(
 
 
 def test_a_number_of_days_in_a_zone_is_one_of_its_calendar() -> None:
-    week: Any = ("2024-03-28", "2024-04-04")
-    assert Axis.regular(*week, bins=7, tz="Europe/Zurich") == Axis.regular(
-        *week, "1d", tz="Europe/Zurich"
-    )
+    week: Any = {"start": "2024-03-28", "stop": "2024-04-04", "tz": "Europe/Zurich"}
+    assert Axis.regular(**week, bins=7) == Axis.regular(**week, width="1d")
     short = Axis.regular("2024-03-31", "2024-04-01", bins=23, tz="Europe/Zurich")
     assert set(np.diff(short.edges).tolist()) == {datetime.timedelta(hours=1)}
 
