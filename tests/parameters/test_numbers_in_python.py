@@ -63,6 +63,7 @@ METHODS: dict[str, dict[str, Any]] = {
     **{name: {"members": 2} for name in ("for_group", "times")},
     "at": {"cap": 2},
     "likely_count": {"chance": 0.9},
+    "reach_of_sum": {"labels": 2},
     "release_chance": {"count": 9},
 }
 
@@ -100,6 +101,7 @@ PROPERTIES: dict[str, dict[str, Any]] = {
 }
 # What is called for the others, and with what; `folder` is that of a ledger.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "Axis.regular": (dh.Axis.regular, {"start": 0, "stop": 8, "bins": 2}),
     "BinnedCounts": (
         partial(dh.BinnedCounts, np.array([1]), (dh.Axis.from_edges([0, 1]),)),
         {"outside": {"below": 0, "above": 0, "null": 0}},

@@ -12,7 +12,7 @@ from dphist.arrays import IntArray
 from dphist.labels.answers import NoiseAnswers
 from dphist.labels.measuring import LARGEST_COUNT, LabelsMeasuring
 from dphist.mechanism import ExpectedError, Intervals, Meaning, check_kind
-from dphist.parameters import Exact, positive_delta, whole_number
+from dphist.parameters import Exact, checked_level, positive_delta, whole_number
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
@@ -102,8 +102,16 @@ class LabelsMechanism(LabelsMeasuring):
         """
         return None if self.threshold is None else least_shown(self)
 
-    def reach_of_sum(self, labels: int, level: float) -> float:
-        """Return how far the noise of a sum of fixed counts reaches; infinite if not known."""
+    def reach_of_sum(self, labels: int, level: float = LEVEL) -> float:
+        """Return how far the noise of a sum of fixed counts reaches; infinite if not known.
+
+        Parameters
+        ----------
+        labels : how many counts are added, each with noise of its own.
+        level : with this probability, at least.
+        """
+        checked_level(level)
+        whole_number(labels, "labels", 1)
         return math.inf
 
     def _answers(self, noisy: Mapping[str, IntArray]) -> NoiseAnswers:

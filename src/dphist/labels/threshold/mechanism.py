@@ -255,8 +255,13 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         """
         return self.noise_law().deviation_of_sum(number_listed(labels, self.labels))
 
-    def reach_of_sum(self, labels: int, level: float) -> float:
-        """Return how far the noise of a sum of that many fixed counts reaches, in records."""
+    def reach_of_sum(self, labels: int, level: float = LEVEL) -> float:
+        """Return how far the noise of a sum of that many fixed counts reaches, in records.
+
+        It is within that with probability `level` or more (docs: proofs, answers, Lemma 4).
+        """
+        checked_level(level)
+        labels = whole_number(labels, "labels", 1)
         if self.law.distribution == "Gaussian":
             return gaussian_reach(self.noise_law().deviation_of_sum(labels), labels, level)
         return geometric_reach(self.noise_scale, labels, level)
