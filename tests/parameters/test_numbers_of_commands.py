@@ -38,8 +38,8 @@ NUMBERS = {
     *("K", "M", "N", "N,N,...", "N[,N...]"),
 }
 WORDS = {
-    *("C", "COLUMN", "CSV", "DIR", "FILE", "FILE|URL", "HTML", "JSON", "KEY", "NAME", "NAME=VALUE"),
-    *("NAMES", "PAGE", "PEM", "PICTURE", "TEXT", "TOML", "YAML", "ZONE"),
+    *("C", "COLUMN", "COMMAND", "CSV", "DIR", "FILE", "FILE|URL", "HTML", "JSON", "KEY", "NAME"),
+    *("NAME=VALUE", "NAMES", "PAGE", "PEM", "PICTURE", "TEXT", "TOML", "YAML", "ZONE"),
 }
 LISTS: set[tuple[str, str]] = set()
 """Options of several numbers, which may have spaces around them."""

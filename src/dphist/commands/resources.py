@@ -1,6 +1,7 @@
 """Options of how much memory, how many threads and which folder reading a table may use."""
 
 import argparse
+import copy
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -51,6 +52,22 @@ def run_command(options: argparse.Namespace) -> None:
     check_options(options)
     with _resources_of(options):
         options.command.run(options)
+
+
+def list_priced(options: argparse.Namespace) -> list[Any]:
+    """Check a command, and return what it would pay for: places, mechanisms, whom data protect.
+
+    No data are read. The options are given the name of who pays, where the command finds it.
+    """
+    trial = copy.copy(options)
+    trial.dry_run, trial.quiet, trial.json, trial.priced = True, True, False, []
+    trial.reserve = False  # what is set aside costs as much
+    if hasattr(trial, "expect_total"):
+        trial.expect_total = 1  # an error that nobody sees is computed for one record
+    run_command(trial)
+    options.by = getattr(trial, "by", None)
+    priced: list[Any] = trial.priced
+    return priced
 
 
 def _resources_of(options: argparse.Namespace) -> AbstractContextManager[Any]:

@@ -1,7 +1,6 @@
 """dphist run: all releases of a configuration file, each of them checked before the first."""
 
 import argparse
-import copy
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -29,7 +28,7 @@ from dphist.commands.publishing import (
     list_inputs,
     list_outputs,
 )
-from dphist.commands.resources import run_command
+from dphist.commands.resources import list_priced, run_command
 from dphist.document.options import Command, OneOf, Option
 from dphist.durable.address import is_address
 from dphist.errors import BudgetError, DphistError, OutputFileError
@@ -113,15 +112,8 @@ def _check(each: _Prepared) -> None:
     if not each.is_stream:
         check_paths(options)
         check_purpose(options)
-    trial = copy.copy(options)
-    trial.dry_run, trial.quiet, trial.json, trial.priced = True, True, False, []
-    trial.reserve = False  # what is set aside costs as much
-    if hasattr(trial, "expect_total"):
-        trial.expect_total = 1  # an error that nobody sees is computed for one record
-    if not (each.is_stream and Path(options.state).exists()):  # such a stream was begun already
-        run_command(trial)
-    options.checked = trial.priced
-    options.by = trial.by
+    began = each.is_stream and Path(options.state).exists()  # it was paid already
+    options.checked = [] if began else list_priced(options)
 
 
 def _check_outputs(found: Configuration, prepared: list[_Prepared]) -> None:

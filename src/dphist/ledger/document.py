@@ -312,7 +312,7 @@ def _log_rows(entry: Entry) -> list[dict[str, str]]:
 _GAUSSIAN = (
     "A release of an epsilon with a delta is taken to state that epsilon. One with Gaussian noise, "
     "which labels, top and stream may choose, states a rho instead, and from then on epsilons are "
-    "not added up any more. The command itself says with --dry-run what it costs."
+    "not added up any more. Give the command with --release, and it costs what it would be charged."
 )
 
 

@@ -2,15 +2,20 @@
 
 import argparse
 import json
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dphist.commands.configuration import check_defaults, read_configuration, read_section
 from dphist.commands.ledger.payment import open_ledger
 from dphist.commands.options import JSON, UsageError
-from dphist.commands.printing import say
+from dphist.commands.printing import as_options, say
+from dphist.commands.registry import list_releasing, parse_command_line
+from dphist.commands.resources import list_priced
 from dphist.document.options import Option, whole
 from dphist.errors import BudgetError, phrase
+from dphist.ledger import Deferred, Ledger
 from dphist.ledger.document import document_of_plan
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.render.text import content, text
@@ -19,7 +24,7 @@ _MOST = 10_000
 
 
 class _Asked(argparse._AppendAction):
-    """Collects releases: --epsilon and --rho begin one, --delta and --times belong to the last."""
+    """Collects releases: each of `_BEGIN` begins one, --delta and --times belong to the last."""
 
     def __call__(
         self,
@@ -29,13 +34,20 @@ class _Asked(argparse._AppendAction):
         option: str | None = None,
     ) -> None:
         asked = list(getattr(namespace, "asked", ()))
-        if self.dest in ("epsilon", "rho"):
+        last = asked[-1] if asked else {}
+        if self.dest in _BEGIN:
             asked.append({self.dest: value})
-        elif not asked or self.dest in asked[-1]:
-            raise UsageError(f"{option} must follow --epsilon or --rho of its release, once each")
+        elif not last or self.dest in last or (self.dest == "delta" and not {*_COSTS} & {*last}):
+            before = _COSTS if self.dest == "delta" else _BEGIN
+            named = " or ".join(f"--{name}" for name in before)
+            raise UsageError(f"{option} must follow {named} of its release, once each")
         else:
             asked[-1] = {**asked[-1], self.dest: value}
         namespace.asked = asked
+
+
+_COSTS = ("epsilon", "rho")
+_BEGIN = (*_COSTS, "release", "config")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +60,19 @@ class _Release:
 def _plan(options: argparse.Namespace) -> None:
     asked = getattr(options, "asked", ())
     if not asked:
-        raise UsageError(phrase("{epsilon} or {rho} must be given: what a release would cost"))
+        raise UsageError(
+            phrase(
+                "{epsilon} or {rho} must be given, what a release would cost, or {release} or "
+                "{config}, which release it is"
+            )
+        )
     with open_ledger(options) as ledger:
         balance = ledger.balance(options.account)
         (unit,) = [each.unit for each in ledger.accounts if each.name == balance.account]
-        releases = _make_releases(asked, unit)
-        found = ledger.plan(releases, by=options.by, account=balance.account)
-        guarantees = [release.guarantee for release in releases]
+        releases = list(_list_releases(asked, unit, options, ledger))
+        mechanisms, data = map(list, zip(*releases, strict=True))
+        found = ledger.plan(mechanisms, by=options.by, account=balance.account, data=data)
+        guarantees = [price.guarantee for (price,) in found.prices]
         document = document_of_plan(ledger.name, balance, guarantees, found)
     say(json.dumps(content(document)) if options.json else text(document).rstrip())
     if not found.affordable:
@@ -64,14 +82,56 @@ def _plan(options: argparse.Namespace) -> None:
         )
 
 
-def _make_releases(asked: Sequence[dict[str, Any]], unit: PrivacyUnit) -> list[_Release]:
-    releases: list[_Release] = []
+def _list_releases(
+    asked: Sequence[dict[str, Any]],
+    unit: PrivacyUnit,
+    options: argparse.Namespace,
+    ledger: Ledger,
+) -> Iterator[tuple[Any, Any]]:
+    """Yield the releases that are asked for, each with its data, of which only the unit is known.
+
+    What a command would release is priced as the command itself prices it.
+    """
+    many = 0
     for each in asked:
+        found: list[tuple[Any, Any]] = []
+        if {*_COSTS} & {*each}:
+            found = [(_Release(_read_guarantee(each, unit)), None)]
+        for command in _read_commands(each, options):
+            command.ledger, command.key = ledger.place, command.key or "planned"
+            command.by = command.by or options.by or "planned"
+            for _, mechanism, protected in list_priced(command):
+                found.append((mechanism, Deferred(lambda: None, *protected)))
         times = each.get("times", 1)
-        if not 1 <= times <= _MOST - len(releases):
+        many += len(found) * times
+        if times < 1 or many > _MOST:
             raise UsageError(f"--times must be at least 1, and {_MOST:,} releases are the most")
-        releases += [_Release(_read_guarantee(each, unit))] * times
-    return releases
+        yield from found * times
+
+
+def _read_commands(
+    asked: dict[str, Any], options: argparse.Namespace
+) -> Iterator[argparse.Namespace]:
+    """Yield the options of a command that is typed in quotes, or of those of a configuration."""
+    if "release" in asked:
+        try:
+            words = shlex.split(asked["release"])
+        except ValueError:
+            words = []
+        words = words[1:] if words[:1] == ["dphist"] else words
+        if words[:1] and words[0] in list_releasing():
+            command = parse_command_line(words)
+            command.write = as_options(command.command.name_options(command))
+            yield command
+            return
+        one = ", ".join(list_releasing())
+        raise UsageError(f"--release must be a command in quotes, with its options: one of {one}")
+    if "config" in asked:
+        found = read_configuration(asked["config"])
+        check_defaults(found)
+        run = argparse.Namespace(dry_run=True, overwrite=False, quiet=True, json=False)
+        for section in found.sections:
+            yield read_section(found, section, run)
 
 
 def _read_guarantee(asked: dict[str, Any], unit: PrivacyUnit) -> Guarantee:
@@ -86,11 +146,13 @@ def _read_guarantee(asked: dict[str, Any], unit: PrivacyUnit) -> Guarantee:
 PLAN = (
     "whether releases would fit, before anything runs",
     _plan,
-    "Name releases in their order: --epsilon 0.5 --times 3 --rho 0.01 --delta 1e-8 are four. The "
-    "exit code is 3 if not all fit. For the price of a particular release use its command with "
-    "--ledger and --dry-run: a mechanism's own price may be lower than what its epsilon and delta "
-    "say.",
+    "Name releases in their order: --release 'labels FILE --label item --user who --epsilon 1 "
+    "--delta 1e-6' --times 3 --epsilon 0.5 are four. A command costs what it would be charged, "
+    "which may be less than its epsilon and delta say; no data are read. The exit code is 3 if not "
+    "all fit.",
     [
+        Option("release", "the command of a release, in quotes", "COMMAND", collect=_Asked),
+        Option("config", "all releases of a configuration file", "TOML", collect=_Asked),
         Option("epsilon", "a release of this epsilon", "E", collect=_Asked),
         Option("rho", "a release of this rho, in zCDP", "R", collect=_Asked),
         Option("delta", "the delta of the release before it", "D", collect=_Asked),
