@@ -27,7 +27,7 @@ FIVE = PrivacyUnit("record", 5)
 
 
 def guarantees(unit: object) -> list:
-    one = [kind("0.01", unit=unit) for kind in EACH]  # type: ignore[arg-type]
+    one = [kind("0.01", unit=unit) for kind in EACH]
     return one + [kind("0.01", "1e-6", unit=unit) for kind in BOTH]  # type: ignore[arg-type]
 
 
@@ -201,7 +201,7 @@ def test_the_unit_is_compared_hashed_shown_and_pickled(guarantee: object) -> Non
 
 def numbers(guarantee: object) -> list[Fraction]:
     names = ("epsilon", "rho", "delta")
-    return [getattr(guarantee, name) for name in names if hasattr(guarantee, name)]
+    return [value for name in names if (value := getattr(guarantee, name, None)) is not None]
 
 
 def test_a_group_is_shown_as_one() -> None:

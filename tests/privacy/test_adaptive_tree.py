@@ -224,7 +224,7 @@ def test_decisions_by_exact_counts_are_caught(monkeypatch):
 
 
 def test_the_ledger_refuses_what_would_overdraw():
-    budget = PathBudget(3)
+    budget = PathBudget(3, 0)
     budget.charge(0, np.array([0]), UNITS // 2)
     budget.charge(3, np.array([1, 5]), UNITS // 2)
     for level, nodes, units in [

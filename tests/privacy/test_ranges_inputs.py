@@ -21,7 +21,7 @@ from tests.privacy.ranges_cases import MAKE
 def test_the_ledger_refuses_nodes_that_it_would_not_charge_as_they_are_counted(nodes):
     """Negative nodes are charged to one bin and counted as others; of unsigned ones any order
     passes as ascending, so that a node is charged once and counted twice."""
-    budget = PathBudget(3)
+    budget = PathBudget(3, 0)
     with pytest.raises(DphistError, match="budget"):
         budget.charge(3, nodes, UNITS)
     assert budget.highest(0, np.array([0])) == 0

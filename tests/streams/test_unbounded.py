@@ -226,7 +226,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main([*pure, *known]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Guarantee 1-differential privacy (pure) in all" in said
-    assert "zCDP" not in said
+    assert "In zCDP ρ = 0.244919" in said
     for wrong, said in (
         (pure, "--delta 0 and --method laplace need --known-labels"),
         ([*pure, "--method", "binary", *known], "--delta 0 needs --method laplace"),

@@ -20,7 +20,8 @@ from dphist.errors import Argument, BoundsError, ParameterError, SizeError
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_upper_bound
-from dphist.privacy import Guarantee, PrivacyUnit, PureDP
+from dphist.privacy import Guarantee, PrivacyUnit, PureDP, dp_events
+from dphist.privacy.conversion import geometric_to_rho
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
@@ -57,7 +58,23 @@ class AnonymizedMeasuring(MechanismBase):
     @property
     def guarantee(self) -> Guarantee:
         """What a release costs units that change at most `sensitivity` cells: pure epsilon-DP."""
-        return PureDP(self.epsilon, self._unit)
+        cells = self.sensitivity
+        each = [geometric_to_rho(rate * cells, cells) for rate in self._rates]
+        return PureDP(self.epsilon, self._unit, sum(each) if each else None)
+
+    @property
+    def _rates(self) -> tuple[Fraction, ...]:
+        """The rates of geometric noise of all parts; none if they are not known.
+
+        In each part every cell is in one number (`docs/understand/proofs/geometric_rho.md`).
+        """
+        return ()
+
+    def _dp_event(self) -> Any:
+        if not self._rates:
+            return MechanismBase._dp_event(self)
+        parts = [dp_events.geometric(rate * self.sensitivity) for rate in self._rates]
+        return parts[0] if len(parts) == 1 else dp_events.together(parts)
 
     @property
     def cell_epsilon(self) -> Fraction:
@@ -148,6 +165,10 @@ class SortedCountsMeasuring(AnonymizedMeasuring):
 
     labels: int
 
+    @property
+    def _rates(self) -> tuple[Fraction, ...]:
+        return (self.cell_epsilon,)
+
     def measure(self, profile: Profile, source: Source | None = None) -> IntArray:
         """Return the noisy sorted counts, (labels,) int64, before inference.
 
@@ -164,6 +185,10 @@ class CumulativeCountsMeasuring(AnonymizedMeasuring):
     __slots__ = ()
 
     largest: int
+
+    @property
+    def _rates(self) -> tuple[Fraction, ...]:
+        return (self.cell_epsilon,)
 
     def measure(self, profile: Profile, source: Source | None = None) -> IntArray:
         """Return the noisy cumulative prevalences, (largest,) int64, before inference.
@@ -199,6 +224,11 @@ class RankSplitMeasuring(AnonymizedMeasuring):
     def cell_epsilon(self) -> Fraction:
         """Parameter of the geometric noise on each row and column."""
         return (self.epsilon - self._total_epsilon) / self.sensitivity
+
+    @property
+    def _rates(self) -> tuple[Fraction, ...]:
+        total = () if self.total is not None else (self._total_epsilon / self.sensitivity,)
+        return (*total, self.cell_epsilon)
 
     def _measure(self, profile: Profile, source: Source | None) -> tuple[int, dict[str, IntArray]]:
         """Return the public or noisy total, and noisy rows and columns."""
@@ -276,6 +306,11 @@ class PrivHistMeasuring(AnonymizedMeasuring):
         """Parameter of the geometric noise on the numbers the histogram is inferred from."""
         return self.block_epsilon or self.split_epsilon
 
+    @property
+    def _rates(self) -> tuple[Fraction, ...]:
+        parts = self.total_epsilon, self.split_epsilon, self.block_epsilon
+        return tuple(each for each in parts if each)
+
     def _measure(self, profile: Profile, source: Source | None) -> dict[str, IntArray]:
         """Return the noisy total, 0 or more, and noisy counts."""
         noise = two_sided_geometric(self.total_epsilon, 1, source)
@@ -337,6 +372,10 @@ class AdaptiveScanMeasuring(AnonymizedMeasuring):
     """What sees the data: `docs/understand/proofs/adaptive_scan.md`."""
 
     __slots__ = ()
+
+    @property
+    def _rates(self) -> tuple[Fraction, ...]:
+        return (self.cell_epsilon,)
 
     def _measure(self, profile: Profile, source: Source | None) -> dict[str, IntArray]:
         """Return where blocks end, and their noisy numbers of cells."""

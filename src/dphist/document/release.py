@@ -48,7 +48,8 @@ from dphist.document.unit_words import (
     protected_in_words,
     unit_in_words,
 )
-from dphist.privacy import ZCDP, Guarantee, PrivacyUnit, Target
+from dphist.privacy import ZCDP, Guarantee, PrivacyUnit, PureDP, Target
+from dphist.privacy.as_text import plain, up
 from dphist.privacy.unit import OF_ROWS, ONE_ROW
 from dphist.release.maker import Maker, target_of
 from dphist.release.presentation import Presentation, forms_of
@@ -205,6 +206,9 @@ class Promised:
             Fact("Neighboring data", self.neighbors, "neighbors", on=ON_PAGE),
             Fact("", self.cost, "cost", on=frozenset()),
         ]
+        if isinstance(self.guarantee, PureDP) and self.guarantee.rho is not None:
+            own = f"ρ = {plain(up(self.guarantee.rho, 6))}"
+            blocks.append(Fact("In zCDP", own, note="for adding up several releases", on=HEADED))
         release = self.release
         paid = None if release is None else paid_in_words(release.provenance)
         if release is not None and paid is not None:

@@ -135,6 +135,8 @@ def guarantee_json(guarantee: Guarantee) -> dict[str, Any]:
         found["rho"] = decimal_text(guarantee.rho)
     else:
         found["epsilon"] = decimal_text(guarantee.epsilon)
+    if isinstance(guarantee, PureDP) and guarantee.rho is not None:
+        found["rho"] = decimal_text(guarantee.rho)
     if isinstance(guarantee, ApproxDP | ApproxZCDP):
         found["delta"] = decimal_text(guarantee.delta, digits=150)
     return {**found, "unit": str(guarantee.unit)}
@@ -190,7 +192,8 @@ class Stated:
     @property
     def exact(self) -> dict[str, Fraction]:
         """The parameters by name, exactly."""
-        held = ((name, getattr(self.guarantee, name, None)) for name in ("epsilon", "delta", "rho"))
+        names = ("rho",) if isinstance(self.guarantee, ZCDP) else ("epsilon", "delta")
+        held = ((name, getattr(self.guarantee, name, None)) for name in names)
         return {name: value for name, value in held if value is not None}
 
     @property
@@ -230,11 +233,10 @@ def stated_of(releases: Sequence[Release]) -> Stated:
     planned = None if target is None else _planned(target, releases)
     if planned is not None:
         return planned
-    proved = [
-        replace(proved_total_of(release.mechanism), unit=release.guarantee.unit)
-        for release in releases
-    ]
+    proved = [_proved_of(release) for release in releases]
     how = _added(len(releases))
+    if isinstance(composed, PureDP):
+        return Stated(composed, (*how, *_own_rho(composed)))
     pure = [each for each in proved if isinstance(each, PureDP)]
     if len(pure) == len(proved):
         return Stated(_kept(compose(*pure)), how)
@@ -304,6 +306,20 @@ def _in_rho(guarantee: Guarantee) -> ZCDP | ApproxZCDP:
     if isinstance(guarantee, PureDP):
         return guarantee.to_zcdp()
     return guarantee.to_approx_zcdp() if isinstance(guarantee, ApproxDP) else guarantee
+
+
+def _proved_of(release: Release) -> PureDP | ApproxDP:
+    """Return what a release costs in epsilon: what its file states, where that is in epsilon."""
+    stated = release.guarantee
+    if isinstance(stated, PureDP):
+        return stated
+    return replace(proved_total_of(release.mechanism), unit=stated.unit)
+
+
+def _own_rho(guarantee: PureDP) -> tuple[str, ...]:
+    if guarantee.rho is None:
+        return ()
+    return (f"It also has {_in_numbers(guarantee.to_zcdp())} in zero-concentrated DP.",)
 
 
 def _kept(guarantee: Guarantee) -> PureDP | ApproxDP:

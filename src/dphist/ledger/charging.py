@@ -235,7 +235,8 @@ def largest_fitting(
     """
     varied = None if isinstance(mechanism, Groups) else _vary(mechanism)
     guarantee, pure = getattr(mechanism, "guarantee", None), budget.largest_epsilon(totals)
-    if isinstance(guarantee, PureDP) and not isinstance(mechanism, Groups):
+    is_pure = isinstance(guarantee, PureDP) and (guarantee.rho is None or varied is None)
+    if isinstance(guarantee, PureDP) and is_pure and not isinstance(mechanism, Groups):
         charged = cost_for(mechanism, data, account.unit, account.budget.delta, account.name)[0]
         steps = charged.epsilon / guarantee.epsilon if isinstance(charged, PureDP) else 1
         return Largest("epsilon", pure / steps) if pure else None

@@ -138,11 +138,11 @@ def _largest_guarantee(guarantees: list[Guarantee]) -> Guarantee:
     """Return a guarantee that each of some has."""
     unit = guarantees[0].unit
     delta = max(delta_of(each) for each in guarantees)
+    rho = max(rho_of(each) for each in guarantees)
     pairs = [each for each in guarantees if isinstance(each, PureDP | ApproxDP)]
     if len(pairs) == len(guarantees):
         epsilon = max(each.epsilon for each in pairs)
-        return ApproxDP(epsilon, delta, unit) if delta else PureDP(epsilon, unit)
-    rho = max(rho_of(each) for each in guarantees)
+        return ApproxDP(epsilon, delta, unit) if delta else PureDP(epsilon, unit, rho)
     return ApproxZCDP(rho, delta, unit) if delta else ZCDP(rho, unit)
 
 

@@ -26,10 +26,11 @@ Between two of these, the one listed first is converted.
 def compose(*guarantees: Guarantee) -> Guarantee:
     """Return the guarantee of several releases from the same data together.
 
-    Epsilons of pure and (epsilon, delta) guarantees add. With a zCDP guarantee among them, all are
-    converted to zCDP and rhos add. Deltas combine as 1 - (1 - delta1)(1 - delta2). The result also
-    holds if each mechanism is chosen after seeing earlier releases, provided that the guarantees
-    are fixed beforehand.
+    Epsilons of pure and (epsilon, delta) guarantees add. Rhos of pure guarantees add as well, to
+    one that is smaller than what the total epsilon implies. With a zCDP guarantee among them, all
+    are converted to zCDP and rhos add. Deltas combine as 1 - (1 - delta1)(1 - delta2). The result
+    also holds if each mechanism is chosen after seeing earlier releases, provided that the
+    guarantees are fixed beforehand.
 
     Raises
     ------
@@ -38,7 +39,7 @@ def compose(*guarantees: Guarantee) -> Guarantee:
         units: convert them to one unit first, with `for_unit`.
 
     >>> compose(PureDP("1/2"), PureDP("1/3"))
-    PureDP(epsilon=5/6)
+    PureDP(epsilon=5/6, rho=0.177506)
     """
     if not guarantees:
         raise ParameterError("guarantees", "must name at least one guarantee")
@@ -49,11 +50,11 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     kept = math.prod(1 - delta_of(guarantee) for guarantee in guarantees)
     delta = 1 - kept
     approximate = any(isinstance(g, ApproxDP | ApproxZCDP) for g in guarantees)
+    rho = sum((rho_of(g) for g in guarantees), Fraction(0))
     if any(isinstance(g, ZCDP | ApproxZCDP) for g in guarantees):
-        rho = sum((rho_of(g) for g in guarantees), Fraction(0))
         return ApproxZCDP(rho, delta, unit) if approximate else ZCDP(rho, unit)
     epsilon = sum((g.epsilon for g in guarantees if isinstance(g, PureDP | ApproxDP)), Fraction(0))
-    return ApproxDP(epsilon, delta, unit) if approximate else PureDP(epsilon, unit)
+    return ApproxDP(epsilon, delta, unit) if approximate else PureDP(epsilon, unit, rho)
 
 
 def least_epsilon(

@@ -3,9 +3,10 @@
 Formulas: Bun and Steinke 2016; Canonne, Kamath, Steinke 2020.
 """
 
+import functools
 import math
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from dphist.privacy.rounding import DIGITS, DOWN, UP, decimal, exp_down, log_up, round_up
@@ -19,6 +20,47 @@ def pure_to_rho(epsilon: Fraction) -> Fraction:
     tanh = UP.divide(UP.subtract(Decimal(1), e_low), DOWN.add(Decimal(1), e_low))
     rounded = round_up(UP.multiply(decimal(epsilon, UP), tanh))
     return min(rounded, epsilon * epsilon / 2)
+
+
+@functools.lru_cache(maxsize=1024)
+def geometric_to_rho(epsilon: Fraction, cells: int) -> Fraction:
+    """Return the rho of two-sided geometric noise, exactly known, rounded up.
+
+    The noise of each count has rate ``r = epsilon / cells``, Pr[Z = z] in proportion to
+    exp(-r abs(z)), and counts with noise of their own change by `cells` together, at most: that is
+    pure epsilon-DP. With a = exp(-r), rho = r (cells - 2 a (1 - a**cells) / (1 - a**2)), which is
+    epsilon tanh(epsilon/2) for one cell and less for more
+    (`docs/understand/proofs/geometric_rho.md`, Lemma 1).
+
+    Parameters
+    ----------
+    epsilon : the pure epsilon, above 0.
+    cells : at least 1.
+
+    >>> float(geometric_to_rho(Fraction(1), 1)), float(geometric_to_rho(Fraction(1), 10))
+    (0.462117157261, 0.368931747608)
+    """
+    rate = epsilon / cells
+    if rate > 1000:
+        return epsilon
+    # Leading digits cancel: rho is about epsilon**2 / 2.
+    lost = 2 * max(0, len(str(rate.denominator)) - len(str(rate.numerator)) + 1)
+    up, down = (
+        Context(prec=40 + lost, rounding=rounding, Emax=10**9, Emin=-(10**9))
+        for rounding in (ROUND_CEILING, ROUND_FLOOR)
+    )
+
+    def exponential(number: Fraction, context: Context) -> Decimal:
+        """Return exp(-number), rounded by the context."""
+        least = decimal(number, down if context is up else up).copy_negate()
+        found = context.exp(least)
+        return context.next_plus(found) if context is up else context.next_minus(found)
+
+    low = exponential(rate, down)  # 2 a / (1 - a**2) grows with a
+    part = down.divide(down.multiply(Decimal(2), low), up.subtract(1, down.multiply(low, low)))
+    part = down.multiply(part, down.subtract(1, exponential(epsilon, up)))
+    rho = up.multiply(decimal(rate, up), up.subtract(Decimal(cells), part))
+    return min(round_up(rho), pure_to_rho(epsilon))
 
 
 def rho_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:

@@ -5,7 +5,7 @@ logarithm is rounded up, so that a claim is never stronger than what holds.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Self, TypeAlias
 
@@ -126,32 +126,45 @@ class PureDP(Protecting):
     epsilon : number above 0; a float means its shortest decimal. Held as a Fraction.
     unit : PrivacyUnit or str
         Privacy unit: neighbors differ in one such unit (default: one record).
+    rho : number above 0, or None
+        rho-zCDP that is known to hold too: what the mechanism costs where rhos add up. None if no
+        smaller rho is known than every pure guarantee has. Two guarantees of one epsilon are equal.
+
+    >>> PureDP(1, rho="0.05"), PureDP(1).to_zcdp()
+    (PureDP(epsilon=1, rho=0.05), ZCDP(rho=0.462118))
     """
 
     epsilon: Fraction
     unit: PrivacyUnit
+    rho: Fraction | None = field(compare=False)
 
-    def __init__(self, epsilon: Exact, unit: PrivacyUnit | str = ONE_RECORD) -> None:
+    def __init__(
+        self, epsilon: Exact, unit: PrivacyUnit | str = ONE_RECORD, rho: Exact | None = None
+    ) -> None:
         _hold(self, "epsilon", positive_number(epsilon, "epsilon"))
         _hold(self, "unit", as_unit(unit))
+        own = None if rho is None else positive_number(rho, "rho")
+        _hold(self, "rho", own if own is not None and own < pure_to_rho(self.epsilon) else None)
 
     def __repr__(self) -> str:
-        return f"PureDP(epsilon={readable(self.epsilon)}{self._shown_unit()})"
+        own = "" if self.rho is None else f", rho={readable(self.rho)}"
+        return f"PureDP(epsilon={readable(self.epsilon)}{own}{self._shown_unit()})"
 
     def __str__(self) -> str:
         return f"{readable(self.epsilon)}-differential privacy (pure)"
 
     def _for_steps(self, steps: int, unit: PrivacyUnit) -> Self:
-        return type(self)(pure_of_group(self.epsilon, steps), unit)
+        own = None if self.rho is None else zcdp_of_group(self.rho, steps)
+        return type(self)(pure_of_group(self.epsilon, steps), unit, own)
 
     def to_zcdp(self) -> "ZCDP":
-        """Return the implied zCDP: rho = epsilon tanh(epsilon/2), rounded up.
+        """Return the zCDP that holds: `rho`, or epsilon tanh(epsilon/2), rounded up.
 
-        Randomized response is the worst case of a pure guarantee. Its Renyi divergences D_a / a
-        have the supremum epsilon tanh(epsilon/2), the limit for a -> 1
-        (`docs/understand/proofs/accounting.md`), which is at most epsilon**2 / 2.
+        The second is implied by every pure guarantee. Randomized response is the worst case of one:
+        its Renyi divergences D_a / a have the supremum epsilon tanh(epsilon/2), the limit for
+        a -> 1 (`docs/understand/proofs/accounting.md`), which is at most epsilon**2 / 2.
         """
-        return ZCDP(pure_to_rho(self.epsilon), self.unit)
+        return ZCDP(rho_of(self), self.unit)
 
     def to_approx_dp(self, delta: Exact = 0) -> "ApproxDP":
         """Return (epsilon, delta)-DP; a pure guarantee holds for every delta."""
@@ -303,9 +316,9 @@ def delta_of(guarantee: Guarantee) -> Fraction:
 
 def rho_of(guarantee: Guarantee) -> Fraction:
     """Return the rho of a guarantee, or of the zCDP it implies."""
-    if isinstance(guarantee, ZCDP | ApproxZCDP):
-        return guarantee.rho
-    return pure_to_rho(guarantee.epsilon)
+    if isinstance(guarantee, ApproxDP) or guarantee.rho is None:
+        return pure_to_rho(guarantee.epsilon)
+    return guarantee.rho
 
 
 def _delta_above(delta: Exact, own: Fraction) -> Fraction:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeAlias, final
 
@@ -12,6 +13,7 @@ from dphist.errors import Argument, BoundsError
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source
 from dphist.privacy import ZCDP, PrivacyUnit, PureDP
+from dphist.privacy.conversion import geometric_to_rho
 from dphist.ranges.adaptive_tree.dyadic import DyadicShape
 from dphist.ranges.adaptive_tree.exploration import Explorer, Rules
 from dphist.ranges.adaptive_tree.inference import Measured
@@ -43,12 +45,45 @@ class RangesMeasuring(MechanismBase):
     @property
     def guarantee(self) -> PureDP | ZCDP:
         """What a release costs a unit that adds or removes at most `sensitivity` records."""
+        stated = self._stated
+        return stated if isinstance(stated, ZCDP) else replace(stated, rho=self._rho_of_noise)
+
+    @property
+    def _stated(self) -> PureDP | ZCDP:
+        """The guarantee by the parameters alone."""
         return checked_guarantee(self.epsilon, self.rho, self._unit)
+
+    @property
+    def _rho_of_noise(self) -> Fraction | None:
+        """The rho of geometric noise on all counts; None if it is not known."""
+        return None
+
+    def _rho_of(self, share: Fraction) -> Fraction:
+        """Return the rho of counts with noise at a share of epsilon, for the records of a unit."""
+        assert self.epsilon is not None  # noqa: S101 - asked of geometric noise alone
+        return geometric_to_rho(self.epsilon * share, self.sensitivity)
+
+    @property
+    def outside_share(self) -> Fraction:
+        """The share of the cost that pays for the numbers of records in no bin.
+
+        Such records pay nothing for the bins. The whole epsilon may cost a larger rho than the
+        bins do: then it is the largest that does not, in whole `UNITS`.
+        """
+        stated = self.guarantee
+        if isinstance(stated, ZCDP) or stated.rho is None:
+            return Fraction(1)
+        low, high = 0, UNITS + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            fits = self._rho_of(Fraction(middle, UNITS)) <= stated.rho
+            low, high = (middle, high) if fits else (low, middle)
+        return Fraction(max(low, 1), UNITS)
 
     @property
     def budget(self) -> Budget:
         """What a single record may cost."""
-        return budget_of(self.guarantee, self.sensitivity)
+        return budget_of(self._stated, self.sensitivity)
 
     @final
     def release(self, counts: Any, source: Source | None = None) -> Release:
@@ -87,7 +122,7 @@ class RangesMeasuring(MechanismBase):
         for found in noisy.values():
             found.flags.writeable = False
         # What lies in no bin lies in one of these: such records pay nothing for the bins.
-        noise = self.budget.noise(Fraction(1), len(data.outside), source).tolist()
+        noise = self.budget.noise(self.outside_share, len(data.outside), source).tolist()
         pairs = zip(data.outside.items(), noise, strict=True)
         outside = {name: max(count + drawn, 0) for (name, count), drawn in pairs}
         value = RangeHistogram(bins, data.axes or (), outside, self.answers(bins, noisy))
@@ -118,6 +153,10 @@ class LeafCountsMeasuring(RangesMeasuring):
     """What sees the data: `docs/understand/proofs/hierarchical_tree.md`."""
 
     __slots__ = ()
+
+    @property
+    def _rho_of_noise(self) -> Fraction:
+        return self._rho_of(Fraction(1))
 
     def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
         return counts + self.budget.noise(Fraction(1), counts.shape, source), {}
@@ -155,6 +194,15 @@ class HierarchicalTreeMeasuring(RangesMeasuring):
     def share(self) -> Fraction:
         """The share of epsilon or rho that each measured level gets."""
         return Fraction(1, self.levels)
+
+    @property
+    def _rho_of_noise(self) -> Fraction:
+        return self.levels * self._rho_of(self.share)
+
+    @property
+    def outside_share(self) -> Fraction:
+        """The share of a level, so that no way to add up noise finds such records worse off."""
+        return Fraction(1) if self.epsilon is None else self.share
 
     def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
         noisy = self._measured(counts, source)
@@ -207,10 +255,20 @@ class AdaptiveTreeMeasuring(RangesMeasuring):
         """The binary tree over the bins."""
         return DyadicShape(self.bins)
 
+    @property
+    def _first_units(self) -> int:
+        """What the counts of the first level cost, which every path pays; public."""
+        return self._rules.units_of_first(self.shape.height)
+
+    @property
+    def _rho_of_noise(self) -> Fraction:
+        first = Fraction(self._first_units, UNITS)
+        return self._rho_of(first) + (self._rho_of(1 - first) if first < 1 else 0)
+
     def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
         shape, budget = self.shape, self.budget
         below = np.append(0, np.cumsum(shape.arrange(counts)))
-        paths = PathBudget(shape.height)
+        paths = PathBudget(shape.height, self._first_units)
         log: list[tuple[IntArray, int, IntArray]] = []
 
         def count(level: int, nodes: IntArray, units: int) -> IntArray:

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -226,9 +225,9 @@ def outside_of(release: Release) -> list[tuple[str, int]]:
 
 
 def error_outside(mechanism: Maker) -> float:
-    """Return the standard error of a count that the whole budget pays for."""
+    """Return the standard error of a number of records in no bin."""
     if isinstance(mechanism, RangesMechanism):
-        return float(mechanism.budget.variance(Fraction(1)) ** 0.5)
+        return float(mechanism.budget.variance(mechanism.outside_share) ** 0.5)
     # Geometric noise of that scale has less variance, and Gaussian noise about half of it.
     return math.sqrt(2) * float(mechanism.noise_scale)
 

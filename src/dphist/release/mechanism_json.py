@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dphist.errors import ParameterError, ReleaseFileError
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, Target
+from dphist.privacy.guarantees import rho_of
 from dphist.release.document import checked_format
 from dphist.release.maker import Maker, parameters_of, target_of
 from dphist.release.mechanisms import find_mechanism, mechanisms_in, package_of
@@ -82,10 +83,39 @@ def describe(value: "DataclassInstance") -> dict[str, Any]:
 
 
 def describe_guarantee(guarantee: Guarantee) -> dict[str, Any]:
-    """Return a guarantee's name and numbers; its unit is stored separately, for older readers."""
+    """Return a guarantee's name and numbers.
+
+    Its unit, and the rho of a pure guarantee, are stored separately, for older readers.
+    """
     content = describe(guarantee)
     del content["parameters"]["unit"]
+    if isinstance(guarantee, PureDP):
+        del content["parameters"]["rho"]
+        if guarantee.rho is not None:
+            content["rho"] = decimal_text(guarantee.rho)
     return content
+
+
+def read_guarantee(content: dict[str, Any], own: Guarantee) -> Guarantee:
+    """Return the guarantee that `describe_guarantee` described, of a mechanism that has `own`.
+
+    A larger rho is that of an earlier version, which knew no smaller one: it was charged, so it
+    stays.
+
+    Raises
+    ------
+    ValueError
+        If it promises more than `own`, or anything else.
+    """
+    stated: Any = replace(_construct(_GUARANTEES, content), unit=own.unit)
+    if isinstance(stated, PureDP):
+        stated = replace(stated, rho=content.get("rho"))
+    allowed: dict[str, Any] = {"rho": own.rho} if isinstance(own, ZCDP | ApproxZCDP) else {}
+    if type(stated) is type(own) and rho_of(stated) >= rho_of(own):
+        found: Guarantee = stated
+        if replace(stated, **allowed) == own:
+            return found
+    raise ValueError("the guarantee is not that of the mechanism")
 
 
 def describe_origin(mechanism: Maker) -> dict[str, Any]:
@@ -109,9 +139,7 @@ def read_mechanism(content: dict[str, Any]) -> Any:
         If the content is not one of a mechanism, or states another guarantee than it has.
     """
     mechanism = _construct(mechanisms_in(content.get("package")), content["mechanism"])
-    stated = _construct(_GUARANTEES, content["guarantee"])
-    if replace(stated, unit=mechanism.guarantee.unit) != mechanism.guarantee:
-        raise ValueError("the guarantee is not that of the mechanism")
+    read_guarantee(content["guarantee"], mechanism.guarantee)
     target, budget = content.get("target"), content.get("budget")
     if target is None and budget is not None:  # earlier versions wrote this
         target = {"guarantee": budget, "releases": 1}

@@ -35,6 +35,7 @@ from dphist.release.mechanism_json import (
     describe,
     describe_guarantee,
     describe_origin,
+    read_guarantee,
     read_mechanism,
 )
 from dphist.release.mechanisms import find_mechanism
@@ -307,7 +308,7 @@ def _decode(content: dict[str, Any]) -> Release:
         value = value.completed(mechanism.decode(noisy))
     return Release(
         value=value,
-        guarantee=mechanism.guarantee,
+        guarantee=read_guarantee(content["guarantee"], mechanism.guarantee),
         mechanism=mechanism,
         total=total,
         noisy=noisy,

@@ -2,17 +2,19 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from dphist.errors import ParameterError
 from dphist.mechanism import MechanismBase
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.parameters import Exact, probability, whole_number
-from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP
+from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP, dp_events
+from dphist.privacy.conversion import geometric_to_rho
 from dphist.privacy.unit import ONE_EVENT, ONE_USER
 from dphist.streams.counters.autoregressive import autoregressive_counter
 from dphist.streams.counters.binary import BinaryCounter, levels
 from dphist.streams.counters.counter import Counter
-from dphist.streams.counters.laplace import laplace_counter
+from dphist.streams.counters.laplace import LaplaceCounter, laplace_counter
 from dphist.streams.counters.toeplitz import toeplitz_counter, unbounded_counter
 from dphist.streams.methods import Method
 from dphist.streams.threshold import threshold_units
@@ -68,9 +70,21 @@ class StreamMeasuring(MechanismBase):
     def guarantee(self) -> ZCDP | ApproxZCDP | PureDP:
         """What all readings cost together, as (approximate) zCDP or pure DP."""
         if self.method == "laplace":
-            return PureDP(self.epsilon, self._unit)
+            events, counter = self.max_events_per_user or 1, self.counter
+            assert isinstance(counter, LaplaceCounter)  # noqa: S101 - by its method
+            each = geometric_to_rho(counter.rate * events, events)
+            rho = self.changed_labels * counter.levels * each
+            return PureDP(self.epsilon, self._unit, rho)
         rho, unit = self.mu_squared / 2, self._unit
         return ZCDP(rho, unit) if self.delta is None else ApproxZCDP(rho, self.delta, unit)
+
+    def _dp_event(self) -> Any:
+        if self.method != "laplace":
+            return MechanismBase._dp_event(self)
+        counter = self.counter
+        assert isinstance(counter, LaplaceCounter)  # noqa: S101 - by its method
+        each = counter.rate * (self.max_events_per_user or 1)
+        return dp_events.geometric(each, times=counter.levels * self.changed_labels)
 
     @property
     def threshold(self) -> Fraction | None:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from dphist.errors import ParameterError
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP
+from dphist.privacy.conversion import geometric_to_rho
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class ThresholdCost:
     delta : of the threshold; None if labels are listed.
     changed : how many released numbers one user changes at most, each by one noise scale.
     counts_users : whether one of these is a number of users.
+    max_count : by how much a user changes the count of a label at most.
     unit : what is protected.
     """
 
@@ -36,15 +38,18 @@ class ThresholdCost:
     delta: Fraction | None
     changed: Fraction
     counts_users: bool
+    max_count: int
     unit: PrivacyUnit
 
     @property
     def guarantee(self) -> ZCDP | ApproxZCDP:
         """What a release costs in all, as (approximate) zCDP."""
-        each = self.epsilon**2 / 2  # Rogers 2023, Theorem 7
+        rho = self.changed * self.epsilon**2 / 2  # Rogers 2023, Theorem 7
         if self.noise == "laplace":
-            each = PureDP(self.epsilon).to_zcdp().rho
-        rho = self.changed * each
+            # The number of users changes by 1, and has noise for that.
+            users, labels = self.counts_users, self.changed - self.counts_users
+            rho = labels * geometric_to_rho(self.epsilon, self.max_count)
+            rho += users * geometric_to_rho(self.epsilon, 1)
         if self.delta is None:
             return ZCDP(rho, self.unit)
         return ApproxZCDP(rho, self.delta, self.unit)

@@ -79,7 +79,8 @@ class ThresholdMeasuring(LabelsMeasuring):
     @property
     def _cost(self) -> ThresholdCost:
         public = self.noise, self.epsilon, self.delta
-        return ThresholdCost(*public, self._changed, self._counts_users, self._unit)
+        changes = self._changed, self._counts_users, self.max_count
+        return ThresholdCost(*public, *changes, self._unit)
 
     @property
     def guarantee(self) -> ZCDP | ApproxZCDP:

@@ -63,6 +63,10 @@ class Rules:
     last_share: float
     share: float
 
+    def units_of_first(self, height: int) -> int:
+        """Return the units that the counts of the first level cost, in a tree of this height."""
+        return UNITS if height <= self.few else int(UNITS * self.first_share)
+
     def depths(self, strength: FloatArray, roughness: FloatArray, below: int) -> IntArray:
         """Return how many more levels to open for each node, 0 to stop; at most `below`.
 
@@ -188,9 +192,10 @@ class Explorer:
             frontier = {key: np.sort(np.concatenate(parts)) for key, parts in following.items()}
 
     def _begin(self) -> Frontier:
-        few = self._height <= self._rules.few
-        level = self._height if few else self._rules.first_level
-        spent = UNITS if few else int(UNITS * self._rules.first_share)
+        level = min(self._height, self._rules.first_level)
+        spent = self._rules.units_of_first(self._height)
+        if spent == UNITS:
+            level = self._height
         nodes = np.arange(2**level)
         self._take(level, nodes, spent)
         return {} if spent == UNITS else {(level, UNITS - spent): nodes}

@@ -1,0 +1,108 @@
+"""What everyday releases cost, in epsilon and in rho, and how many of them an account takes.
+
+    python -m benchmarks.prices
+
+"Own rho" is what a mechanism states; "by epsilon" is epsilon tanh(epsilon/2), what every pure
+guarantee implies. OpenDP and Tumult's published formula convert a pure guarantee to epsilon**2 / 2.
+"30" is the epsilon of 30 such releases at delta 1e-6: by own rho, by the rho that epsilon implies,
+and by dp_accounting's privacy losses, for releases that are fixed beforehand. Counts of releases
+are those of a ledger with one account.
+"""
+
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import opendp.prelude as dp
+
+import dphist as dh
+from benchmarks.markdown import print_table
+from dphist.lab.bridges.dp_accounting import PLDAccountant
+from dphist.privacy.conversion import pure_to_rho, rho_to_epsilon
+from dphist.privacy.guarantees import rho_of
+from dphist.streams.mechanism import ContinualMechanism
+
+ACCOUNTS: tuple[tuple[Any, Any], ...] = ((1, "1e-6"), (5, "1e-5"))
+EACH = Fraction(1, 5)
+MANY, DELTA = 30, Fraction("1e-6")
+HEAD = ["release, ε = 0.2", "own ρ", "ρ by ε", "ε²/2 (OpenDP, Tumult)"]
+HEAD += ["30: ε", "by ρ of ε", "by dp_accounting"]
+HEAD += [f"fit in ({epsilon}, {delta})" for epsilon, delta in ACCOUNTS]
+
+USERS: dict[str, Any] = {"delta": "1e-8", "max_labels": 3}
+RELEASES: dict[str, Any] = {
+    "one histogram of disjoint bins": dh.LeafCounts(epsilon=EACH, bins=1024),
+    "the same, a user has 10 records": dh.LeafCounts(epsilon=EACH, bins=1024, sensitivity=10),
+    "binary tree over 1,024 bins": dh.HierarchicalTree(epsilon=EACH, bins=1024, branching=2),
+    "tree over 1,024 bins, branching chosen": dh.HierarchicalTree(epsilon=EACH, bins=1024),
+    "adaptive tree over 1,024 bins": dh.AdaptiveTree(epsilon=EACH, bins=1024),
+    "map of 64 × 64 cells": dh.AdaptiveTree(epsilon=EACH, bins=(64, 64)),
+    "anonymized histogram": dh.AdaptiveScan(epsilon=EACH),
+    "degrees of a graph, for an edge": dh.AdaptiveScan(epsilon=EACH, sensitivity=2),
+    "labels, 3 of a user, Laplace": dh.ThresholdHistogram(
+        epsilon=EACH / 3, noise="laplace", **USERS
+    ),
+    "labels, 3 of a user, Gaussian": dh.calibrate(
+        dh.ThresholdHistogram, epsilon=EACH, noise="gaussian", **USERS
+    ),
+    "running counts of 65,536 events": ContinualMechanism(
+        epsilon=EACH, horizon=2**16, labels=("a", "b"), method="laplace"
+    ),
+}
+
+
+def opendp_rho(epsilon: Fraction) -> float:
+    """Return the rho that OpenDP converts a pure guarantee to."""
+    dp.enable_features("contrib")
+    space = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+    noise = dp.m.make_laplace(*space, scale=float(1 / epsilon))
+    converted: Any = dp.c.make_pureDP_to_zCDP(noise)
+    return float(converted.map(1))
+
+
+def by_losses(mechanism: Any) -> str:
+    """Return the epsilon of ten releases, as dp_accounting adds up their privacy losses."""
+    try:
+        event = mechanism.dp_event()
+    except dh.DphistError:
+        return ""
+    accountant = PLDAccountant()
+    accountant.compose(event, MANY)
+    return f"{accountant.get_epsilon(float(DELTA)):.2f}"
+
+
+def row_of(name: str, mechanism: Any, folder: Path) -> list[str]:
+    """Return what a release costs, and how many fit."""
+    guarantee, ours = mechanism.guarantee, mechanism.epsilon_at(DELTA, MANY)
+    row = [
+        name,
+        f"{float(rho_of(guarantee)):.5f}",
+        "",
+        "",
+        f"{float(ours):.2f}" if ours else "",
+        "",
+    ]
+    if isinstance(guarantee, dh.PureDP):
+        implied = pure_to_rho(guarantee.epsilon)
+        row[2:4] = [f"{float(implied):.5f}", f"{opendp_rho(guarantee.epsilon):.5f}"]
+        before = min(MANY * guarantee.epsilon, rho_to_epsilon(MANY * implied, DELTA))
+        row[5] = f"{float(before):.2f}"
+    row.append(by_losses(mechanism))
+    for total, delta in ACCOUNTS:
+        path = folder / f"{len(list(folder.iterdir()))}.ledger"
+        unit = dh.PrivacyUnit(guarantee.unit.who)
+        ledger = dh.Ledger.create(path, epsilon=total, delta=delta, unit=unit)
+        row.append(f"{ledger.releases_left(mechanism):,}")
+    return row
+
+
+def main() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [row_of(name, made, Path(folder)) for name, made in RELEASES.items()]
+    print_table(HEAD, rows)
+
+
+if __name__ == "__main__":
+    main()
