@@ -298,6 +298,27 @@ def test_a_ledger_takes_eleven_trees(tmp_path: Path) -> None:
     assert ledger.releases_left(tree) == 11
 
 
+def test_keys_of_earlier_ledgers_stand_for_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that was charged, or reserved, at the larger rho of before: at what it was charged."""
+    ledger = dh.Ledger.create(tmp_path / "l.ledger", epsilon=5, delta="1e-5", unit="one record")
+    tree, data = dh.HierarchicalTree(epsilon=1, bins=8), np.arange(8)
+    with monkeypatch.context() as before:
+        before.setattr(dh.HierarchicalTree, "_rho_of_noise", None)
+        first = ledger.release(tree, data, by="ana", key="released")
+        ledger.reserve(tree, by="ana", key="reserved")
+    assert ledger.balance().totals.rho == 2 * pure_to_rho(Fraction(1))
+    assert ledger.release(tree, data, by="ana", key="released").value.counts.tolist() == (
+        first.value.counts.tolist()
+    )
+    ledger.release(tree, data, by="ana", key="reserved")
+    assert ledger.balance().totals.rho == 2 * pure_to_rho(Fraction(1))
+    assert ledger.verify()
+    with pytest.raises(dh.LedgerError, match="used for another release"):
+        ledger.release(dh.HierarchicalTree(epsilon=1, bins=9), data, by="ana", key="released")
+
+
 def test_guarantees_of_earlier_files_stay(tmp_path: Path) -> None:
     """A file without rho states what was charged; one with a smaller rho is refused."""
     release = dh.HierarchicalTree(epsilon=1, bins=8).release(np.arange(8))

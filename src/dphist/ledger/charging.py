@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -94,14 +94,13 @@ class Quote:
     priced : the price for each account.
     mechanism : its name and parameters.
     costs : the prices for the entry.
-    fingerprint : hash of what a key is charged for: the mechanism, what each account pays, and
-        which data if the caller says it.
+    about : which data, in public words, if the caller says it; the key is for them alone.
     """
 
     priced: list[Price]
     mechanism: dict[str, Any]
     costs: list[dict[str, Any]]
-    fingerprint: str
+    about: str
 
     @classmethod
     def of(
@@ -121,8 +120,28 @@ class Quote:
         priced = prices(tables, names, mechanism, data)
         words = mechanism_in_words(mechanism)
         costs = [price.to_content() for price in priced]
-        charged = [words, costs, about] if about else [words, costs]
-        return cls(priced, words, costs, digest(canonical(charged)))
+        return cls(priced, words, costs, about)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of what a key is charged for: mechanism, what each account pays, and the data."""
+        charged = [self.mechanism, self.costs, self.about]
+        return str(digest(canonical(charged if self.about else charged[:2])))
+
+    def as_charged(self, charged: list[dict[str, Any]]) -> "Quote":
+        """Return this quote at the costs of an entry, where these are the same, with a larger rho.
+
+        Earlier versions charged some releases a larger rho than they cost. A key of theirs stands
+        for the same release, at what it was charged.
+        """
+        names = ("account", "unit")
+        for now, was in zip(self.costs, charged, strict=True):
+            same = [now[name] for name in names] == [was[name] for name in names]
+            before, after = Cost.from_content(was["cost"]), Cost.from_content(now["cost"])
+            numbers = (before.epsilon, before.delta) == (after.epsilon, after.delta)
+            if not (same and numbers and before.rho >= after.rho):
+                return self
+        return replace(self, costs=charged)
 
     @property
     def accounts(self) -> list[Account]:

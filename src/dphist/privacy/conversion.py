@@ -44,7 +44,7 @@ def geometric_to_rho(epsilon: Fraction, cells: int) -> Fraction:
     if rate > 1000:
         return epsilon
     # Leading digits cancel: rho is about epsilon**2 / 2.
-    lost = 2 * max(0, len(str(rate.denominator)) - len(str(rate.numerator)) + 1)
+    lost = max(0, rate.denominator.bit_length() - rate.numerator.bit_length() + 4)  # digits enough
     up, down = (
         Context(prec=40 + lost, rounding=rounding, Emax=10**9, Emin=-(10**9))
         for rounding in (ROUND_CEILING, ROUND_FLOOR)

@@ -212,7 +212,7 @@ def _results(
 
 def _in_no_bin(release: Release, counted: Counted) -> list[Block]:
     """Return the records that lie in no bin: a table of a page, and facts elsewhere."""
-    outside, error = outside_of(release), PlusMinus.of(error_outside(release.mechanism))
+    outside, error = outside_of(release), PlusMinus.of(error_outside(release))
     where = [f"{text[0].upper()}{text[1:]}" for text, _ in outside]
     # Numbers of a damaged file may need more than 64 bits.
     counts = np.array([count for _, count in outside], object)

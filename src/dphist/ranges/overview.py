@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from dphist.arrays import AnyArray, FloatArray, IntArray, NumberArray
 from dphist.data.axis.zones import exact_texts, local_texts
 from dphist.document.blocks import NO_BOUND
+from dphist.privacy import PureDP
 from dphist.ranges.mechanism import RangesMechanism
-from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.answers import ERRORS
 from dphist.release.release import Release
@@ -224,10 +225,14 @@ def outside_of(release: Release) -> list[tuple[str, int]]:
     return [(text, counts[kind]) for kind, text in said.items() if kind in counts]
 
 
-def error_outside(mechanism: Maker) -> float:
+def error_outside(release: Release) -> float:
     """Return the standard error of a number of records in no bin."""
+    mechanism, stated = release.mechanism, release.guarantee
     if isinstance(mechanism, RangesMechanism):
-        return float(mechanism.budget.variance(mechanism.outside_share) ** 0.5)
+        # Files of earlier versions state no rho, and such numbers had the noise of the whole cost.
+        earlier = isinstance(stated, PureDP) and stated.rho is None
+        share = Fraction(1) if earlier else mechanism.outside_share
+        return float(mechanism.budget.variance(share) ** 0.5)
     # Geometric noise of that scale has less variance, and Gaussian noise about half of it.
     return math.sqrt(2) * float(mechanism.noise_scale)
 
