@@ -319,6 +319,19 @@ def test_keys_of_earlier_ledgers_stand_for_the_same(
         ledger.release(dh.HierarchicalTree(epsilon=1, bins=9), data, by="ana", key="released")
 
 
+def test_keys_that_paid_too_little_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if an earlier version had charged less than the release costs."""
+    ledger = dh.Ledger.create(tmp_path / "l.ledger", epsilon=5, delta="1e-5", unit="one record")
+    tree = dh.HierarchicalTree(epsilon=1, bins=8)
+    with monkeypatch.context() as before:
+        before.setattr(dh.HierarchicalTree, "_rho_of_noise", Fraction(1, 1000))
+        ledger.reserve(tree, by="ana", key="reserved")
+    with pytest.raises(dh.LedgerError, match="used for another release"):
+        ledger.release(tree, np.arange(8), by="ana", key="reserved")
+
+
 def test_guarantees_of_earlier_files_stay(tmp_path: Path) -> None:
     """A file without rho states what was charged; one with a smaller rho is refused."""
     release = dh.HierarchicalTree(epsilon=1, bins=8).release(np.arange(8))
