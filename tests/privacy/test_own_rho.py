@@ -32,7 +32,7 @@ SLACK = Fraction(1, 10**10)  # rounding up, number by number
 
 
 def exact_rho(rate: Any, change: int) -> Any:
-    """The formula of Lemma 1, to 200 digits."""
+    """The formula of Lemma 1 with mpmath."""
     with mpmath.workdps(200):
         r = mpmath.mpf(Fraction(rate).numerator) / Fraction(rate).denominator
         a = mpmath.exp(-r)

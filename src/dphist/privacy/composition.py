@@ -39,7 +39,7 @@ def compose(*guarantees: Guarantee) -> Guarantee:
         units: convert them to one unit first, with `for_unit`.
 
     >>> compose(PureDP("1/2"), PureDP("1/3"))
-    PureDP(epsilon=5/6, rho=0.177506)
+    PureDP(epsilon=5/6, rho=0.1775061355103)
     """
     if not guarantees:
         raise ParameterError("guarantees", "must name at least one guarantee")

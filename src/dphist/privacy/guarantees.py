@@ -131,7 +131,7 @@ class PureDP(Protecting):
         smaller rho is known than every pure guarantee has. Two guarantees of one epsilon are equal.
 
     >>> PureDP(1, rho="0.05"), PureDP(1).to_zcdp()
-    (PureDP(epsilon=1, rho=0.05), ZCDP(rho=0.462118))
+    (PureDP(epsilon=1, rho=0.05), ZCDP(rho=0.462117157261))
     """
 
     epsilon: Fraction
