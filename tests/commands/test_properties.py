@@ -12,6 +12,7 @@ import pytest
 import dphist as dh
 from dphist import properties
 from dphist.cli import main
+from dphist.parameters import decimal_text
 from dphist.properties.overview import estimate_properties
 
 SENTINEL = "918273645"
@@ -108,6 +109,7 @@ def test_json_holds_what_the_functions_return(release: dh.Release, saved: Path, 
     assert found["guarantee"] == {
         "name": "PureDP",
         "epsilon": "1",
+        "rho": decimal_text(release.guarantee.to_zcdp().rho),
         "sensitivity": 1,
         "unit": "one record",
     }
