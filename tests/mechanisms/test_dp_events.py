@@ -147,7 +147,7 @@ def test_pure_guarantees_are_covered_whatever_the_mechanism() -> None:
     """Of randomized response exactly, of geometric noise with other steps by more."""
     half = 1 / (1 + math.exp(-1))
     response = np.array([half, 1 - half]), np.array([1 - half, half])
-    event = dh.AdaptiveScan(epsilon=1).dp_event()
+    event = dh.AdaptiveTree(epsilon=1, bins=64).dp_event()
     assert is_above(event, [response, *bins_of_a_unit(1 / 3)])
     assert PLDAccountant().compose(event).get_delta(0.5) == pytest.approx(
         delta_of(*response, 0.5), rel=1e-3
