@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from dphist import files, signals
-from dphist.commands.configuration import read_configured
+from dphist.commands.configuration import read_command_line
 from dphist.commands.options import UsageError
-from dphist.commands.printing import as_options, complain
-from dphist.commands.registry import make_parser, parse_command_line
+from dphist.commands.printing import complain
+from dphist.commands.registry import make_parser
 from dphist.commands.resources import run_command
 from dphist.errors import (
     BudgetError,
@@ -45,11 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not given:
                 make_parser([]).print_help()
                 return _USAGE
-            found = read_configured(given)
-            if found is None:
-                found = parse_command_line(given)
-                found.write = as_options(found.command.name_options(found))
-            options = found
+            options = read_command_line(given)
             files.remove_abandoned()
             run_command(options)
             if sys.stdout is not None:  # None if the caller closed it

@@ -213,7 +213,7 @@ def test_log_shows_budgets_and_caps(tmp_path, capsys) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "--epsilon or --rho must be given"),
+        ((), "its cost with --epsilon or --rho"),
         (("--delta", "1e-6"), "--delta must follow --epsilon or --rho"),
         (("--epsilon", "1", "--times", "2", "--times", "2"), "--times must follow"),
         (("--epsilon", "1", "--times", "0"), "--times must be at least 1"),

@@ -82,18 +82,30 @@ def test_all_releases_of_a_configuration_are_planned(tmp_path: Path, capsys: Any
     assert "from number 3 on" in capsys.readouterr().err
 
 
+def test_what_a_key_has_paid_costs_nothing_more(tmp_path: Path, rows: Path, capsys: Any) -> None:
+    ledger = tmp_path / "l.ledger"
+    assert run("ledger", "create", ledger, "--epsilon", 1, "--unit", "one user") == 0
+    command = RELEASES["anonymized"]
+    assert charged(ledger, command, rows, "paid")
+    assert not planned(ledger, command, rows)
+    assert planned(ledger, f"{command} --key paid", rows)
+    assert planned(ledger, f"dphist {command} --key paid", rows)
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--release", "lebels x"], "must be a command in quotes"),
         (["--release", "'"], "must be a command in quotes"),
+        (["--release", "labels --help"], "must be a command in quotes"),
         (["--release", "labels x --label a"], "--epsilon"),
         (["--release", "labels x --label a --user b --epsilon 1 --delta 0"], "delta"),
         (["--release", "anonymize x --label a --user b --max-records 1 --epsilon 1", "--delta", 1],
          "--delta must follow --epsilon or --rho"),
         (["--config", "no such file"], "cannot be read"),
         (["--times", 2], "--times must follow"),
-        ([], "must be given"),
+        ([], "a release must be named"),
     ],
     ids=str,
 )  # fmt: skip

@@ -11,8 +11,13 @@ from typing import Any
 
 from dphist.commands.options import UsageError
 from dphist.commands.parsing import Parser, add_table
-from dphist.commands.printing import as_keys
-from dphist.commands.registry import CONFIGURATION, find_command, list_releasing
+from dphist.commands.printing import as_keys, as_options
+from dphist.commands.registry import (
+    CONFIGURATION,
+    find_command,
+    list_releasing,
+    parse_command_line,
+)
 from dphist.document.options import Command, OneOf, Option, alternatives
 from dphist.foreign import WrittenNumber, read_toml
 
@@ -118,6 +123,21 @@ def _make_section(path: str, name: str, held: Any, defaults: Mapping[str, Any]) 
 
 _FLAGS = [Option(name, "") for name in ("dry_run", "overwrite", "quiet", "json")]
 _OF_THE_RUN = (*(each.key for each in _FLAGS), "config", "section", "help")
+
+
+def read_command_line(given: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command line, whether they are typed or in a configuration file.
+
+    Raises
+    ------
+    UsageError
+    """
+    configured = read_configured(given)
+    if configured is not None:
+        return configured
+    options = parse_command_line(given)
+    options.write = as_options(options.command.name_options(options))
+    return options
 
 
 def read_configured(given: Sequence[str]) -> argparse.Namespace | None:

@@ -140,20 +140,20 @@ def _ranges(options: argparse.Namespace) -> None:
 
 def _bins_of(options: argparse.Namespace) -> dict[str, list[Any]]:
     """Return the edges of each column, or start, stop and width or number of bins of each."""
-    read = {"edges": _edges_of, "start": _value_of, "stop": _value_of, "width": _value_of}
-    read |= {"bins": _value_of}
+    regular = ("start", "stop", "width", "bins")
+    read = {"edges": _edges_of, **dict.fromkeys(regular, _value_of)}
     given = {name: getattr(options, name) for name in read}
     given = {name: texts for name, texts in given.items() if texts is not None}
     if not given:
         raise UsageError(_PUBLIC)
     if "edges" in given and len(given) > 1:
-        others = join_arguments([name for name in read if name != "edges"])
+        others = join_arguments(regular)
         raise UsageError(Argument("edges") + " must be given alone, without " + others)
-    missing = [name for name in ("start", "stop") if name not in given]
-    if "edges" not in given and ("width" in given) == ("bins" in given):
-        if "width" in given:
-            raise UsageError(phrase("{width} and {bins} say the same: give one of them"))
-        missing.append("width")
+    if "width" in given and "bins" in given:
+        raise UsageError(phrase("{width} and {bins} say the same: give one of them"))
+    missing = [name for name in regular[:3] if name not in given]
+    if "bins" in given:
+        missing.remove("width")
     if "edges" not in given and missing:
         needed = f" {'is' if len(missing) == 1 else 'are'} needed too: "
         raise UsageError(join_arguments(missing) + needed + _PUBLIC)
@@ -217,8 +217,8 @@ COMMAND = Command(
     epilog="FILE has one row per record, unless --count is given; columns hold numbers, dates or "
     "times. A value is in a bin if it is at least the lower edge and below the upper edge. Values "
     "outside all bins and missing values are counted separately. For several columns, give "
-    "--column once for each, and in the same order as often --edges, or --start, --stop and "
-    "--width or --bins. With --user and --max-records, all records of a user are protected "
+    "--column once for each, and --edges, or --start, --stop and --width or --bins, as often and "
+    "in the same order. With --user and --max-records, all records of a user are protected "
     "together. CSV, TSV (also gzip) and Parquet are read.",
     table=_TABLE,
     run=_ranges,

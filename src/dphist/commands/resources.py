@@ -5,6 +5,7 @@ import copy
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from dphist.commands.options import guess
@@ -57,8 +58,11 @@ def run_command(options: argparse.Namespace) -> None:
 def list_priced(options: argparse.Namespace) -> list[Any]:
     """Check a command, and return what it would pay for: places, mechanisms, whom data protect.
 
-    No data are read. The options are given the name of who pays, where the command finds it.
+    No data are read. The options are given the name of who pays, where the command finds it. A
+    stream that has begun was paid then.
     """
+    if Path(getattr(options, "state", "")).is_file():
+        return []
     trial = copy.copy(options)
     trial.dry_run, trial.quiet, trial.json, trial.priced = True, True, False, []
     trial.reserve = False  # what is set aside costs as much

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dphist import signals
 from dphist.commands.configuration import (
@@ -33,9 +32,6 @@ from dphist.document.options import Command, OneOf, Option
 from dphist.durable.address import is_address
 from dphist.errors import BudgetError, DphistError, OutputFileError
 from dphist.files import check_distinct
-
-if TYPE_CHECKING:
-    from dphist.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +108,7 @@ def _check(each: _Prepared) -> None:
     if not each.is_stream:
         check_paths(options)
         check_purpose(options)
-    began = each.is_stream and Path(options.state).exists()  # it was paid already
-    options.checked = [] if began else list_priced(options)
+    options.checked = list_priced(options)
 
 
 def _check_outputs(found: Configuration, prepared: list[_Prepared]) -> None:
@@ -144,11 +139,15 @@ def _check_sums(prepared: list[_Prepared], options: argparse.Namespace) -> None:
             paid = (_whole(place), each.options.by, tuple(each.options.account or ()))
             together.setdefault(paid, []).append((each, mechanism, protected))
     for (place, by, accounts), asked in together.items():
-        from dphist.commands.ledger.payment import open_ledger  # slow to import, and seldom needed
+        from dphist.commands.ledger.payment import is_paid, open_ledger  # slow to import
         from dphist.ledger import Deferred
 
         with open_ledger(asked[0][0].options, place) as ledger:
-            new = [each for each in asked if not _is_paid(ledger, each[0])]
+            new = []
+            for one in asked:
+                with _name_errors(one[0], options, []):
+                    if not is_paid(ledger, one[0].options.key, again=one[0].is_stream):
+                        new.append(one)
             data = [Deferred(lambda: None, *protected) for _, _, protected in new]
             mechanisms = [mechanism for _, mechanism, _ in new]
             price = partial(ledger.plan, by=by, account=list(accounts) or None)
@@ -176,25 +175,6 @@ def _check_keys(prepared: list[_Prepared]) -> None:
 def _whole(place: str) -> str:
     """Return the same name for each way to write the place of a ledger."""
     return place if is_address(place) else os.path.realpath(place)
-
-
-def _is_paid(ledger: "Ledger", each: _Prepared) -> bool:
-    """Whether a section's key has paid already; LedgerError if it draws no more."""
-    from dphist.ledger import entries  # slow to import, and seldom needed
-    from dphist.ledger.payments import UnfinishedError
-
-    key = each.options.key
-    try:
-        state = ledger.find(key).state
-    except DphistError:
-        return False
-    if state == entries.CHARGED and not each.is_stream:
-        raise UnfinishedError(
-            f"{each.where}: the key {key!r} was charged and has not "
-            "finished: it is running, or failed. If it failed, choose another key, which costs "
-            "again. Nothing was charged now"
-        )
-    return state != entries.CANCELED
 
 
 @contextmanager

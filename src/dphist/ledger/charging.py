@@ -134,12 +134,14 @@ class Quote:
         Earlier versions charged some releases a larger rho than they cost. A key of theirs stands
         for the same release, at what it was charged.
         """
-        names = ("account", "unit")
+        if len(charged) != len(self.costs):
+            return self
         for now, was in zip(self.costs, charged, strict=True):
-            same = [now[name] for name in names] == [was[name] for name in names]
             before, after = Cost.from_content(was["cost"]), Cost.from_content(now["cost"])
-            numbers = (before.epsilon, before.delta) == (after.epsilon, after.delta)
-            if not (same and numbers and before.rho >= after.rho):
+            same = (was["account"], was["unit"], before.epsilon, before.delta) == (
+                (now["account"], now["unit"], after.epsilon, after.delta)
+            )
+            if not (same and before.rho >= after.rho):
                 return self
         return replace(self, costs=charged)
 

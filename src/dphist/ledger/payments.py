@@ -79,9 +79,7 @@ class Payments:
             if known is None or known.state == actions.CANCELED:
                 check_budget(tables, quote.priced, by, mechanism, unit)
             else:
-                charged = tables.entry(known.entry).content["costs"]
-                if len(charged) == len(quote.costs):
-                    quote = quote.as_charged(charged)
+                quote = quote.as_charged(tables.entry(known.entry).content["costs"])
                 _check_same(known, quote, action)
                 text = _stored_text(tables, known)
                 if text is not None:

@@ -16,7 +16,7 @@ from dphist.commands.printing import say
 from dphist.commands.publishing import Protected
 from dphist.document.totals import guarantee_json
 from dphist.errors import DphistError, LedgerError
-from dphist.ledger import Deferred, Ledger
+from dphist.ledger import Deferred, Ledger, entries
 from dphist.ledger.balance import Balance, Room
 from dphist.ledger.book import admits, count_releases
 from dphist.ledger.charging import (
@@ -29,6 +29,7 @@ from dphist.ledger.charging import (
     readable_down,
 )
 from dphist.ledger.entries import canonical
+from dphist.ledger.payments import UnfinishedError
 from dphist.ledger.units import DataUnit
 from dphist.ledger.words import ONLY_RHO, left_json
 from dphist.release.presentation import WORDS
@@ -185,6 +186,30 @@ def _describe_key(ledger: Ledger, key: str | None) -> str:
         "charged": "it is running, or failed, or is a stream; only a stream goes on",
     }[charge.state]
     return f"The key {key!r} is {charge.state} (entry {charge.entry}): {said}."
+
+
+def is_paid(ledger: Ledger, key: str, *, again: bool) -> bool:
+    """Whether a key has paid already, so that its command costs nothing more.
+
+    Parameters
+    ----------
+    again : whether a key that was charged and has not finished goes on: of a stream.
+
+    Raises
+    ------
+    UnfinishedError
+        If it draws no more.
+    """
+    try:
+        state = ledger.find(key).state
+    except DphistError:
+        return False
+    if state == entries.CHARGED and not again:
+        raise UnfinishedError(
+            f"the key {key!r} was charged and has not finished: it is running, or failed. If it "
+            "failed, choose another key, which costs again. Nothing was charged now"
+        )
+    return state != entries.CANCELED
 
 
 # Options that do not say which data are released, or that the mechanism has.

@@ -7,11 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dphist.commands.configuration import check_defaults, read_configuration, read_section
-from dphist.commands.ledger.payment import open_ledger
+from dphist.commands.configuration import (
+    check_defaults,
+    read_command_line,
+    read_configuration,
+    read_section,
+)
+from dphist.commands.ledger.payment import is_paid, open_ledger
 from dphist.commands.options import JSON, UsageError
-from dphist.commands.printing import as_options, say
-from dphist.commands.registry import list_releasing, parse_command_line
+from dphist.commands.printing import say
+from dphist.commands.registry import list_releasing
 from dphist.commands.resources import list_priced
 from dphist.document.options import Option, whole
 from dphist.errors import BudgetError, phrase
@@ -62,15 +67,15 @@ def _plan(options: argparse.Namespace) -> None:
     if not asked:
         raise UsageError(
             phrase(
-                "{epsilon} or {rho} must be given, what a release would cost, or {release} or "
-                "{config}, which release it is"
+                "a release must be named: its command with {release}, those of a configuration "
+                "with {config}, or its cost with {epsilon} or {rho}"
             )
         )
     with open_ledger(options) as ledger:
         balance = ledger.balance(options.account)
         (unit,) = [each.unit for each in ledger.accounts if each.name == balance.account]
         releases = list(_list_releases(asked, unit, options, ledger))
-        mechanisms, data = map(list, zip(*releases, strict=True))
+        mechanisms, data = [each for each, _ in releases], [each for _, each in releases]
         found = ledger.plan(mechanisms, by=options.by, account=balance.account, data=data)
         guarantees = [price.guarantee for (price,) in found.prices]
         document = document_of_plan(ledger.name, balance, guarantees, found)
@@ -90,14 +95,18 @@ def _list_releases(
 ) -> Iterator[tuple[Any, Any]]:
     """Yield the releases that are asked for, each with its data, of which only the unit is known.
 
-    What a command would release is priced as the command itself prices it.
+    What a command would release is priced as the command itself prices it. What its key has paid
+    already, and a stream that has begun, cost nothing more and are left out.
     """
     many = 0
     for each in asked:
         found: list[tuple[Any, Any]] = []
         if {*_COSTS} & {*each}:
             found = [(_Release(_read_guarantee(each, unit)), None)]
-        for command in _read_commands(each, options):
+        for command in _read_commands(each):
+            goes_on = hasattr(command, "state")
+            if command.key is not None and is_paid(ledger, command.key, again=goes_on):
+                continue
             command.ledger, command.key = ledger.place, command.key or "planned"
             command.by = command.by or options.by or "planned"
             for _, mechanism, protected in list_priced(command):
@@ -109,9 +118,7 @@ def _list_releases(
         yield from found * times
 
 
-def _read_commands(
-    asked: dict[str, Any], options: argparse.Namespace
-) -> Iterator[argparse.Namespace]:
+def _read_commands(asked: dict[str, Any]) -> Iterator[argparse.Namespace]:
     """Yield the options of a command that is typed in quotes, or of those of a configuration."""
     if "release" in asked:
         try:
@@ -119,13 +126,12 @@ def _read_commands(
         except ValueError:
             words = []
         words = words[1:] if words[:1] == ["dphist"] else words
-        if words[:1] and words[0] in list_releasing():
-            command = parse_command_line(words)
-            command.write = as_options(command.command.name_options(command))
-            yield command
-            return
-        one = ", ".join(list_releasing())
-        raise UsageError(f"--release must be a command in quotes, with its options: one of {one}")
+        if not words or words[0] not in list_releasing() or {"-h", "--help"} & {*words}:
+            one = ", ".join(list_releasing())
+            raise UsageError(
+                f"--release must be a command in quotes, with its options: one of {one}"
+            )
+        yield read_command_line(words)
     if "config" in asked:
         found = read_configuration(asked["config"])
         check_defaults(found)
