@@ -1,11 +1,15 @@
 """Plans of labels state what the mechanism states, and criteria are decided by what it released."""
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import dphist as dh
+from dphist.labels.examples import EXAMPLES
 from dphist.planning.declared import guessed_right
 from tests.planning.test_check import labels_release
 from tests.planning.verdicts import verdicts
@@ -135,6 +139,14 @@ def test_the_share_cut_is_known_where_users_were_counted() -> None:
     assert list(found.values()) == [True, False, None], "the noise leaves the middle open"
 
 
+def test_the_shop_of_the_example_is_the_table_that_is_shipped() -> None:
+    rows = pd.read_parquet(Path(__file__).parents[2] / "data/items_online_retail.parquet")
+    items = rows.drop_duplicates().groupby("customer").size().to_numpy()
+    for bound in (1, 3, 10, 30, 100, 1000):
+        cut = 1 - np.minimum(items, bound).sum() / items.sum()
+        assert EXAMPLES["shop"].share_cut(bound) == pytest.approx(cut, abs=0.003)
+
+
 def test_an_example_says_how_much_too_low_counts_would_be() -> None:
     found = {
         like: [
@@ -145,7 +157,6 @@ def test_an_example_says_how_much_too_low_counts_would_be() -> None:
     }
     for too_low in found.values():
         assert 1 > too_low[0] > too_low[1] > too_low[2] == 0
-    # From the tables themselves, see benchmarks.bounding.
     tens = [round(too_low[1], 2) for too_low in found.values()]
     assert tens == [0.41, 0.71, 0.85]
     with pytest.raises(dh.ParameterError, match="users_like must be one of 'flights'"):

@@ -106,7 +106,6 @@ def axis_text(histogram: RangeHistogram, axis: int) -> str:
 
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
-NOT_KNOWN = "not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +133,7 @@ class Quantile:
     place: str
     low: str
     high: str
+    is_known: bool = True
 
     @property
     def meaning(self) -> str:
@@ -254,6 +254,7 @@ def quantiles_of(histogram: RangeHistogram) -> list[Quantile]:
     found = []
     for share, each in zip(SHARES, histogram.quantile(SHARES), strict=True):
         ends = edges[axis.positions([each.low, each.high])]
-        place = place_text(edges, each.value, axis.zone) if each.is_known else NOT_KNOWN
-        found.append(Quantile(share, place, *short_edges(ends, axis.zone)))
+        place = place_text(edges, each.value, axis.zone) if each.is_known else "not known"
+        low, high = short_edges(ends, axis.zone)
+        found.append(Quantile(share, place, low, high, each.is_known))
     return found

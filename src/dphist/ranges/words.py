@@ -11,7 +11,7 @@ from dphist.document.unit_words import Counted
 from dphist.privacy import PrivacyUnit
 from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
-from dphist.ranges.overview import NOT_KNOWN, Parts, Quantile, axis_text, short_edges, whole_of
+from dphist.ranges.overview import Parts, Quantile, axis_text, short_edges, whole_of
 from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
 from dphist.sentence import Sentence, many
@@ -20,8 +20,8 @@ TITLE = Sentence("{Records} by range")
 OF_QUANTILES = Sentence(
     "A share of the {records} in the bins lies below each place of the quantiles. The true place "
     "is between the two edges with probability of about 95 %, for each quantile by itself. Within "
-    "a bin, {records} are taken to be spread evenly. A quantile"
-    " that could be in any bin is not known."
+    "a bin, {records} are taken to be spread evenly. A quantile that could be in "
+    "any bin is not known."
 )
 NO_QUANTILES = Sentence("There are no {records} by the estimates, so there are no quantiles.")
 _USUAL = "95 %; half of the {records} are in bins with a smaller one"
@@ -61,7 +61,7 @@ def result_of(
     if histogram.counts.ndim > 1:
         return _fullest(histogram, all_bins, first, name)
     found = {each.share: f"{each.place} ({each.interval})" for each in quantiles}
-    known = {each.share for each in quantiles if each.place != NOT_KNOWN}
+    known = {each.share for each in quantiles if each.is_known}
     start, stop = short_edges(histogram.edges[0][[0, -1]], histogram.axes[0].zone)
     where = "with {name} from {start} to {stop}" if histogram.has_edges else "in {bins:,} bins"
     spread = "half of them lie below {half}, and nine in ten between {low} and {high}"

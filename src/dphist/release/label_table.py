@@ -43,10 +43,11 @@ class LabelTable(Released):
     the largest counts are too large on average. They are of the counts after bounding.
     """
 
-    __slots__ = ("_answers", "_table")
+    __slots__ = ("_answers", "_by_label", "_table")
 
     def __init__(self, table: pa.Table, answers: LabelAnswers | None = None) -> None:
         self._table, self._answers = table.combine_chunks(), answers
+        self._by_label: dict[Any, int] | None = None
 
     def answered_by(self, answers: LabelAnswers) -> "LabelTable":
         """Return this table with what its mechanism says of the noise."""
@@ -108,7 +109,7 @@ class LabelTable(Released):
         >>> table.count("a"), table.interval("a"), table.interval("b")
         (500, (500, 500), (0, 2))
         """
-        found = self._by_label()
+        found = self._counts_by_label()
         if label in found:
             return found[label]
         most = self._unshown()
@@ -160,7 +161,7 @@ class LabelTable(Released):
         bounded at once, for the other half (Bonferroni). For listed labels the first has all of it.
         """
         asked = list(labels)
-        found = self._by_label()
+        found = self._counts_by_label()
         low, high = self._bounds(asked, checked_level(level))
         missing = sum(label not in found for label in asked)
         if missing:
@@ -202,7 +203,8 @@ class LabelTable(Released):
                 "of", "must be given, a public total: counts of labels not shown are not known"
             )
         asked = list(labels)
-        others = [label for label in self._by_label() if label not in asked]
+        chosen = set(asked)
+        others = [label for label in self._counts_by_label() if label not in chosen]
         part = self.sum(asked, (1 + level) / 2)
         if not others:
             return IntervalEstimate(1.0, 1.0, 1.0, level)
@@ -213,12 +215,14 @@ class LabelTable(Released):
         value = None if whole <= 0 else min(max(part.value / whole, low), high)
         return IntervalEstimate(value, low, high, level)
 
-    def _by_label(self) -> dict[Any, int]:
-        """Return the counts by label."""
+    def _counts_by_label(self) -> dict[Any, int]:
+        """Return the counts by label, made at the first question."""
         counts = self.counts
         if counts is None:
             raise UnsupportedError("labels were released without counts")
-        return dict(zip(self.labels, counts.tolist(), strict=True))
+        if self._by_label is None:
+            self._by_label = dict(zip(self.labels, counts.tolist(), strict=True))
+        return self._by_label
 
     def _unshown(self) -> float:
         """Return the largest noisy count of a label that is not shown."""
@@ -233,7 +237,7 @@ class LabelTable(Released):
 
     def _bounds(self, labels: Sequence[Any], level: float) -> tuple[float, float]:
         """Return bounds on the sum of the counts of some labels."""
-        found = self._by_label()
+        found = self._counts_by_label()
         if not labels or len({*labels}) < len(labels):
             raise ParameterError("labels", "must be at least one label, and each once")
         if self._answers is None:

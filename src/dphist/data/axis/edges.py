@@ -196,8 +196,11 @@ def _width_of(start: Any, stop: Any, bins: int, tz: Any) -> Any:
         ends = moment(start, "start"), moment(stop, "stop")
         span = Fraction(ends[1].instant - ends[0].instant)
         if tz is not None and span % (DAY * bins):  # no whole days: elapsed time
-            instants = [in_zone(end, zone_named(tz), "start").instant for end in ends]
-            span = Fraction(instants[1] - instants[0])
+            first, last = (
+                in_zone(end, zone_named(tz), name).instant
+                for end, name in zip(ends, ("start", "stop"), strict=True)
+            )
+            span = Fraction(last - first)
         if span % bins:
             said = "must divide the time from {start} to {stop} into whole microseconds"
             raise ParameterError("bins", phrase(said))
