@@ -127,8 +127,9 @@ class PureDP(Protecting):
     unit : PrivacyUnit or str
         Privacy unit: neighbors differ in one such unit (default: one record).
     rho : number above 0, or None
-        rho-zCDP that is known to hold too: what the mechanism costs where rhos add up. None if no
-        smaller rho is known than every pure guarantee has. Two guarantees of one epsilon are equal.
+        rho-zCDP that is known to hold too: what the mechanism costs where rhos add up. None if none
+        is known below epsilon tanh(epsilon/2), which every pure guarantee has. Comparisons of
+        guarantees leave it out.
 
     >>> PureDP(1, rho="0.05"), PureDP(1).to_zcdp()
     (PureDP(epsilon=1, rho=0.05), ZCDP(rho=0.462117157261))

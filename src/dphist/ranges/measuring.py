@@ -73,12 +73,12 @@ class RangesMeasuring(MechanismBase):
         stated = self.guarantee
         if isinstance(stated, ZCDP) or stated.rho is None:
             return Fraction(1)
-        low, high = 0, UNITS + 1
+        low, high = 1, UNITS + 1  # a millionth of epsilon always fits
         while high - low > 1:
             middle = (low + high) // 2
             fits = self._rho_of(Fraction(middle, UNITS)) <= stated.rho
             low, high = (middle, high) if fits else (low, middle)
-        return Fraction(max(low, 1), UNITS)
+        return Fraction(low, UNITS)
 
     @property
     def budget(self) -> Budget:

@@ -70,10 +70,8 @@ class StreamMeasuring(MechanismBase):
     def guarantee(self) -> ZCDP | ApproxZCDP | PureDP:
         """What all readings cost together, as (approximate) zCDP or pure DP."""
         if self.method == "laplace":
-            events, counter = self.max_events_per_user or 1, self.counter
-            assert isinstance(counter, LaplaceCounter)  # noqa: S101 - by its method
-            each = geometric_to_rho(counter.rate * events, events)
-            rho = self.changed_labels * counter.levels * each
+            blocks, events = self._blocks_of_event, self.max_events_per_user or 1
+            rho = blocks * geometric_to_rho(self.epsilon / blocks, events)
             return PureDP(self.epsilon, self._unit, rho)
         rho, unit = self.mu_squared / 2, self._unit
         return ZCDP(rho, unit) if self.delta is None else ApproxZCDP(rho, self.delta, unit)
@@ -81,10 +79,15 @@ class StreamMeasuring(MechanismBase):
     def _dp_event(self) -> Any:
         if self.method != "laplace":
             return MechanismBase._dp_event(self)
+        blocks = self._blocks_of_event
+        return dp_events.geometric(self.epsilon / blocks, times=blocks)
+
+    @property
+    def _blocks_of_event(self) -> int:
+        """In how many blocks an event is, of a pure stream; each costs an equal part of epsilon."""
         counter = self.counter
         assert isinstance(counter, LaplaceCounter)  # noqa: S101 - by its method
-        each = counter.rate * (self.max_events_per_user or 1)
-        return dp_events.geometric(each, times=counter.levels * self.changed_labels)
+        return counter.levels * self.changed_labels
 
     @property
     def threshold(self) -> Fraction | None:
