@@ -29,8 +29,7 @@ _LEFT_OUT = {
         "ranges/*/answers.py ranges/adaptive_tree/inference.py "
         "ranges/adaptive_tree/least_squares.py ranges/adaptive_tree/pooled_weights.py "
         "ranges/adaptive_tree/share_prior.py ranges/bars.py ranges/consistency.py "
-        "ranges/nonnegative.py ranges/reference.py "
-        "labels/threshold/users_by_labels.py privacy/delta_worth.py"
+        "ranges/nonnegative.py ranges/reference.py noise/sums.py privacy/delta_worth.py"
     ),
     "words and views of a ledger": (
         "ledger/history.py ledger/table.py ledger/signing.py data/diagram.py"

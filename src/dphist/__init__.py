@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dphist.data.label_counts import LabelCounts as LabelCounts
     from dphist.data.partial import Partial as Partial
     from dphist.data.profile import Profile as Profile
+    from dphist.data.user_records import count_user_records as count_user_records
     from dphist.document.kind import register as register
     from dphist.errors import BoundsError as BoundsError
     from dphist.errors import BudgetError as BudgetError
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from dphist.planning.for_error import for_error as for_error
     from dphist.planning.make import check as check
     from dphist.planning.make import plan as plan
+    from dphist.planning.max_records import choose_max_records as choose_max_records
     from dphist.planning.plan import Plan as Plan
     from dphist.privacy import ZCDP as ZCDP
     from dphist.privacy import ApproxDP as ApproxDP
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
     from dphist.release.mechanism_json import mechanism_to_json as mechanism_to_json
     from dphist.release.release import Release as Release
     from dphist.release.running_counts import RunningCounts as RunningCounts
+    from dphist.release.user_records import share_cut as share_cut
     from dphist.report import plot as plot
     from dphist.report import write_report as write_report
     from dphist.report.difference import Difference as Difference
@@ -121,10 +124,12 @@ _HOMES = {
     "privacy": ("ZCDP", "ApproxDP", "ApproxZCDP", "PrivacyUnit", "PureDP", "compose"),
     "data.partial": ("Partial",),
     "data.profile": ("Profile",),
+    "data.user_records": ("count_user_records",),
     "ledger.ledger": ("Ledger",),
     "mechanism": ("Mechanism",),
     "planning.for_error": ("for_error",),
     "planning.make": ("check", "plan"),
+    "planning.max_records": ("choose_max_records",),
     "planning.plan": ("Plan",),
     "release.anonymized_histogram": ("AnonymizedHistogram",),
     "release.mechanism_json": ("mechanism_from_json", "mechanism_to_json"),
@@ -134,6 +139,7 @@ _HOMES = {
     "document.kind": ("register",),
     "lab.disclosure.disclose": ("disclose",),
     "release.running_counts": ("RunningCounts",),
+    "release.user_records": ("share_cut",),
     "counting.engine.resources": ("Resources",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "labels": (

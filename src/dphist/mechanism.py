@@ -376,4 +376,6 @@ def provenance_of_unit(data: _OfRecords) -> dict[str, Any]:
         return {}
     if data.unit == ONE_EDGE and not data.unit.asserted:
         return {"unit": data.unit}
+    if getattr(data, "counts_users", False):
+        return {"unit": data.unit, "counted": "users"}
     return {"unit": data.unit, "max_records": str(data.sensitivity)}

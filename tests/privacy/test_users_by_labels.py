@@ -23,7 +23,7 @@ from dphist.errors import BoundsError, ParameterError, ReleaseFileError
 from dphist.lab.auditing.replay import loss_of_neighbours, record, replay
 from dphist.labels.threshold.law import grid
 from dphist.labels.threshold.noise import GaussianNoise, GeometricNoise
-from dphist.labels.threshold.users_by_labels import width_of_sum
+from dphist.noise.sums import width_of_sum
 from tests.release.test_release import signed
 
 Data = tuple[np.ndarray, tuple[int, ...]]
@@ -219,7 +219,7 @@ def test_no_sum_of_noise_is_wider_than_is_said(rate: str) -> None:
         few = values[chances > 1e-12]
         own = chances[chances > 1e-12]
         for weights in ([1.0], [-3.0], [3.0, -1.0]):
-            width = float(width_of_sum(law, np.array(weights), 0.975))
+            width = float(width_of_sum(law.law, np.array(weights), 0.975))
             if len(weights) == 1:
                 beyond = own[few * weights[0] > width + 1e-9].sum()
             elif len(few) < 3000:

@@ -77,7 +77,7 @@ def test_document_holds_what_the_user_guide_says(release) -> None:
 
 def test_a_later_version_is_refused(release) -> None:
     content = json.loads(release.to_json())
-    content["format_version"] = 2
+    content["format_version"] = 3
     with pytest.raises(ReleaseFileError, match="later version"):
         dh.Release.from_json(signed(content))
 

@@ -94,7 +94,7 @@ def test_a_file_of_a_later_version_is_read_or_refused_with_its_name(kind: str) -
             with pytest.raises(dh.ReleaseFileError, match="not a valid release"):
                 dh.Release.from_json(signed({**each, "library_version": known}))
     with pytest.raises(dh.ReleaseFileError, match="later version of dphist; install"):
-        dh.Release.from_json(signed({**later, "format_version": 2}))
+        dh.Release.from_json(signed({**later, "format_version": 3}))
 
 
 @pytest.mark.parametrize("stated", [None, 97, "", "tomorrow", "97", ["97.5.3"], "v97.5.3"])

@@ -31,6 +31,7 @@ from dphist.document.blocks import (
     Section,
     Table,
 )
+from dphist.document.bounding import bounding_of_records, csv_of_bounding, numbers_of_bounding
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.mechanism_facts import parameters, public_parameters
@@ -58,10 +59,11 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     promised = Promised(mechanism, data, release, neighbors, number, records)
     if release is None:
         results = [_expected(mechanism, data)]
-        return make_document(KIND.name, words.TITLE, promised, results)
+        return make_document(KIND.name, words.TITLE, promised, results, unit=data.unit)
     bands, counted = bands_of(release), counted_of(release)
+    cost, more = bounding_of_records(release)
     results = [
-        counts_section(counted),
+        counts_section(counted, cost, more=more),
         Section("histogram", "Results", partial(_results, release, bands, counted), READ, True),
         Section("population", _POPULATION, partial(_population, release), ON_PAGE),
     ]
@@ -78,6 +80,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         result=words.result_of(release, bands[0]),
         made_by=[Fact("Expected error", words.predicted_from(release), on=ON_PAGE)],
         reading="release.value.counts, release.value.prevalences",
+        unit=data.unit,
     )
 
 
@@ -118,6 +121,7 @@ def _numbers(release: Release, band: Band, counted: Counted) -> list[Fact]:
             on=EVERYWHERE,
         ),
         Fact("", "", "intervals", intervals, on=ON_JSON),
+        *numbers_of_bounding(release),
     ]
 
 
@@ -174,10 +178,15 @@ def _population(release: Release) -> Sequence[Block]:
 
 
 def table_csv(release: Release, _field: Field) -> str:
-    """Return columns count,prevalence, ascending counts."""
-    value = release.value
+    """Return columns count,prevalence, ascending counts.
+
+    Where the release says how many users have how many records, the share that bounding dropped
+    follows, with its interval, the same in each row.
+    """
+    value, (columns, cells) = release.value, csv_of_bounding(release)
     pairs = zip(value.counts.tolist(), value.prevalences.tolist(), strict=True)
-    return "count,prevalence\n" + "".join(f"{count},{labels}\n" for count, labels in pairs)
+    rows = "".join(f"{count},{labels}{cells}\n" for count, labels in pairs)
+    return f"count,prevalence{columns}\n{rows}"
 
 
 def disclose(mechanism: AnonymizedMechanism, _value: Any = None) -> Disclosed:

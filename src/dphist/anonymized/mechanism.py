@@ -64,6 +64,24 @@ class AnonymizedMechanism(AnonymizedMeasuring):
         draws = self.draws_on(public)
         return error_on(public, lambda source: self.release(public, source).value, draws)
 
+    def quick_error(self, total: int) -> float:
+        """Return about the `expected_error`, from a single run on the public profile."""
+        public = self._public(total, 1)
+        return error_on(public, lambda source: self.release(public, source).value, None)
+
+    def error_after_cut(self, noise: float, total: int, kept: int) -> float:
+        """Return the sorted L1 error to expect, in records, where a bound dropped some of them.
+
+        Dropping records lowers counts only, so the sorted distance is their number. Noise may add
+        up with it or not: this is the upper bound.
+
+        Parameters
+        ----------
+        noise : the error to expect of the records that are kept, as of `expected_error`.
+        total, kept : public numbers of records, before and after the bound.
+        """
+        return noise + (total - kept)
+
     @abstractmethod
     def draws_on(self, public: Diagram) -> int | None:
         """Return about how many draws of noise a release of such a profile takes.

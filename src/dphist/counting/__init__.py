@@ -5,7 +5,13 @@ process them in an engine (`engine`) in which a caller cannot change the meaning
 DuckDB, or Spark.
 """
 
-from dphist.counting.bounding.profiles import count_degrees, count_records, read_profile, sum_counts
+from dphist.counting.bounding.profiles import (
+    count_degrees,
+    count_records,
+    count_user_sizes,
+    read_profile,
+    sum_counts,
+)
 from dphist.counting.checks import LARGEST, check_counts, check_total
 from dphist.counting.engine.redaction import redact_errors
 
@@ -15,6 +21,7 @@ __all__ = [
     "check_total",
     "count_degrees",
     "count_records",
+    "count_user_sizes",
     "read_profile",
     "redact_errors",
     "sum_counts",

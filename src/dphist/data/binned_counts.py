@@ -43,7 +43,8 @@ class BinnedCounts(Secret):
     outside : mapping of str to int, read-only; records in no bin. Secret, like `counts`.
         For one axis: ``below`` the first edge, ``above`` (at the last edge or beyond), and
         ``null`` (no value). For several axes: ``null`` (no value in some column), and
-        ``outside`` (a value in every column, and at least one of them in no bin).
+        ``outside`` (a value in every column, and at least one of them in no bin). Empty where
+        everything is in a bin.
     sensitivity : int
         Total of records, in bins or not, that one privacy unit can add or remove; public. A
         mechanism refuses counts with a larger sensitivity than its own.
@@ -51,6 +52,8 @@ class BinnedCounts(Secret):
         The privacy unit: ``one user`` if contributions of users were bounded, ``one row`` if those
         of rows were; None for one record, or for a unit that the caller asserts without a name.
         Public.
+    counts_users : bool
+        Whether users are counted, each once, and not records: see `count_user_records`. Public.
 
     >>> axis = Axis.from_edges([0, 18, 65], "age")
     >>> counts = BinnedCounts(np.array([3, 4]), (axis,), {"below": 0, "above": 1, "null": 2})
@@ -65,6 +68,7 @@ class BinnedCounts(Secret):
     outside: Mapping[str, int]
     sensitivity: int = 1
     unit: PrivacyUnit | None = None
+    counts_users: bool = False
     _IN_PLACE_OF_AN_ARRAY = (
         "BinnedCounts must be passed to a ranges mechanism themselves, one at a time: an array "
         "would lose their sensitivity and unit (the data owner may use .counts)"
@@ -81,7 +85,7 @@ class BinnedCounts(Secret):
                 "counts", "must have the shape of axes: the number of bins of each"
             )
         names = {"below", "above", "null"} if len(axes) == 1 else {"outside", "null"}
-        if not isinstance(self.outside, Mapping) or set(self.outside) != names:
+        if not isinstance(self.outside, Mapping) or set(self.outside) not in (names, set()):
             raise ParameterError("outside", f"must have the keys {', '.join(sorted(names))}")
         numbers = list(self.outside.values())
         if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
@@ -229,7 +233,7 @@ class BinnedCounts(Secret):
     @property
     def nulls(self) -> int:
         """Records without a value, NaN included; secret."""
-        return self.outside["null"]
+        return self.outside.get("null", 0)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BinnedCounts):
@@ -237,6 +241,7 @@ class BinnedCounts(Secret):
         return (
             self.axes == other.axes
             and (self.sensitivity, self.unit) == (other.sensitivity, other.unit)
+            and self.counts_users == other.counts_users
             and np.array_equal(self.counts, other.counts)
             and self.outside == other.outside
         )
@@ -245,8 +250,8 @@ class BinnedCounts(Secret):
 
     def __reduce__(self) -> tuple[type["BinnedCounts"], tuple[Any, ...]]:
         """Copy and unpickle through the constructor, which makes everything read-only."""
-        parts = (self.counts, self.axes, dict(self.outside), self.sensitivity, self.unit)
-        return BinnedCounts, parts
+        bounds = self.sensitivity, self.unit, self.counts_users
+        return BinnedCounts, (self.counts, self.axes, dict(self.outside), *bounds)
 
     def __repr__(self) -> str:
         names = [axis.name for axis in self.axes]
@@ -257,7 +262,7 @@ class BinnedCounts(Secret):
     def _of_one_axis(self, key: str, name: str) -> int:
         if len(self.axes) > 1:
             raise UnsupportedError(f"{name} is defined for one axis only: see outside")
-        return self.outside[key]
+        return self.outside.get(key, 0)
 
 
 @stoppable

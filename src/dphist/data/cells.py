@@ -1,4 +1,4 @@
-"""Public cells of numbers of labels, in which users are counted by how many labels they have."""
+"""Public cells of sizes, in which users are counted by how many labels or records they have."""
 
 from math import isqrt
 
@@ -6,21 +6,28 @@ from dphist.errors import ParameterError, phrase
 from dphist.parameters import whole_number
 
 LARGEST_NUMBER = 2**20
-"""Largest number of labels at which the last cell may start."""
+"""Largest size at which the last cell may start."""
 
 
-def check_most(most: object, cap: int | None) -> int:
-    """Return `users_by_labels`, checked with the bound on labels of a user.
+def check_most(
+    most: object, cap: int | None, name: str = "users_by_labels", bound: str = "max_labels"
+) -> int:
+    """Return where the last cell starts, checked with the bound on the size of a user.
+
+    Parameters
+    ----------
+    most, cap : the start of the last cell, and the bound; None without a bound.
+    name, bound : the parameters that these are.
 
     Raises
     ------
     ParameterError
     """
-    checked = whole_number(most, "users_by_labels", 2, LARGEST_NUMBER)
+    checked = whole_number(most, name, 2, LARGEST_NUMBER)
     if cap is not None and checked <= cap:
         raise ParameterError(
-            "users_by_labels",
-            phrase("must be above {max_labels}, so that users who had more are counted apart"),
+            name,
+            phrase(f"must be above {{{bound}}}, so that users who had more are counted apart"),
         )
     return checked
 
@@ -34,7 +41,7 @@ def make_cells(most: int, cap: int | None = None) -> tuple[int, ...]:
     Parameters
     ----------
     most : from 2 to 2**20.
-    cap : the bound on labels of a user; None if there is none.
+    cap : the bound on the size of a user; None if there is none.
 
     >>> make_cells(16, 5), make_cells(2)
     ((1, 2, 3, 4, 6, 8, 11, 16), (1, 2))

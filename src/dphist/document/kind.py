@@ -18,6 +18,7 @@ from dphist.document.planning import Planning
 from dphist.errors import Argument, ParameterError, UnsupportedError
 from dphist.privacy import PrivacyUnit
 from dphist.release.kind_names import KINDS, OLD_NAMES, add_kind, kinds_of_others
+from dphist.release.maker import Maker
 from dphist.release.presentation import Presentation
 from dphist.release.release import Release, save_kind
 from dphist.sentence import Sentence, many
@@ -35,6 +36,8 @@ class DataFacts:
     presentation : the owner's words.
     guesses : public guesses of the number of records, for the error to expect.
     shape : public guess of how fast counts fall; see `expected_error` of the mechanism.
+    users : the mechanism that releases how many users have how many records, beside the release;
+        None without one.
     """
 
     unit: PrivacyUnit | None = None
@@ -42,12 +45,20 @@ class DataFacts:
     presentation: Presentation = field(default_factory=lambda: Presentation(date=None))
     guesses: Sequence[int] = ()
     shape: Any = 1
+    users: Maker | None = None
+
+    @property
+    def counts_users(self) -> bool:
+        """Whether users are counted, each once, and not records."""
+        return self.bounds.get("counted") == "users"
 
     @classmethod
     def of(cls, release: Release) -> "DataFacts":
         """Return what a release says of its data."""
         unit = release.provenance.get("unit")
-        return cls(unit=unit, bounds=release.provenance, presentation=release.presentation)
+        users = None if release.users is None else release.users.mechanism
+        said, words = release.provenance, release.presentation
+        return cls(unit=unit, bounds=said, presentation=words, users=users)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

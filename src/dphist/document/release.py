@@ -7,6 +7,7 @@ from typing import Any
 
 from dphist.document.blocks import (
     BRIEF,
+    EVERYWHERE,
     HEADED,
     ON_CARD,
     ON_JSON,
@@ -34,6 +35,7 @@ from dphist.document.mechanism_facts import call, noise_in_words, parameters, pu
 from dphist.document.totals import (
     for_tests_json,
     guarantee_json,
+    guarantee_together,
     in_all,
     total_in_words,
     total_json,
@@ -52,7 +54,7 @@ from dphist.privacy import ZCDP, Guarantee, PrivacyUnit, PureDP, Target
 from dphist.privacy.as_text import plain, up
 from dphist.privacy.unit import OF_ROWS, ONE_ROW
 from dphist.release.maker import Maker, target_of
-from dphist.release.presentation import Presentation, forms_of
+from dphist.release.presentation import forms_of
 from dphist.release.release import FOR_TESTS, VERSION, Release
 from dphist.sentence import Sentence, joined, slots_of
 
@@ -68,19 +70,24 @@ CODES = 'The empty text is shown as "", and a character that cannot be printed b
 """What surfaces do to released labels."""
 
 
-def _slots_of_owner(presentation: Presentation, unit: PrivacyUnit | None = None) -> dict[str, str]:
+def _slots_of_owner(data: DataFacts, unit: PrivacyUnit | None = None) -> dict[str, str]:
     """Return the owner's words for labels, records and users.
+
+    Where users are counted, a user stands in the place of a record.
 
     Parameters
     ----------
     unit : whom the data protect; their name stands where the owner has no other word for a user.
     """
+    presentation = data.presentation
     named = unit is not None and unit.is_one_word and unit != ONE_ROW
     given = {
         "label": presentation.label_name,
         "record": presentation.record_name,
         "user": presentation.unit or (unit.who if unit is not None and named else None),
     }
+    if data.counts_users:
+        given["record"] = given["user"] or "user"
     return slots_of(**{noun: forms_of(word) for noun, word in given.items() if word is not None})
 
 
@@ -113,7 +120,7 @@ class Promised:
     @property
     def total(self) -> Target:
         """The guarantee in epsilon that is stated first, for one release or for several."""
-        return total_of(self.mechanism)
+        return total_of(self.mechanism, self.data.users)
 
     @property
     def headline(self) -> ZCDP | None:
@@ -124,7 +131,7 @@ class Promised:
     @property
     def cost(self) -> str:
         """The guarantee as it follows "Released under"."""
-        calibrated = target_of(self.mechanism) is not None
+        calibrated = self._target is not None
         if isinstance(self.protected, Contribution) and not calibrated:
             return str(self.guarantee)
         return in_all(self.total)
@@ -135,10 +142,15 @@ class Promised:
         if not isinstance(self.protected, Contribution):
             return total_json(self.total, self.protected)
         found = {**guarantee_json(self.guarantee), "sensitivity": self.protected.records}
-        target = target_of(self.mechanism)
+        target = self._target
         if target is not None:
             found["target"] = total_json(target, self.guarantee.unit)
         return found
+
+    @property
+    def _target(self) -> Target | None:
+        """What the mechanism was calibrated to, if the release is its alone."""
+        return target_of(self.mechanism) if self.data.users is None else None
 
     @property
     def unit(self) -> Sentence:
@@ -209,6 +221,7 @@ class Promised:
         if isinstance(self.guarantee, PureDP) and self.guarantee.rho is not None:
             own = f"ρ = {plain(up(self.guarantee.rho, 6))}"
             blocks.append(Fact("In zCDP", own, note="for adding up several releases", on=HEADED))
+        blocks += self._parts()
         release = self.release
         paid = None if release is None else paid_in_words(release.provenance)
         if release is not None and paid is not None:
@@ -216,6 +229,28 @@ class Promised:
             told = paid_json(release.provenance)
             blocks += [Fact("", value, name, value, on=ON_JSON) for name, value in told.items()]
         return Section("guarantee", "What is guaranteed", [*blocks, *more])
+
+    def _parts(self) -> list[Fact]:
+        """Return what each of two releases costs that are one together."""
+        users = self.data.users
+        if users is None:
+            return []
+        own, beside = self.mechanism.guarantee, users.guarantee
+        said = Sentence(
+            "{own} for the counts, and {beside} for how many {users} have how many {records}; the "
+            "guarantee is of both together.",
+            own=guarantee_in_short(own),
+            beside=guarantee_in_short(beside),
+        )
+        unit = self.guarantee.unit
+        as_json = {
+            "counts": guarantee_json(replace(own, unit=unit)),
+            "users_by_records": guarantee_json(replace(beside, unit=unit)),
+        }
+        facts = [Fact("Parts", said, "guarantees", as_json, on=EVERYWHERE)]
+        carried = None if self.release is None else self.release.users
+        paid = None if carried is None else paid_in_words(carried.provenance)
+        return [*facts, Fact("Ledger, of users", paid, on=HEADED)] if paid else facts
 
     def warnings(self) -> Fact:
         """Return what a program is warned of."""
@@ -228,6 +263,11 @@ class Promised:
         blocks = [Fact(name, how, on=ON_PAGE) for name, how in limits]
         return Section("limits", "What is not covered", blocks)
 
+    def _of_users(self) -> list[Fact]:
+        """Name the mechanism of a release that is carried."""
+        users = self.data.users
+        return [] if users is None else [Fact("Mechanism, of users", call(users), on=HEADED)]
+
     def mechanism_section(
         self, more: Sequence[Block], planned: bool, noise_on: Surfaces
     ) -> Section:
@@ -237,6 +277,7 @@ class Promised:
         blocks: list[Block] = [
             Fact("Mechanism", call(mechanism), on=ON_TERMINAL),
             Fact("Mechanism", name, on=ON_CARD),
+            *self._of_users(),
             Note(mechanism.description, on=READ if planned else ON_PAGE),
         ]
         if planned:
@@ -249,8 +290,10 @@ class Promised:
         return Section("mechanism", "How it was made", [*blocks, *more])
 
 
-def contribution_of(mechanism: Maker, data: DataFacts) -> Contribution:
+def contribution_of(mechanism: Maker, data: DataFacts) -> Protected:
     """Return what is protected by a mechanism that protects a number of records."""
+    if data.counts_users and data.unit is not None:
+        return data.unit  # with all records, each counted once
     return Contribution(mechanism.guarantee.unit.at_most, data.unit)
 
 
@@ -258,7 +301,7 @@ def guarantee_of(mechanism: Maker, data: DataFacts, release: Release | None) -> 
     """Return the guarantee of a release; before there is one, for the unit that data will name."""
     if release is not None:
         return release.guarantee
-    guarantee = mechanism.guarantee
+    guarantee = guarantee_together(mechanism, data.users)
     return (
         guarantee if data.unit is None else replace(guarantee, unit=guarantee.unit.named(data.unit))
     )
@@ -311,7 +354,7 @@ def make_document(
         title=data.presentation.title or title,
         made=f"{'if ' if release is None else ''}released with differential privacy",
         version=VERSION if release is None else release.version,
-        slots=_slots_of_owner(data.presentation, unit),
+        slots=_slots_of_owner(data, unit),
         headline=promised.name_rows(promised.short),
         heads=[words[name] for name in ("dataset", "period") if name in words],
         date=words.get("date"),

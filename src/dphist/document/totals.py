@@ -30,10 +30,13 @@ from dphist.sentence import Sentence
 USUAL_DELTA = Fraction(1, 10**6)
 
 
-def total_of(mechanism: Maker) -> Target:
+def total_of(mechanism: Maker, users: Maker | None = None) -> Target:
     """Return the guarantee in epsilon that is stated first, and of how many releases.
 
-    It is the first of these that exists:
+    With the mechanism of a release that is carried (`Release.users`), it is that of both together.
+    Otherwise
+
+    it is the first of these that exists:
 
     1. what the mechanism was calibrated to cost, or its pure guarantee if that says more;
     2. the guarantee in epsilon that the mechanism proves;
@@ -43,6 +46,9 @@ def total_of(mechanism: Maker) -> Target:
     >>> total_of(TopLabels(k=10, epsilon="0.1", delta="5e-7"))
     (0.723843869833, 1e-6)-differential privacy
     """
+    if users is not None:
+        both = guarantee_together(mechanism, users)
+        return Target(both if isinstance(both, PureDP | ApproxDP) else _in_epsilon(both))
     target = target_of(mechanism)
     if target is None:
         return Target(proved_total_of(mechanism))
@@ -65,6 +71,17 @@ def proved_total_of(mechanism: Maker) -> PureDP | ApproxDP:
     at = wider(own) if own else USUAL_DELTA
     proves = mechanism if isinstance(mechanism, MechanismBase) else mechanism.guarantee
     return proves.to_approx_dp(at)
+
+
+def guarantee_together(mechanism: Maker, users: Maker | None) -> Guarantee:
+    """Return the guarantee of a mechanism, with that of a release that is carried."""
+    own = mechanism.guarantee
+    return own if users is None else compose(own, replace(users.guarantee, unit=own.unit))
+
+
+def _in_epsilon(guarantee: ZCDP | ApproxZCDP) -> ApproxDP:
+    own = delta_of(guarantee)
+    return guarantee.to_approx_dp(wider(own) if own else USUAL_DELTA)
 
 
 def wider(delta: Fraction) -> Fraction:
@@ -228,6 +245,7 @@ def stated_of(releases: Sequence[Release]) -> Stated:
     ParameterError
         If they protect different units.
     """
+    releases = [part for release in releases for part in release.parts]
     composed = compose(*[release.guarantee for release in releases])  # refuses different units
     target = target_of(releases[0].mechanism)
     planned = None if target is None else _planned(target, releases)

@@ -309,6 +309,8 @@ def how_many(number: int, noun: str) -> str:
 
 def counted_of(release: Release) -> Counted:
     """Return what the counts of a release of records count."""
+    if release.counts_users:
+        return Counted(Sentence("{records}, by how many records each has before any is dropped"))
     bound = release.provenance.get("max_records", release.mechanism.guarantee.unit.at_most)
     return counted_records(release.provenance.get("unit"), int(bound))
 
@@ -333,10 +335,12 @@ def counted_records(unit: PrivacyUnit | None, most: int) -> Counted:
 
 def number_of(release: Release) -> Number:
     """Return how many units there are by the released total, or by all released counts."""
+    if release.users is not None:
+        return number_of(release.users)
     records = release.total
     if records is None:
         records = getattr(release.value, "total", 0)
-    one_record = release.guarantee.unit == ONE_RECORD
+    one_record = release.counts_users or release.guarantee.unit == ONE_RECORD
     return number_shown(
         release, max(records, 0), release.mechanism.guarantee.unit.at_most, exact=one_record
     )

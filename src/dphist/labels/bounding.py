@@ -1,11 +1,17 @@
 """How contributions to labels are bounded, in words: whom data protect, and what counts are of."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 from dphist.arrays import IntArray
-from dphist.document.blocks import ON_JSON, ON_PAGE, Block, Column, Fact, Table
+from dphist.document.blocks import Block
+from dphist.document.bounding import (
+    LABELS,
+    cut_in_words,
+    facts_of_sizes,
+    format_share,
+    unknown_in_words,
+)
 from dphist.document.kind import DataFacts
 from dphist.document.unit_words import (
     Counted,
@@ -20,10 +26,11 @@ from dphist.document.unit_words import (
 from dphist.labels import AutoThreshold, ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.threshold.measuring import NAME
-from dphist.labels.threshold.users_by_labels import Share, UsersByLabels
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ASSERTED_USER, ONE_ROW
+from dphist.release.fitted_users import Share
 from dphist.release.release import Release
+from dphist.release.users_by_size import UsersBySize
 from dphist.sentence import Sentence, joined, many
 
 
@@ -162,7 +169,7 @@ def counts_users(release: Release) -> bool:
     return adds_one and bool(counted_of(release).cut)
 
 
-def read_users(release: Release) -> UsersByLabels | None:
+def read_users(release: Release) -> UsersBySize | None:
     """Return how many users have how many labels, if the release tells."""
     mechanism = release.mechanism
     if not isinstance(mechanism, ThresholdHistogram):
@@ -170,17 +177,7 @@ def read_users(release: Release) -> UsersByLabels | None:
     return mechanism.users(release.noisy)
 
 
-def format_share(share: Share) -> tuple[str, str]:
-    """Return a share, and its 95 % interval.
-
-    >>> format_share(Share(0.2847, 0.241, 0.33))
-    ('28.5 %', '24.1 to 33 %')
-    """
-    low, high = (f"{round(1000 * each) / 10:g}" for each in (share.low, share.high))
-    return f"{round(1000 * share.value) / 10:g} %", f"{low} to {high} %"
-
-
-def bounding_in_numbers(found: UsersByLabels, mechanism: ThresholdHistogram) -> Sentence:
+def bounding_in_numbers(found: UsersBySize, mechanism: ThresholdHistogram) -> Sentence:
     """Say how much bounding took from the counts.
 
     >>> import numpy as np
@@ -193,26 +190,13 @@ def bounding_in_numbers(found: UsersByLabels, mechanism: ThresholdHistogram) -> 
     counts for at most 2 labels; about 30 % of users have more. Labels of one user beyond 5 are not
     in this, so it may be more.'
     """
-    share, interval = format_share(found.share_cut())
-    text = "Counts are about {share} too low on average (95 % interval {interval})"
-    if mechanism.max_count > 1:
-        text = (
-            "About {share} of the pairs of {a_user} and {a_label} are missing from the counts (95 "
-            "% interval {interval})"
-        )
-    text += ", because each {user} counts for at most {held}; about {above} of {users} have more."
-    text += " {Labels} of one {user} beyond {last:,} are not in this, so it may be more."
-    if mechanism.max_count > 1:
-        text += " What {a_user} has beyond {most:,} {records} of one {label} is missing besides."
-    return Sentence(
-        text,
-        share=share,
-        interval=interval,
-        held=many(mechanism.max_labels, "label"),
-        above=format_share(found.share_of_users())[0],
-        most=mechanism.max_count,
-        last=found.cells[-1],
-    )
+    if mechanism.max_count == 1:
+        return cut_in_words(found, LABELS)
+    pairs = "of the pairs of {a_user} and {a_label} are missing from the counts (95 % interval"
+    lacking = f"About {{share}} {pairs} {{interval}})", f"Some {pairs} {{interval}})"
+    said = "What {a_user} has beyond {most:,} {records} of one {label} is missing besides."
+    besides = Sentence(said, most=mechanism.max_count)
+    return joined((cut_in_words(found, LABELS, lacking), besides))
 
 
 def estimate_in_words(found: Share, mechanism: LabelsMechanism) -> Sentence:
@@ -243,50 +227,13 @@ def bounding_cost(release: Release) -> str:
     unit = unit_of(DataFacts.of(release))
     if not counted_of(release).cut or unit == ONE_ROW:
         return ""
-    said = (
-        "Nothing is known of how much bounding took from the counts: the release does not state "
-        "how many {labels} {several} have."
-    )
-    return Sentence(said, several=nouns_of_unit(unit)[1])
-
-
-OTHER_BOUNDS = (5, 10, 20, 50, 100)
-"""Bounds on labels of a user of which is said how much they would have taken."""
+    return unknown_in_words(LABELS, nouns_of_unit(unit)[1])
 
 
 def facts_of_bounding(release: Release) -> list[Block]:
     """Return what programs are told of bounding, and a page's table of other bounds."""
     found = read_users(release)
-    if found is None:
-        return []
-    bounds = sorted({*OTHER_BOUNDS, found.max_labels})
-    shares = {bound: found.share_cut(bound) for bound in bounds if bound < found.cells[-1]}
-    above, at_most = found.users_above()
-    of_users = found.share_of_users()
-    as_json = {
-        "max_labels": found.max_labels,
-        "labels_counted_to": found.cells[-1],
-        "users_above": above,
-        "users_above_at_most": at_most,
-        "share_of_users_above": [of_users.value, of_users.low, of_users.high],
-        "share_of_pairs_dropped": {
-            str(bound): [share.value, share.low, share.high] for bound, share in shares.items()
-        },
-        "users_by_labels": {"from": list(found.cells), "users": list(found.noisy)},
-    }
-    told = [format_share(share) for share in shares.values()]
-    columns = [
-        Column(Sentence("{Labels} of one {user}, at most"), [f"{each:,}" for each in shares]),
-        Column(Sentence("Pairs of {user} and {label} dropped"), [share for share, _ in told]),
-        Column("95 % interval", [interval for _, interval in told]),
-    ]
-    columns = [replace(column, digits=True) for column in columns]
-    said = "What other bounds would have dropped, of up to {last:,} {labels} of one {user}"
-    caption = Sentence(said, last=found.cells[-1])
-    return [
-        Fact("", "", "bounding", as_json, on=ON_JSON),
-        Table(columns, (caption, "", ""), on=ON_PAGE, whole=True),
-    ]
+    return [] if found is None else facts_of_sizes(found, LABELS)
 
 
 def most_before_bounding(release: Release) -> IntArray | None:
@@ -320,7 +267,7 @@ def most_in_words(release: Release) -> str:
     return Sentence(
         text,
         more=found.users_above()[1],
-        held=many(found.max_labels, "label"),
+        held=many(found.bound, "label"),
         typical=typical,
     )
 

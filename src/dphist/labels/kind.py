@@ -22,6 +22,7 @@ from dphist.document.blocks import (
     Note,
     Section,
 )
+from dphist.document.bounding import LABELS, number_of_cut
 from dphist.document.chart import Chart
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
@@ -184,14 +185,8 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
         *_threshold(mechanism),
     ]
     if users is not None:
-        share, interval = bounding.format_share(users.share_cut())
         name = "Counts too low by" if mechanism.max_count == 1 else "Pairs dropped"
-        note = Sentence(
-            "95 % interval {interval}; on average, of up to {last:,} {labels} of one {user}",
-            interval=interval,
-            last=users.cells[-1],
-        )
-        facts.append(Fact(name, share, note=note, on=ON_PAGE))
+        facts.append(number_of_cut(users, LABELS, name))
     return facts
 
 

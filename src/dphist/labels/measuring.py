@@ -19,8 +19,9 @@ from dphist.noise.lazy import GAUSSIAN, GUMBEL, LazyNoise
 from dphist.noise.quantiles import GRID, logarithm_above, normal_quantile_above
 from dphist.privacy import ApproxZCDP, PrivacyUnit
 from dphist.release.label_table import LabelTable
-from dphist.release.release import Release, provenance_of
+from dphist.release.release import Release
 from dphist.release.released import refuse_released
+from dphist.release.stated import provenance_of
 
 LARGEST_COUNT = LARGEST
 """Larger counts are replaced by this; that moves no two counts further apart."""

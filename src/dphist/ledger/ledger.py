@@ -43,7 +43,8 @@ from dphist.parameters import Exact
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import as_unit
 from dphist.release.presentation import Presentation
-from dphist.release.release import Release, check_unit_word
+from dphist.release.release import Release
+from dphist.release.stated import check_unit_word
 from dphist.shown import shown_by
 from dphist.streams import ContinualMechanism
 

@@ -5,6 +5,8 @@ from enum import Enum
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from dphist.noise.magnitude import geometric_standard_deviation
+
 Distribution: TypeAlias = Literal["two-sided geometric", "Gaussian", "Gumbel"]
 
 _FLOAT64 = "This assumes that float64 is added and multiplied with relative errors"
@@ -73,6 +75,14 @@ class NoiseLaw:
             return "none on counts: the exponential mechanism"
         integer = " (integer Laplace)" if self.distribution == "two-sided geometric" else ""
         return f"{self.distribution}{integer}"
+
+    @property
+    def standard_deviation(self) -> float:
+        """Standard deviation of two-sided geometric or Gaussian noise, in records."""
+        scale = float(self.scale or 0)
+        if self.distribution == "Gaussian" or not scale:
+            return scale
+        return geometric_standard_deviation(1 / Fraction(self.scale or 1))
 
     def __str__(self) -> str:
         return f"{self.name}, {self.form}" if self.form else self.name

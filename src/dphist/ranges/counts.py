@@ -26,6 +26,7 @@ class Counts:
     outside: Mapping[str, int] = field(default_factory=dict)
     sensitivity: int = 1
     unit: PrivacyUnit | None = None
+    counts_users: bool = False
 
     def __repr__(self) -> str:
         return f"Counts(bins={self.counts.shape}, sensitivity={self.sensitivity}; not shown)"
@@ -56,7 +57,8 @@ def load_counts(data: Any, bins: tuple[int, ...]) -> Counts:
     refuse_released(data, "counts")
     if isinstance(data, BinnedCounts):
         counts = _cut_off(_shaped(data.counts, bins), bins)
-        return Counts(counts, data.axes, data.outside, data.sensitivity, data.unit)
+        bounds = data.sensitivity, data.unit, data.counts_users
+        return Counts(counts, data.axes, data.outside, *bounds)
     if isinstance(data, Iterator):
         return Counts(_cut_off(_joined(data, bins), bins))
     return Counts(_cut_off(_shaped(data, bins), bins))

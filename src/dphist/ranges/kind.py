@@ -28,6 +28,7 @@ from dphist.document.blocks import (
     Table,
     number_text,
 )
+from dphist.document.bounding import bounding_of_records, csv_of_bounding, numbers_of_bounding
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.release import (
@@ -70,7 +71,9 @@ _FEW = 2**22  # bins; of more, a range in several axes takes seconds
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of a histogram over ranges, or of one that is not made yet."""
-    neighbors = words.neighbors_in_words(mechanism.guarantee.unit.at_most, data.unit)
+    neighbors = words.neighbors_in_words(
+        mechanism.guarantee.unit.at_most, data.unit, data.counts_users
+    )
     number = _guessed(mechanism, data) if release is None else number_of(release)
     records = contribution_of(mechanism, data)
     promised = Promised(mechanism, data, release, neighbors, number, records)
@@ -82,8 +85,10 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             [_expected(mechanism, data)],
             limits=words.limits_in_words(True),
             noise_on=frozenset(),
+            unit=data.unit,
         )
     value, counted = release.value, counted_of(release)
+    cost, more = bounding_of_records(release)
     parts = _parts_of(value)
     quantiles = quantiles_of(value) if value.counts.ndim == 1 else []
     results = partial(_results, release, counted, parts, quantiles)
@@ -91,7 +96,10 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         KIND.name,
         words.title_of(value),
         promised,
-        [counts_section(counted), Section("histogram", "Results", results, READ, wide=True)],
+        [
+            counts_section(counted, cost, more=more),
+            Section("histogram", "Results", results, READ, wide=True),
+        ],
         numbers=[
             Section("numbers", "", _numbers(release, counted)),
             Section("error", "", partial(_error_of_bins, value, counted), READ),
@@ -100,6 +108,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         limits=words.limits_in_words(value.has_edges),
         noise_on=frozenset(),
         reading=_reading(value),
+        unit=data.unit,
     )
 
 
@@ -156,6 +165,7 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
         Fact("Bins", f"{value.counts.size:,}", note=words.axes_in_words(value)),
         Fact("", "", "bins", list(value.counts.shape), on=ON_JSON),
         *_time_zones(value),
+        *numbers_of_bounding(release),
     ]
 
 
@@ -286,6 +296,9 @@ def _in_code(edge: str) -> str:
 def table_csv(release: Release, field: Field) -> str:
     """Return a row a bin: columns start,stop,count,error; of several axes start_x,stop_x,...
 
+    Where the release says how many users have how many records, the share that bounding dropped
+    follows, with its interval, the same in each row.
+
     Edges are numbers or ISO dates and times, with offsets to UTC if there is a zone. Errors are
     standard errors in records, to six digits.
     Rows are in the order of the bins; the last axis varies fastest.
@@ -299,14 +312,15 @@ def table_csv(release: Release, field: Field) -> str:
     for axis in range(histogram.counts.ndim):
         suffix = "" if histogram.counts.ndim == 1 else f"_{histogram.axis_name(axis)}"
         names += [f"start{suffix}", f"stop{suffix}"]
-    header = ",".join(map(field, [*names, "count", "error"])) + "\n"
+    columns, cells = csv_of_bounding(release)
+    header = ",".join(map(field, [*names, "count", "error"])) + columns + "\n"
     ranges = [
         [f"{low},{high}" for low, high in pairwise(edge_texts(axis.edges, axis.zone))]
         for axis in histogram.axes
     ]
     counts = histogram.counts.ravel().tolist()
     rows = zip(map(",".join, product(*ranges)), counts, _errors(histogram), strict=True)
-    return header + "".join(f"{place},{count},{error}\n" for place, count, error in rows)
+    return header + "".join(f"{place},{count},{error}{cells}\n" for place, count, error in rows)
 
 
 def _errors(histogram: RangeHistogram) -> Sequence[str]:

@@ -106,6 +106,26 @@ class RangesMechanism(RangesMeasuring):
             squares.append(np.mean(np.square(off.astype(np.float64))))
         return float(np.sqrt(np.mean(squares)))
 
+    def quick_error(self, total: int) -> float:
+        """Return the `expected_error`, which takes little time here."""
+        return self.expected_error(total)
+
+    def error_after_cut(self, noise: float, total: int, kept: int) -> float:
+        """Return the error to expect of a range, in records, where a bound dropped some of them.
+
+        A range is taken to lose the same share as all records.
+
+        Parameters
+        ----------
+        noise : the error to expect of the records that are kept, as of `expected_error`.
+        total, kept : public numbers of records, before and after the bound.
+        """
+        lo, hi = random_boxes(self.bins)
+        whole = uneven(self.bins, total, 0)
+        squares = np.square(box_sums(summed(whole), lo, hi).astype(np.float64))
+        bias = (1 - kept / total) * math.sqrt(float(squares.mean())) if total else 0.0
+        return math.hypot(noise, bias)
+
     def intervals(self, release: Release, level: float = 0.95) -> Intervals:
         """Return bounds on the true count of each bin, for each bin by itself.
 

@@ -109,8 +109,22 @@ def _fullest(histogram: RangeHistogram, all_bins: str, first: Parts, name: str) 
     )
 
 
-def neighbors_in_words(sensitivity: int, unit: PrivacyUnit | None = None) -> Sentence:
-    """State which data are neighbors; `unit` is whose records were bounded, if they were."""
+def neighbors_in_words(
+    sensitivity: int, unit: PrivacyUnit | None = None, counts_users: bool = False
+) -> Sentence:
+    """State which data are neighbors.
+
+    Parameters
+    ----------
+    unit : whose records were bounded, if they were.
+    counts_users : whether each unit is counted once.
+    """
+    if counts_users and unit is not None:
+        return Sentence(
+            "D and D′ are neighbors if adding or removing {unit}, with all of its rows, turns one "
+            "into the other. Each is counted once, however many rows it has.",
+            unit=unit_words.unit_in_words(unit),
+        )
     if sensitivity == 1 and unit is None:
         return Sentence(
             "D and D′ are neighbors if adding or removing one {record} turns one into the other. "

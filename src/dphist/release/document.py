@@ -77,13 +77,16 @@ def checked_format(text: str, name: str, kind: str, version: int) -> dict[str, A
     return content
 
 
-def checked_document(text: str, name: str, kind: str, version: int, remedy: str) -> dict[str, Any]:
-    """Return the content of `with_checksum` if it is complete, unedited and of this version.
+def checked_document(
+    text: str, name: str, kind: str, version: int, remedy: str, *, oldest: int | None = None
+) -> dict[str, Any]:
+    """Return the content of `with_checksum` if it is complete, unedited and of such a version.
 
     Parameters
     ----------
     text, name, kind, version : as for `checked_format`.
     remedy : what to say after "was changed after it was written; ".
+    oldest : version that is read (default: the latest alone).
 
     Raises
     ------
@@ -92,7 +95,8 @@ def checked_document(text: str, name: str, kind: str, version: int, remedy: str)
     """
     content = checked_format(text, name, kind, version)
     stated = content.pop("checksum", None)
-    if content.get("format_version") != version or stated != checksum(content):
+    found, first = content.get("format_version"), version if oldest is None else oldest
+    if type(found) is not int or not first <= found <= version or stated != checksum(content):
         raise ReleaseFileError(f"{name} was changed after it was written; {remedy}")
     return content
 

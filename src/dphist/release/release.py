@@ -5,6 +5,7 @@ digests of data, no numbers of dropped records. So all of it may be published, a
 it costs no further privacy.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,11 +14,10 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.data.label_counts import LabelCounts
-from dphist.errors import ParameterError, UnsupportedError, phrase
+from dphist.errors import ParameterError, UnsupportedError
 from dphist.files import write_text
 from dphist.noise.for_tests import KNOWN_NOISE
-from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
+from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, compose
 from dphist.privacy.unit import as_unit
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.document import VERSION as VERSION
@@ -39,15 +39,18 @@ from dphist.release.mechanism_json import (
     read_mechanism,
 )
 from dphist.release.mechanisms import find_mechanism
-from dphist.release.presentation import Presentation, Words, forms_of
+from dphist.release.presentation import Presentation, Words
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.released import Released
 from dphist.release.running_counts import RunningCounts
+from dphist.release.stated import check_unit_word, check_users, read_line, read_stated, read_unit
 from dphist.release.tabular import Tabular
 from dphist.shown import shown_by
 
 FORMAT = "dphist release"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Of a release that carries another one; a reader who knew version 1 alone would state less."""
+_ALONE = 1
 _EDITED = "its guarantee cannot be vouched for"
 
 SUPPLIED = "supplied by the caller: for tests"
@@ -71,8 +74,8 @@ class Release(Released):
     value : AnonymizedHistogram, LabelTable, RangeHistogram or RunningCounts
         The released histogram: anonymized, with labels, of ordered bins, or the readings of a
         stream; or a value of somebody else's kind. Not secret.
-    guarantee : cost and privacy unit of the release. The unit is the one that `provenance` names
-        (default: the mechanism's).
+    guarantee : cost and privacy unit of the release, with what it carries in `users`. The unit is
+        the one that `provenance` names (default: the mechanism's).
     mechanism : the mechanism with all its parameters.
     total : int or None
         Private estimate of the number of records, if the mechanism makes one. It may differ
@@ -86,6 +89,7 @@ class Release(Released):
         Choices about the data, fixed without looking at them: ``unit``, a PrivacyUnit;
         ``null_users`` and ``null_labels``, the treatment of rows without a user or label;
         ``max_labels``, ``max_count`` and ``max_records``, the bounds applied to each user;
+        ``counted``, "users" where users are counted and not records;
         ``configuration``, the SHA-256 hash of the file that asked for the release.
         Without ``unit``, the caller asserted the bounds of a release of labels, or a sensitivity
         above 1 of other releases.
@@ -93,6 +97,8 @@ class Release(Released):
         Whether random bits came from the caller (`source=`), for the noise or for bounding the
         data. Such a release protects nobody, and says so wherever it is shown.
     presentation : the words in which the release is shown, and its date. See `present`.
+    users : the release of how many users have how many records, from the same data: see
+        `with_users`. None without one.
     """
 
     value: Any
@@ -104,6 +110,7 @@ class Release(Released):
     provenance: Mapping[str, Any] = field(default_factory=dict)
     for_tests: bool = False
     presentation: Presentation = field(default_factory=Presentation)
+    users: "Release | None" = None
 
     def __post_init__(self) -> None:
         if KNOWN_NOISE.get():  # also a release that a mechanism of somebody else makes
@@ -157,6 +164,50 @@ class Release(Released):
         'Passwords by popularity'
         """
         return replace(self, presentation=self.presentation.with_words(**words))
+
+    def with_users(self, users: "Release") -> "Release":
+        """Return this release with that of how many users have how many records.
+
+        It then says how much too low counts are, on average, because of `max_records`, and its
+        guarantee is that of both together. Both are saved in one file.
+
+        Parameters
+        ----------
+        users : a release of what `count_user_records` counted in the same data; you assert that.
+
+        Raises
+        ------
+        ParameterError
+            If it is another release, protects another unit, or its last cell starts within
+            `max_records`; or if no users were bounded for this release.
+        """
+        if not isinstance(users, Release):
+            raise ParameterError("users", "must be a release")
+        check_users(self, users)
+        both = compose(users.guarantee, self._own_guarantee)
+        return replace(
+            self,
+            guarantee=replace(both, unit=self.guarantee.unit),
+            users=users,
+            for_tests=self.for_tests or users.for_tests,
+        )
+
+    @property
+    def counts_users(self) -> bool:
+        """Whether users are counted, each once, and not records."""
+        return self.provenance.get("counted") == "users"
+
+    @property
+    def parts(self) -> tuple["Release", ...]:
+        """The releases that this one is made of, each with its own guarantee."""
+        if self.users is None:
+            return (self,)
+        return self.users, replace(self, guarantee=self._own_guarantee, users=None)
+
+    @property
+    def _own_guarantee(self) -> Guarantee:
+        """The guarantee of the mechanism alone, for the unit of the data."""
+        return replace(self.mechanism.guarantee, unit=self.guarantee.unit)
 
     def configured(self, configuration: str) -> "Release":
         """Return this release with the hash of the configuration that asked for it."""
@@ -230,7 +281,7 @@ class Release(Released):
         """Return the release as a JSON document, as in `docs/reference/release-format.md`."""
         content = {
             "format": FORMAT,
-            "format_version": FORMAT_VERSION,
+            "format_version": _ALONE if self.users is None else FORMAT_VERSION,
             "library_version": self.version,
             "kind": _kind(self.value),
             "guarantee": describe_guarantee(self.guarantee),
@@ -247,6 +298,9 @@ class Release(Released):
             content["stated"] = stated
         if self.presentation.to_content():
             content["provenance"] = self.presentation.to_content()
+        if self.users is not None:
+            content["guarantee_of_counts"] = describe_guarantee(self._own_guarantee)
+            content["users"] = json.loads(self.users.to_json())
         if self.for_tests:
             content["random_bits"] = SUPPLIED
         return with_checksum(content | describe_origin(self.mechanism))
@@ -276,7 +330,7 @@ class Release(Released):
     @classmethod
     def from_json(cls, text: str, name: str = "the text") -> "Release":
         """Read a release from the text of `to_json`; error messages use `name`."""
-        content = checked_document(text, name, "release", FORMAT_VERSION, _EDITED)
+        content = checked_document(text, name, "release", FORMAT_VERSION, _EDITED, oldest=_ALONE)
         find_mechanism(content, name)
         try:
             release = _decode(content)
@@ -288,12 +342,27 @@ class Release(Released):
 
 
 def _decode(content: dict[str, Any]) -> Release:
+    users = content.get("users")
+    if content["format_version"] != (_ALONE if users is None else FORMAT_VERSION):
+        raise ValueError("the version says whether another release is carried")
+    if users is None:
+        return _decode_alone(content)
+    alone = _decode_alone({**content, "guarantee": content["guarantee_of_counts"]})
+    release = alone.with_users(Release.from_json(json.dumps(users)))
+    if describe_guarantee(release.guarantee) != content["guarantee"]:
+        raise ValueError("the guarantee is not that of both releases together")
+    return release
+
+
+def _decode_alone(content: dict[str, Any]) -> Release:
     mechanism = read_mechanism(content)
     if content.get("random_bits", SUPPLIED) != SUPPLIED:
         raise ValueError("random bits are the system's, which is not said, or the caller's")
-    provenance = {str(key): _stated(key, said) for key, said in content.get("stated", {}).items()}
+    provenance = {
+        str(key): read_stated(key, said) for key, said in content.get("stated", {}).items()
+    }
     if "unit" in content:  # earlier versions wrote none
-        promised = _unit(mechanism, provenance)
+        promised = read_unit(mechanism, provenance)
         if PrivacyUnit.from_content(dict(content["unit"])).to_content() != promised.to_content():
             raise ValueError("the unit is not the one that the mechanism protects")
     total = content["total"]
@@ -312,51 +381,11 @@ def _decode(content: dict[str, Any]) -> Release:
         mechanism=mechanism,
         total=total,
         noisy=noisy,
-        version=_line(content["library_version"]),
+        version=read_line(content["library_version"]),
         provenance=provenance,
         for_tests="random_bits" in content,
         presentation=Presentation.from_content(content.get("provenance", {})),
     )
-
-
-def _unit(mechanism: Maker, provenance: Mapping[str, Any]) -> PrivacyUnit:
-    """Return the privacy unit of a mechanism, under the name that the provenance gives it."""
-    own = mechanism.guarantee.unit
-    return own.named(provenance["unit"]) if "unit" in provenance else own
-
-
-def check_unit_word(word: str, unit: PrivacyUnit) -> None:
-    """Refuse a word that would promise more than the guarantee: it names a user, nothing else."""
-    if unit.who not in ("user", forms_of(word)[0]):
-        raise ParameterError(
-            "unit",
-            f"must be left out: the release protects {unit.single}, which another word does not "
-            "change",
-            phrase("name records with {record_name}"),
-        )
-
-
-def _stated(key: str, said: Any) -> Any:
-    return PrivacyUnit.from_content(said) if key == "unit" else _text(said)
-
-
-def _text(said: Any) -> str:
-    if not isinstance(said, str):
-        raise TypeError("what is stated is text")
-    return said
-
-
-def _line(said: Any) -> str:
-    if not _text(said).isprintable():
-        raise ValueError("a version is one line of text")
-    return str(said)
-
-
-def provenance_of(counts: LabelCounts) -> dict[str, Any]:
-    """Return the provenance that a release states about its labels."""
-    known = {name: getattr(counts, name) for name in ("unit", "null_users", "null_labels")}
-    provenance = {name: said for name, said in known.items() if said is not None}
-    return provenance | counts.bounds_in_text()
 
 
 def save_kind(name: str, value_type: type[Any]) -> None:

@@ -15,12 +15,10 @@ from dphist.labels.auto.choice import (
     expect_errors,
     expected_squares,
     fit_counts,
-    fit_users,
-    spread_users,
     threshold_at,
 )
 from dphist.labels.auto.law import TOPS, list_caps, list_cells
-from dphist.labels.threshold.users_by_labels import Share
+from dphist.release.fitted_users import Share, fit_users, spread_users
 
 MOST = 1000
 STARTS, CAPS = (*list_cells(MOST), MOST + 1), list_caps(MOST)

@@ -34,7 +34,7 @@ from dphist.counting.bounding.bounds import (
     raise_problem,
 )
 from dphist.counting.bounding.kept import count_marked
-from dphist.counting.bounding.profiles import count_prevalences, to_arrays
+from dphist.counting.bounding.profiles import MISSING_USER, count_prevalences, to_arrays
 from dphist.counting.bounding.stores import Store, hold_counts
 from dphist.counting.checks import LARGEST
 from dphist.counting.engine.rows import DuckRows, Rows
@@ -266,10 +266,9 @@ def _with_prevalences(counts: IntArray) -> tuple[IntArray, IntArray]:
     return ordered[first], np.diff(first, append=len(ordered))
 
 
-_MISSING_USER = "has rows without a user: drop them"
-MISSING_USERS = {"who": f"{_MISSING_USER} or give them one"}
+MISSING_USERS = {"who": f"{MISSING_USER} or give them one"}
 _MISSING = {
-    "who": f"{_MISSING_USER}, give them one, or count labels with "
+    "who": f"{MISSING_USER}, give them one, or count labels with "
     + Argument("null_users", "drop")
     + ", or with "
     + Argument("null_users", "separate")

@@ -22,6 +22,8 @@ from dphist.errors import DataError, ParameterError
 # Stands for a sum above the maximum of a count.
 _BEYOND = -1
 
+MISSING_USER = "has rows without a user: drop them"
+
 
 def count_records(
     frame: object, *, label: str, **reading: Unpack[Reading]
@@ -106,6 +108,50 @@ def sum_counts(
     pairs = to_arrays([row[:2] for row in found if row[0] != 0])
     check_total(*pairs)
     return pairs
+
+
+def count_user_sizes(
+    frame: object, *, user: str, count: str | None = None, **reading: Unpack[Reading]
+) -> tuple[IntArray, IntArray]:
+    """Count the users with each number of records, all of their records included.
+
+    Parameters
+    ----------
+    frame, reading
+        As for `count_records`.
+    user : str
+        The column of users, without missing values.
+    count : str, optional
+        The column that says how many records a row is; 1 without it.
+
+    Returns
+    -------
+    records : (d,) int64, ascending, distinct, at least 1
+        A number above 2**62 - 1 is that.
+    users : (d,) int64, at least 1
+        How many users have each number of records; those without any are left out.
+
+    Raises
+    ------
+    ParameterError, ColumnError, InputFileError, DataError
+        As for `count_records` and `sum_counts`; no error depends on the sum of a user's counts.
+    """
+    wanted = [key_column("term", user, "user")]
+    if count is not None:
+        wanted.insert(0, count_column("amount", count, "count"))
+
+    def count_kept(rows: Rows) -> Rows:
+        columns = [column.role for column in wanted]
+        checked = rows.project(*columns, f"{problem_expression(wanted)} AS problem")
+        if count is None:
+            return count_prevalences(checked.group(["term"], "count(*) AS records", WORST))
+        return count_prevalences(_sum_by(checked, "term", "amount"))
+
+    columns = ["records", "prevalence", "problem"]
+    missing = {"term": f"{MISSING_USER} or give them one"}
+    found = fetch_checked(frame, wanted, count_kept, columns, missing=missing, **reading)
+    kept = [(LARGEST if row[0] == _BEYOND else row[0], row[1]) for row in found if row[0] != 0]
+    return to_arrays(kept)
 
 
 def read_profile(frame: object, **reading: Unpack[Reading]) -> tuple[IntArray, IntArray]:

@@ -11,20 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
+from scipy.special import ndtr, ndtri
 
 from dphist.arrays import FloatArray
 from dphist.labels.auto.law import TOPS
-from dphist.labels.threshold.users_by_labels import Share
+from dphist.release.fitted_users import (
+    Share,
+    estimate_share_cut,
+    fit_users,
+    list_sizes,
+    spread_users,
+    weigh,
+)
 
 GOALS = (100, 400)
 """The error is that of the 100 and of the 400 most common labels."""
 
-_MODEL_ERROR = 0.3  # relative standard error of a fitted number of users
 _PAIRS_ERROR = 0.2  # by how much the most common labels may exceed all pairs of the fitted users
-_SLOPES = (-20.0, 3.0)  # of users by number of labels, on logarithmic axes
-_SURE = 1.96  # standard errors of an interval of 95 %
-_MOST_MODELS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +81,8 @@ def expect_errors(
     """
     fitted = fit_users(look.starts, look.users, look.users_scale)
     spread = np.stack([spread_users(look.starts, users) for users in fitted.laws])
-    shares = [_share_cut(look.starts, fitted, spread, cap) for cap in caps]
-    users, pairs = fitted.total(spread), fitted.total(spread * _sizes(look.starts))
+    shares = [estimate_share_cut(look.starts, fitted, spread, cap) for cap in caps]
+    users, pairs = fitted.total(spread), fitted.total(spread * list_sizes(look.starts))
     counts, likely = fit_counts(look.means, look.means_scale, users, pairs)
     tried = []
     for cap, share, scale, threshold in zip(caps, shares, scales, thresholds, strict=True):
@@ -116,111 +119,6 @@ def threshold_at(scale: float, delta: float, cap: int) -> float:
     return 1 - scale * float(ndtri(-math.expm1(math.log1p(-delta) / cap)))
 
 
-@dataclass(frozen=True, slots=True)
-class FittedUsers:
-    """Possible numbers of users by number of labels.
-
-    Attributes
-    ----------
-    laws : (laws, j) float64, users in each cell, above 0.
-    variances : (laws, j) float64, what is not known of them if the law is right.
-    chances : (laws,) float64, how likely each law is; sum 1.
-    """
-
-    laws: FloatArray
-    variances: FloatArray
-    chances: FloatArray
-
-    def total(self, weights: FloatArray) -> float:
-        """Return the mean over laws of a total, (laws, ...)."""
-        return float(self.chances @ weights.reshape(len(weights), -1).sum(axis=1))
-
-
-def fit_users(starts: Sequence[int], noisy: FloatArray, scale: float) -> FittedUsers:
-    """Return possible numbers of users in each cell.
-
-    A law is corrected by the noisy numbers as far as these are more exact than the law. So the
-    tail of users is never noise alone.
-    """
-    shapes = _user_shapes(tuple(starts))
-    total = np.maximum(shapes @ noisy / (shapes * shapes).sum(axis=1), 1.0)
-    fitted = shapes * total[:, None]
-    variances = (_MODEL_ERROR * fitted) ** 2 + 1 + scale**2
-    misfits = ((noisy - fitted) ** 2 / variances + np.log(variances)).sum(axis=1)
-    fitted, chances = _weigh(fitted, misfits)
-    own = (_MODEL_ERROR * fitted) ** 2
-    trust = own / (own + scale**2)
-    laws = np.maximum(fitted + trust * (noisy - fitted), fitted / 10)
-    return FittedUsers(laws, trust * scale**2, chances)
-
-
-@functools.lru_cache(maxsize=8)
-def _user_shapes(starts: tuple[int, ...]) -> FloatArray:
-    """Return (laws, j) shares of users in each cell.
-
-    Rounded lognormal laws, Weibull laws, whose tails end, and log-logistic laws, whose tails are
-    those of powers.
-    """
-    edges = np.log(np.array(starts) - 0.5)
-    centers, widths = (
-        values.reshape(-1, 1)
-        for values in np.meshgrid(np.arange(-1, max(edges[-1], 0), 0.2), np.geomspace(0.3, 2, 12))
-    )
-    scaled = (edges - centers) / widths
-    weibull = -np.expm1(-np.exp(np.minimum(scaled, 9)))
-    reached = np.concatenate([ndtr(scaled), weibull, expit(scaled)])
-    shares = np.diff(reached, axis=1)
-    shares[:, -1] += 1 - reached[:, -1]  # users with more labels count in the last cell
-    found: FloatArray = np.maximum(shares, 1e-12)
-    return found
-
-
-def spread_users(starts: Sequence[int], users: FloatArray) -> FloatArray:
-    """Return how many users have 1, 2, 3, ... labels, interpolated in each cell.
-
-    In a cell users fall off by a power of the number of labels, with the slope that the
-    neighboring cells show.
-
-    Returns
-    -------
-    (starts[-1] - 1,) float64
-    """
-    widths = np.diff(np.array(starts, float))
-    middles = np.log(np.array(starts[:-1]) + (widths - 1) / 2)
-    slopes = np.gradient(np.log(users / widths), middles) if len(users) > 1 else np.zeros(1)
-    weights = []
-    for start, end, number, slope in zip(starts[:-1], starts[1:], users, slopes, strict=True):
-        shares = (np.arange(start, end) / start) ** np.clip(slope, *_SLOPES)
-        weights.append(number * shares / shares.sum())
-    return np.concatenate(weights)
-
-
-def _sizes(starts: Sequence[int]) -> FloatArray:
-    return np.arange(1, starts[-1], dtype=float)
-
-
-def _share_cut(starts: Sequence[int], fitted: FittedUsers, spread: FloatArray, cap: int) -> Share:
-    """Return the share of pairs that a cap cuts, with what is not known of users and their law.
-
-    Parameters
-    ----------
-    spread : (laws, sizes) float64, users with 1, 2, 3, ... labels.
-    """
-    sizes, places = _sizes(starts), np.array(starts[:-1]) - 1
-    pairs, kept = (
-        np.add.reduceat(spread * held, places, axis=1) for held in (sizes, np.minimum(sizes, cap))
-    )
-    total = pairs.sum(axis=1, keepdims=True)
-    share = kept.sum(axis=1, keepdims=True) / total
-    moved = (pairs * share - kept) / (fitted.laws * total)  # by one user more of a cell
-    within = (moved**2 * fitted.variances).sum(axis=1)
-    cuts = 1 - share[:, 0]
-    value = float(fitted.chances @ cuts)
-    error = _SURE * math.sqrt(float(fitted.chances @ ((cuts - value) ** 2 + within)))
-    low, value, high = (min(max(end, 0.0), 1.0) for end in (value - error, value, value + error))
-    return Share(value, low, high)
-
-
 def fit_counts(
     means: FloatArray, scales: FloatArray, users: float, pairs: float
 ) -> tuple[FloatArray, FloatArray]:
@@ -244,7 +142,7 @@ def fit_counts(
     found = np.stack([sums[:, :, top - 1] / top for top in TOPS], axis=2)
     beyond = np.maximum(sums[:, :, -1] / max(pairs, 1) - 1, 0) / _PAIRS_ERROR
     misfits = (((means - found) / scales) ** 2).sum(axis=2) + beyond**2
-    return _weigh(laws.reshape(-1, laws.shape[2]), misfits.reshape(-1))
+    return weigh(laws.reshape(-1, laws.shape[2]), misfits.reshape(-1))
 
 
 @functools.lru_cache(maxsize=1)
@@ -253,16 +151,3 @@ def _count_shapes() -> FloatArray:
     flats, powers = np.meshgrid([1, 3, 10, 30, 100], [0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5])
     shapes: FloatArray = (1 + np.arange(TOPS[-1]) / flats.reshape(-1, 1)) ** -powers.reshape(-1, 1)
     return shapes
-
-
-def _weigh(models: FloatArray, misfits: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return models that are likely, and their chances.
-
-    Parameters
-    ----------
-    models : (models, ...) float64
-    misfits : (models,) float64, -2 times the logarithm of the likelihood, up to a constant.
-    """
-    order = np.argsort(misfits, kind="stable")[:_MOST_MODELS]
-    chances = np.exp((misfits[order[0]] - misfits[order]) / 2)
-    return models[order], chances / chances.sum()

@@ -29,12 +29,12 @@ from dphist.labels.mechanism import (
 from dphist.labels.threshold.cost import epsilon_of_noise
 from dphist.labels.threshold.measuring import NAME
 from dphist.labels.threshold.mechanism import ThresholdHistogram
-from dphist.labels.threshold.users_by_labels import Share
 from dphist.labels.top_labels import check_stated
 from dphist.mechanism import Intervals, parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.parameters import Exact, privacy_parameter, probability, whole_number
+from dphist.release.fitted_users import Share
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from dphist.arrays import IntArray
-from dphist.data.cells import check_most
+from dphist.data.cells import check_most, make_cells
 from dphist.errors import Argument, ParameterError
 from dphist.labels.answers import gaussian_reach, geometric_reach
 from dphist.labels.mechanism import (
@@ -26,8 +26,7 @@ from dphist.labels.threshold.correlation import (
 )
 from dphist.labels.threshold.known_labels import listed, number_listed
 from dphist.labels.threshold.law import gaussian_delta, geometric_delta
-from dphist.labels.threshold.measuring import ThresholdMeasuring
-from dphist.labels.threshold.users_by_labels import UsersByLabels, read_users
+from dphist.labels.threshold.measuring import NAME, ThresholdMeasuring
 from dphist.mechanism import parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
@@ -37,6 +36,7 @@ from dphist.parameters import Exact, checked_level, privacy_parameter, whole_num
 from dphist.privacy.as_text import down, plain, up
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
+from dphist.release.users_by_size import UsersBySize
 from dphist.sentence import Sentence
 
 Noise: TypeAlias = Literal["laplace", "gaussian"]
@@ -210,7 +210,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         """Whether there is a delta: not where labels are listed."""
         return labels is None
 
-    def users(self, noisy: Mapping[str, IntArray]) -> UsersByLabels | None:
+    def users(self, noisy: Mapping[str, IntArray]) -> UsersBySize | None:
         """Return how many users have how many labels, from `noisy` of a release.
 
         None without `users_by_labels`. Post-processing, which costs nothing.
@@ -222,7 +222,13 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         """
         if self.users_by_labels is None:
             return None
-        return read_users(noisy, self.users_by_labels, self.max_labels, self._noise_of_users())
+        cells, found = make_cells(self.users_by_labels, self.max_labels), noisy.get(NAME)
+        if found is None or found.shape != (len(cells),):
+            raise ParameterError(
+                "noisy", f"must hold {len(cells)} numbers of {NAME}, as the release has them"
+            )
+        law = self._noise_of_users().law
+        return UsersBySize(cells, tuple(found.tolist()), law, self.max_labels)
 
     def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
         """Return a table that was read from a file; refuse noisy numbers that cannot be."""

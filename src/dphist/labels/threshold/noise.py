@@ -12,6 +12,7 @@ from dphist.arrays import BoolArray, IntArray
 from dphist.counting import LARGEST as LARGEST_COUNT
 from dphist.labels.threshold.law import grid
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
+from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.noise.magnitude import (
     gaussian_half_width,
     geometric_half_width,
@@ -24,6 +25,11 @@ class GeometricNoise:
     """Two-sided geometric noise: Pr[Z = z] is proportional to exp(-rate abs(z))."""
 
     rate: Fraction
+
+    @property
+    def law(self) -> NoiseLaw:
+        """What it is called, and its scale."""
+        return NoiseLaw("two-sided geometric", 1 / self.rate, Drawing.WHOLE)
 
     def add(
         self, counts: IntArray, threshold: int | Fraction | None, source: Source | None
@@ -53,6 +59,11 @@ class GaussianNoise:
     """Real noise N(0, sigma**2); what is compared is the real sum, which is then rounded."""
 
     sigma: Fraction
+
+    @property
+    def law(self) -> NoiseLaw:
+        """What it is called, and its scale."""
+        return NoiseLaw("Gaussian", self.sigma, Drawing.ROUNDED, ROUNDED)
 
     def add(
         self, counts: IntArray, threshold: int | Fraction | None, source: Source | None

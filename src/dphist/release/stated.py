@@ -1,0 +1,74 @@
+"""What a release states of its data: units, bounds and words, checked."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dphist.data.label_counts import LabelCounts
+from dphist.errors import ParameterError, phrase
+from dphist.privacy import PrivacyUnit
+from dphist.release.maker import Maker
+from dphist.release.presentation import forms_of
+
+
+def check_users(release: Any, users: Any) -> None:
+    """Refuse to let a release carry one that is not of its users.
+
+    Raises
+    ------
+    ParameterError
+    """
+    bound = release.provenance.get("max_records")
+    if bound is None or release.users is not None:
+        raise ParameterError(
+            "release", "must be of data with max_records of each user, without such a release"
+        )
+    if not users.counts_users:
+        raise ParameterError("users", "must be a release of what count_user_records counted")
+    if users.guarantee.unit != release.guarantee.unit:
+        raise ParameterError(
+            "users", f"must protect {release.guarantee.unit.single}, as the release does"
+        )
+    if not int(bound) < users.value.edges[0][-2]:
+        raise ParameterError(
+            "users", f"must have cells above {int(bound):,} records", "count them with most="
+        )
+
+
+def read_unit(mechanism: Maker, provenance: Mapping[str, Any]) -> PrivacyUnit:
+    """Return the privacy unit of a mechanism, under the name that the provenance gives it."""
+    own = mechanism.guarantee.unit
+    return own.named(provenance["unit"]) if "unit" in provenance else own
+
+
+def check_unit_word(word: str, unit: PrivacyUnit) -> None:
+    """Refuse a word that would promise more than the guarantee: it names a user, nothing else."""
+    if unit.who not in ("user", forms_of(word)[0]):
+        raise ParameterError(
+            "unit",
+            f"must be left out: the release protects {unit.single}, which another word does not "
+            "change",
+            phrase("name records with {record_name}"),
+        )
+
+
+def read_stated(key: str, said: Any) -> Any:
+    return PrivacyUnit.from_content(said) if key == "unit" else read_text(said)
+
+
+def read_text(said: Any) -> str:
+    if not isinstance(said, str):
+        raise TypeError("what is stated is text")
+    return said
+
+
+def read_line(said: Any) -> str:
+    if not read_text(said).isprintable():
+        raise ValueError("a version is one line of text")
+    return str(said)
+
+
+def provenance_of(counts: LabelCounts) -> dict[str, Any]:
+    """Return the provenance that a release states about its labels."""
+    known = {name: getattr(counts, name) for name in ("unit", "null_users", "null_labels")}
+    provenance = {name: said for name, said in known.items() if said is not None}
+    return provenance | counts.bounds_in_text()
