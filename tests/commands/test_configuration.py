@@ -130,7 +130,7 @@ BROKEN = [
     ('column = "age"', "column = {}", "text, a number or a list"),
     ('label = "gene"', 'label = ["gene", "age"]', "[genes] must have one value for label"),
     ("max_records = 3", "max_records = 3\nmax-records = 4", "max-records twice"),
-    ("max_records = 3", "", "user needs max-records"),
+    ("max_records = 3", "max_records = 3\nusers_by_records = 3", "must be above max-records"),
     ('file = "rows.csv"\ncolumn', 'file = "none.csv"\ncolumn', "[ages]: none.csv does not exist"),
     ('output = "ages.json"', 'output = "genes.json"', "genes.json"),
     ('command = "ranges"', 'command = "rangs"', "[ages] must have a command, one of anonymize"),

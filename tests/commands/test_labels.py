@@ -527,7 +527,7 @@ def test_anonymize_bounds_users(records, tmp_path, capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--label", "word", "--user", "who"], "--max-records"),
+        (["--label", "word", "--max-records", "auto"], "--user"),
         (["--label", "word", "--max-records", 2], "--user"),
         (["--user", "who", "--max-records", 2], "--label"),
         (["--label", "word", "--user", "who", "--max-records", 0], "--max-records must be"),

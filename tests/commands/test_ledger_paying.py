@@ -556,3 +556,31 @@ def test_a_release_without_a_ledger_does_not_import_it(file) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_a_number_of_records_is_found_and_both_looks_are_paid_first(tmp_path, capsys) -> None:
+    """Both charges add up to what was given; neither is made twice, or where both do not fit."""
+    rows, ledger = tmp_path / "rows.csv", made(tmp_path / "own.ledger", "--epsilon", "1.5")
+    rows.write_text("who,age\n" + "".join(f"{n % 37},{n % 9}\n" for n in range(400)))
+    bins = ("--column", "age", "--start", 0, "--stop", 9, "--width", 1)
+    asked = ["ranges", rows, *bins, *WHO, "--epsilon", 1, "--ledger", ledger, "--by", "ana"]
+    assert run(*asked, "--key", "a", "--dry-run") == 0
+    said = capsys.readouterr().out
+    assert "Both releases fit together" in said
+    assert "0.05" in said
+    assert "0.95" in said
+    release = paid([*asked, "--key", "a"], tmp_path)
+    assert release.guarantee.epsilon == 1
+    assert release.users is not None
+    assert (release.users.provenance["entry"], release.provenance["entry"]) == ("3", "5")
+    assert release.provenance["max_records"] == str(release.mechanism.sensitivity)
+    assert dh.Ledger.open(ledger).balance().totals.epsilon == 1
+    assert paid([*asked, "--key", "a"], tmp_path) == release
+    assert run(*asked, "--key", "b", "--quiet", "--output", tmp_path / "b.json") == 3
+    assert "Nothing was charged" in capsys.readouterr().err
+    assert dh.Ledger.open(ledger).balance().totals.epsilon == 1
+    rows.write_text("who,age\n,1\n")  # the first look fails after its charge
+    fixed = [*asked[:-6], "--epsilon", "0.2", "--users-by-records", 9, "--max-records", 2]
+    fixed += ["--ledger", ledger, "--by", "ana", "--key", "c", "--quiet"]
+    assert run(*fixed, "--output", tmp_path / "c.json") == 1
+    assert dh.Ledger.open(ledger).balance().totals.epsilon == dh.PureDP("1.01").epsilon

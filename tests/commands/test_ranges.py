@@ -306,7 +306,7 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
         ([*AGES, "--rho", "nan"], "rho"),
         ([*AGES, "--rho", "1e-300"], "rho"),
         ([*AGES, "--epsilon", 1, "--sensitivity", 0], "sensitivity"),
-        ([*BINS, "--epsilon", 1, "--user", "day"], "--max-records"),
+        ([*AGES, "--epsilon", 1, "--max-records", "auto", "--count", "n"], "--user"),
         ([*AGES, "--epsilon", 1, "--max-records", 2], "--user"),
         ([*BINS, "--epsilon", 1, "--user", "day", "--max-records", 0], "--max-records"),
         (

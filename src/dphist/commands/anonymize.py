@@ -16,6 +16,7 @@ from dphist.commands.records import (
     release_or_quote,
     unit_options,
 )
+from dphist.commands.users_look import check_found, make_users_look
 from dphist.counting.engine.progress import Progress
 from dphist.data.profile import Profile
 from dphist.document.kind import DataFacts
@@ -26,15 +27,18 @@ from dphist.errors import ColumnError, phrase
 def _anonymize(options: argparse.Namespace) -> None:
     if options.label is not None:
         check_protected(options)
-    mechanism = AdaptiveScan(epsilon=options.epsilon, sensitivity=get_sensitivity(options))
-    unit, records = get_protected(options)
+    check_found(options)
+    look, budget = make_users_look(options, partial(_read_bounded, options))
+    mechanism = AdaptiveScan(**budget, sensitivity=get_sensitivity(options, look))
+    unit, records = get_protected(options, look)
     data = DataFacts(
         unit=unit,
-        bounds={} if options.max_records is None else {"max_records": options.max_records},
+        bounds={} if unit is None else {"max_records": records},
         guesses=get_guesses(options),
         shape=options.expect_shape,
     )
-    release_or_quote(KIND, mechanism, options, data, partial(_read, options), records=records)
+    read = partial(_read, options)
+    release_or_quote(KIND, mechanism, options, data, read, records=records, look=look)
 
 
 def _read(options: argparse.Namespace, progress: Progress | None) -> Profile:
@@ -44,12 +48,18 @@ def _read(options: argparse.Namespace, progress: Progress | None) -> Profile:
         except ColumnError as error:
             remedy = ". If FILE has a row per record or label, give {label}, the column of labels"
             raise error.within("", phrase(remedy)) from None
+    return _read_bounded(options, progress, options.max_records)
+
+
+def _read_bounded(
+    options: argparse.Namespace, progress: Progress | None, max_records: int | None
+) -> Profile:
     return Profile.from_table(
         options.file,
         label=options.label,
         count=options.count,
         user=options.user,
-        max_records=options.max_records,
+        max_records=max_records,
         unit=get_unit_name(options),
         progress=progress,
         delimiter=options.delimiter,
@@ -61,8 +71,8 @@ COMMAND = Command(
     "passwords are used by exactly 7 people.",
     epilog="FILE is a profile with columns count,prevalence. With --label and --count, it has "
     "labels with their counts. With --label and "
-    "--each-row-is-one-person, it has one row per record. With --label, --user and "
-    "--max-records too, all records of a user are protected together. CSV, TSV (also gzip) and "
+    "--each-row-is-one-person, it has one row per record. With --label and --user, all records of "
+    "a user are protected together. CSV, TSV (also gzip) and "
     "Parquet are read.",
     table=[
         FILE,

@@ -15,6 +15,7 @@ from dphist.commands.ledger.options import find_place_to_pay, is_file
 from dphist.commands.options import UsageError
 from dphist.commands.presentation import present_release
 from dphist.commands.printing import complain, say
+from dphist.commands.users_look import UsersLook
 from dphist.counting.engine.progress import ERASED, Report, open_display
 from dphist.counting.reading.paths import find_files
 from dphist.errors import DphistError, OutputFileError, phrase
@@ -118,6 +119,7 @@ def release_file(
     options: argparse.Namespace,
     read: Callable[[Report | None], Any],
     protected: Protected,
+    look: UsersLook | None = None,
 ) -> None:
     """Read a file, release what it says, and publish that; the paths are checked first.
 
@@ -125,6 +127,7 @@ def release_file(
     ----------
     read : returns the data; called with what is to be told of the progress.
     protected : whom the data will protect, for a ledger.
+    look : what is released first, of the same users.
     """
     place = find_place_to_pay(options)
     paid_at = [place] if place and is_file(place) else []
@@ -132,15 +135,23 @@ def release_file(
     if not options.reserve:
         check_purpose(options)
 
-    def opened() -> Any:
+    def opened(read: Callable[[Report | None], Any] = read) -> Any:
         with show_progress(shown=not (options.quiet or options.json)) as progress:
             return read(progress)
 
+    if place is None and look is not None:
+        users = look.mechanism.release(opened(look.read))
+        mechanism = look.follow(users, mechanism)
+        bound = mechanism.sensitivity
+        release = mechanism.release(opened(lambda progress: look.count(progress, bound)))
+        publish(release.with_users(users), options)
+        return
     if place is None:
         publish(mechanism.release(opened()), options)
         return
     from dphist.commands.ledger.payment import (  # slow to import
         describe_data,
+        release_both_paid,
         release_paid,
         reserve,
     )
@@ -150,7 +161,10 @@ def release_file(
     if options.reserve:
         reserve(mechanism, options, place, data)
         return
-    release, charged, said = release_paid(mechanism, options, place, data)
+    if look is None:
+        release, charged, said = release_paid(mechanism, options, place, data)
+    else:
+        release, charged, said = release_both_paid(mechanism, options, place, data, look, opened)
     publish(release, options, said, {"charged": charged})
     if not charged and not options.again:
         options.ends_with = STORED

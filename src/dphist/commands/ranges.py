@@ -15,8 +15,10 @@ from dphist.commands.records import (
     release_or_quote,
     unit_options,
 )
+from dphist.commands.users_look import check_found, make_users_look
+from dphist.counting.engine.progress import Progress
 from dphist.data.axis.axis import Axis
-from dphist.data.binned_counts import bin_counts
+from dphist.data.binned_counts import BinnedCounts, bin_counts
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
     Command,
@@ -119,13 +121,21 @@ def _ranges(options: argparse.Namespace) -> None:
         raise UsageError(phrase("{column} must name each column once"))
     bins = _bins_of(options) | {"tz": _zones_of(options)}
     check_protected(options)
-    mechanism = _mechanism(options, tuple(axis.bins for axis in _axes(bins)))
+    check_found(options)
     asked: dict[str, Any] = {"column": options.column, **bins}
     if len(options.column) == 1:
         asked = {name: each[0] for name, each in asked.items()}
-    asked |= {"count": options.count, "user": options.user, "max_records": options.max_records}
+    asked |= {"count": options.count, "user": options.user}
     asked |= {"delimiter": options.delimiter, "unit": get_unit_name(options)}
-    unit, records = get_protected(options)
+
+    def read(progress: Progress | None, max_records: int | None) -> BinnedCounts:
+        return bin_counts(options.file, progress=progress, max_records=max_records, **asked)
+
+    look, budget = make_users_look(options, read, column=options.count)
+    sensitivity = get_sensitivity(options, look)
+    shape = tuple(axis.bins for axis in _axes(bins))
+    mechanism = _mechanism(options, shape, budget | {"sensitivity": sensitivity})
+    unit, records = get_protected(options, look)
     total = options.expected_total if options.expect_total is None else options.expect_total
     guesses = get_guesses(options) if total is None else (total,)
     release_or_quote(
@@ -133,8 +143,9 @@ def _ranges(options: argparse.Namespace) -> None:
         mechanism,
         options,
         DataFacts(unit=unit, guesses=guesses),
-        lambda progress: bin_counts(options.file, progress=progress, **asked),
+        lambda progress: read(progress, options.max_records),
         records=records,
+        look=look,
     )
 
 
@@ -198,8 +209,10 @@ def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
     return [Axis.regular(**given) for given in regular]
 
 
-def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangesMechanism:
-    """Return the mechanism; the choice looks at the options alone."""
+def _mechanism(
+    options: argparse.Namespace, bins: tuple[int, ...], paid: dict[str, Any]
+) -> RangesMechanism:
+    """Return the mechanism, of this budget and sensitivity; the choice looks at options alone."""
     # By docs/guides/ranges.md the adaptive tree has the lowest error.
     chosen = _CHOSEN.get(options.mechanism, AdaptiveTree)
     given = given_parameters(options, options.command.options, AdaptiveTree)
@@ -207,7 +220,7 @@ def _mechanism(options: argparse.Namespace, bins: tuple[int, ...]) -> RangesMech
         if name not in meanings_of(chosen):
             auto, adaptive = (Argument("mechanism", each) for each in ("auto", "adaptive"))
             raise UsageError(Argument(name) + " is for " + auto + " or " + adaptive)
-    made: RangesMechanism = chosen(bins=bins, **{**given, "sensitivity": get_sensitivity(options)})
+    made: RangesMechanism = chosen(bins=bins, **{**given, **paid})
     return made
 
 
@@ -218,7 +231,7 @@ COMMAND = Command(
     "times. A value is in a bin if it is at least the lower edge and below the upper edge. Values "
     "outside all bins and missing values are counted separately. For several columns, give "
     "--column once for each, and --edges, or --start, --stop and --width or --bins, as often and "
-    "in the same order. With --user and --max-records, all records of a user are protected "
+    "in the same order. With --user, all records of a user are protected "
     "together. CSV, TSV (also gzip) and Parquet are read.",
     table=_TABLE,
     run=_ranges,

@@ -20,11 +20,12 @@ from dphist.commands.presentation import (
 from dphist.commands.printing import say
 from dphist.commands.publishing import Protected, describe_existing, find_in_the_way, release_file
 from dphist.commands.resources import RESOURCES, estimate_space
+from dphist.commands.users_look import USERS_BY_RECORDS, UsersLook, read_whole_or_auto
 from dphist.counting import redact_errors
 from dphist.counting.engine.progress import Report
 from dphist.document.blocks import JSON, Block, Document, Fact, Note, Section
 from dphist.document.kind import DataFacts, Kind, Releasing
-from dphist.document.options import Command, Excludes, Needs, Option, Table, option_of, whole
+from dphist.document.options import Command, Excludes, Needs, Option, Table, option_of
 from dphist.errors import InputFileError, phrase
 from dphist.privacy.unit import ONE_ROW, ONE_USER, PrivacyUnit
 from dphist.render.text import content, text
@@ -53,14 +54,18 @@ def unit_options(
     bounded : what ``--max-records`` needs.
     rules : what ``--user`` needs, and does not go with.
     """
-    most = "maximum number of records of a user that are kept, chosen at random; needed with --user"
-    needs_most = Needs(["max_records"], "how many records of each user are kept at most")
+    most = (
+        "maximum number of records of a user that are kept, chosen at random; auto, as --user "
+        "without it, finds the number with the smallest expected error, for 1/20 of the budget"
+    )
+    sets_it = Excludes(["sensitivity"], "users are bounded to a number of records, which sets it")
     rules_of_most = (bounded, Excludes(["sensitivity"], "it sets that"))
     return [
-        Option("user", user, "COLUMN", rules=(*rules, needs_most)),
+        Option("user", user, "COLUMN", rules=(*rules, sets_it)),
         EACH_ROW,
         unit_option(' (default: "user")', NAMES_USERS),
-        Option("max_records", most, "M", whole, least=1, rules=rules_of_most),
+        Option("max_records", most, "M", read_whole_or_auto, least=1, rules=rules_of_most),
+        USERS_BY_RECORDS,
         option_of(mechanism, "sensitivity"),
     ]
 
@@ -99,14 +104,20 @@ def check_protected(options: argparse.Namespace) -> None:
         raise UsageError(phrase(needed, each_row_is_one_person=True))
 
 
-def get_sensitivity(options: argparse.Namespace) -> int:
-    """Return how many records one unit changes at most."""
+def get_sensitivity(options: argparse.Namespace, look: UsersLook | None = None) -> int:
+    """Return how many records one unit changes at most; with a look, the largest such number."""
+    if look is not None:
+        return look.largest
     bound = options.max_records if options.sensitivity is None else options.sensitivity
     return 1 if bound is None else int(bound)
 
 
-def get_protected(options: argparse.Namespace) -> tuple[PrivacyUnit | None, int]:
+def get_protected(
+    options: argparse.Namespace, look: UsersLook | None = None
+) -> tuple[PrivacyUnit | None, int]:
     """Return whom the data will protect, as they will say themselves, and with how many records."""
+    if look is not None:
+        return get_named_unit(options) or ONE_USER, look.largest
     if options.max_records is None:
         return None, 1
     unit = ONE_ROW if options.user is None else get_named_unit(options) or ONE_USER
@@ -127,6 +138,7 @@ def release_or_quote(
     *,
     records: int | None,
     more: Sequence[Block] = (),
+    look: UsersLook | None = None,
 ) -> None:
     """Release what a file says, or print what that would cost: a dry run reads nothing.
 
@@ -136,13 +148,19 @@ def release_or_quote(
     read : returns the data; called with what is to be told of the progress.
     records : maximum number of records of one unit of the data, if bounded.
     more : what a dry run says beyond the document of the kind.
+    look : what is released first, of the same users.
     """
     known = replace(data, presentation=read_presentation(options))
     protected = data.unit, records
-    if options.dry_run:
-        say_dry_run(kind.document(mechanism, known, None), mechanism, options, protected, more)
-    else:
-        release_file(mechanism, options, read, protected)
+    if look is not None:
+        known = replace(known, users=look.mechanism)
+    if not options.dry_run:
+        release_file(mechanism, options, read, protected, look)
+        return
+    if look is not None:
+        more = [*look.describe(mechanism, known.guesses[0] if known.guesses else 0), *more]
+    document = kind.document(mechanism, known, None)
+    say_dry_run(document, mechanism, options, protected, more, look=look)
 
 
 def say_dry_run(
@@ -153,6 +171,7 @@ def say_dry_run(
     more: Sequence[Block] = (),
     *,
     unread: str = "FILE was not opened.",
+    look: UsersLook | None = None,
 ) -> None:
     """Print what is to be said of a release that is not made, its price and what it needs.
 
@@ -161,8 +180,9 @@ def say_dry_run(
     protected : whom the data will protect.
     more : what is to be said beyond the document.
     unread : says that no data were read.
+    look : what is released first, of the same users.
     """
-    price, quoted = _quote(mechanism, options, protected)
+    price, quoted = _quote(mechanism, options, protected, look)
     if options.quiet:
         return
     lines, space = estimate_space(options, _way_of(options))
@@ -177,19 +197,27 @@ def say_dry_run(
 
 
 def _quote(
-    mechanism: Any, options: argparse.Namespace, protected: Protected
+    mechanism: Any, options: argparse.Namespace, protected: Protected, look: UsersLook | None
 ) -> tuple[list[str], dict[str, Any]]:
     """Return what a release would cost the ledger that the options name, in lines and for JSON."""
     place = find_place_to_pay(options)
     if place is None:
         return [], {}
     priced = getattr(options, "priced", None)
+    if priced is not None and look is not None:
+        priced.append((place, look.mechanism, (protected[0], 1)))
     if priced is not None:  # several releases are added up before the first is made
         priced.append((place, mechanism, protected))
         return [], {}
-    from dphist.commands.ledger.payment import open_ledger, quote_price  # slow to import
+    from dphist.commands.ledger.payment import (  # slow to import
+        open_ledger,
+        quote_both,
+        quote_price,
+    )
 
     with open_ledger(options, place) as ledger:
+        if look is not None:
+            return quote_both(ledger, look.mechanism, mechanism, options, protected)
         return quote_price(ledger, mechanism, options, protected)
 
 

@@ -16,7 +16,7 @@ from scipy.special import expit, ndtr
 from dphist.arrays import FloatArray
 
 _MODEL_ERROR = 0.3  # relative standard error of a fitted number of users
-_SURELY = 3  # standard deviations of noise, beyond which a number is believed against a law
+_SURELY = 6  # standard deviations of noise, beyond which a number is believed against a law
 _SLOPES = (-20.0, 3.0)  # of users by size, on logarithmic axes
 _SURE = 1.96  # standard errors of an interval of 95 %
 _MOST_MODELS = 64
