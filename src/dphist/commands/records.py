@@ -157,7 +157,7 @@ def release_or_quote(
     if not options.dry_run:
         release_file(mechanism, options, read, protected, look)
         return
-    if look is not None:
+    if look is not None and not options.quiet:
         more = [*look.describe(mechanism, known.guesses[0] if known.guesses else 0), *more]
     document = kind.document(mechanism, known, None)
     say_dry_run(document, mechanism, options, protected, more, look=look)
