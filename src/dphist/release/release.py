@@ -99,6 +99,7 @@ class Release(Released):
     presentation : the words in which the release is shown, and its date. See `present`.
     users : the release of how many users have how many records, from the same data: see
         `with_users`. None without one.
+    guarantee_of_counts : with `users`, that of the counts alone.
     """
 
     value: Any
@@ -111,6 +112,7 @@ class Release(Released):
     for_tests: bool = False
     presentation: Presentation = field(default_factory=Presentation)
     users: "Release | None" = None
+    guarantee_of_counts: Guarantee | None = None
 
     def __post_init__(self) -> None:
         if KNOWN_NOISE.get():  # also a release that a mechanism of somebody else makes
@@ -184,10 +186,11 @@ class Release(Released):
         if not isinstance(users, Release):
             raise ParameterError("users", "must be a release")
         check_users(self, users)
-        both = compose(users.guarantee, self._own_guarantee)
+        both = compose(users.guarantee, self.guarantee)
         return replace(
             self,
             guarantee=replace(both, unit=self.guarantee.unit),
+            guarantee_of_counts=self.guarantee,
             users=users,
             for_tests=self.for_tests or users.for_tests,
         )
@@ -200,14 +203,10 @@ class Release(Released):
     @property
     def parts(self) -> tuple["Release", ...]:
         """The releases that this one is made of, each with its own guarantee."""
-        if self.users is None:
+        own = self.guarantee_of_counts
+        if self.users is None or own is None:
             return (self,)
-        return self.users, replace(self, guarantee=self._own_guarantee, users=None)
-
-    @property
-    def _own_guarantee(self) -> Guarantee:
-        """The guarantee of the mechanism alone, for the unit of the data."""
-        return replace(self.mechanism.guarantee, unit=self.guarantee.unit)
+        return self.users, replace(self, guarantee=own, guarantee_of_counts=None, users=None)
 
     def configured(self, configuration: str) -> "Release":
         """Return this release with the hash of the configuration that asked for it."""
@@ -299,7 +298,7 @@ class Release(Released):
         if self.presentation.to_content():
             content["provenance"] = self.presentation.to_content()
         if self.users is not None:
-            content["guarantee_of_counts"] = describe_guarantee(self._own_guarantee)
+            content["guarantee_of_counts"] = describe_guarantee(self.parts[1].guarantee)
             content["users"] = json.loads(self.users.to_json())
         if self.for_tests:
             content["random_bits"] = SUPPLIED
