@@ -17,6 +17,7 @@ RELEASES = {
     "gaussian labels": f"labels FILE --label item {USER} --max-labels 3 --epsilon 1 --delta 1e-6",
     "labels": f"labels FILE --label item {USER} --epsilon 1/2 --delta 1e-6",
     "ranges": f"ranges FILE --column age --edges 0,9,99 {USER} --max-records 2 --epsilon 1/2",
+    "found ranges": f"ranges FILE --column age --edges 0,9,99 {USER} --epsilon 1/2",
     "concentrated ranges": f"ranges FILE --column age --edges 0,9 {USER} --max-records 1 --rho .01",
     "anonymized": f"anonymize FILE --label item {USER} --max-records 3 --epsilon 1",
     "top": f"top FILE --label item {USER} --max-labels 2 -k 3 --epsilon 1/4 --delta 1e-7",

@@ -159,6 +159,8 @@ def release_or_quote(
         return
     if look is not None and not options.quiet:
         more = [*look.describe(mechanism, known.guesses[0] if known.guesses else 0), *more]
+        # Of a bound that is to be found, the errors are those that the look states.
+        known = replace(known, guesses=() if look.bound is None else known.guesses)
     document = kind.document(mechanism, known, None)
     say_dry_run(document, mechanism, options, protected, more, look=look)
 

@@ -266,7 +266,7 @@ class Promised:
     def _of_users(self) -> list[Fact]:
         """Name the mechanism of a release that is carried."""
         users = self.data.users
-        return [] if users is None else [Fact("Mechanism, of users", call(users), on=HEADED)]
+        return [] if users is None else [Fact("Of users", call(users), on=HEADED)]
 
     def mechanism_section(
         self, more: Sequence[Block], planned: bool, noise_on: Surfaces

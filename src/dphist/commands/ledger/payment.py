@@ -253,9 +253,13 @@ _NOT_ABOUT = {
 
 
 def release_paid(
-    mechanism: Any, options: argparse.Namespace, place: str, data: Deferred
+    mechanism: Any, options: argparse.Namespace, place: str, data: Deferred, *, alone: bool = True
 ) -> tuple[Release, bool, list[str]]:
     """Charge what a release costs, and make it; return the first one where the key has one.
+
+    Parameters
+    ----------
+    alone : whether no other release belongs to it; else how many more fit is not told.
 
     Returns
     -------
@@ -290,7 +294,7 @@ def release_paid(
         signals.set_note(
             "the ledger keeps the release: the same command with the same key writes it, at no cost"
         )
-        said = _tell_payment(ledger, release, mechanism, data, options, charged)
+        said = _tell_payment(ledger, release, mechanism, data, options, charged, alone)
         return release, charged, said
 
 
@@ -320,7 +324,7 @@ def release_both_paid(
                 quoted, _ = quote_both(ledger, look.mechanism, mechanism, options, protected)
                 raise BudgetError(" ".join([*quoted, "Nothing was charged"]))
     first = replace(data, open=lambda: open_data(look.read), records=1)
-    users, _, said = release_paid(look.mechanism, own, place, first)
+    users, _, said = release_paid(look.mechanism, own, place, first, alone=False)
     chosen = look.follow(users, mechanism)
     bound = chosen.sensitivity
 
@@ -328,8 +332,8 @@ def release_both_paid(
         return open_data(lambda progress: look.count(progress, bound))
 
     second = replace(data, open=read, records=bound)
-    release, charged, also = release_paid(chosen, options, place, second)
-    return release.with_users(users), charged, [*also, *said] if not charged else [*said, *also]
+    release, charged, also = release_paid(chosen, options, place, second, alone=False)
+    return release.with_users(users), charged, [*said[:1], *also]
 
 
 def _is_known(ledger: Ledger, key: str) -> bool:
@@ -362,6 +366,7 @@ def _tell_payment(
     data: Deferred,
     options: argparse.Namespace,
     charged: bool,
+    alone: bool,
 ) -> list[str]:
     """Say what was charged, and what is left; or that nothing was."""
     stated = release.provenance
@@ -375,8 +380,9 @@ def _tell_payment(
             f"data were read, and nothing was charged{meant}."
         ]
     lines = [f"Charged to {stated['account']!r} {entry} of the ledger {ledger.name!r}."]
-    room = ledger.find_room(mechanism, by=options.by, account=options.account, data=data)
-    lines.append(f"From now on, {room}.")
+    if alone:
+        room = ledger.find_room(mechanism, by=options.by, account=options.account, data=data)
+        lines.append(f"From now on, {room}.")
     for name in options.account or [None]:
         balance = ledger.balance(name)
         lines.append(f"Left in {balance.account!r}: {left_text(balance)}, of {balance.budget}.")
