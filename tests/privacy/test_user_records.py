@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import dphist as dh
 from dphist.data.cells import make_cells
 from dphist.document.totals import stated_of
 from dphist.errors import ColumnError, DataError, ParameterError, ReleaseFileError
+from dphist.privacy.conversion import pure_to_rho
 from dphist.report import json_of, report_html, summary_text
 from tests.mechanisms.cases import signed
 
@@ -148,6 +150,20 @@ def test_the_guarantee_is_that_of_both(name: Any) -> None:
     for damage in ({}, {"format_version": 1}, {"users": None}):
         with pytest.raises(ReleaseFileError):
             dh.Release.from_json(signed({**content, **damage}))
+
+
+def test_the_rho_of_a_found_bound_is_that_of_every_bound() -> None:
+    """Noise of a small bound costs less rho than that of a large one, and the bound is found."""
+    users = users_of({"epsilon": "0.05"})
+    rhos = set()
+    for bound in (1, 5):
+        counts = dh.bin_counts(ROWS, **BINS, max_records=bound)
+        release = tree(epsilon="0.95", sensitivity=bound).release(counts).with_users(users)
+        again = dh.Release.from_json(release.to_json())
+        rhos |= {each.guarantee.rho for each in (release, again)}
+        assert stated_of([release]).guarantee.rho == release.guarantee.rho
+        assert release.parts[1].guarantee.rho is None
+    assert rhos == {pure_to_rho(Fraction("0.05")) + pure_to_rho(Fraction("0.95"))}
 
 
 def test_every_surface_says_what_bounding_took() -> None:

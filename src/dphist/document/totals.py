@@ -21,6 +21,7 @@ from dphist.privacy import (
     Target,
     compose,
     delta_of,
+    with_implied_rho,
 )
 from dphist.privacy.as_text import short_exact, up
 from dphist.release.maker import Maker, target_of
@@ -76,7 +77,9 @@ def proved_total_of(mechanism: Maker) -> PureDP | ApproxDP:
 def guarantee_together(mechanism: Maker, users: Maker | None) -> Guarantee:
     """Return the guarantee of a mechanism, with that of a release that is carried."""
     own = mechanism.guarantee
-    return own if users is None else compose(own, replace(users.guarantee, unit=own.unit))
+    if users is None:
+        return own
+    return compose(with_implied_rho(own), replace(users.guarantee, unit=own.unit))
 
 
 def _in_epsilon(guarantee: ZCDP | ApproxZCDP) -> ApproxDP:

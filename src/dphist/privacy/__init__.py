@@ -1,6 +1,6 @@
 """Guarantees: the privacy cost and unit of a release, composed and converted exactly."""
 
-from dphist.privacy.composition import compose, least_epsilon
+from dphist.privacy.composition import compose, least_epsilon, with_implied_rho
 from dphist.privacy.guarantees import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, delta_of
 from dphist.privacy.target import MOST_RELEASES, Target
 from dphist.privacy.unit import ONE_RECORD, PrivacyUnit
@@ -18,4 +18,5 @@ __all__ = [
     "compose",
     "delta_of",
     "least_epsilon",
+    "with_implied_rho",
 ]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from dphist.errors import ParameterError
@@ -55,6 +56,15 @@ def compose(*guarantees: Guarantee) -> Guarantee:
         return ApproxZCDP(rho, delta, unit) if approximate else ZCDP(rho, unit)
     epsilon = sum((g.epsilon for g in guarantees if isinstance(g, PureDP | ApproxDP)), Fraction(0))
     return ApproxDP(epsilon, delta, unit) if approximate else PureDP(epsilon, unit, rho)
+
+
+def with_implied_rho(guarantee: Guarantee) -> Guarantee:
+    """Return a guarantee whose rho is the one that its epsilon implies.
+
+    It holds for all parameters of a mechanism at this epsilon, so also for those that follow from
+    another release. The own rho of pure noise does not: it depends on the sensitivity.
+    """
+    return replace(guarantee, rho=None) if isinstance(guarantee, PureDP) else guarantee
 
 
 def least_epsilon(

@@ -17,7 +17,7 @@ from dphist.arrays import IntArray
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.files import write_text
 from dphist.noise.for_tests import KNOWN_NOISE
-from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, compose
+from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, compose, with_implied_rho
 from dphist.privacy.unit import as_unit
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.document import VERSION as VERSION
@@ -186,11 +186,12 @@ class Release(Released):
         if not isinstance(users, Release):
             raise ParameterError("users", "must be a release")
         check_users(self, users)
-        both = compose(users.guarantee, self.guarantee)
+        own = with_implied_rho(self.guarantee)  # max_records may follow from users
+        both = compose(users.guarantee, own)
         return replace(
             self,
             guarantee=replace(both, unit=self.guarantee.unit),
-            guarantee_of_counts=self.guarantee,
+            guarantee_of_counts=own,
             users=users,
             for_tests=self.for_tests or users.for_tests,
         )
