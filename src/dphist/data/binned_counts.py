@@ -43,8 +43,8 @@ class BinnedCounts(Secret):
     outside : mapping of str to int, read-only; records in no bin. Secret, like `counts`.
         For one axis: ``below`` the first edge, ``above`` (at the last edge or beyond), and
         ``null`` (no value). For several axes: ``null`` (no value in some column), and
-        ``outside`` (a value in every column, and at least one of them in no bin). Empty where
-        everything is in a bin.
+        ``outside`` (a value in every column, and at least one of them in no bin). Empty with
+        `counts_users`: each user has at least one record.
     sensitivity : int
         Total of records, in bins or not, that one privacy unit can add or remove; public. A
         mechanism refuses counts with a larger sensitivity than its own.
@@ -85,7 +85,9 @@ class BinnedCounts(Secret):
                 "counts", "must have the shape of axes: the number of bins of each"
             )
         names = {"below", "above", "null"} if len(axes) == 1 else {"outside", "null"}
-        if not isinstance(self.outside, Mapping) or set(self.outside) not in (names, set()):
+        if self.counts_users:
+            names = set()  # each user has at least one record
+        if not isinstance(self.outside, Mapping) or set(self.outside) != names:
             raise ParameterError("outside", f"must have the keys {', '.join(sorted(names))}")
         numbers = list(self.outside.values())
         if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
