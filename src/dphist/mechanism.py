@@ -376,6 +376,8 @@ def provenance_of_unit(data: _OfRecords) -> dict[str, Any]:
         return {}
     if data.unit == ONE_EDGE and not data.unit.asserted:
         return {"unit": data.unit}
+    missing = getattr(data, "null_users", None)
+    found = {"unit": data.unit, **({} if missing is None else {"null_users": missing})}
     if getattr(data, "counts_users", False):
-        return {"unit": data.unit, "counted": "users"}
-    return {"unit": data.unit, "max_records": str(data.sensitivity)}
+        return {**found, "counted": "users"}
+    return {**found, "max_records": str(data.sensitivity)}

@@ -75,7 +75,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     for said in (
         total_in_words(total_of(mechanism), unit, number_protected(release), release.guarantee),
         words.guarantee_in_symbols(total_of(mechanism).guarantee),
-        ranges_words.neighbors_in_words(mechanism.sensitivity),
+        ranges_words.neighbors_in_words(mechanism.sensitivity, DataFacts()),
         ranges_words.errors_in_words(mechanism),
         str(release.guarantee),
         mechanism.description,

@@ -12,6 +12,7 @@ from dphist.commands.presentation import get_named_unit, get_unit_name, unit_opt
 from dphist.commands.records import (
     EACH_ROW,
     NAMES_USERS,
+    NULL_USERS,
     check_protected,
     dry_run_options,
     read_known_labels,
@@ -113,13 +114,7 @@ def _data_options(
         option_of(mechanism, "max_count", neutral=1, rules=[what, *of_count]),
         Option("epsilon", "total epsilon of the release, such as 1 or 0.1", "E", required=True),
         Option("delta", "total delta of the release, such as 1e-6", "D"),
-        Option(
-            "null_users",
-            "rows without a user: refuse them, drop them, or keep each as a separate user "
-            "(default: refuse)",
-            choices=("refuse", "drop", "separate"),
-            rules=(Needs(["user"], "the column of users"),),
-        ),
+        NULL_USERS,
         Option(
             "null_labels",
             "rows without a label: refuse them or drop them (default: refuse)",

@@ -1,12 +1,14 @@
 """dphist ranges: how many records lie in any range of a column."""
 
 import argparse
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from dphist.commands.options import DELIMITER, FILE, UsageError, outputs
 from dphist.commands.presentation import get_unit_name
 from dphist.commands.records import (
+    NULL_USERS,
     check_protected,
     dry_run_options,
     get_guesses,
@@ -18,7 +20,7 @@ from dphist.commands.records import (
 from dphist.commands.users_look import check_found, make_users_look
 from dphist.counting.engine.progress import Progress
 from dphist.data.axis.axis import Axis
-from dphist.data.binned_counts import BinnedCounts, bin_counts
+from dphist.data.binned_counts import BinnedCounts, bin_counts, said_of
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
     Command,
@@ -100,6 +102,7 @@ _TABLE = [
         "column of users: who is protected",
         Needs(["user", "count"], "whose records are kept"),
     ),
+    NULL_USERS,
     Option(
         "mechanism",
         "the mechanism; auto chooses from the other options, never from the data (default: auto)",
@@ -126,6 +129,7 @@ def _ranges(options: argparse.Namespace) -> None:
     if len(options.column) == 1:
         asked = {name: each[0] for name, each in asked.items()}
     asked |= {"count": options.count, "user": options.user}
+    asked |= {"null_users": options.null_users or "refuse"}
     asked |= {"delimiter": options.delimiter, "unit": get_unit_name(options)}
 
     def read(progress: Progress | None, max_records: int | None) -> BinnedCounts:
@@ -136,13 +140,15 @@ def _ranges(options: argparse.Namespace) -> None:
     shape = tuple(axis.bins for axis in _axes(bins))
     mechanism = _mechanism(options, shape, budget | {"sensitivity": sensitivity})
     unit, records = get_protected(options, look)
+    if unit is not None and options.null_users == "separate":
+        unit = replace(unit, or_rows=True)
     total = options.expected_total if options.expect_total is None else options.expect_total
     guesses = get_guesses(options) if total is None else (total,)
     release_or_quote(
         KIND,
         mechanism,
         options,
-        DataFacts(unit=unit, guesses=guesses),
+        DataFacts(unit=unit, bounds=_missing_of(options), guesses=guesses),
         lambda progress: read(progress, options.max_records),
         records=records,
         look=look,
@@ -207,6 +213,12 @@ def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
         return [Axis.from_edges(edges, tz=zone) for edges, zone in each]
     regular = (dict(zip(bins, each, strict=True)) for each in zip(*bins.values(), strict=True))
     return [Axis.regular(**given) for given in regular]
+
+
+def _missing_of(options: argparse.Namespace) -> dict[str, str]:
+    """Return what is stated of rows without a user."""
+    said = said_of(options.null_users or "refuse")
+    return {} if said is None else {"null_users": said}
 
 
 def _mechanism(

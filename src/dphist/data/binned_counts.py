@@ -15,6 +15,7 @@ import pyarrow as pa
 from dphist.arrays import IntArray
 from dphist.counting import redact_errors
 from dphist.counting.binning.slots import OTHER_SLOTS
+from dphist.counting.bounding.bounds import check_null_users
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.axis.axis import Axis, axes_of_content
@@ -54,6 +55,9 @@ class BinnedCounts(Secret):
         Public.
     counts_users : bool
         Whether users are counted, each once, and not records: see `count_user_records`. Public.
+    null_users : str or None
+        "drop" or "separate", if that was done with rows without a user; None if there were none, or
+        no users. Public.
 
     >>> axis = Axis.from_edges([0, 18, 65], "age")
     >>> counts = BinnedCounts(np.array([3, 4]), (axis,), {"below": 0, "above": 1, "null": 2})
@@ -69,6 +73,7 @@ class BinnedCounts(Secret):
     sensitivity: int = 1
     unit: PrivacyUnit | None = None
     counts_users: bool = False
+    null_users: str | None = None
     _IN_PLACE_OF_AN_ARRAY = (
         "BinnedCounts must be passed to a ranges mechanism themselves, one at a time: an array "
         "would lose their sensitivity and unit (the data owner may use .counts)"
@@ -94,6 +99,8 @@ class BinnedCounts(Secret):
             raise ParameterError("outside", "must hold nonnegative whole numbers")
         if np.any(self.counts < 0):
             raise ParameterError("counts", "must not be negative")
+        if self.null_users not in (None, "drop", "separate"):
+            raise ParameterError("null_users", 'must be "drop", "separate" or None')
         if self.unit is not None:
             object.__setattr__(self, "unit", unit_of_data(self.unit))
         bound = whole_number(self.sensitivity, "sensitivity", 1)
@@ -163,6 +170,7 @@ class BinnedCounts(Secret):
         stop: Any = None,
         tz: Any = None,
         count: str | None = None,
+        null_users: str = "refuse",
         progress: Progress | None = None,
         delimiter: str | None = None,
         unit: str | PrivacyUnit | None = None,
@@ -172,9 +180,9 @@ class BinnedCounts(Secret):
         Parameters
         ----------
         part, parts, others : as for `LabelCounts.partial`.
-        frame, column, user, max_records, edges, width, bins, start, stop, tz, count, progress,
-        delimiter, unit
-            As for `bin_counts`.
+        frame, column, user, max_records, edges, width, bins, start, stop, tz, count, null_users,
+        progress, delimiter, unit
+            As for `bin_counts`. Rows without a user belong to part 0.
 
         Raises
         ------
@@ -189,15 +197,16 @@ class BinnedCounts(Secret):
         """
         cut = make_cut(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
-        one, columns = unit_of_users(user, unit), {"user": user, "count": count}
+        one, columns = _unit_of(user, unit, null_users), {"user": user, "count": count}
         reading = Reading(progress=progress, delimiter=delimiter)
         counting = Counting(frame, columns, one, reading, cut)
         grid = grid_of(column, edges=edges, width=width, bins=bins, start=start, stop=stop, tz=tz)
-        slots = counting.count_bins(grid, most)
+        slots = counting.count_bins(grid, most, null_users)
         kept = np.flatnonzero(slots)
         axes = [axis.to_content() for axis in map(Axis, grid.names, grid.edges, grid.zones)]
         found = pa.table({"slot": kept, "count": slots[kept]})
-        return counting.to_partial("bins", found, max_records=most, axes=axes)
+        said = {"max_records": most, "null_users": null_users}
+        return counting.to_partial("bins", found, axes=axes, **said)
 
     @classmethod
     @stoppable
@@ -215,7 +224,7 @@ class BinnedCounts(Secret):
         bins = math.prod(axis.bins for axis in axes)
         slots = sum_slots([each.table for each in found], bins + OTHER_SLOTS)
         unit = PrivacyUnit.from_content(head["unit"])
-        return guarded(_of_slots(slots, axes, most, unit), ledger)
+        return guarded(_of_slots(slots, axes, most, unit, said_of(head["null_users"])), ledger)
 
     @property
     def bins(self) -> tuple[int, ...]:
@@ -243,7 +252,7 @@ class BinnedCounts(Secret):
         return (
             self.axes == other.axes
             and (self.sensitivity, self.unit) == (other.sensitivity, other.unit)
-            and self.counts_users == other.counts_users
+            and (self.counts_users, self.null_users) == (other.counts_users, other.null_users)
             and np.array_equal(self.counts, other.counts)
             and self.outside == other.outside
         )
@@ -252,7 +261,7 @@ class BinnedCounts(Secret):
 
     def __reduce__(self) -> tuple[type["BinnedCounts"], tuple[Any, ...]]:
         """Copy and unpickle through the constructor, which makes everything read-only."""
-        bounds = self.sensitivity, self.unit, self.counts_users
+        bounds = self.sensitivity, self.unit, self.counts_users, self.null_users
         return BinnedCounts, (self.counts, self.axes, dict(self.outside), *bounds)
 
     def __repr__(self) -> str:
@@ -281,6 +290,7 @@ def bin_counts(
     count: str | None = None,
     user: str | None = None,
     max_records: int | None = None,
+    null_users: str = "refuse",
     progress: Progress | None = None,
     delimiter: str | None = None,
     unit: str | PrivacyUnit | None = None,
@@ -314,12 +324,15 @@ def bin_counts(
     count : column of counts, whole numbers from 0 to 2**62 - 1, if a row stands for that many
         records: a table that is counted already. Without `user` and `max_records`, one of these
         records is protected, and not the row.
-    user : column of users, without missing values. Each user keeps at most `max_records` rows (with
+    user : column of users. Each user keeps at most `max_records` rows (with
         `count`, records), each with the same chance and independently of other users; those in no
         bin count as well. The result has ``sensitivity=max_records``: the privacy unit is a user,
         with all of the user's rows.
     max_records : required with `user`. With `count` and without `user`, a row counts at most that
         often, and the privacy unit is a row. Refused without both.
+    null_users : "refuse" rows without a user, "drop" them, or keep them "separate", each as a user
+        of its own with at most `max_records` records; the privacy unit is then a user, or a row
+        without one. Refused without `user`.
     progress, delimiter, unit, ledger : as for `LabelCounts.from_table`.
 
     Returns
@@ -330,13 +343,13 @@ def bin_counts(
     ------
     ParameterError
         If the edges would depend on the data or make more than 2**26 bins, `frame` is not a
-        table, `user` is given without `max_records`, or `max_records` alone.
+        table, `user` is given without `max_records`, or `max_records` or `null_users` alone.
     ColumnError
         If a column is missing or repeated, does not match the type of its edges, has a time zone
         and its edges have none, or cannot hold users or counts.
     DataError
-        If a field of a text file is not a number or time, a row has no user, a count is missing,
-        negative or above 2**62 - 1, or the engine fails.
+        If a field of a text file is not a number or time, a row without a user is refused, a count
+        is missing, negative or above 2**62 - 1, or the engine fails.
     InputFileError
         If the file is missing or its content does not match its extension.
 
@@ -371,22 +384,41 @@ def bin_counts(
             "max_records", phrase("needs {user}, a column of users, or {count}, one of counts")
         )
     most = 1 if max_records is None else whole_number(max_records, "max_records", 1)
-    one = unit_of_users(user, unit)
+    if user is None and null_users != "refuse":
+        raise ParameterError("null_users", phrase("needs {user}"), "name the column of users")
+    one = _unit_of(user, unit, null_users)
     reading = Reading(progress=progress, delimiter=delimiter)
     counting = Counting(frame, {"user": user, "count": count}, one, reading)
     grid = grid_of(column, edges=edges, width=width, bins=bins, start=start, stop=stop, tz=tz)
-    slots = counting.count_bins(grid, None if max_records is None else most)
+    slots = counting.count_bins(grid, None if max_records is None else most, null_users)
     protected = None if max_records is None else one
     axes = tuple(map(Axis, grid.names, grid.edges, grid.zones))
-    return guarded(_of_slots(slots, axes, most, protected), ledger)
+    return guarded(_of_slots(slots, axes, most, protected, said_of(null_users)), ledger)
+
+
+def said_of(null_users: str) -> str | None:
+    """Return what counts state of rows without a user: nothing if they are refused."""
+    return None if null_users == "refuse" else null_users
+
+
+def _unit_of(user: str | None, unit: str | PrivacyUnit | None, null_users: Any) -> PrivacyUnit:
+    """Return whom bins protect, with the treatment of rows without a user checked."""
+    check_null_users(null_users)
+    return unit_of_users(user, unit, or_rows=null_users == "separate")
 
 
 def _of_slots(
-    slots: IntArray, axes: tuple[Axis, ...], most: int, unit: PrivacyUnit | None
+    slots: IntArray,
+    axes: tuple[Axis, ...],
+    most: int,
+    unit: PrivacyUnit | None,
+    null_users: str | None,
 ) -> BinnedCounts:
     """Return the counts of slots; see `dphist.counting.binning.slots`."""
     below, above, nulls = (int(slots[place]) for place in (0, -2, -1))
     several = {"outside": below, "null": nulls}
     outside = {"below": below, "above": above, "null": nulls} if len(axes) == 1 else several
     shape = tuple(axis.bins for axis in axes)
-    return BinnedCounts(slots[1:-2].reshape(shape), axes, outside, most, unit)
+    return BinnedCounts(
+        slots[1:-2].reshape(shape), axes, outside, most, unit, null_users=null_users
+    )

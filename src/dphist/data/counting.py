@@ -99,12 +99,18 @@ class Counting:
             self.frame, **self._names, max_records=max_records, cut=cut, **self.reading
         )
 
-    def count_bins(self, grid: Grid, max_records: int | None) -> IntArray:
+    def count_bins(self, grid: Grid, max_records: int | None, null_users: str) -> IntArray:
         """Return the records in each slot of a grid, with at most `max_records` for a user."""
         if not self._names:
             return bin_rows(self.frame, grid, **self.reading)
         return bin_rows_bounded(
-            self.frame, grid, **self._names, max_records=max_records, cut=self.cut, **self.reading
+            self.frame,
+            grid,
+            **self._names,
+            max_records=max_records,
+            null_users=null_users,
+            cut=self.cut,
+            **self.reading,
         )
 
     def to_partial(self, kind: str, table: pa.Table, **bounds: Any) -> Partial:

@@ -159,6 +159,7 @@ def _is_sound(head: Any) -> bool:
         and head["columns"].keys() == _COLUMNS[kind]
         and PrivacyUnit.from_content(head["unit"])
         and (_are_label_bounds(head) if kind == "labels" else _is_bound(head["max_records"]))
+        and (kind == "records" or head["null_users"] in NULL_USERS)
     )
 
 
@@ -172,7 +173,6 @@ def _are_label_bounds(head: Mapping[str, Any]) -> bool:
     return (
         (head["max_labels"] is None or _is_bound(head["max_labels"]))
         and _is_bound(head["max_count"])
-        and head["null_users"] in NULL_USERS
         and head["null_labels"] in NULL_LABELS
         and type(head["for_tests"]) is bool
         and users_are_sound

@@ -9,7 +9,7 @@ from dphist.counting import count_user_sizes
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.axis.axis import Axis
-from dphist.data.binned_counts import BinnedCounts
+from dphist.data.binned_counts import BinnedCounts, said_of
 from dphist.data.cells import check_most, make_cells
 from dphist.data.guard import Guarding, guarded
 from dphist.errors import ParameterError
@@ -32,6 +32,7 @@ def count_user_records(
     count: str | None = None,
     most: int = MOST,
     max_records: int | None = None,
+    null_users: str = "refuse",
     progress: Progress | None = None,
     delimiter: str | None = None,
     unit: str | PrivacyUnit | None = None,
@@ -46,11 +47,12 @@ def count_user_records(
     Parameters
     ----------
     frame : a table or files, as for `bin_counts`.
-    user : column of users, without missing values.
+    user : column of users.
     count : column of counts, if a row stands for several records. Users without records are left
         out.
     most : the last cell has all users with this many records or more; from 2 to 2**20, public.
     max_records : a bound that is fixed already; a cell then starts above it.
+    null_users : "refuse" rows without a user, or "drop" them.
     progress, delimiter, unit, ledger : as for `LabelCounts.from_table`.
 
     Returns
@@ -74,11 +76,14 @@ def count_user_records(
     cells = list_cells(most, max_records)
     if not isinstance(user, str):
         raise ParameterError("user", "must name the column of users, who are counted")
+    if null_users not in ("refuse", "drop"):
+        raise ParameterError("null_users", 'must be "refuse" or "drop": it is users that count')
     one = unit_of_users(user, unit)
     reading = Reading(progress=progress, delimiter=delimiter)
-    found = count_user_sizes(frame, user=user, count=count, **reading)
+    found = count_user_sizes(frame, user=user, count=count, null_users=null_users, **reading)
     axis = Axis.from_edges([*cells, float("inf")], SIZES)
-    counted = BinnedCounts(_count_cells(cells, *found), (axis,), {}, 1, one, counts_users=True)
+    counts = _count_cells(cells, *found)
+    counted = BinnedCounts(counts, (axis,), {}, 1, one, True, said_of(null_users))
     return guarded(counted, ledger)
 
 

@@ -27,6 +27,7 @@ class Counts:
     sensitivity: int = 1
     unit: PrivacyUnit | None = None
     counts_users: bool = False
+    null_users: str | None = None
 
     def __repr__(self) -> str:
         return f"Counts(bins={self.counts.shape}, sensitivity={self.sensitivity}; not shown)"
@@ -57,7 +58,7 @@ def load_counts(data: Any, bins: tuple[int, ...]) -> Counts:
     refuse_released(data, "counts")
     if isinstance(data, BinnedCounts):
         counts = _cut_off(_shaped(data.counts, bins), bins)
-        bounds = data.sensitivity, data.unit, data.counts_users
+        bounds = data.sensitivity, data.unit, data.counts_users, data.null_users
         return Counts(counts, data.axes, data.outside, *bounds)
     if isinstance(data, Iterator):
         return Counts(_cut_off(_joined(data, bins), bins))

@@ -71,9 +71,7 @@ _FEW = 2**22  # bins; of more, a range in several axes takes seconds
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of a histogram over ranges, or of one that is not made yet."""
-    neighbors = words.neighbors_in_words(
-        mechanism.guarantee.unit.at_most, data.unit, data.counts_users
-    )
+    neighbors = words.neighbors_in_words(mechanism.guarantee.unit.at_most, data)
     number = _guessed(mechanism, data) if release is None else number_of(release)
     records = contribution_of(mechanism, data)
     promised = Promised(mechanism, data, release, neighbors, number, records)

@@ -7,14 +7,15 @@ import numpy as np
 from dphist.document import unit_words
 from dphist.document.blocks import Between, PlusMinus, number_text
 from dphist.document.guarantee_words import error_in_short
-from dphist.document.unit_words import Counted
+from dphist.document.kind import DataFacts
+from dphist.document.unit_words import Counted, missing_in_words
 from dphist.privacy import PrivacyUnit
 from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
 from dphist.ranges.overview import Parts, Quantile, axis_text, short_edges, whole_of
 from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
-from dphist.sentence import Sentence, many
+from dphist.sentence import Sentence, joined, many
 
 TITLE = Sentence("{Records} by range")
 OF_QUANTILES = Sentence(
@@ -109,16 +110,14 @@ def _fullest(histogram: RangeHistogram, all_bins: str, first: Parts, name: str) 
     )
 
 
-def neighbors_in_words(
-    sensitivity: int, unit: PrivacyUnit | None = None, counts_users: bool = False
-) -> Sentence:
-    """State which data are neighbors.
+def neighbors_in_words(sensitivity: int, data: DataFacts) -> Sentence:
+    """State which data are neighbors, and what becomes of rows without a user."""
+    unit = data.unit
+    found = _neighbors_in_words(sensitivity, unit, data.counts_users)
+    return found if unit is None else joined([found, *missing_in_words(data.bounds, unit)])
 
-    Parameters
-    ----------
-    unit : whose records were bounded, if they were.
-    counts_users : whether each unit is counted once.
-    """
+
+def _neighbors_in_words(sensitivity: int, unit: PrivacyUnit | None, counts_users: bool) -> Sentence:
     if counts_users and unit is not None:
         return Sentence(
             "D and D′ are neighbors if adding or removing {unit}, with all of its rows, turns one "

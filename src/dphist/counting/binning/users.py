@@ -20,6 +20,7 @@ from typing import Any, Unpack
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
 from dphist.counting.binning.slots import (
@@ -37,7 +38,7 @@ from dphist.counting.bounding.bounds import (
     problem_number,
     raise_problem,
 )
-from dphist.counting.bounding.contributions import MISSING_USERS, count_bounded_terms
+from dphist.counting.bounding.contributions import MISSING_USERS_OF_BINS, count_bounded_terms
 from dphist.counting.bounding.kept import count_kept
 from dphist.counting.bounding.user_parts import UserRows, as_words
 from dphist.counting.checks import LARGEST, Problem
@@ -152,6 +153,7 @@ def bin_rows_bounded(
     user: str | None = None,
     count: str | None = None,
     max_records: int | None = None,
+    null_users: str = "refuse",
     key: str | None = None,
     cut: Cut | None = None,
     **reading: Unpack[Reading],
@@ -162,10 +164,12 @@ def bin_rows_bounded(
     ----------
     frame, grid, reading
         As for `bin_rows`.
-    user : the column of users, without missing values.
+    user : the column of users.
     count : the column that says how many records a row is; 1 without it.
     max_records : maximum number of records of a user, of which a random subset is kept, or of a
         row if there is no `user`; None for no maximum, without `user`.
+    null_users : "refuse" rows without a user, "drop" them, or keep them "separate", each as a user
+        of its own.
     key : 32 hexadecimal digits
         Key for the choice of records (default: drawn at random).
     cut : the part of the users that is counted; None for all of them.
@@ -181,8 +185,8 @@ def bin_rows_bounded(
     ColumnError
         As for `bin_rows`, or if the column of users or of counts has an unsuitable type.
     DataError
-        As for `bin_rows`, or if a row has no user, or a count that is missing, negative or above
-        2**62 - 1.
+        As for `bin_rows`, or if a row without a user is refused, or a count is missing, negative or
+        above 2**62 - 1.
     """
     others = [] if count is None else [count_column("amount", count, "count")]
     if user is not None:
@@ -198,6 +202,7 @@ def bin_rows_bounded(
             wanted=others,
             terms=number_of_slots(grid),
             max_records=max_records,
+            null_users=null_users,
             key=key,
             cut=cut,
         )
@@ -205,8 +210,11 @@ def bin_rows_bounded(
             roles = [column.role for column in others]
             found = count_rows(lambda: rows_of_slots(source, grid, roles), source.run)
         else:
-            held_most = max_records if cut is None else None
-            found = _count_here(stack, source, grid, others, held_most, key, count_rows)
+            count_held = None
+            if user is not None and count is None and max_records is not None and cut is None:
+                most = min(max_records, LARGEST)
+                count_held = partial(_count_held, source, grid, others[0], most, null_users, key)
+            found = _count_here(stack, source, grid, others, count_held, count_rows)
     return counts_of_slots(*found, grid, wanted)
 
 
@@ -215,8 +223,7 @@ def _count_here(
     source: Source,
     grid: Grid,
     others: Sequence[Wanted],
-    held_most: int | None,
-    key: str | None,
+    count_held: Callable[..., tuple[IntArray, IntArray]] | None,
     count_rows: Callable[..., tuple[IntArray, IntArray]],
 ) -> tuple[IntArray, IntArray]:
     """Bound in memory where rows are records and not too many, and in a private DuckDB otherwise.
@@ -225,13 +232,13 @@ def _count_here(
 
     Parameters
     ----------
-    held_most : maximum number of records of a user, for rows in memory; None to hold none there.
+    count_held : `_count_held` of rows in memory and of a private DuckDB; None to hold none there.
     count_rows : `count_bounded_terms` of rows and of what runs them.
     """
     slotting = Slotting(grid, grid.texts(source))
     roles = [column.role for column in others]
     batches = _with_slots(source.batches(), slotting, roles)
-    if roles == ["who"] and held_most is not None:
+    if count_held is not None:
         try:
             held = source.run(lambda: hold_rows(batches, source.wall.problem))
         except TooManyRows as more:
@@ -239,7 +246,7 @@ def _count_here(
         else:
             spills = not are_few(len(held), held.nbytes)
             connection = open_private_connection(stack, large=True, spills=spills)
-            found = _count_held(source, held, grid, others[0], held_most, key, connection)
+            found = count_held(held, connection)
             raise_unreadable(grid, slotting)
             return found
     # Not the connection that reads the file: a connection runs one query at a time.
@@ -258,21 +265,28 @@ def _count_here(
 
 def _count_held(
     source: Source,
-    held: pa.Table,
     grid: Grid,
     user: Wanted,
-    max_records: int,
+    most: int,
+    null_users: str,
     key: str | None,
+    held: pa.Table,
     connection: duckdb.DuckDBPyConnection,
 ) -> tuple[IntArray, IntArray]:
     """Bound and count rows in memory; returns all slots and their counts."""
-    if held["who"].null_count:
+    lacking = held["who"].null_count > 0
+    if lacking and null_users == "refuse":
         number = problem_number([user], user.role, Problem.MISSING)
-        raise_problem(number, [user], source.wall.problem, missing=MISSING_USERS)
+        raise_problem(number, [user], source.wall.problem, missing=MISSING_USERS_OF_BINS)
 
     def counted() -> IntArray:
-        most = min(max_records, LARGEST)
-        return count_held(held, number_of_slots(grid), most, key or fresh_key(), connection)
+        slots = number_of_slots(grid)
+        of_users = held.filter(pc.is_valid(held["who"])) if lacking else held
+        counts = count_held(of_users, slots, most, key or fresh_key(), connection)
+        if lacking and null_users == "separate":
+            alone = held.filter(pc.is_null(held["who"]))
+            counts = counts + np.bincount(alone["term"].to_numpy(), minlength=slots)
+        return counts
 
     counts = interruptible(connection, lambda: source.wall(counted))
     return np.arange(len(counts)), counts

@@ -215,8 +215,7 @@ class Bounds:
         object.__setattr__(self, "max_labels", most_labels)
         most = whole_number(self.max_count, "max_count", 1, most=LARGEST)
         object.__setattr__(self, "max_count", most)
-        if self.null_users not in NULL_USERS:
-            raise ParameterError("null_users", 'must be "refuse", "drop" or "separate"')
+        check_null_users(self.null_users)
         if self.null_labels not in NULL_LABELS:
             raise ParameterError("null_labels", 'must be "refuse" or "drop"')
         if self.users_by_labels and self.null_users == "separate":
@@ -226,6 +225,12 @@ class Bounds:
                 + Argument("null_users")
                 + " other than 'separate': it counts users, not rows",
             )
+
+
+def check_null_users(null_users: Any) -> None:
+    """Refuse anything else than a treatment of rows without a user."""
+    if null_users not in NULL_USERS:
+        raise ParameterError("null_users", 'must be "refuse", "drop" or "separate"')
 
 
 def fresh_key() -> str:

@@ -267,6 +267,13 @@ def _with_prevalences(counts: IntArray) -> tuple[IntArray, IntArray]:
 
 
 MISSING_USERS = {"who": f"{MISSING_USER} or give them one"}
+MISSING_USERS_OF_BINS = {
+    "who": f"{MISSING_USER}, give them one, or count with "
+    + Argument("null_users", "drop")
+    + ", or with "
+    + Argument("null_users", "separate")
+    + " if each such row is a separate user"
+}
 _MISSING = {
     "who": f"{MISSING_USER}, give them one, or count labels with "
     + Argument("null_users", "drop")
@@ -304,6 +311,7 @@ def count_bounded_terms(
     wanted: Sequence[Wanted],
     terms: int,
     max_records: int | None,
+    null_users: str = "refuse",
     key: str | None = None,
     cut: Cut | None = None,
 ) -> tuple[IntArray, IntArray]:
@@ -321,6 +329,7 @@ def count_bounded_terms(
         of them. Without ``who``, each row is bounded by itself.
     terms : the number of terms.
     max_records : maximum number of records; None for no maximum, without ``who``.
+    null_users : what is done with rows without a user, as of `Bounds`.
     key : 32 hexadecimal digits
         Key for the choice of records (default: drawn at random).
     cut : the part of the users that is counted; None for all of them.
@@ -346,9 +355,9 @@ def count_bounded_terms(
 
     def count_kept() -> _Found:
         rows = opened()
-        bounds = Bounds(None, most if alone else LARGEST, cut=cut)
+        bounds = Bounds(None, most if alone else LARGEST, null_users, cut=cut)
         marked = mark_problems(rows, wanted, bounds)
-        if isinstance(marked, DuckRows) and "amount" not in roles:
+        if isinstance(marked, DuckRows) and "amount" not in roles and null_users != "separate":
             counts, worst = count_marked(marked, most, salt, terms)
             return np.arange(len(counts)), counts, worst
         checked = blank_problems(marked, bounds)
@@ -367,7 +376,7 @@ def count_bounded_terms(
         wanted,
         source.wall.problem,
         from_text=source.from_text,
-        missing=MISSING_USERS,
+        missing=MISSING_USERS_OF_BINS,
     )
     return found, counts
 
@@ -375,12 +384,16 @@ def count_bounded_terms(
 def _share_records(rows: Rows, most: int, key: str) -> Rows:
     """From (who, term, amount, problem) to (term, amount, problem), each user bounded.
 
+    A row with a null `who` is a user of its own, of which the first records are kept.
+
     A user's records stand in a row, term by term, the terms in the order of their hashes. Of T
     records, m = min(most, T) are kept: a ruler with marks T / m apart is laid along them, moved by
     a share of one mark that a hash decides, and the record at each mark is kept. So each record is
     kept with the same chance, a term's count differs from its share of m by less than 1, and no
     step grows with the amounts. All numbers are whole, so no rounding depends on other users.
     """
+    own = f"CASE WHEN who IS NULL THEN least(amount, {most}) ELSE amount END AS amount"
+    rows = rows.project("who", "term", own, "problem")
     rows = rows.group(["who", "term"], clamped_sum(rows, str(LARGEST), "amount"), WORST)
     rows = rows.where("amount > 0 OR problem > 0")
     rows = rows.project("who", "term", "amount", "problem", f"{rows.hashed(key)} AS mixed")
@@ -393,6 +406,7 @@ def _share_records(rows: Rows, most: int, key: str) -> Rows:
         "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
     )
     summed = held.project(
+        "who",
         "place AS term",
         "amount",
         "problem",
@@ -404,5 +418,7 @@ def _share_records(rows: Rows, most: int, key: str) -> Rows:
     ends = [held.wide(f"least({end}, {LARGEST})") for end in ("reached - amount", "reached")]
     kept = held.wide(f"least(whole, {most})")
     before, until = (held.quotient(f"{end} * {kept} + spun % whole", "whole") for end in ends)
-    share = f"CASE WHEN amount > 0 THEN {until} - {before} ELSE 0 END AS amount"
-    return summed.project("term", share, "problem").where("amount > 0 OR problem > 0")
+    share = f"CASE WHEN who IS NULL THEN amount WHEN amount > 0 THEN {until} - {before} ELSE 0 END"
+    return summed.project("term", f"{share} AS amount", "problem").where(
+        "amount > 0 OR problem > 0"
+    )

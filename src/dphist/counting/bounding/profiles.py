@@ -111,7 +111,12 @@ def sum_counts(
 
 
 def count_user_sizes(
-    frame: object, *, user: str, count: str | None = None, **reading: Unpack[Reading]
+    frame: object,
+    *,
+    user: str,
+    count: str | None = None,
+    null_users: str = "refuse",
+    **reading: Unpack[Reading],
 ) -> tuple[IntArray, IntArray]:
     """Count the users with each number of records, all of their records included.
 
@@ -120,9 +125,10 @@ def count_user_sizes(
     frame, reading
         As for `count_records`.
     user : str
-        The column of users, without missing values.
+        The column of users.
     count : str, optional
         The column that says how many records a row is; 1 without it.
+    null_users : "refuse" rows without a user, or "drop" them.
 
     Returns
     -------
@@ -142,7 +148,8 @@ def count_user_sizes(
 
     def count_kept(rows: Rows) -> Rows:
         columns = [column.role for column in wanted]
-        checked = rows.project(*columns, f"{problem_expression(wanted)} AS problem")
+        kept = rows.where("term IS NOT NULL") if null_users == "drop" else rows
+        checked = kept.project(*columns, f"{problem_expression(wanted)} AS problem")
         if count is None:
             return count_prevalences(checked.group(["term"], "count(*) AS records", WORST))
         return count_prevalences(_sum_by(checked, "term", "amount"))

@@ -1,0 +1,111 @@
+"""Bins of rows without a user: refused, dropped, or each a user of its own, on every engine."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dphist as dh
+from dphist.counting.binning import users as binned
+from dphist.counting.binning.users import bin_rows_bounded
+from dphist.errors import DataError, ParameterError
+from dphist.report import report_html
+from tests.counting.binned_users import (
+    EDGES,
+    GRID,
+    KEYS,
+    UserRows,
+    kept_in_python,
+    some_rows,
+    table_of,
+)
+from tests.counting.contribution_engines import ENGINES, Engine
+from tests.counting.counted_bins import CountedRows, counted_table, shared_in_python
+
+LACKING: UserRows = [(None, value) for value in (-1, 1, 1, 1, 3, 3, 99, None)]
+SLOTS = [1, 3, 2, 0, 1, 1]
+COUNTED: CountedRows = [(None, 1, 7), (None, 1, 9), (None, 3, 2), (None, None, 4), (None, 5, 0)]
+
+every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+
+
+def slots(frame: Any, most: int, null_users: str, key: str, **more: Any) -> list[int]:
+    told = {"max_records": most, "null_users": null_users, "key": key, **more}
+    found: list[int] = bin_rows_bounded(frame, GRID, user="who", **told).tolist()
+    return found
+
+
+def added(*counts: list[int]) -> list[int]:
+    return [sum(each) for each in zip(*counts, strict=True)]
+
+
+@every_engine
+@pytest.mark.quick("[True-pyarrow]", "[False-pyarrow]", "[True-spark]")
+@pytest.mark.parametrize("few", [True, False])
+def test_rows_without_a_user_as_chosen(
+    engine: Engine, few: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where rows are not held in memory; no row of a user is another one because of them."""
+    if not few:
+        monkeypatch.setattr(binned, "MOST_ROWS", 5)
+    rows, key = some_rows(1), KEYS[1]
+    frame = engine.make(table_of([*LACKING[:3], *rows, *LACKING[3:]]), tmp_path)
+    of_users = kept_in_python(rows, 2, key, engine.name)
+    assert slots(frame, 2, "drop", key) == of_users
+    assert slots(frame, 2, "separate", key) == added(of_users, SLOTS)
+    with pytest.raises(DataError, match="null_users='drop'"):
+        slots(frame, 2, "refuse", key)
+
+
+@every_engine
+@pytest.mark.quick("[pyarrow]", "[spark]")
+def test_counted_rows_without_a_user_are_bounded_each(engine: Engine, tmp_path: Path) -> None:
+    rows, key = [("u", 1, 5), ("u", 3, 6), ("v", 3, 1)], KEYS[0]
+    frame = engine.make(counted_table([*COUNTED, *rows]), tmp_path)
+    of_users = shared_in_python(rows, 3, key, engine.name)
+    assert slots(frame, 3, "drop", key, count="n") == of_users
+    assert slots(frame, 3, "separate", key, count="n") == added(of_users, [0, 6, 2, 0, 0, 3])
+
+
+@pytest.mark.parametrize("null_users", ["drop", "separate"])
+def test_rows_without_a_user_alone(null_users: str) -> None:
+    expected = SLOTS if null_users == "separate" else [0] * 6
+    assert slots(table_of(LACKING), 1, null_users, KEYS[0]) == expected
+
+
+@pytest.mark.parametrize("null_users", ["drop", "separate"])
+def test_parts_give_what_the_whole_gives(null_users: str) -> None:
+    frame = table_of([*some_rows(2), *LACKING])
+    told: dict[str, Any] = {"column": "x", "edges": EDGES, "user": "who", "max_records": 90}
+    told["null_users"] = null_users
+    cut = [dh.BinnedCounts.partial(frame, **told, part=part, parts=3) for part in range(3)]
+    assert dh.BinnedCounts.merge(cut) == dh.bin_counts(frame, **told)
+    cut[0] = dh.BinnedCounts.partial(frame, **{**told, "null_users": "drop"}, part=0, parts=3)
+    if null_users == "separate":
+        with pytest.raises(ParameterError, match="treatment of missing values"):
+            dh.BinnedCounts.merge(cut)
+
+
+def test_what_is_said_of_rows_without_a_user() -> None:
+    frame = table_of([*some_rows(2), *LACKING])
+    told: dict[str, Any] = {"column": "x", "edges": EDGES, "user": "who", "max_records": 2}
+    dropped = dh.bin_counts(frame, **told, null_users="drop")
+    kept = dh.bin_counts(frame, **told, null_users="separate")
+    assert (str(dropped.unit), str(kept.unit)) == (
+        "one user",
+        "one user, or one row without a user",
+    )
+    mechanism = dh.LeafCounts(epsilon=1, bins=3, sensitivity=2)
+    for counts, said in ((dropped, "are dropped"), (kept, "each count as a separate user")):
+        release = mechanism.release(counts)
+        assert release.provenance["null_users"] == counts.null_users
+        assert f"Rows without a user {said}." in " ".join(report_html(release).split())
+        assert dh.Release.from_json(release.to_json()) == release
+    with pytest.raises(ParameterError, match="null_users"):
+        dh.bin_counts(table_of(some_rows(2)), column="x", edges=EDGES, null_users="drop")
+    with pytest.raises(ParameterError, match="null_users"):
+        dh.bin_counts(frame, **told, null_users="keep")
+    users = dh.count_user_records(frame, user="who", null_users="drop", most=200)
+    assert users.counts.sum() == len({who for who, _ in some_rows(2)})
+    with pytest.raises(ParameterError, match="null_users"):
+        dh.count_user_records(frame, user="who", null_users="separate")
