@@ -26,6 +26,8 @@ USERS = {"frame": FRAME, "label": "label", "user": "user"}
 PART = {**USERS, "part": 0, "parts": 2}
 BINS = {"frame": FRAME, "column": "x", "edges": [0, 2, 4], "user": "user", "max_records": 1}
 RELEASE = dh.AdaptiveScan(epsilon=1).release(PROFILE)
+_BY_RECORDS = dh.count_user_records(FRAME, user="user", most=9)
+USERS_BY_RECORDS = dh.LeafCounts(epsilon=1, bins=_BY_RECORDS.bins).release(_BY_RECORDS)
 STREAM: dict[str, Any] = {"epsilon": 1, "delta": "0.1", "horizon": 9, "max_labels": 1}
 
 # Parameters with which each class is made.
@@ -65,6 +67,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "likely_count": {"chance": 0.9},
     "reach_of_sum": {"labels": 2},
     "release_chance": {"count": 9},
+    "error_after_cut": {"noise": 2.5, "total": 9, "kept": 8},
 }
 
 
@@ -152,6 +155,11 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         partial(dh.calibrate, dh.ThresholdHistogram),
         {"epsilon": 1, "delta": "0.1", "max_labels": 1},
     ),
+    "count_user_records": (
+        dh.count_user_records,
+        {"frame": FRAME, "user": "user", "most": 9, "max_records": 2},
+    ),
+    "share_cut": (partial(dh.share_cut, USERS_BY_RECORDS), {"max_records": 2}),
     "compare": (partial(dh.compare, dh.AdaptiveScan, PROFILE), {"epsilons": [1]}),
     "for_error": (partial(dh.for_error, dh.AdaptiveScan), {"total": 99, "relative_error": "0.1"}),
     "noise.rounded_gaussian": (noise.rounded_gaussian, {"sigma": 2, "size": 3}),
@@ -237,7 +245,7 @@ def call(name: str, parameter: str, folder: Path, **changes: Any) -> Any:
     else:
         made = getattr(dh, owner)(**MADE[owner])
         function, arguments = getattr(made, method), METHODS.get(method, {})
-        if "total" in inspect.signature(function).parameters:
+        if "total" in {*inspect.signature(function).parameters} - {*arguments}:
             arguments = {"total": 9}
     if owner == "Ledger" or function is read_profile:
         function = partial(function, folder)

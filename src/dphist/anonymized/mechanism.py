@@ -80,7 +80,7 @@ class AnonymizedMechanism(AnonymizedMeasuring):
         noise : the error to expect of the records that are kept, as of `expected_error`.
         total, kept : public numbers of records, before and after the bound.
         """
-        return noise + (total - kept)
+        return noise + (whole_number(total, "total", 0) - whole_number(kept, "kept", 0))
 
     @abstractmethod
     def draws_on(self, public: Diagram) -> int | None:

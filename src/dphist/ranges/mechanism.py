@@ -115,7 +115,7 @@ class RangesMechanism(RangesMeasuring):
 
     def quick_error(self, total: int) -> float:
         """Return about the `expected_error`, from the first of its trials alone."""
-        return self._try_out(total, random_boxes(self.bins), 1)
+        return self._try_out(whole_number(total, "total", 0), random_boxes(self.bins), 1)
 
     def error_after_cut(self, noise: float, total: int, kept: int) -> float:
         """Return the error to expect of a range, in records, where a bound dropped some of them.
@@ -127,10 +127,11 @@ class RangesMechanism(RangesMeasuring):
         noise : the error to expect of the records that are kept, as of `expected_error`.
         total, kept : public numbers of records, before and after the bound.
         """
+        before, after = whole_number(total, "total", 0), whole_number(kept, "kept", 0)
         lo, hi = random_boxes(self.bins)
-        whole = uneven(self.bins, total, 0)
+        whole = uneven(self.bins, before, 0)
         squares = np.square(box_sums(summed(whole), lo, hi).astype(np.float64))
-        bias = (1 - kept / total) * math.sqrt(float(squares.mean())) if total else 0.0
+        bias = (1 - after / before) * math.sqrt(float(squares.mean())) if before else 0.0
         return math.hypot(noise, bias)
 
     def intervals(self, release: Release, level: float = 0.95) -> Intervals:

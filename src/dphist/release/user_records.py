@@ -51,10 +51,10 @@ def read_user_sizes(release: Release, max_records: int | None = None) -> UsersBy
             "release what count_user_records counted, and add it with with_users",
         )
     cells = tuple(int(edge) for edge in users.value.edges[0][:-1])
-    said: Any = release.provenance.get("max_records") if max_records is None else max_records
-    if said is None:
+    said: Any = release.provenance.get("max_records")
+    if max_records is None and said is None:
         raise ParameterError("max_records", "must be given: the bound that is asked about")
-    bound = whole_number(int(said) if isinstance(said, str) else said, "max_records", 1)
+    bound = int(said) if max_records is None else whole_number(max_records, "max_records", 1)
     if bound >= cells[-1]:
         raise ParameterError(
             "max_records", f"must be below {cells[-1]:,}, where the last cell of users starts"
