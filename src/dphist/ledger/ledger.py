@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from dphist.data.guard import Guarded
-from dphist.errors import Argument, LedgerError, ParameterError
+from dphist.errors import LedgerError, ParameterError
 from dphist.labels import PayWhatYouGet
+from dphist.ledger import accounts
 from dphist.ledger import entries as actions
+from dphist.ledger.accounts import make_account
 from dphist.ledger.balance import (
     Amounts,
     Balance,
@@ -23,7 +25,7 @@ from dphist.ledger.balance import (
     list_held,
     plan_releases,
 )
-from dphist.ledger.book import Account, Charge, account_of, charge_of
+from dphist.ledger.book import Account, Charge, charge_of
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import check_one_step, checked_words
 from dphist.ledger.deferred import Deferred
@@ -41,7 +43,6 @@ from dphist.ledger.verify import verify
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact
 from dphist.privacy import PrivacyUnit
-from dphist.privacy.unit import as_unit
 from dphist.release.presentation import Presentation
 from dphist.release.release import Release
 from dphist.release.stated import check_unit_word
@@ -106,10 +107,7 @@ class Ledger:
             If there is a ledger already, or the file lies on a network file system.
         """
         budget = Budget(epsilon=epsilon, delta=delta, rho=rho, delta_of_entries=delta_of_entries)
-        checked_words(account, "account")
-        opened = Account(
-            account, as_unit(unit), budget, checked_words(dataset, "dataset", empty=True)
-        )
+        opened = make_account(account, budget, unit, dataset, "account")
         if name is not None:
             checked_words(name, "name")
         signer = signer_from(signing_key)
@@ -552,19 +550,12 @@ class Ledger:
         of November, get an account of their own.
         """
         budget = Budget(epsilon=epsilon, delta=delta, rho=rho, delta_of_entries=delta_of_entries)
-        checked_words(name, "name")
-        account = Account(
-            name, as_unit(unit), budget, checked_words(dataset, "dataset", empty=True)
-        )
+        account = make_account(name, budget, unit, dataset, "name")
         self._payments.append(actions.ACCOUNT, account.to_content())
 
     def close_account(self, name: str, note: str = "") -> None:
         """Close an account for good: nothing more can be charged to it."""
-        content = {
-            "account": checked_words(name, "name"),
-            "note": checked_words(note, "note", empty=True),
-        }
-        self._payments.append(actions.CLOSED, content)
+        accounts.close(self._payments, name, note)
 
     def allow(
         self,
@@ -584,22 +575,7 @@ class Ledger:
         epsilon, rho, delta : the cap, in the terms of the account; delta is the account's unless
             given. Without any, the cap is removed.
         """
-        holder = checked_words(by, "by")
-        if delta is not None and epsilon is None and rho is None:
-            raise ParameterError(
-                "epsilon",
-                "or " + Argument("rho") + " must be given with " + Argument("delta"),
-                "omit all to lift a cap",
-            )
-
-        def set_cap(tables: Transaction) -> None:
-            name = self._payments.one(tables, account)
-            cap = account_of(tables, name).cap(epsilon, rho, delta)
-            content = None if cap is None else cap.to_content()
-            entry = {"account": name, "by": holder, "cap": content}
-            self._payments.add(tables, actions.ALLOWED, entry)
-
-        self._payments.write(set_cap)
+        accounts.set_cap(self._payments, by, epsilon, rho, delta, account)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: budgets, what is left, the last releases."""

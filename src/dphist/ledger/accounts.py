@@ -1,0 +1,60 @@
+"""Opening accounts in a ledger, closing them, and caps for people in them."""
+
+from dphist.errors import Argument, ParameterError
+from dphist.ledger import entries as actions
+from dphist.ledger.book import Account, account_of
+from dphist.ledger.budget import Budget
+from dphist.ledger.charging import checked_words
+from dphist.ledger.payments import Payments
+from dphist.ledger.stores.transaction import Transaction
+from dphist.parameters import Exact
+from dphist.privacy import PrivacyUnit
+from dphist.privacy.unit import as_unit
+
+
+def make_account(
+    name: str, budget: Budget, unit: PrivacyUnit | str, dataset: str, parameter: str
+) -> Account:
+    """Return a new account.
+
+    Parameters
+    ----------
+    parameter : that names the account, for errors.
+    """
+    checked_words(name, parameter)
+    return Account(name, as_unit(unit), budget, checked_words(dataset, "dataset", empty=True))
+
+
+def close(payments: Payments, name: str, note: str) -> None:
+    """Add the entry that closes an account."""
+    content = {
+        "account": checked_words(name, "name"),
+        "note": checked_words(note, "note", empty=True),
+    }
+    payments.append(actions.CLOSED, content)
+
+
+def set_cap(
+    payments: Payments,
+    by: str,
+    epsilon: Exact | None,
+    rho: Exact | None,
+    delta: Exact | None,
+    account: str | None,
+) -> None:
+    """Add the entry that sets a cap in an account, or lifts it; see `Ledger.allow`."""
+    holder = checked_words(by, "by")
+    if delta is not None and epsilon is None and rho is None:
+        raise ParameterError(
+            "epsilon",
+            "or " + Argument("rho") + " must be given with " + Argument("delta"),
+            "omit all to lift a cap",
+        )
+
+    def change(tables: Transaction) -> None:
+        name = payments.one(tables, account)
+        cap = account_of(tables, name).cap(epsilon, rho, delta)
+        content = None if cap is None else cap.to_content()
+        payments.add(tables, actions.ALLOWED, {"account": name, "by": holder, "cap": content})
+
+    payments.write(change)
