@@ -65,7 +65,7 @@ COLUMNS = [
     (table, part.split()[0])
     for table, made in TABLES.items()
     for part in made.split("(", 1)[1].split(", ")
-    if part.split()[0] not in ("PRIMARY", "holder))", "holder)")
+    if " " in part.removeprefix("PRIMARY KEY ")  # the rest of a key is one word
     and (table, part.split()[0]) not in UNCHAINED
 ]
 OTHERS: dict[str, list[object]] = {
@@ -250,7 +250,10 @@ def test_rows_that_are_missing_are_noticed(
     [
         "INSERT INTO dphist_accounts SELECT 'z', content, 0 FROM dphist_accounts",
         "INSERT INTO dphist_caps SELECT account, 'eve', content FROM dphist_caps",
-        "INSERT INTO dphist_totals SELECT account, 'eve', 0, 0, 0, 0, 0 FROM dphist_totals LIMIT 1",
+        "INSERT INTO dphist_totals SELECT account, 'eve', period, 0, 0, 0, 0, 0 "
+        "FROM dphist_totals LIMIT 1",
+        "INSERT INTO dphist_totals SELECT account, holder, '2026-11', 0, 0, 0, 0, 0 "
+        "FROM dphist_totals LIMIT 1",
         "INSERT INTO dphist_charges SELECT 'z', entry, state, fingerprint, sha256, noted, "
         "release_text FROM dphist_charges LIMIT 1",
         "INSERT INTO dphist_charges SELECT NULL, entry, state, fingerprint, sha256, noted, "

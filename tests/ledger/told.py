@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import dphist as dh
 
@@ -78,6 +79,19 @@ def _spent(place: Path) -> dh.Ledger:
     return ledger
 
 
+def _renewed(place: Path) -> dh.Ledger:
+    """A monthly budget, of which two earlier months spent something, and this one too."""
+    monthly: dict[str, Any] = {"unit": "one patient", "renew": "monthly"}
+    with patch("dphist.ledger.entries.now", lambda _: "2026-09-01T08:00:00.000+00:00"):
+        ledger = dh.Ledger.create(place, epsilon=2, delta="1e-6", **monthly)
+        ledger.allow("ben", epsilon="0.5")
+        pay(ledger, pure(2), "september")
+    with patch("dphist.ledger.entries.now", lambda _: "2026-10-31T23:59:59.999+00:00"):
+        pay(ledger, dh.ApproxZCDP("0.01", "1e-7", unit="patient"), "october")
+    pay(ledger, pure("0.25"), "november", by="ben")
+    return ledger
+
+
 def _odd(place: Path) -> dh.Ledger:
     named = {"unit": EVIL, "name": EVIL, "account": EVIL, "dataset": EVIL}
     ledger = dh.Ledger.create(place, epsilon=2, **named)
@@ -94,6 +108,7 @@ MADE: dict[str, Callable[[Path], dh.Ledger]] = {
     "accounts": _accounts,
     "reserved": _reserved,
     "spent": _spent,
+    "renewed": _renewed,
     "odd words": _odd,
 }
 """Functions that make a ledger in a file."""

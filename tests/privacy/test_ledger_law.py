@@ -83,6 +83,24 @@ def test_a_rho_account_keeps_what_its_rho_converts_to() -> None:
         assert most <= Fraction(delta)
 
 
+def test_what_months_promise_adds_up() -> None:
+    """Two months, whose entries the analyst may even mix: at most (2 epsilon, 2 delta).
+
+    With the epsilon of one month, the deltas of two are not enough: a month's promise is for it.
+    """
+    budget = Budget(epsilon="1/2", delta="0.02")
+    plays = [response("8/5"), response("5/4", ZCDP), revealing("5/4", "1/100")]
+    months = [replace(play, name=f"{month} {play.name}") for month in "12" for play in plays]
+
+    def admits(history: tuple[Play, ...], play: Play) -> bool:
+        same = tuple(each for each in history if each.name[0] == play.name[0])
+        return budget.admits(totals_of(same), play.cost)
+
+    most = gain(months, admits, power_of_e(Fraction(1), up=False), 4)
+    assert 0 < most <= 2 * budget.delta
+    assert gain(months, admits, power_of_e(Fraction(1, 2), up=True), 4) > 2 * budget.delta
+
+
 def test_exact_composition_of_the_entries_so_far_is_no_filter() -> None:
     """The planted rule admits what the exact composition (Kairouz, Oh, Viswanath) of all allows.
 

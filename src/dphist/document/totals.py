@@ -268,12 +268,25 @@ def stated_of(releases: Sequence[Release]) -> Stated:
     return Stated(_least(releases, composed, proved), (*how, *_as_zcdp(composed)))
 
 
-def stated_of_account(guarantee: Guarantee) -> Stated:
-    """Return what an account of a ledger guarantees, whatever is released through it."""
-    how = (
+def stated_of_account(guarantee: Guarantee, *, months: int | None = None) -> Stated:
+    """Return what an account of a ledger guarantees, whatever is released through it.
+
+    Parameters
+    ----------
+    months : how many months the guarantee is the sum of, if the budget is renewed monthly.
+    """
+    how: tuple[str, ...] = (
         "This is the budget of an account of a ledger. It holds for all releases that the account "
         "pays for, past and future, also if each is chosen after seeing the earlier ones.",
     )
+    if months is not None:
+        how = (
+            "This is the sum of the monthly budgets of an account of a ledger, over the "
+            f"{months:,} calendar months (UTC) in which it paid for releases. It holds for all "
+            "releases of these months, also if each is chosen after seeing the earlier ones.",
+            "A month's budget is renewed: each further month adds as much again, and after 12 "
+            "months the sum is 12 times that of one month.",
+        )
     if isinstance(guarantee, ApproxZCDP):
         total = guarantee.to_approx_dp(wider(guarantee.delta))
         return Stated(total, (*how, *_as_zcdp(guarantee)))

@@ -6,6 +6,7 @@ from dphist.ledger.book import Account, account_of
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import checked_words
 from dphist.ledger.payments import Payments
+from dphist.ledger.periods import read_renewal
 from dphist.ledger.stores.transaction import Transaction
 from dphist.parameters import Exact
 from dphist.privacy import PrivacyUnit
@@ -13,7 +14,12 @@ from dphist.privacy.unit import as_unit
 
 
 def make_account(
-    name: str, budget: Budget, unit: PrivacyUnit | str, dataset: str, parameter: str
+    name: str,
+    budget: Budget,
+    unit: PrivacyUnit | str,
+    dataset: str,
+    renew: str | None,
+    parameter: str,
 ) -> Account:
     """Return a new account.
 
@@ -22,7 +28,8 @@ def make_account(
     parameter : that names the account, for errors.
     """
     checked_words(name, parameter)
-    return Account(name, as_unit(unit), budget, checked_words(dataset, "dataset", empty=True))
+    words = checked_words(dataset, "dataset", empty=True)
+    return Account(name, as_unit(unit), budget, words, renew=read_renewal(renew))
 
 
 def close(payments: Payments, name: str, note: str) -> None:

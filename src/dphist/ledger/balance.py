@@ -1,7 +1,7 @@
 """What was spent of an account, what is left, and what a list of releases would cost."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +10,7 @@ from dphist.ledger.amounts import Totals
 from dphist.ledger.book import EVERYBODY, Tables, account_of, admits, count_releases
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import Largest, Price, ends_epsilons, largest_fitting, prices
+from dphist.ledger.periods import ALL_TIME
 from dphist.ledger.units import DataUnit
 
 
@@ -37,12 +38,16 @@ class Balance:
     ----------
     account : its name.
     budget : of the account, or the cap.
-    totals : sums over the entries.
+    totals : sums over the entries; of a budget that is renewed, over those of `period`.
+    period : the month that pays now, such as "2026-11"; "" for a budget that is never renewed.
+    all_time : sums over the entries of all months.
     """
 
     account: str
     budget: Budget
     totals: Totals
+    period: str = ALL_TIME
+    all_time: Totals = field(default_factory=Totals)
 
     @property
     def spent(self) -> Amounts:
@@ -100,10 +105,13 @@ def balance_of(tables: Tables, name: str, by: str | None) -> Balance:
     LedgerError
         If the account or the cap does not exist.
     """
-    budget = account_of(tables, name).budget if by is None else tables.cap(name, by)
+    account, holder = account_of(tables, name), by or EVERYBODY
+    budget = account.budget if by is None else tables.cap(name, by)
     if budget is None:
         raise LedgerError(f"{by!r} has no cap in the account {name!r}; see `allow`")
-    return Balance(name, budget, tables.totals(name, by or EVERYBODY))
+    period = account.find_period(tables.now())
+    now, all_time = (tables.totals(name, holder, each) for each in (period, ALL_TIME))
+    return Balance(name, budget, now, period, all_time)
 
 
 def plan_releases(
@@ -135,21 +143,34 @@ class Room:
     ----------
     releases : how many more of the same cost would be paid, one after the other.
     largest : the largest budget of one more release of this kind; None if none fits.
+    period : the month that has to pay for them; "" if a budget that is never renewed has to.
     """
 
     releases: int
     largest: Largest | None
+    period: str = ALL_TIME
 
     def __str__(self) -> str:
         many = {0: "no more releases like this one fit", 1: "1 more release like this one fits"}
         text = many.get(self.releases, f"{self.releases:,} more releases like this one fit")
+        text += f" in {self.period}" if self.period else ""
         if self.largest is None:
             return text
         return f"{text}; the largest of this kind that fits has {self.largest}"
 
 
-Held = tuple[Price, Budget, Totals]
-"""A price, and a budget that it must fit, of the account or of a cap, with its sums."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A price, and a budget that it must fit, of the account or of a cap, with its sums."""
+
+    price: Price
+    budget: Budget
+    totals: Totals
+    period: str
+
+    def count(self) -> int:
+        """Return how many more releases of this price fit, one after the other."""
+        return count_releases(self.price.account, self.budget, self.totals, self.price.cost)
 
 
 def list_held(
@@ -158,32 +179,36 @@ def list_held(
     """Return every budget that a release of a mechanism must fit."""
     found: list[Held] = []
     for price in prices(tables, names, mechanism, data):
-        name = price.account.name
-        found.append((price, price.account.budget, tables.totals(name, EVERYBODY)))
+        name, period = price.account.name, price.account.find_period(tables.now())
+        sums = tables.totals(name, EVERYBODY, period)
+        found.append(Held(price, price.account.budget, sums, period))
         cap = None if by is None else tables.cap(name, by)
         if cap is not None and by is not None:
-            found.append((price, cap, tables.totals(name, by)))
+            found.append(Held(price, cap, tables.totals(name, by, period), period))
     return found
 
 
 def count_room(held: Sequence[Held]) -> int:
-    """Return how many more releases of one price would be paid, one after the other."""
-    return min(
-        count_releases(price.account, budget, totals, price.cost) for price, budget, totals in held
-    )
+    """Return how many more releases of one price would be paid, one after the other.
+
+    Of a budget that is renewed, in this month.
+    """
+    return min(each.count() for each in held)
 
 
 def find_room(held: Sequence[Held], mechanism: Any, data: DataUnit) -> Room:
     """Return how many releases of a mechanism fit all of some budgets, and the largest of them."""
     largest = [
         None
-        if price.account.closed
-        else largest_fitting(price.account, budget, totals, mechanism, data)
-        for price, budget, totals in held
+        if each.price.account.closed
+        else largest_fitting(each.price.account, each.budget, each.totals, mechanism, data)
+        for each in held
     ]
     known = [each for each in largest if each is not None]
     most = min(known, key=lambda each: each.number) if len(known) == len(largest) else None
-    return Room(count_room(held), most)
+    many = count_room(held)
+    first = next(each for each in held if each.count() == many)  # whose budget ends them
+    return Room(many, most, first.period)
 
 
 def _would_fit(
@@ -197,7 +222,8 @@ def _would_fit(
     """
     name = price.account.name
     budget = price.account.budget if holder == EVERYBODY else tables.cap(name, holder)
-    totals = after.get((name, holder)) or tables.totals(name, holder)
+    period = price.account.find_period(tables.now())
+    totals = after.get((name, holder)) or tables.totals(name, holder, period)
     after[name, holder] = totals.plus(price.cost)
     fits = budget is None or admits(price.account, budget, totals, price.cost)
     ends = budget is not None and ends_epsilons(budget, totals, price.cost)

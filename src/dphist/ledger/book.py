@@ -13,8 +13,9 @@ from dphist.ledger import entries
 from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import Entry
+from dphist.ledger.periods import ALL_TIME, NEVER, month_of, over_months, read_renewal
 from dphist.parameters import Exact
-from dphist.privacy import PrivacyUnit
+from dphist.privacy import Guarantee, PrivacyUnit
 
 STREAM = "ContinualMechanism"
 """Name of the mechanism of streams, as entries have it."""
@@ -34,6 +35,7 @@ class Account:
     budget : fixed when the account was opened.
     dataset : what the data are, in the words of whoever opened the account.
     closed : whether nothing more can be charged.
+    renew : "monthly" if each calendar month (UTC) has the budget anew; "" if it never is.
     """
 
     name: str
@@ -41,10 +43,36 @@ class Account:
     budget: Budget
     dataset: str = ""
     closed: bool = False
+    renew: str = NEVER
+
+    def find_period(self, time: str) -> str:
+        """Return the period whose budget pays for an entry of this time.
+
+        It is a function of the entry alone. The transaction that appends an entry gives it the
+        later of its clock's time and the time of the last entry, so periods never go back.
+        """
+        return month_of(time) if self.renew else ALL_TIME
+
+    def over_months(self, months: int) -> Guarantee | None:
+        """Return what all releases of so many months satisfy together, for one unit of the account.
+
+        Parameters
+        ----------
+        months : calendar months in which something is charged.
+
+        Returns
+        -------
+        The budget, if it is never renewed; else that many times as much, or None if its delta
+        reaches 1.
+        """
+        promised = replace(self.budget.guarantee, unit=self.unit)
+        return over_months(promised, months) if self.renew else promised
 
     def to_content(self) -> dict[str, Any]:
         """Return the account for its entry."""
+        renewed = {"renew": self.renew} if self.renew else {}
         return {
+            **renewed,
             "name": self.name,
             "unit": {"who": self.unit.name, "at_most": self.unit.at_most},
             "budget": self.budget.to_content(),
@@ -80,7 +108,8 @@ class Account:
         """Return the account that `to_content` wrote."""
         unit = PrivacyUnit.from_content(content["unit"])
         budget = Budget.from_content(content["budget"])
-        return cls(content["name"], unit, budget, content["dataset"], closed)
+        renew = read_renewal(content.get("renew"))
+        return cls(content["name"], unit, budget, content["dataset"], closed, renew)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +143,13 @@ class Tables(Protocol):
     def put_account(self, account: Account) -> None: ...
     def cap(self, account: str, holder: str) -> Budget | None: ...
     def put_cap(self, account: str, holder: str, cap: Budget | None) -> None: ...
-    def totals(self, account: str, holder: str) -> Totals: ...
-    def put_totals(self, account: str, holder: str, totals: Totals) -> None: ...
+    def totals(self, account: str, holder: str, period: str) -> Totals: ...
+    def put_totals(self, account: str, holder: str, period: str, totals: Totals) -> None: ...
     def charge(self, key: str) -> Charge | None: ...
     def put_charge(self, charge: Charge) -> None: ...
     def entry(self, number: int) -> Entry: ...
     def key_of_state(self, state: str) -> str | None: ...
+    def now(self) -> str: ...
 
 
 class MemoryTables:
@@ -128,7 +158,7 @@ class MemoryTables:
     def __init__(self) -> None:
         self.accounts: dict[str, Account] = {}
         self.caps: dict[tuple[str, str], Budget] = {}
-        self.sums: dict[tuple[str, str], Totals] = {}
+        self.sums: dict[tuple[str, str, str], Totals] = {}
         self.charges: dict[str, Charge] = {}
         self.entries: list[Entry] = []
         self._noted: dict[str, int] = {}
@@ -148,11 +178,11 @@ class MemoryTables:
         else:
             self.caps[account, holder] = cap
 
-    def totals(self, account: str, holder: str) -> Totals:
-        return self.sums.get((account, holder), Totals())
+    def totals(self, account: str, holder: str, period: str) -> Totals:
+        return self.sums.get((account, holder, period), Totals())
 
-    def put_totals(self, account: str, holder: str, totals: Totals) -> None:
-        self.sums[account, holder] = totals
+    def put_totals(self, account: str, holder: str, period: str, totals: Totals) -> None:
+        self.sums[account, holder, period] = totals
 
     def charge(self, key: str) -> Charge | None:
         return self.charges.get(key)
@@ -170,6 +200,9 @@ class MemoryTables:
             if self.entry(number).content["state"] == state:
                 return key
         return None
+
+    def now(self) -> str:
+        return entries.now(self.entries[-1].time if self.entries else None)
 
 
 def apply(entry: Entry, tables: Tables) -> None:
@@ -285,20 +318,34 @@ def _spend(entry: Entry, tables: Tables) -> None:
                 "release it in that name, or cancel it"
             )
         for name, _ in costs_of(entry):
-            _open_account(tables, name)
+            _check_not_renewed(_open_account(tables, name), tables.entry(known.entry), entry)
         tables.put_charge(replace(known, entry=entry.number, state=entries.CHARGED))
         return
     if known is not None and known.state != entries.CANCELED:
         raise LedgerError(f"the key {key!r} is in use; choose another one")
     for name, cost in costs_of(entry):
         account = _open_account(tables, name)
+        period = account.find_period(entry.time)
         for holder in dict.fromkeys((EVERYBODY, content["by"])):
             budget = account.budget if holder == EVERYBODY else tables.cap(name, holder)
-            totals = tables.totals(name, holder)
+            totals = tables.totals(name, holder, period)
             if budget is not None and not admits(account, budget, totals, cost):
                 raise LedgerError(f"the entry costs more than {name!r} has left")
-            tables.put_totals(name, holder, totals.plus(cost))
+            for each in dict.fromkeys((period, ALL_TIME)):
+                totals = tables.totals(name, holder, each)
+                tables.put_totals(name, holder, each, totals.plus(cost))
     tables.put_charge(Charge(key, entry.number, entry.action, content["fingerprint"]))
+
+
+def _check_not_renewed(account: Account, reserved: Entry, entry: Entry) -> None:
+    """Refuse a reservation of a month that is over: the month of the release has to pay for it."""
+    period = account.find_period(reserved.time)
+    if period != account.find_period(entry.time):
+        raise LedgerError(
+            f"the key {entry.content['key']!r} was reserved in {period}, and the budget of "
+            f"{account.name!r} was renewed since: the month in which data are read has to pay. "
+            "Cancel the reservation, and charge again; nothing was charged"
+        )
 
 
 def _check_continued(content: Mapping[str, Any], before: Entry) -> None:
@@ -322,6 +369,9 @@ def _cancel(entry: Entry, tables: Tables) -> None:
         )
     reserved = tables.entry(charge.entry)
     for name, cost in costs_of(reserved):
+        period = account_of(tables, name).find_period(reserved.time)
         for holder in dict.fromkeys((EVERYBODY, reserved.content["by"])):
-            tables.put_totals(name, holder, tables.totals(name, holder).minus(cost))
+            for each in dict.fromkeys((period, ALL_TIME)):
+                totals = tables.totals(name, holder, each)
+                tables.put_totals(name, holder, each, totals.minus(cost))
     tables.put_charge(replace(charge, state=entries.CANCELED))

@@ -8,11 +8,13 @@ from functools import partial
 from typing import Any
 
 from dphist.errors import BudgetError, LedgerError, ParameterError
+from dphist.labels import PayWhatYouGet
 from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.book import EVERYBODY, Account, Tables, account_of, admits
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import canonical, digest
 from dphist.ledger.groups import Groups
+from dphist.ledger.periods import end_of
 from dphist.ledger.units import DataUnit, cost_for, is_unchanged
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PureDP
@@ -20,6 +22,7 @@ from dphist.privacy.calibration import calibrate
 from dphist.privacy.rounding import readable
 from dphist.release.maker import parameters_of, target_of
 from dphist.release.mechanism_json import describe
+from dphist.streams import ContinualMechanism
 
 _LONGEST_NOTE = 1000
 _LONGEST_NAME = 200
@@ -67,6 +70,9 @@ def prices(tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit)
             guarantee, cost = mechanism.cost_for(unit, delta, name)
         else:
             guarantee, cost = cost_for(mechanism, data, unit, delta, name)
+        if account.renew and isinstance(mechanism, ContinualMechanism | PayWhatYouGet):
+            # It runs on beside the releases of later months: proofs/ledger.md, Lemma 11.
+            cost = replace(cost, alone=None)
         found.append(Price(account, guarantee, cost))
     return found
 
@@ -159,7 +165,8 @@ def check_budget(
     Raises
     ------
     BudgetError
-        If it does not fit: the message says what was asked, what is left, and what fits.
+        If it does not fit: the message says what was asked, what is left, what fits, and when the
+        budget is renewed.
     LedgerError
         If an account is closed.
     """
@@ -169,7 +176,8 @@ def check_budget(
             raise LedgerError(f"the account {name!r} is closed: nothing more can be charged to it")
         for holder in (EVERYBODY, by):
             budget = price.account.budget if holder == EVERYBODY else tables.cap(name, holder)
-            totals = tables.totals(name, holder)
+            period = price.account.find_period(tables.now())
+            totals = tables.totals(name, holder, period)
             if budget is None or admits(price.account, budget, totals, price.cost):
                 continue
             whose = f"the account {name!r}" if holder == EVERYBODY else f"the cap of {by!r}"
@@ -180,8 +188,19 @@ def check_budget(
             )
             raise BudgetError(
                 f"no more releases like this one fit in {whose}: {fitting}. It costs "
-                f"{price.guarantee},{stated} and {left} is left of {budget}. Nothing was charged"
+                f"{price.guarantee},{stated} and {left} is left of {budget}"
+                f"{_renewal_in_words(price, budget, period)}. Nothing was charged"
             )
+
+
+def _renewal_in_words(price: Price, budget: Budget, period: str) -> str:
+    """Say when a budget is renewed, and whether it will pay then; empty if it never is."""
+    if not period:
+        return ""
+    then = f" in {period}. The budget is renewed on {end_of(period)} (UTC)"
+    if admits(price.account, budget, Totals(), price.cost):
+        return then
+    return f"{then}, and that of a whole month does not pay for this release either"
 
 
 NO_EPSILON = "which states no epsilon, as with Gaussian noise, so that only its rho counts"

@@ -1,5 +1,6 @@
 """What was left of an account after each entry, as a chart."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -29,7 +30,7 @@ def chart_of(history: AccountHistory, last: int, name: str) -> Chart:
     last : number of the last entry of the ledger.
     name : one word, different for each account.
     """
-    found, start = lines_of(history), history.opened
+    found, start = lines_of(history), _find_start(history).entry
     end = max(points[-1][0] for points in found.values())
     lines = []
     for symbol, points in found.items():
@@ -51,11 +52,19 @@ def chart_of(history: AccountHistory, last: int, name: str) -> Chart:
 def lines_of(history: AccountHistory) -> dict[str, Points]:
     """Return for each sum what is left after each entry, in percent; it ends where it is void."""
     lines: dict[str, Points] = {}
-    for step in [Step(history.opened, history.opened_at, Totals()), *_thin(history.steps)]:
+    steps = [each for each in history.steps if history.is_current(each.time)]
+    for step in [_find_start(history), *_thin(steps)]:
         for name, (most, spent) in sums_of(history.account.budget, step.totals).items():
             left = float(max(1 - spent / most, Fraction(0)))
             lines.setdefault(name, []).append((step.entry, 100 * left))
     return lines
+
+
+def _find_start(history: AccountHistory) -> Step:
+    """Return what a chart begins with: the whole budget, when it was opened or renewed."""
+    before = [each for each in history.steps if not history.is_current(each.time)]
+    last = before[-1] if before else Step(history.opened, history.opened_at, Totals())
+    return replace(last, totals=Totals())
 
 
 def _thin(steps: list[Step]) -> list[Step]:
@@ -71,6 +80,8 @@ def _rules(history: AccountHistory) -> list[str]:
         said.append(_EITHER)
         if history.totals.mixed:
             said.append("The line of ε ends where a release states no ε.")
+    if history.period:
+        said.append(f"Shown is the budget of {history.period}; each month (UTC) has it anew.")
     if budget.delta_of_entries:
         said.append("The releases' own δ must fit as well.")
     return said

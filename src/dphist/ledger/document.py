@@ -32,6 +32,14 @@ from dphist.ledger.charts import chart_of
 from dphist.ledger.entries import CANCELED, Entry
 from dphist.ledger.history import AccountHistory, histories
 from dphist.ledger.ledger import Ledger
+from dphist.ledger.spending import (
+    EACH_MONTH,
+    budget_in_all,
+    budget_of_month,
+    months_json,
+    renewed_text,
+    sums_json,
+)
 from dphist.ledger.table import rows_of
 from dphist.ledger.words import (
     ONLY_RHO,
@@ -46,7 +54,6 @@ from dphist.ledger.words import (
     state_text,
     words,
 )
-from dphist.parameters import decimal_text
 from dphist.privacy import ApproxDP, Guarantee, PureDP
 from dphist.release.release import VERSION
 from dphist.sentence import Quoted, Sentence
@@ -116,11 +123,12 @@ def _at_a_glance(history: AccountHistory) -> Fact:
     """Return what is left of an account."""
     budget = history.account.budget
     largest = largest_text(budget, history.totals)
-    left, note = f"ε = {largest}", "left at most, for one more pure release"
+    now = f" in {history.period}" if history.period else ""
+    left, note = f"ε = {largest}", f"left at most{now}, for one more pure release"
     if history.account.closed:
         left, note = "closed", "nothing more can be charged"
     elif largest == "0":
-        left, note = "nothing left", "no further pure release fits"
+        left, note = "nothing left", f"no further pure release fits{now}"
     return Fact(Sentence("Account {name}", name=_name(history)), left, note=note, on=ON_PAGE)
 
 
@@ -130,32 +138,26 @@ def _account(history: AccountHistory, number: int, last: int) -> Section:
     budget = account.budget
     closed = " (closed)" if account.closed else ""
     unit = Quoted(words(str(account.unit)))
-    opened = f"opened on {date_of(history.opened_at)}"
-    releases = f"{totals.entries:,} release{'s'[: totals.entries != 1]}"
-    spent = f"{spent_text(totals, budget)}, by {releases}" if totals.entries else "nothing"
     blocks: list[Block] = [
         Fact("Account", Sentence("{name}{closed}", name=_name(history), closed=closed), on=BRIEF),
         Fact("Protects", Sentence("{unit}", unit=unit)),
     ]
     if account.dataset:
         blocks.append(Fact("Data", Sentence("{data}", data=Quoted(words(account.dataset)))))
-    blocks += [
-        Fact("Budget", f"{budget_text(budget)} in all, {opened}"),
-        Fact("Spent", spent),
-        Fact("Left", "nothing can be charged" if closed else left_text(budget, totals)),
-    ]
+    blocks += budget_of_month(history) if account.renew else budget_in_all(history)
     if not account.closed:
         largest = f"{largest_text(budget, totals)}, of one more pure release"
         blocks.append(Fact("Largest ε", largest, on=BRIEF))
     paid = [each for each in history.payments if each.state != CANCELED]
     if paid and not closed:
         more = count_releases(account, budget, totals, paid[-1].cost)
+        now = f", in {history.period}" if history.period else ""
         last_key = Quoted(words(paid[-1].key))
         like = "1 more release" if more == 1 else f"{more or 'no'} more releases"
         blocks.append(
             Fact(
                 "Fits",
-                Sentence("{like} like the last one, {key}", like=like, key=last_key),
+                Sentence("{like} like the last one, {key}{now}", like=like, key=last_key, now=now),
                 on=BRIEF,
             )
         )
@@ -167,15 +169,23 @@ def _account(history: AccountHistory, number: int, last: int) -> Section:
 
 def _promise(history: AccountHistory) -> list[str]:
     """Say what all releases of an account guarantee together."""
-    guarantee, unit = history.account.budget.guarantee, history.account.unit
-    unit = replace(unit, who=words(unit.who))
+    account = history.account
+    guarantee, unit = account.budget.guarantee, account.unit
+    unit, each = replace(unit, who=words(unit.who)), EACH_MONTH if account.renew else ""
     said = [
-        f"All releases charged to this account satisfy {guarantee} together, for {unit}, also "
-        "where each was chosen after seeing those before it."
+        f"All releases charged to this account{each} satisfy {guarantee} together, for {unit}, "
+        "also where each was chosen after seeing those before it."
     ]
     if isinstance(guarantee, PureDP | ApproxDP):
-        number = Number(noun=plural_of(unit))
-        said.append(guarantee_in_words(guarantee, unit, number, seen="all releases"))
+        number, seen = Number(noun=plural_of(unit)), "all releases"
+        seen = f"{seen} of one month" if account.renew else seen
+        said.append(guarantee_in_words(guarantee, unit, number, seen=seen))
+    if account.renew:
+        said.append(
+            "What months promise adds up: all releases of 12 months together satisfy 12 times as "
+            f"much, and those of 5 years 60 times: {renewed_text(account.budget)}. A stream counts "
+            "in the month in which it was charged."
+        )
     return said
 
 
@@ -184,14 +194,17 @@ def _people(found: list[AccountHistory]) -> Section:
     rows = []
     for history in found:
         for name in sorted({*history.people, *history.caps}):
-            totals, cap = history.totals_of(name), history.caps.get(name)
+            cap, totals = history.caps.get(name), history.find_totals(name)
+            now, budget = history.find_totals(name, history.period), history.account.budget
+            each = " a month" if history.period else ""
             row = {
                 "By": words(name),
                 "Account": words(history.account.name) if len(found) > 1 else "",
                 "Releases": f"{totals.entries:,}",
-                "Spent": spent_text(totals, history.account.budget),
-                "Cap": "none" if cap is None else budget_text(cap),
-                "Largest ε left of it": "–" if cap is None else largest_text(cap, totals),
+                "Spent": spent_text(totals, budget),
+                "This month": spent_text(now, budget) if history.period else "",
+                "Cap": "none" if cap is None else f"{budget_text(cap)}{each}",
+                "Largest ε left of it": "–" if cap is None else largest_text(cap, now),
             }
             rows.append(row)
     table = _table(rows, _NOTHING, HEADED, "By whom")
@@ -260,16 +273,12 @@ def _account_json(history: AccountHistory) -> dict[str, Any]:
     return {
         **account.to_content(),
         "closed": account.closed,
-        "releases": totals.entries,
-        "spent": {
-            "epsilon": None if totals.mixed else decimal_text(totals.epsilon),
-            "rho": decimal_text(totals.rho),
-            "delta": decimal_text(totals.delta, digits=150),
-        },
+        **sums_json(totals),
+        **(months_json(history) if account.renew else {}),
         "largest_epsilon": "0" if account.closed else largest_text(budget, totals),
         "people": {
             name: {
-                "releases": history.totals_of(name).entries,
+                "releases": history.find_totals(name).entries,
                 "cap": None if name not in history.caps else history.caps[name].to_content(),
             }
             for name in sorted({*history.people, *history.caps})
@@ -290,7 +299,8 @@ def _log_rows(entry: Entry) -> list[dict[str, str]]:
     allowed = entry.content.get("budget", entry.content.get("cap"))
     limit = "none" if "cap" in entry.content else ""
     if allowed is not None:
-        limit = budget_text(Budget.from_content(allowed))
+        each = " a month" if entry.content.get("renew") else ""
+        limit = f"{budget_text(Budget.from_content(allowed))}{each}"
     parts = entry.content.get("costs") or [None]
     return [
         {

@@ -10,6 +10,7 @@ from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.book import EVERYBODY, Account, MemoryTables, apply
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import Entry
+from dphist.ledger.periods import ALL_TIME
 
 
 @dataclass(slots=True)
@@ -41,7 +42,7 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The sums of an account after an entry that changed them."""
+    """The sums of an account, or of the month, after an entry that changed them."""
 
     entry: int
     time: str
@@ -57,9 +58,10 @@ class AccountHistory:
     account : with its unit, budget and data set.
     opened : number of the entry that opened it.
     opened_at : its time.
-    totals : sums over all live entries.
+    period : the month that pays now; "" if the budget is never renewed.
+    totals : sums over all live entries, or over those of that month.
     payments : the oldest first, canceled reservations included.
-    people : sums for each name that paid.
+    sums : by name and period, of everybody and of each name that paid.
     caps : by name.
     steps : the sums after each entry that changed them.
     """
@@ -67,15 +69,31 @@ class AccountHistory:
     account: Account
     opened: int
     opened_at: str
+    period: str = ALL_TIME
     totals: Totals = field(default_factory=Totals)
     payments: list[Payment] = field(default_factory=list)
-    people: dict[str, Totals] = field(default_factory=dict)
+    sums: dict[str, dict[str, Totals]] = field(default_factory=dict)
     caps: dict[str, Budget] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
 
-    def totals_of(self, name: str) -> Totals:
-        """Return the sums over what one person or team paid for."""
-        return self.people.get(name, Totals())
+    @property
+    def people(self) -> list[str]:
+        """The names that paid."""
+        return [name for name in self.sums if name != EVERYBODY]
+
+    @property
+    def months(self) -> list[str]:
+        """The months in which something was charged, if the budget is renewed."""
+        sums = self.sums.get(EVERYBODY, {}).items()
+        return sorted(period for period, totals in sums if period != ALL_TIME and totals.entries)
+
+    def is_current(self, time: str) -> bool:
+        """Whether the budget that pays now paid for entries of this time."""
+        return self.account.find_period(time) == self.period
+
+    def find_totals(self, name: str, period: str = ALL_TIME) -> Totals:
+        """Return the sums over what one person or team, or everybody, paid for in a period."""
+        return self.sums.get(name, {}).get(period, Totals())
 
 
 def histories(entries: Iterable[Entry]) -> list[AccountHistory]:
@@ -100,9 +118,11 @@ def histories(entries: Iterable[Entry]) -> list[AccountHistory]:
             ) from None
     for name, history in found.items():
         history.account = tables.accounts[name]
-        history.totals = tables.totals(name, EVERYBODY)
-        sums = tables.sums.items()
-        history.people = {who: each for (of, who), each in sums if of == name and who != EVERYBODY}
+        history.period = history.account.find_period(tables.now())
+        history.totals = tables.totals(name, EVERYBODY, history.period)
+        for (of, who, period), totals in tables.sums.items():
+            if of == name:
+                history.sums.setdefault(who, {})[period] = totals
         history.caps = {who: cap for (of, who), cap in tables.caps.items() if of == name}
     return list(found.values())
 
@@ -136,7 +156,8 @@ def _add(entry: Entry, found: dict[str, AccountHistory], paid: Paid, tables: Mem
     if entry.action == actions.FINISHED or (used and entry.action == actions.CHARGED):
         return
     for history, _ in held:
-        totals = tables.totals(history.account.name, EVERYBODY)
+        account = history.account
+        totals = tables.totals(account.name, EVERYBODY, account.find_period(entry.time))
         history.steps.append(Step(entry.number, entry.time, totals))
 
 

@@ -63,7 +63,8 @@ class Ledger:
     are chosen after seeing all earlier ones (docs/understand/proofs/ledger.md). The charge is
     durable before the first look at the data. Not covered: releases that do not go through the
     ledger, data that are in the account of another ledger as well, and whoever edits the ledger
-    (SECURITY.md).
+    (SECURITY.md). Of an account that is renewed monthly, this holds for what each month charges;
+    what months promise adds up (Lemma 11 there).
 
     Use `create` or `open`. A Ledger may be used from several threads and by forked processes.
     """
@@ -84,6 +85,7 @@ class Ledger:
         unit: PrivacyUnit | str,
         account: str = MAIN,
         dataset: str = "",
+        renew: str | None = None,
         name: str | None = None,
         signing_key: str | Path | None = None,
     ) -> "Ledger":
@@ -98,6 +100,8 @@ class Ledger:
             deltas (default: half).
         unit : whom the account protects, such as "one patient".
         account, dataset : name of the account, and what the data are, in your words.
+        renew : "monthly" gives each calendar month (UTC) the budget anew. The promise is then one
+            per month, and adds up: after 12 months it is 12 times as much (default: never).
         name : of the ledger, for releases and pages (default: the name of the file or database).
         signing_key : file of a private key (PEM, Ed25519) that signs the entries.
 
@@ -107,7 +111,7 @@ class Ledger:
             If there is a ledger already, or the file lies on a network file system.
         """
         budget = Budget(epsilon=epsilon, delta=delta, rho=rho, delta_of_entries=delta_of_entries)
-        opened = make_account(account, budget, unit, dataset, "account")
+        opened = make_account(account, budget, unit, dataset, renew, "account")
         if name is not None:
             checked_words(name, "name")
         signer = signer_from(signing_key)
@@ -341,6 +345,8 @@ class Ledger:
     ) -> int:
         """Return how many releases of a mechanism would be paid from now on, one after the other.
 
+        Of a budget that is renewed monthly: how many in this month.
+
         Parameters
         ----------
         by, account, data : as for `plan`; with `by`, a cap of theirs holds as well.
@@ -543,14 +549,15 @@ class Ledger:
         delta_of_entries: Exact | None = None,
         unit: PrivacyUnit | str,
         dataset: str = "",
+        renew: str | None = None,
     ) -> None:
         """Add an account, of another data set or another unit; parameters as for `create`.
 
-        A budget is never renewed: new data with a unit of their own, such as one patient's records
-        of November, get an account of their own.
+        New data with a unit of their own, such as one patient's records of November, get an account
+        of their own.
         """
         budget = Budget(epsilon=epsilon, delta=delta, rho=rho, delta_of_entries=delta_of_entries)
-        account = make_account(name, budget, unit, dataset, "name")
+        account = make_account(name, budget, unit, dataset, renew, "name")
         self._payments.append(actions.ACCOUNT, account.to_content())
 
     def close_account(self, name: str, note: str = "") -> None:

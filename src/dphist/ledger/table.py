@@ -96,7 +96,10 @@ def _budget(content: Mapping[str, Any]) -> str | None:
     if allowed is None:
         return "none" if "cap" in content else None
     numbers = [(name, allowed[name]) for name in ("epsilon", "rho", "delta")]
-    return ", ".join(f"{name}={text}" for name, text in numbers if text not in (None, "0"))
+    renewed = ", renewed monthly" if content.get("renew") else ""
+    return (
+        ", ".join(f"{name}={text}" for name, text in numbers if text not in (None, "0")) + renewed
+    )
 
 
 def _number(text: str | None) -> float | None:

@@ -88,8 +88,8 @@ def _compare(tables: Transaction, replayed: MemoryTables) -> None:
     for (name, holder), cap in tables.caps().items():
         if replayed.caps.pop((name, holder), None) != cap:
             raise LedgerError(f"the cap of {holder!r} in {name!r} is not what its entry says")
-    for (name, holder), totals in tables.all_totals().items():
-        if replayed.sums.pop((name, holder), None) != totals:
+    for (name, holder, period), totals in tables.all_totals().items():
+        if replayed.sums.pop((name, holder, period), None) != totals:
             raise LedgerError(f"the sums of the account {name!r} are not those of its entries")
     for charge in tables.charges():
         if replayed.charges.pop(charge.key, None) != charge:

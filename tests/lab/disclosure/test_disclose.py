@@ -4,6 +4,7 @@ import json
 from datetime import date
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import jsonschema
 import pandas as pd
@@ -215,6 +216,22 @@ def test_a_ledger_states_its_budget_and_not_what_was_spent(ledger: dh.Ledger) ->
     for name in ("ThresholdHistogram", "PayWhatYouGet", "ContinualMechanism"):
         assert f"`{name}`" in found["implementation"]["mechanisms"]
     assert "LeafCounts" not in found["implementation"]["mechanisms"]
+
+
+def test_a_monthly_budget_is_disclosed_as_the_sum_of_its_months(tmp_path: Path) -> None:
+    monthly: dict[str, Any] = {"unit": "one record", "renew": "monthly"}
+    ledger = dh.Ledger.create(tmp_path / "a", epsilon=2, delta="1e-6", **monthly)
+    scan, profile = dh.AdaptiveScan(epsilon="0.5"), dh.Profile.from_counts([3])
+    for month in ("2031-01", "2031-03"):
+        with patch("dphist.ledger.entries.now", lambda _, at=month: f"{at}-01T00:00:00"):
+            ledger.release(scan, profile, by="ana", key=month)
+    found = dh.disclose(ledger, about=ABOUT).content["deployment"]
+    assert found["privacy_loss"]["privacy_parameters"] == {"epsilon": 4, "delta": 2e-6}
+    said = str(found)
+    assert "sum of the monthly budgets of an account of a ledger, over the 2 calendar" in said
+    assert "epsilon=2, delta=1e-6 in each calendar month (UTC). 2 months have paid so far" in said
+    assert "each further month adds as much" in said
+    assert "never renewed" not in said
 
 
 def test_words_of_a_ledger_s_users_are_not_published(ledger: dh.Ledger) -> None:

@@ -113,9 +113,9 @@ def test_what_fails_while_it_is_made_leaves_nothing(place: Place, monkeypatch: A
 
 def test_a_ledger_of_a_later_version_is_refused(place: Place) -> None:
     with create(place) as ledger:
-        change(place, "UPDATE dphist_ledger SET version = 2")
+        change(place, "UPDATE dphist_ledger SET version = 3")
         for use in (ledger.entries, lambda: Ledger.open(place), lambda: ledger.cancel("k")):
-            with pytest.raises(LedgerError, match=r"version 2 of .*install a later dphist"):
+            with pytest.raises(LedgerError, match=r"version 3 of .*install a later dphist"):
                 use()
 
 
@@ -148,43 +148,44 @@ def test_a_table_that_was_altered_is_noticed(place: Place) -> None:
             ledger.verify()
 
 
-LIMITS = schema.TABLES["dphist_caps"].replace("dphist_caps", "dphist_limits")
-TO_0 = (
-    LIMITS,
-    "INSERT INTO dphist_limits SELECT * FROM dphist_caps",
-    "DROP TABLE dphist_caps",
-    "UPDATE dphist_ledger SET version = 0",
+TO_1 = (
+    "ALTER TABLE dphist_totals RENAME TO dphist_totals_of_2",
+    "CREATE TABLE dphist_totals (account TEXT NOT NULL, holder TEXT NOT NULL, "
+    "entries BIGINT NOT NULL, mixed BIGINT NOT NULL, epsilon TEXT NOT NULL, rho TEXT NOT NULL, "
+    "delta TEXT NOT NULL, PRIMARY KEY (account, holder))",
+    "INSERT INTO dphist_totals SELECT account, holder, entries, mixed, epsilon, rho, delta "
+    "FROM dphist_totals_of_2",
+    "DROP TABLE dphist_totals_of_2",
+    "UPDATE dphist_ledger SET version = 1",
 )
-FROM_0 = (
-    schema.TABLES["dphist_caps"],
-    "INSERT INTO dphist_caps SELECT * FROM dphist_limits",
-    "DROP TABLE dphist_limits",
-)
+"""What makes a ledger of this version one of version 1, whose budgets were never renewed."""
 
 
-@pytest.mark.verify
 def test_an_older_version_is_brought_up(place: Place, monkeypatch: Any) -> None:
-    """A made-up version 0, whose caps were in a table of another name; all of it or nothing."""
+    """All of it or nothing; it keeps its sums, and is never renewed."""
     with create(place) as ledger:
         ledger.allow("ana", epsilon="1/2")
         ledger.release(STEP, DATA, by="ana", key="k")
-        balance = ledger.balance("main", "ana")
-        change(place, *TO_0)
-    with pytest.raises(LedgerError, match="is not a ledger of dphist"):
-        Ledger.open(place)
-    monkeypatch.setitem(schema.MIGRATIONS, 0, (*FROM_0, "INSERT INTO no_table VALUES (1)"))
+        balances = ledger.balance("main", "ana"), ledger.balance()
+        change(place, *TO_1)
+    (whole,) = schema.MIGRATIONS.values()
+    monkeypatch.setitem(schema.MIGRATIONS, 1, (*whole, "INSERT INTO no_table VALUES (1)"))
     for _ in range(2):
         with pytest.raises(LedgerError):
             Ledger.open(place)
-    monkeypatch.setitem(schema.MIGRATIONS, 0, FROM_0)
+    monkeypatch.setitem(schema.MIGRATIONS, 1, whole)
     for _ in range(2):
         with Ledger.open(place) as ledger:
-            assert ledger.balance("main", "ana") == balance
+            assert (ledger.balance("main", "ana"), ledger.balance()) == balances
+            assert [account.renew for account in ledger.accounts] == [""]
             assert ledger.verify() == 5
-    monkeypatch.delitem(schema.MIGRATIONS, 0)
+    monkeypatch.delitem(schema.MIGRATIONS, 1)
     with Ledger.open(place) as ledger:
         ledger.release(STEP, DATA, by="ana", key="l")
         assert ledger.verify() == 7
+        change(place, "UPDATE dphist_ledger SET version = 1")
+    with pytest.raises(LedgerError, match="is not a ledger of dphist"):
+        Ledger.open(place)
 
 
 # Committing and rolling back

@@ -20,6 +20,8 @@ from dphist.ledger import Ledger
 from dphist.ledger.book import Account
 from dphist.ledger.document import document_of, document_of_entries
 from dphist.ledger.entries import Entry
+from dphist.ledger.periods import MONTHLY
+from dphist.ledger.spending import EACH_MONTH
 from dphist.ledger.table import ENDINGS, to_csv, to_file, to_json
 from dphist.ledger.words import how_many_entries
 from dphist.render.text import content, text
@@ -33,6 +35,7 @@ def _create(options: argparse.Namespace) -> None:
         unit=read_unit(options.unit),
         account=options.account,
         dataset=options.dataset,
+        renew=options.renew,
         name=options.name,
         signing_key=find_signing_key(options),
     )
@@ -54,6 +57,7 @@ def _open(options: argparse.Namespace) -> None:
             **_read_amounts(options),
             unit=read_unit(options.unit),
             dataset=options.dataset,
+            renew=options.renew,
         )
         (account,) = [each for each in ledger.accounts if each.name == options.account]
     if options.json:
@@ -87,8 +91,9 @@ def _allow(options: argparse.Namespace) -> None:
             say(f"{options.by!r} has no cap any more.")
             return
         balance = ledger.balance(options.account, by=options.by)
-    of = f"{balance.budget} of {balance.account!r}"
-    say(f"{options.by!r} may spend {of}; {left_text(balance)} is left.")
+    each = EACH_MONTH if balance.period else ""
+    of, now = f"{balance.budget}{each} of {balance.account!r}", " now" if balance.period else ""
+    say(f"{options.by!r} may spend {of}; {left_text(balance)} is left{now}.")
 
 
 def _log(options: argparse.Namespace) -> None:
@@ -166,7 +171,8 @@ def _read_amounts(options: argparse.Namespace) -> dict[str, str | None]:
 
 def _describe(account: Account) -> str:
     about = f"; data: {account.dataset}" if account.dataset else ""
-    return f"Account {account.name!r}: {account.budget}, for {account.unit}{about}"
+    budget = f"{account.budget}{EACH_MONTH if account.renew else ''}"
+    return f"Account {account.name!r}: {budget}, for {account.unit}{about}"
 
 
 def _write(path: str, made: bytes, options: argparse.Namespace) -> None:
@@ -198,6 +204,12 @@ _BUDGET = [
     ),
     Option("unit", 'whom it protects, such as "one patient"', "TEXT", required=True),
     Option("dataset", "what the data are", "TEXT", default=""),
+    Option(
+        "renew",
+        "have the budget anew in each calendar month (UTC): a promise per month, which adds up; "
+        "after 12 months it is 12 times as much (default: one budget for all time)",
+        choices=(MONTHLY,),
+    ),
     SIGNING,
 ]
 
@@ -207,8 +219,8 @@ _ACTIONS: dict[str, tuple[str, Callable[[Any], None], str | None, Table]] = {
         "make a ledger with one account",
         _create,
         "--epsilon alone allows pure releases, with --delta all; --rho alone allows zCDP, with "
-        "--delta approximate zCDP. The budget is never renewed: new data with a unit of their own "
-        "get an account of their own ('dphist ledger open').",
+        "--delta approximate zCDP. Without --renew the budget is never renewed. New data with a "
+        "unit of their own get an account of their own ('dphist ledger open').",
         [
             *_BUDGET,
             Option("account", "name of the account (default: main)", "NAME", default="main"),

@@ -106,7 +106,7 @@ class Part:
             lines.append(f"It fits: {self.whose} would have {left}.")
             lines += [ONLY_RHO] if self.ends_epsilons else []
             more = count_releases(account, budget, self.after.totals, self.price.cost)
-            lines.append(f"After it, {Room(more, None)}.")
+            lines.append(f"After it, {Room(more, None, self.balance.period)}.")
         elif account.closed:
             lines.append(f"It would be refused: {self.whose} is closed.")
         else:

@@ -30,6 +30,11 @@ _FILTERED = (
     "deltas. It refuses a release that would exceed the budget, and holds for costs that are "
     "chosen after seeing earlier releases."
 )
+_RENEWED = (
+    " The budget is renewed on the first day of each calendar month (UTC). What months promise "
+    "adds up: the stated total is that of all months in which something was charged, and each "
+    "further month adds as much as one of them."
+)
 
 
 def disclose(
@@ -112,14 +117,19 @@ def _of_account(ledger: Ledger, account: str | None) -> Disclosed:
         for each in paid
         for fact in _collect_facts(ledger, each, entries[each.entry - 1].content, history)
     ]
-    unit = history.account.unit
-    guarantee = replace(history.account.budget.guarantee, unit=unit)
+    months = len(history.months) if history.account.renew else None
+    guarantee = history.account.over_months(months or 1)
+    if guarantee is None:
+        raise LedgerError(
+            f"the deltas of {months:,} months of the account {name!r} add up to 1 or more: all of "
+            "them together promise nothing that could be disclosed"
+        )
     return Disclosed(
         facts,
-        stated_of_account(guarantee),
+        stated_of_account(guarantee, months=months),
         many=len(paid) > 1 or not history.account.closed,
         how_many=_spent(history, len(paid)),
-        composition=_FILTERED,
+        composition=_FILTERED + (_RENEWED if history.account.renew else ""),
         dynamic=any(each.is_stream for each in paid),
         interactive=any(each.mechanism == PayWhatYouGet.__name__ for each in paid),
     )
@@ -210,7 +220,14 @@ def _published(number: int, *, stream: bool) -> str:
 def _spent(history: AccountHistory, paid: int) -> str:
     many = "1 release" if paid == 1 else f"{paid:,} releases"
     state = "closed: nothing more is released from it" if history.account.closed else "open"
+    renewed = "which is never renewed"
+    if history.account.renew:
+        budget, months = history.account.budget, len(history.months)
+        renewed = (
+            f"which is {budget} in each calendar month (UTC). {months:,} months have paid so far; "
+            "12 months cost 12 times as much as one"
+        )
     return (
         f"{many} charged to the account so far. Each is charged before data are read, and "
-        f"refused if it does not fit the budget, which is never renewed. The account is {state}."
+        f"refused if it does not fit the budget, {renewed}. The account is {state}."
     )

@@ -23,7 +23,7 @@ from dphist.errors import LedgerError
 from dphist.ledger.entries import FIRST
 
 FORMAT = "dphist ledger"
-VERSION = 1
+VERSION = 2
 """Version of the tables. A later dphist that changes them adds a step to `MIGRATIONS`."""
 
 _COLUMNS = {
@@ -59,6 +59,7 @@ _COLUMNS = {
     "dphist_totals": {
         "account": "TEXT NOT NULL",
         "holder": "TEXT NOT NULL",
+        "period": "TEXT NOT NULL",
         "entries": "BIGINT NOT NULL",
         "mixed": "BIGINT NOT NULL",
         "epsilon": "TEXT NOT NULL",
@@ -81,7 +82,7 @@ _KEYS: dict[str, list[str]] = {
     "dphist_entries": ["number"],
     "dphist_accounts": ["name"],
     "dphist_caps": ["account", "holder"],
-    "dphist_totals": ["account", "holder"],
+    "dphist_totals": ["account", "holder", "period"],
     "dphist_charges": ["name"],
 }
 
@@ -116,7 +117,17 @@ def key_of(table: str) -> list[str]:
     return list(_KEYS[table])
 
 
-MIGRATIONS: dict[int, tuple[str, ...]] = {}
+# Version 2 has sums by period: budgets of version 1 are never renewed, so theirs are of all time.
+_SUMS = "account, holder, entries, mixed, epsilon, rho, delta"
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: (
+        "ALTER TABLE dphist_totals RENAME TO dphist_totals_of_1",
+        TABLES["dphist_totals"],
+        # Every column of the old table: of one that has a period already, it fails.
+        f"INSERT INTO dphist_totals ({_SUMS}, period) SELECT *, '' FROM dphist_totals_of_1",  # noqa: S608
+        "DROP TABLE dphist_totals_of_1",
+    )
+}
 """For each older version, the statements that make the next one of it, in one transaction."""
 
 

@@ -83,7 +83,7 @@ class Transaction:
         self._accounts: dict[str, Account | None] = {}
         self._all_accounts: list[Account] | None = None
         self._caps: dict[tuple[str, str], Budget | None] = {}
-        self._totals: dict[tuple[str, str], Totals] = {}
+        self._totals: dict[tuple[str, str], dict[str, Totals]] = {}  # by period
         self._charges: dict[str, Charge | None] = {}
 
     def cache_answers(self, asked: Prefetch, answers: Sequence[Sequence[Any]]) -> None:
@@ -99,9 +99,17 @@ class Transaction:
             self._all_accounts = [_account(row) for row in accounts]
         for name in self._accounts:
             self._caps[name, asked.by] = None
-            self._totals[name, EVERYBODY] = self._totals[name, asked.by] = Totals()
+            self._totals.update({(name, EVERYBODY): {}, (name, asked.by): {}})
         self._caps.update(((row[0], row[1]), _cap(row)) for row in caps)
-        self._totals.update(((row[0], row[1]), _totals(row)) for row in totals)
+        for row in totals:
+            self._totals[row[0], row[1]][row[2]] = _totals(row)
+
+    def now(self) -> str:
+        """Return the time of an entry that is appended now; its month is the one that pays.
+
+        It is read within the transaction, and is never before the last entry's.
+        """
+        return entries.now(self.head.time)
 
     def append(self, action: str, content: dict[str, Any], signer: Signer | None = None) -> Entry:
         """Add an entry and what follows from it.
@@ -116,7 +124,7 @@ class Transaction:
             If it cannot follow the entries before it; the transaction is then to be rolled back.
         """
         head = self.head
-        entry = Entry(head.entries + 1, entries.now(head.time), action, content, head.hash)
+        entry = Entry(head.entries + 1, self.now(), action, content, head.hash)
         hashed = entry.hash
         signature = None if signer is None else signer(hashed)
         apply(entry, self)
@@ -204,26 +212,26 @@ class Transaction:
             {"content": canonical(cap.to_content())},
         )
 
-    def totals(self, account: str, holder: str) -> Totals:
-        """Return the sums of an account, or of one person in it."""
+    def totals(self, account: str, holder: str, period: str) -> Totals:
+        """Return the sums of an account, or of one person in it, in a period."""
         if (account, holder) not in self._totals:
-            row = self._execute(
+            rows = self._execute(
                 f"{_TOTALS} WHERE account = ? AND holder = ?", (account, holder)
-            ).fetchone()
-            self._totals[account, holder] = Totals() if row is None else _totals(row)
-        return self._totals[account, holder]
+            ).fetchall()
+            self._totals[account, holder] = {row[2]: _totals(row) for row in rows}
+        return self._totals[account, holder].get(period, Totals())
 
-    def all_totals(self) -> dict[tuple[str, str], Totals]:
-        """Return all sums by account and person; the person "" stands for everybody."""
-        rows = self._execute(f"{_TOTALS} ORDER BY account, holder").fetchall()
-        return {(row[0], row[1]): _totals(row) for row in rows}
+    def all_totals(self) -> dict[tuple[str, str, str], Totals]:
+        """Return all sums by account, person and period; the person "" stands for everybody."""
+        rows = self._execute(f"{_TOTALS} ORDER BY account, holder, period").fetchall()
+        return {(row[0], row[1], row[2]): _totals(row) for row in rows}
 
-    def put_totals(self, account: str, holder: str, totals: Totals) -> None:
-        """Write the sums of an account, or of one person in it."""
-        self._totals[account, holder] = totals
+    def put_totals(self, account: str, holder: str, period: str, totals: Totals) -> None:
+        """Write the sums of an account, or of one person in it, in a period."""
+        self._totals.setdefault((account, holder), {})[period] = totals
         self._put(
             "dphist_totals",
-            {"account": account, "holder": holder},
+            {"account": account, "holder": holder, "period": period},
             {
                 "entries": totals.entries,
                 "mixed": totals.mixed,
@@ -315,7 +323,7 @@ _NOTES = (
 )
 _ACCOUNTS = "SELECT name, content, closed FROM dphist_accounts"
 _CAPS = "SELECT account, holder, content FROM dphist_caps"
-_TOTALS = "SELECT account, holder, entries, mixed, epsilon, rho, delta FROM dphist_totals"
+_TOTALS = "SELECT account, holder, period, entries, mixed, epsilon, rho, delta FROM dphist_totals"
 _ENTRIES = "SELECT number, time, action, content, previous, signature FROM dphist_entries"
 
 
@@ -356,7 +364,7 @@ def _cap(row: Sequence[Any]) -> Budget:
 
 
 def _totals(row: Sequence[Any]) -> Totals:
-    account, _, entries_, mixed, *sums = row
+    account, _, _, entries_, mixed, *sums = row
     with _readable(f"a sum of {account!r}"):
         return Totals(int(entries_), int(mixed), *map(_sum, sums))
 
