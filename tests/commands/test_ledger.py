@@ -48,6 +48,37 @@ def test_create_opens_an_account_of_each_kind(options, guarantee, tmp_path, caps
     assert str(account.budget.guarantee) == str(guarantee)
 
 
+def test_a_monthly_budget_is_said_to_be_one_and_to_add_up(tmp_path, monkeypatch, capsys) -> None:
+    """On creating, opening, allowing and showing, in a refusal, a dry run and the log."""
+    monkeypatch.setattr("dphist.ledger.entries.now", lambda _: "2026-11-24T09:12:55.120+00:00")
+    path = made(tmp_path / "a.ledger", "--epsilon", "1/2", "--renew", "monthly")
+    assert run("ledger", "open", path, "--account", "all", "--epsilon", 3, *UNIT) == 0
+    assert run("ledger", "allow", path, "ana", "--epsilon", "0.45", "--account", "main") == 0
+    said = capsys.readouterr().out
+    assert "Account 'main': epsilon=0.5 in each calendar month (UTC), for one patient" in said
+    assert "Account 'all': epsilon=3, for one patient" in said
+    assert "'ana' may spend epsilon=0.45 in each calendar month (UTC) of 'main'" in said
+    file = written(tmp_path / "rows.csv")
+    account = ("--account", "main", "--account", "all")
+    pay = [*anonymize(file, path, "k"), *account, "--output", tmp_path / "k.json"]
+    assert run(*pay, "--dry-run") == 0
+    assert "After it, no more releases like this one fit in 2026-11." in capsys.readouterr().out
+    assert run(*pay, "--quiet") == 0
+    more = [*anonymize(file, path, "l"), *account, "--output", tmp_path / "l.json"]
+    assert run(*more) == 3
+    assert (
+        " in 2026-11. The budget is renewed on 2026-12-01 (UTC). Nothing was"
+        in capsys.readouterr().err
+    )
+    assert run("ledger", "show", path) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "ε = 0.5 in each calendar month (UTC), opened on" in shown
+    assert "All months ε = 0.4, by 1 release, in 1 month Adds up to ε = 6 after 12 months" in shown
+    assert shown.count("Adds up to") == 1
+    assert run("ledger", "log", path, "--csv") == 0
+    assert "epsilon=0.5, renewed monthly" in capsys.readouterr().out
+
+
 def test_create_as_json(tmp_path, capsys) -> None:
     path = tmp_path / "a.ledger"
     part = ("--delta", "1e-6", "--delta-of-entries", "2e-7")

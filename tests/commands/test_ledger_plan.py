@@ -115,3 +115,25 @@ def test_what_cannot_be_planned(words: list[Any], said: str, tmp_path: Path, cap
     assert run("ledger", "create", ledger, "--epsilon", 1, "--unit", "one user") == 0
     assert run("ledger", "plan", ledger, *words) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("asked", "bare", "gaussian"),
+    [
+        (["--epsilon", "1/2"], True, False),
+        (["--rho", "0.01"], True, False),
+        (["--epsilon", "1/2", "--delta", "1e-7"], True, True),
+        (["--release", "RANGES"], False, False),
+    ],
+)
+def test_a_bare_cost_is_said_to_be_of_no_mechanism(
+    asked: list[str], bare: bool, gaussian: bool, tmp_path: Path, rows: Path, capsys: Any
+) -> None:
+    ledger = tmp_path / "l.ledger"
+    run("ledger", "create", ledger, "--epsilon", "2", "--delta", "1e-6", "--unit", "one user")
+    capsys.readouterr()
+    command = RELEASES["ranges"].replace("FILE", str(rows))
+    assert run("ledger", "plan", ledger, *[a.replace("RANGES", command) for a in asked]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert ("price that guarantee alone, of no particular mechanism" in said) is bare
+    assert ("One with Gaussian noise" in said) is gaussian

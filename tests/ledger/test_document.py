@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -170,3 +171,35 @@ def test_ledger_account_and_entry_are_escaped_in_a_release(tmp_path: Path) -> No
     assert "script" not in found.tags
     assert "alert(" in found.text
     assert "alert(" in summary_text(release)
+
+
+@pytest.mark.parametrize("kind", ["labels", "records", "renewed"])
+def test_the_largest_of_the_last_kind_is_what_a_charge_says(kind: str, tmp_path: Path) -> None:
+    """It is found from the stored release alone: mechanism, calibration and bounds."""
+    renew = "monthly" if kind == "renewed" else None
+    ledger = dh.Ledger.create(
+        tmp_path / "a", epsilon=2, delta="1e-6", unit="one patient", renew=renew
+    )
+    rows = {"who": [0, 0, 1, 2], "what": list("abab"), "age": [1, 9, 5, 5]}
+    bounds: dict[str, Any] = {"user": "who", "unit": "one patient"}
+    data: Any = dh.LabelCounts.from_table(rows, label="what", max_labels=2, **bounds)
+    made: Any = dh.calibrate(dh.ThresholdHistogram, epsilon="1/2", delta="1e-7", max_labels=2)
+    if kind == "records":
+        data = dh.bin_counts(rows, column="age", edges=[0, 5, 10], max_records=3, **bounds)
+        made = dh.LeafCounts(epsilon="0.1", bins=2, sensitivity=3)
+    ledger.release(made, data, by="ana", key="k")
+    room = ledger.find_room(made, data=data)
+    assert room.largest is not None
+    number = str(room.largest).replace("epsilon=", "ε = ")
+    said = " ".join(text(document_of(ledger)).split())
+    now = f", in {ledger.balance().period}" if renew else ""
+    like = f"{room.releases} more releases like the last one, k{now}"
+    assert f"{like}; the largest of this kind that fits has {number}" in said
+
+
+def test_of_a_release_that_is_not_stored_no_largest_is_said(ledger: dh.Ledger) -> None:
+    profile = dh.Profile.from_counts([3], unit="one patient")
+    ledger.reserve(dh.AdaptiveScan(epsilon="1/2"), by="ana", key="r", data=profile)
+    said = " ".join(text(document_of(ledger)).split())
+    assert "more releases like the last one, r" in said
+    assert "of this kind" not in said

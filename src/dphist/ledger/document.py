@@ -28,10 +28,12 @@ from dphist.ledger.amounts import Cost
 from dphist.ledger.balance import Balance, Plan
 from dphist.ledger.book import count_releases
 from dphist.ledger.budget import Budget
+from dphist.ledger.charging import readable_down
 from dphist.ledger.charts import chart_of
 from dphist.ledger.entries import CANCELED, Entry
-from dphist.ledger.history import AccountHistory, histories
+from dphist.ledger.history import AccountHistory, Payment, histories
 from dphist.ledger.ledger import Ledger
+from dphist.ledger.like_last import find_largest_like
 from dphist.ledger.spending import (
     EACH_MONTH,
     budget_in_all,
@@ -81,7 +83,7 @@ def document_of(ledger: Ledger) -> Document:
         last = f", the last of which has the hash {entries[-1].hash}"
     sections = [
         Section("place", "", _place(ledger, entries)),
-        *(_account(history, number, len(entries)) for number, history in enumerate(found, 1)),
+        *(_account(ledger, each, at, len(entries)) for at, each in enumerate(found, 1)),
         _people(found),
         _payments(found),
         Section(
@@ -132,7 +134,7 @@ def _at_a_glance(history: AccountHistory) -> Fact:
     return Fact(Sentence("Account {name}", name=_name(history)), left, note=note, on=ON_PAGE)
 
 
-def _account(history: AccountHistory, number: int, last: int) -> Section:
+def _account(ledger: Ledger, history: AccountHistory, number: int, last: int) -> Section:
     """Return what happened to an account."""
     account, totals = history.account, history.totals
     budget = account.budget
@@ -157,7 +159,13 @@ def _account(history: AccountHistory, number: int, last: int) -> Section:
         blocks.append(
             Fact(
                 "Fits",
-                Sentence("{like} like the last one, {key}{now}", like=like, key=last_key, now=now),
+                Sentence(
+                    "{like} like the last one, {key}{now}{largest}",
+                    like=like,
+                    key=last_key,
+                    now=now,
+                    largest=_largest_like(ledger, history, paid[-1]),
+                ),
                 on=BRIEF,
             )
         )
@@ -165,6 +173,18 @@ def _account(history: AccountHistory, number: int, last: int) -> Section:
     blocks += [Note(said, on=ON_PAGE) for said in _promise(history)]
     title = Sentence("Account {name}{closed}", name=_name(history), closed=closed)
     return Section(f"account{number}", title, blocks, wide=True)
+
+
+def _largest_like(ledger: Ledger, history: AccountHistory, payment: Payment) -> str:
+    """Say how large a release of the kind of a payment may be; empty if that is not known."""
+    largest = find_largest_like(ledger, history, payment)
+    if largest is None:
+        return ""
+    number = f"{_SYMBOLS.get(largest.name, largest.name)} = {readable_down(largest.number)}"
+    return f"; the largest of this kind that fits has {number}"
+
+
+_SYMBOLS = {"epsilon": "ε", "rho": "ρ"}
 
 
 def _promise(history: AccountHistory) -> list[str]:
@@ -319,15 +339,19 @@ def _log_rows(entry: Entry) -> list[dict[str, str]]:
     ]
 
 
+_BARE = (
+    "--epsilon, --rho and --delta price that guarantee alone, of no particular mechanism: a "
+    "command given with --release costs what it would be charged, which may be less in rho."
+)
 _GAUSSIAN = (
     "A release of an epsilon with a delta is taken to state that epsilon. One with Gaussian noise, "
     "which labels, top and stream may choose, states a rho instead, and from then on epsilons are "
-    "not added up any more. Give the command with --release, and it costs what it would be charged."
+    "not added up any more."
 )
 
 
 def document_of_plan(
-    ledger: str, balance: Balance, guarantees: Sequence[Guarantee], found: Plan
+    ledger: str, balance: Balance, guarantees: Sequence[Guarantee], found: Plan, *, bare: bool
 ) -> Document:
     """Return cost and rest of each release of a plan, as if all before it were paid.
 
@@ -336,6 +360,7 @@ def document_of_plan(
     ledger : its name.
     balance : of the account that pays.
     guarantees : of the releases.
+    bare : whether one of them is a guarantee alone, of no mechanism.
     """
     budget, totals, shown = balance.budget, balance.totals, []
     for at, (guarantee, (price,)) in enumerate(zip(guarantees, found.prices, strict=True)):
@@ -358,8 +383,10 @@ def document_of_plan(
     ]
     if found.ends_epsilons is not None:
         blocks.append(Note(f"Release {found.ends_epsilons + 1:,}: {ONLY_RHO}"))
-    elif any(isinstance(each, ApproxDP) for each in guarantees):
+    elif bare and any(isinstance(each, ApproxDP) for each in guarantees):
         blocks.append(Note(_GAUSSIAN))
+    if bare:
+        blocks.append(Note(_BARE))
     values = {"account": balance.account, "affordable": found.affordable}
     values |= {"ends_epsilons": found.ends_epsilons, "releases": shown}
     made = "a privacy ledger, and what would be charged to it"

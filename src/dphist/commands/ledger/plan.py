@@ -78,7 +78,8 @@ def _plan(options: argparse.Namespace) -> None:
         mechanisms, data = [each for each, _ in releases], [each for _, each in releases]
         found = ledger.plan(mechanisms, by=options.by, account=balance.account, data=data)
         guarantees = [price.guarantee for (price,) in found.prices]
-        document = document_of_plan(ledger.name, balance, guarantees, found)
+        bare = any({*_COSTS} & {*each} for each in asked)
+        document = document_of_plan(ledger.name, balance, guarantees, found, bare=bare)
     say(json.dumps(content(document)) if options.json else text(document).rstrip())
     if not found.affordable:
         raise BudgetError(
@@ -154,8 +155,8 @@ PLAN = (
     _plan,
     "Name releases in their order: --release 'labels FILE --label item --user who --epsilon 1 "
     "--delta 1e-6' --times 3 --epsilon 0.5 are four. A command costs what it would be charged, "
-    "which may be less than its epsilon and delta say; no data are read. The exit code is 3 if not "
-    "all fit.",
+    "which may be less than its epsilon and delta say; no data are read. --epsilon and --rho price "
+    "the guarantee alone, of no particular mechanism. The exit code is 3 if not all fit.",
     [
         Option("release", "the command of a release, in quotes", "COMMAND", collect=_Asked),
         Option("config", "all releases of a configuration file", "TOML", collect=_Asked),
