@@ -584,3 +584,27 @@ def test_a_number_of_records_is_found_and_both_looks_are_paid_first(tmp_path, ca
     fixed += ["--ledger", ledger, "--by", "ana", "--key", "c", "--quiet"]
     assert run(*fixed, "--output", tmp_path / "c.json") == 1
     assert dh.Ledger.open(ledger).balance().totals.epsilon == dh.PureDP("1.01").epsilon
+
+
+def test_a_look_is_not_paid_if_the_counts_might_not_be(tmp_path, capsys) -> None:
+    """Pure noise of a small bound costs more rho than that of the largest, and which is not known.
+
+    Neither is it paid if its key was used without a look.
+    """
+    rows = tmp_path / "rows.csv"
+    rows.write_text("who,age\n" + "".join(f"{n},{n % 9}\n" for n in range(400)))
+    bins = ("--column", "age", "--start", 0, "--stop", 9, "--width", 1)
+    asked = ["ranges", rows, *bins, *WHO, "--epsilon", 1, "--by", "ana", "--quiet"]
+    out = ("--output", tmp_path / "out.json", "--overwrite")
+    ledger = tmp_path / "rho.ledger"
+    assert run("ledger", "create", ledger, "--rho", "0.35", "--unit", "one patient") == 0
+    assert run(*asked, "--ledger", ledger, "--key", "a", *out) == 3
+    assert len(list(dh.Ledger.open(ledger).entries())) == 2
+    ledger = made(tmp_path / "own.ledger", "--epsilon", "9")
+    assert run(*asked, "--ledger", ledger, "--key", "a", "--max-records", 2, *out) == 0
+    before = len(list(dh.Ledger.open(ledger).entries()))
+    capsys.readouterr()
+    assert run(*asked, "--ledger", ledger, "--key", "a", *out) == 1
+    assert "choose another key" in capsys.readouterr().err
+    assert run(*asked, "--ledger", ledger, "--key", "a", "--dry-run") == 1
+    assert len(list(dh.Ledger.open(ledger).entries())) == before

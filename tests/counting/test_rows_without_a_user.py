@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import dphist as dh
@@ -55,6 +57,22 @@ def test_rows_without_a_user_as_chosen(
     assert slots(frame, 2, "separate", key) == added(of_users, SLOTS)
     with pytest.raises(DataError, match="null_users='drop'"):
         slots(frame, 2, "refuse", key)
+
+
+def test_rows_without_a_user_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that writes into its own table meanwhile has no row counted twice."""
+    valid, texts = bytearray([0b0111]), np.arange(5, dtype=np.int32).tobytes()
+    buffers = [pa.py_buffer(valid), pa.py_buffer(texts), pa.py_buffer(b"abcd")]
+    who = pa.Array.from_buffers(pa.string(), 4, buffers)
+    count_held = binned.count_held
+
+    def write_first(*rows: Any) -> Any:
+        valid[0] = 0
+        return count_held(*rows)
+
+    monkeypatch.setattr(binned, "count_held", write_first)
+    frame = pa.table({"who": who, "x": [1] * 4})
+    assert sum(slots(frame, 1, "separate", KEYS[0])) == 4
 
 
 @every_engine

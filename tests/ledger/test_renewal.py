@@ -241,6 +241,9 @@ def test_the_only_entry_of_a_month_is_no_stream(clock: Clock, tmp_path: Path) ->
         place = tmp_path / str(renew)
         ledger = Ledger.create(place, epsilon=1, delta="1e-6", unit="one event", renew=renew)
         assert ledger.releases_left(stream) == left
+        largest = ledger.find_room(stream).largest
+        assert largest is not None
+        assert (largest.number >= 1) == (left == 1)
         whole = Promise(ApproxDP(1, "1e-6", unit="one event"))
         assert ledger.releases_left(whole) == 1
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,42 @@ def test_the_rho_of_a_found_bound_is_that_of_every_bound() -> None:
         assert stated_of([release]).guarantee.rho == release.guarantee.rho
         assert release.parts[1].guarantee.rho is None
     assert rhos == {pure_to_rho(Fraction("0.05")) + pure_to_rho(Fraction("0.95"))}
+
+
+def test_releases_that_are_not_joined_count_the_rho_of_every_bound() -> None:
+    users = users_of({"epsilon": "0.05"})
+    counts = dh.bin_counts(ROWS, **BINS, max_records=5)
+    release = tree(epsilon="0.95", sensitivity=5).release(counts)
+    joined = release.with_users(users).guarantee.rho
+    assert stated_of([users, release]).guarantee.rho == joined
+    assert stated_of([release.with_users(users)]).guarantee.rho == joined
+    assert stated_of([release]).guarantee.rho < pure_to_rho(Fraction("0.95"))
+
+
+def test_what_a_release_was_calibrated_to_is_not_what_both_cost() -> None:
+    counts = dh.bin_counts(ROWS, **BINS, max_records=5)
+    made = dh.calibrate(dh.AdaptiveTree, epsilon=1, delta="1e-6", bins=60, sensitivity=5)
+    release = made.release(counts).with_users(users_of({"epsilon": 1}))
+    assert release.budget is None
+    asked = dh.plan("ranges", bins=60, total=100, epsilon=1, criteria=["epsilon <= 1"])
+    for each, holds in ((release, False), (made.release(counts), True)):
+        assert [verdict.holds for verdict in dh.check(each, asked)] == [holds]
+    assert made.release(counts).budget is not None
+
+
+def test_of_users_it_is_said_that_nobody_was_bounded() -> None:
+    users = users_of({"epsilon": 1}, unit="patient")
+    assert users.guarantee.unit.bounds == ()
+    page = " ".join(report_html(users).split())
+    assert "Each patient is counted once, with all rows: nothing was bounded." in page
+    assert dh.Release.from_json(users.to_json()) == users
+    rows = dh.count_user_records(ROWS, user="who")
+    for wrong in ({"sensitivity": 2}, {"null_users": "separate"}):
+        with pytest.raises(ParameterError, match="counts_users"):
+            replace(rows, **wrong)
+    for mechanism in (dh.HierarchicalTree, dh.AdaptiveTree):
+        with pytest.raises(ParameterError, match="noise of its own"):
+            dh.share_cut(mechanism(epsilon=1, bins=rows.bins).release(rows), 5)
 
 
 def test_every_surface_says_what_bounding_took() -> None:

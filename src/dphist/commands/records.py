@@ -218,7 +218,8 @@ def _quote(
     if priced is not None and look is not None:
         priced.append((place, look.mechanism, (protected[0], 1)))
     if priced is not None:  # several releases are added up before the first is made
-        priced.append((place, mechanism, protected))
+        own = mechanism if look is None else look.price(mechanism)
+        priced.append((place, own, protected))
         return [], {}
     from dphist.commands.ledger.payment import (  # slow to import
         open_ledger,
@@ -228,7 +229,7 @@ def _quote(
 
     with open_ledger(options, place) as ledger:
         if look is not None:
-            return quote_both(ledger, look.mechanism, mechanism, options, protected)
+            return quote_both(ledger, look, mechanism, options, protected)
         return quote_price(ledger, mechanism, options, protected)
 
 

@@ -18,6 +18,7 @@ from dphist.document.options import Excludes, Needs, Option, whole
 from dphist.errors import phrase
 from dphist.parameters import privacy_parameter
 from dphist.planning.max_records import bound_mechanism, choose_max_records
+from dphist.privacy import Guarantee, PureDP, with_implied_rho
 from dphist.ranges import LeafCounts
 from dphist.release.release import Release
 from dphist.sentence import Sentence
@@ -52,6 +53,13 @@ def read_whole_or_auto(text: str) -> int | str:
 
 
 @dataclass(frozen=True, slots=True)
+class _AtAnyBound:
+    """A release of which the cost is known, and not yet the bound."""
+
+    guarantee: Guarantee
+
+
+@dataclass(frozen=True, slots=True)
 class UsersLook:
     """What is released before the records are counted, and what follows from it.
 
@@ -80,6 +88,16 @@ class UsersLook:
         if self.bound is not None:
             return bound_mechanism(mechanism, self.bound)
         return choose_max_records(users, mechanism).mechanism
+
+    def price(self, mechanism: Any) -> Any:
+        """Return what costs as much as the mechanism at each bound that may be found.
+
+        The rho of pure noise depends on the bound, and the one that its epsilon implies does not.
+        """
+        guarantee = mechanism.guarantee
+        if self.bound is not None or not isinstance(guarantee, PureDP):
+            return mechanism
+        return _AtAnyBound(with_implied_rho(guarantee))
 
     def describe(self, mechanism: Any, guess: int) -> list[Block]:
         """Return what a dry run says of the look and of what follows.

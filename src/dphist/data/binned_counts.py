@@ -92,6 +92,8 @@ class BinnedCounts(Secret):
         names = {"below", "above", "null"} if len(axes) == 1 else {"outside", "null"}
         if self.counts_users:
             names = set()  # each user has at least one record
+            if self.sensitivity != 1 or self.null_users == "separate":
+                raise ParameterError("counts_users", "needs sensitivity 1, and each row of a user")
         if not isinstance(self.outside, Mapping) or set(self.outside) != names:
             raise ParameterError("outside", f"must have the keys {', '.join(sorted(names))}")
         numbers = list(self.outside.values())

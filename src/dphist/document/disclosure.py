@@ -149,6 +149,9 @@ def _done_to_data(release: Release, *, cuts: bool) -> list[str]:
 
 def _bounding(release: Release, said: PrivacyUnit | None, each: Sentence, cuts: bool) -> str:
     """Say how much of one unit was counted, and who made sure of it."""
+    if release.counts_users:
+        who = nouns_of_unit(release.guarantee.unit)[0]
+        return Sentence("Each {who} is counted once, with all rows: nothing was bounded.", who=who)
     unit = release.guarantee.unit
     held = {name: bound for name, bound in unit.bounds if bound is not None}
     bounds = joined(
@@ -202,8 +205,17 @@ def disclosure_blocks(release: Release, document: Document) -> list[Fact]:
         "Implementation": [facts.noise.exactness, RANDOMNESS, library],
         "Caveats": NOT_PROTECTED,
         "Errata": errata_in_words(release) or [no_errata],
+        **({} if release.users is None else {"Numbers of users": _beside(release.users)}),
     }
     return [Fact(name, joined(texts), lines=texts) for name, texts in said.items()]
+
+
+def _beside(users: Release) -> list[str]:
+    """Return what is disclosed of the release that another one carries."""
+    steps = _done_to_data(users, cuts=False)
+    own = Facts(users.mechanism, _disclosed(users.mechanism, users.value), "", steps)
+    released = Sentence("Released beside the counts: how many {users} have how many {records}.")
+    return [released, *steps, own.mechanism.description, *_parameters(own, stated_of([users]))]
 
 
 def _steps(release: Release, facts: Facts) -> list[Sentence]:

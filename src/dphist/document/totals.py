@@ -249,6 +249,8 @@ def stated_of(releases: Sequence[Release]) -> Stated:
         If they protect different units.
     """
     releases = [part for release in releases for part in release.parts]
+    if any(each.counts_users for each in releases):  # bounds of others may follow from it
+        releases = [each if each.counts_users else _with_implied_rho(each) for each in releases]
     composed = compose(*[release.guarantee for release in releases])  # refuses different units
     target = target_of(releases[0].mechanism)
     planned = None if target is None else _planned(target, releases)
@@ -268,6 +270,10 @@ def stated_of(releases: Sequence[Release]) -> Stated:
     return Stated(_least(releases, composed, proved), (*how, *_as_zcdp(composed)))
 
 
+def _with_implied_rho(release: Release) -> Release:
+    return replace(release, guarantee=with_implied_rho(release.guarantee))
+
+
 def stated_of_account(guarantee: Guarantee, *, months: int | None = None) -> Stated:
     """Return what an account of a ledger guarantees, whatever is released through it.
 
@@ -282,7 +288,7 @@ def stated_of_account(guarantee: Guarantee, *, months: int | None = None) -> Sta
     if months is not None:
         how = (
             "This is the sum of the monthly budgets of an account of a ledger, over the "
-            f"{months:,} calendar months (UTC) in which it paid for releases. It holds for all "
+            f"{_many_months(months)} (UTC) in which it was charged. It holds for all "
             "releases of these months, also if each is chosen after seeing the earlier ones.",
             "A month's budget is renewed: each further month adds as much again, and after 12 "
             "months the sum is 12 times that of one month.",
@@ -293,6 +299,10 @@ def stated_of_account(guarantee: Guarantee, *, months: int | None = None) -> Sta
     if isinstance(guarantee, ZCDP):
         return Stated(guarantee, (*how, _implied(guarantee)))
     return Stated(guarantee, how)
+
+
+def _many_months(months: int) -> str:
+    return "calendar month" if months == 1 else f"{months:,} calendar months"
 
 
 def _planned(target: Target, releases: Sequence[Release]) -> Stated | None:

@@ -65,16 +65,23 @@ def prices(tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit)
     found = []
     for name in names:
         account = account_of(tables, name)
-        unit, delta = account.unit, account.budget.delta
         if isinstance(mechanism, Groups):
+            unit, delta = account.unit, account.budget.delta
             guarantee, cost = mechanism.cost_for(unit, delta, name)
         else:
-            guarantee, cost = cost_for(mechanism, data, unit, delta, name)
-        if account.renew and isinstance(mechanism, ContinualMechanism | PayWhatYouGet):
-            # It runs on beside the releases of later months: proofs/ledger.md, Lemma 11.
-            cost = replace(cost, alone=None)
+            guarantee, cost = cost_in(account, mechanism, data)
         found.append(Price(account, guarantee, cost))
     return found
+
+
+def cost_in(account: Account, mechanism: Any, data: DataUnit) -> tuple[Guarantee, Cost]:
+    """Return the guarantee and the cost of a mechanism in an account."""
+    unit, delta = account.unit, account.budget.delta
+    guarantee, cost = cost_for(mechanism, data, unit, delta, account.name)
+    if account.renew and isinstance(mechanism, ContinualMechanism | PayWhatYouGet):
+        # It runs on beside the releases of later months: proofs/ledger.md, Lemma 11.
+        cost = replace(cost, alone=None)
+    return guarantee, cost
 
 
 def check_one_step(found: Sequence[Price], mechanism: Any) -> None:
@@ -277,7 +284,7 @@ def largest_fitting(
     guarantee, pure = getattr(mechanism, "guarantee", None), budget.largest_epsilon(totals)
     is_pure = isinstance(guarantee, PureDP) and (guarantee.rho is None or varied is None)
     if isinstance(guarantee, PureDP) and is_pure and not isinstance(mechanism, Groups):
-        charged = cost_for(mechanism, data, account.unit, account.budget.delta, account.name)[0]
+        charged, _ = cost_in(account, mechanism, data)
         steps = charged.epsilon / guarantee.epsilon if isinstance(charged, PureDP) else 1
         return Largest("epsilon", pure / steps) if pure else None
     if varied is None:
@@ -289,7 +296,7 @@ def largest_fitting(
             tried = make(value)
         except (ParameterError, TypeError):
             return False
-        _, cost = cost_for(tried, data, account.unit, account.budget.delta, account.name)
+        _, cost = cost_in(account, tried, data)
         return admits(account, budget, totals, cost)
 
     found = _find_largest(fits, number)

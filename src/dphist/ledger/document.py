@@ -26,7 +26,7 @@ from dphist.document.guarantee_words import guarantee_in_words
 from dphist.document.unit_words import Number, plural_of
 from dphist.ledger.amounts import Cost
 from dphist.ledger.balance import Balance, Plan
-from dphist.ledger.book import count_releases
+from dphist.ledger.book import Account, count_releases
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import readable_down
 from dphist.ledger.charts import chart_of
@@ -194,7 +194,7 @@ def _promise(history: AccountHistory) -> list[str]:
     unit, each = replace(unit, who=words(unit.who)), EACH_MONTH if account.renew else ""
     said = [
         f"All releases charged to this account{each} satisfy {guarantee} together, for {unit}, "
-        "also where each was chosen after seeing those before it."
+        f"also where each was chosen after seeing those before it{_alone(account)}."
     ]
     if isinstance(guarantee, PureDP | ApproxDP):
         number, seen = Number(noun=plural_of(unit)), "all releases"
@@ -207,6 +207,16 @@ def _promise(history: AccountHistory) -> list[str]:
             "in the month in which it was charged."
         )
     return said
+
+
+def _alone(account: Account) -> str:
+    """Say for whom the promise of a month holds by itself; nothing of a budget for all time."""
+    if not account.renew:
+        return ""
+    return (
+        " in that month, for whoever has not seen results of other months, nor had releases chosen "
+        "by them; for others, the sum of the months holds"
+    )
 
 
 def _people(found: list[AccountHistory]) -> Section:
@@ -297,12 +307,18 @@ def _account_json(history: AccountHistory) -> dict[str, Any]:
         **(months_json(history) if account.renew else {}),
         "largest_epsilon": "0" if account.closed else largest_text(budget, totals),
         "people": {
-            name: {
-                "releases": history.find_totals(name).entries,
-                "cap": None if name not in history.caps else history.caps[name].to_content(),
-            }
-            for name in sorted({*history.people, *history.caps})
+            name: _person_json(history, name) for name in sorted({*history.people, *history.caps})
         },
+    }
+
+
+def _person_json(history: AccountHistory, name: str) -> dict[str, Any]:
+    now, cap = history.find_totals(name, history.period), history.caps.get(name)
+    all_time = {"releases_of_all_time": history.find_totals(name).entries}
+    return {
+        "releases": now.entries,
+        **(all_time if history.account.renew else {}),
+        "cap": None if cap is None else cap.to_content(),
     }
 
 

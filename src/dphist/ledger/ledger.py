@@ -63,8 +63,9 @@ class Ledger:
     are chosen after seeing all earlier ones (docs/understand/proofs/ledger.md). The charge is
     durable before the first look at the data. Not covered: releases that do not go through the
     ledger, data that are in the account of another ledger as well, and whoever edits the ledger
-    (SECURITY.md). Of an account that is renewed monthly, this holds for what each month charges;
-    what months promise adds up (Lemma 11 there).
+    (SECURITY.md). Of an account that is renewed monthly, this holds for what each month charges,
+    for whoever has not seen results of other months, nor had releases chosen by them; what months
+    promise adds up (Lemma 11 there).
 
     Use `create` or `open`. A Ledger may be used from several threads and by forked processes.
     """

@@ -3,11 +3,11 @@
 import math
 
 from dphist.errors import DphistError
-from dphist.ledger.charging import Largest, largest_fitting
+from dphist.ledger.charging import Largest, cost_in, largest_fitting
 from dphist.ledger.entries import FINISHED
 from dphist.ledger.history import AccountHistory, Payment
 from dphist.ledger.ledger import Ledger
-from dphist.ledger.units import DataUnit, cost_for
+from dphist.ledger.units import DataUnit
 from dphist.release.release import Release
 
 
@@ -26,8 +26,7 @@ def find_largest_like(ledger: Ledger, history: AccountHistory, payment: Payment)
     try:
         release = ledger.stored(payment.key)
         for data in _list_units(release):
-            unit, delta = account.unit, account.budget.delta
-            _, cost = cost_for(release.mechanism, data, unit, delta, account.name)
+            _, cost = cost_in(account, release.mechanism, data)
             if cost == payment.cost:
                 budget, totals = account.budget, history.totals
                 return largest_fitting(account, budget, totals, release.mechanism, data)

@@ -112,7 +112,7 @@ def _delta(release: Release, _percent: bool) -> Found:
 def _total(release: Release) -> PureDP | ApproxDP | None:
     """Return what the release costs in all: its target, or a guarantee that states an epsilon."""
     target = target_of(release.mechanism)
-    if target is not None and target.releases == 1:
+    if target is not None and target.releases == 1 and release.users is None:
         return target.guarantee
     guarantee = release.guarantee
     return guarantee if isinstance(guarantee, PureDP | ApproxDP) else None

@@ -66,8 +66,10 @@ def choose_max_records(
     """Return the bound on the records of each user with the smallest expected error.
 
     A smaller bound makes counts too low, a larger one needs more noise. Both are predicted from
-    the noisy numbers of users and from public ones, so this is post-processing and costs nothing:
-    what is released with the bound costs what the mechanism states, whichever bound it is.
+    the noisy numbers of users and from public ones, so this is post-processing and costs nothing.
+    What is released with the bound costs the epsilon of the mechanism, or the rho of its Gaussian
+    noise, whichever bound it is. The smaller rho that pure noise states beside epsilon depends on
+    the bound: `Release.with_users` therefore counts the one that epsilon implies.
 
     Parameters
     ----------
@@ -119,7 +121,7 @@ def choose_max_records(
 
 
 def bound_mechanism(mechanism: Any, max_records: int) -> Any:
-    """Return a mechanism with another sensitivity, at the same cost."""
+    """Return a mechanism of another sensitivity, at one epsilon, or rho of Gaussian noise."""
     return type(mechanism)(**(parameters_of(mechanism) | {"sensitivity": max_records}))
 
 

@@ -43,7 +43,13 @@ from dphist.release.presentation import Presentation, Words
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.released import Released
 from dphist.release.running_counts import RunningCounts
-from dphist.release.stated import check_unit_word, check_users, read_line, read_stated, read_unit
+from dphist.release.stated import (
+    check_unit_word,
+    check_users,
+    name_unit,
+    read_line,
+    read_stated,
+)
 from dphist.release.tabular import Tabular
 from dphist.shown import shown_by
 
@@ -120,7 +126,7 @@ class Release(Released):
         if "unit" in self.provenance:
             said = as_unit(self.provenance["unit"])
             object.__setattr__(self, "provenance", {**self.provenance, "unit": said})
-            unit = self.guarantee.unit.named(said)
+            unit = name_unit(self.guarantee.unit, self.provenance)
             object.__setattr__(self, "guarantee", replace(self.guarantee, unit=unit))
         if self.presentation.unit is not None:
             check_unit_word(self.presentation.unit, self.guarantee.unit)
@@ -139,9 +145,12 @@ class Release(Released):
 
     @property
     def budget(self) -> PureDP | ApproxDP | None:
-        """The maximum total cost that the mechanism is calibrated to; None if not calibrated."""
+        """The maximum total cost that the mechanism is calibrated to.
+
+        None if it is not calibrated, or the release carries another one.
+        """
         target = target_of(self.mechanism)
-        return None if target is None else target.guarantee
+        return None if target is None or self.users is not None else target.guarantee
 
     def present(self, **words: Unpack[Words]) -> "Release":
         """Return this release with words in which it is shown: post-processing, at no cost.
@@ -362,7 +371,7 @@ def _decode_alone(content: dict[str, Any]) -> Release:
         str(key): read_stated(key, said) for key, said in content.get("stated", {}).items()
     }
     if "unit" in content:  # earlier versions wrote none
-        promised = read_unit(mechanism, provenance)
+        promised = name_unit(mechanism.guarantee.unit, provenance)
         if PrivacyUnit.from_content(dict(content["unit"])).to_content() != promised.to_content():
             raise ValueError("the unit is not the one that the mechanism protects")
     total = content["total"]

@@ -1,12 +1,12 @@
 """What a release states of its data: units, bounds and words, checked."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError, phrase
 from dphist.privacy import PrivacyUnit
-from dphist.release.maker import Maker
 from dphist.release.presentation import forms_of
 
 
@@ -34,10 +34,15 @@ def check_users(release: Any, users: Any) -> None:
         )
 
 
-def read_unit(mechanism: Maker, provenance: Mapping[str, Any]) -> PrivacyUnit:
-    """Return the privacy unit of a mechanism, under the name that the provenance gives it."""
-    own = mechanism.guarantee.unit
-    return own.named(provenance["unit"]) if "unit" in provenance else own
+def name_unit(own: PrivacyUnit, provenance: Mapping[str, Any]) -> PrivacyUnit:
+    """Return the privacy unit of a mechanism, under the name that the provenance gives it.
+
+    Where users are counted, each once, none is bounded.
+    """
+    if "unit" not in provenance:
+        return own
+    unit = own.named(provenance["unit"])
+    return replace(unit, bounds=()) if provenance.get("counted") == "users" else unit
 
 
 def check_unit_word(word: str, unit: PrivacyUnit) -> None:

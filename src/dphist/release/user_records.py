@@ -44,11 +44,12 @@ def share_cut(release: Release, max_records: int | None = None) -> Share:
 def read_user_sizes(release: Release, max_records: int | None = None) -> UsersBySize:
     """Return how many users have how many records, by a release as for `share_cut`."""
     users = release if release.users is None else release.users
-    if not users.counts_users:
+    answers = users.value.answers if users.counts_users else None
+    if answers is None or not answers.are_independent:
         raise ParameterError(
             "release",
-            "must say how many users have how many records",
-            "release what count_user_records counted, and add it with with_users",
+            "must say how many users have how many records, each number with noise of its own",
+            "release what count_user_records counted with LeafCounts, and add it with with_users",
         )
     cells = tuple(int(edge) for edge in users.value.edges[0][:-1])
     said: Any = release.provenance.get("max_records")

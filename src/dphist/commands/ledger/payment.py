@@ -168,16 +168,22 @@ def quote_price(
 
 def quote_both(
     ledger: Ledger,
-    users: Any,
+    look: UsersLook,
     mechanism: Any,
     options: argparse.Namespace,
     protected: Protected,
 ) -> tuple[list[str], dict[str, Any]]:
-    """Return what a release costs that another one precedes, in lines and for programs."""
+    """Return what a release costs that a look precedes, in lines and for programs.
+
+    Raises
+    ------
+    LedgerError
+        If the key of the release was used without the look.
+    """
     first, second = (protected[0], 1), protected
-    plan = _plan_both(ledger, users, mechanism, options, protected)
-    said, shown = quote_price(ledger, users, with_key_of_users(options), first)
-    own, own_shown = quote_price(ledger, mechanism, options, second)
+    plan = _plan_both(ledger, look, mechanism, options, protected)
+    said, shown = quote_price(ledger, look.mechanism, with_key_of_users(options), first)
+    own, own_shown = quote_price(ledger, look.price(mechanism), options, second)
     fits = (
         "Both releases fit together." if plan.affordable else "Both releases do not fit together."
     )
@@ -187,10 +193,21 @@ def quote_both(
 
 
 def _plan_both(
-    ledger: Ledger, users: Any, mechanism: Any, options: argparse.Namespace, protected: Protected
+    ledger: Ledger,
+    look: UsersLook,
+    mechanism: Any,
+    options: argparse.Namespace,
+    protected: Protected,
 ) -> Plan:
+    key, own = options.key, with_key_of_users(options).key
+    if key is not None and _is_known(ledger, key) and not _is_known(ledger, own):
+        raise LedgerError(
+            f"the key {key!r} was used for a release without a look at how many records users "
+            "have; choose another key. Nothing was charged"
+        )
     data = [Deferred(lambda: None, *each) for each in ((protected[0], 1), protected)]
-    return ledger.plan([users, mechanism], by=options.by, account=options.account, data=data)
+    both = [look.mechanism, look.price(mechanism)]
+    return ledger.plan(both, by=options.by, account=options.account, data=data)
 
 
 def left_text(balance: Balance) -> str:
@@ -319,9 +336,9 @@ def release_both_paid(
     with open_ledger(options, place) as ledger:
         if not _is_known(ledger, own.key):
             protected = data.protected.unit, data.records
-            plan = _plan_both(ledger, look.mechanism, mechanism, options, protected)
+            plan = _plan_both(ledger, look, mechanism, options, protected)
             if not plan.affordable:
-                quoted, _ = quote_both(ledger, look.mechanism, mechanism, options, protected)
+                quoted, _ = quote_both(ledger, look, mechanism, options, protected)
                 raise BudgetError(" ".join([*quoted, "Nothing was charged"]))
     first = replace(data, open=lambda: open_data(look.read), records=1)
     users, _, said = release_paid(look.mechanism, own, place, first, alone=False)
@@ -332,7 +349,10 @@ def release_both_paid(
         return open_data(lambda progress: look.count(progress, bound))
 
     second = replace(data, open=read, records=bound)
-    release, charged, also = release_paid(chosen, options, place, second, alone=False)
+    try:
+        release, charged, also = release_paid(chosen, options, place, second, alone=False)
+    except BudgetError as error:  # somebody else was charged meanwhile
+        raise BudgetError(f"{error} for the counts; the key {own.key!r} stays charged") from None
     return release.with_users(users), charged, [*said[:1], *also]
 
 

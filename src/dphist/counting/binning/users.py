@@ -274,18 +274,19 @@ def _count_held(
     connection: duckdb.DuckDBPyConnection,
 ) -> tuple[IntArray, IntArray]:
     """Bound and count rows in memory; returns all slots and their counts."""
-    lacking = held["who"].null_count > 0
+    known = held["who"].is_valid()  # looked at once: the caller owns these buffers
+    lacking = not pc.all(known, min_count=0).as_py()
     if lacking and null_users == "refuse":
         number = problem_number([user], user.role, Problem.MISSING)
         raise_problem(number, [user], source.wall.problem, missing=MISSING_USERS_OF_BINS)
 
     def counted() -> IntArray:
         slots = number_of_slots(grid)
-        of_users = held.filter(pc.is_valid(held["who"])) if lacking else held
+        of_users = held.filter(known) if lacking else held
         counts = count_held(of_users, slots, most, key or fresh_key(), connection)
         if lacking and null_users == "separate":
-            alone = held.filter(pc.is_null(held["who"]))
-            counts = counts + np.bincount(alone["term"].to_numpy(), minlength=slots)
+            alone = held["term"].filter(pc.invert(known))
+            counts = counts + np.bincount(alone.to_numpy(), minlength=slots)
         return counts
 
     counts = interruptible(connection, lambda: source.wall(counted))

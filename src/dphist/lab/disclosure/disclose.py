@@ -88,6 +88,7 @@ def _of_releases(releases: Sequence[Release]) -> Disclosed:
         _check(
             checked_release(release), "the release" if len(releases) == 1 else f"release {number}"
         )
+    releases = [part for release in releases for part in release.parts]
     facts = [facts_of(release, shown_as(release)) for release in releases]
     stream = any(each.own.continues for each in facts)
     _check_distinct(releases, facts)
@@ -223,9 +224,10 @@ def _spent(history: AccountHistory, paid: int) -> str:
     renewed = "which is never renewed"
     if history.account.renew:
         budget, months = history.account.budget, len(history.months)
+        charged = "1 month has" if months == 1 else f"{months:,} months have"
         renewed = (
-            f"which is {budget} in each calendar month (UTC). {months:,} months have paid so far; "
-            "12 months cost 12 times as much as one"
+            f"which is {budget} in each calendar month (UTC). {charged} been charged so far; 12 "
+            "months cost 12 times as much as one"
         )
     return (
         f"{many} charged to the account so far. Each is charged before data are read, and "
