@@ -21,6 +21,9 @@ from dphist.noise.search import first_true
 # Encloses 2**bits * p for the number of bits it is given.
 Chance: TypeAlias = Callable[[int], Enclosure]
 
+_LEAST_REACH = Fraction(1, 8)
+"""Noise that ends reaches at least this many scales, so that no draw is repeated for long."""
+
 _STEPS = 1024
 """Steps of the grid in a standard deviation: one step changes p by less than 5 %."""
 
@@ -74,6 +77,31 @@ def gaussian_threshold(
     return max_count + Fraction(2 * first_true(keeps, likely) + 1, 2 * fine)
 
 
+@functools.lru_cache(maxsize=256)
+def truncated_limit(rate: Fraction, delta: Fraction, max_labels: int, max_count: int) -> int:
+    """Return the least k at which noise from -k to k keeps delta, for listed and new labels alike.
+
+    A new label is released if `count + X > k`. For deltas far above epsilon, where hardly any noise
+    would be needed, it is at least an eighth of the scale of the noise.
+
+    Parameters
+    ----------
+    rate, delta, max_labels, max_count : as in `geometric_threshold`; Pr[X = x] is proportional to
+        exp(-rate abs(x)) for the whole numbers from -k to k.
+
+    Returns
+    -------
+    int, records, at least `max_count`
+    """
+
+    def keeps(more: int) -> bool:
+        chance = functools.partial(_truncated_chance, rate, max_count + more, max_count)
+        return _keeps(chance, delta, max_labels)
+
+    near = geometric_threshold(rate, delta, max_labels, max_count)  # where to search first
+    return max(max_count + first_true(keeps, near), math.ceil(_LEAST_REACH / rate))
+
+
 def grid(sigma: Fraction) -> int:
     """Return the least odd m for which a step 1/m is at most a 1024th of sigma.
 
@@ -104,6 +132,36 @@ def gaussian_delta(
     return _chance_of_any(chance, delta, max_labels)
 
 
+def truncated_delta(
+    rate: Fraction, limit: int, delta: Fraction, max_labels: int, max_count: int
+) -> Fraction:
+    """Return the delta of noise from -limit to limit, rounded up to 12 digits."""
+    chance = functools.partial(_truncated_chance, rate, limit, max_count)
+    return _chance_of_any(chance, delta, max_labels)
+
+
+@functools.lru_cache(maxsize=256)
+def delta_of_one(delta: Fraction, max_labels: int) -> Fraction:
+    """Return a p with 1 - (1 - p)**max_labels <= delta, nearly the largest.
+
+    >>> delta_of_one(Fraction(1, 10), 1), round(float(delta_of_one(Fraction(19, 100), 2)), 9)
+    (Fraction(1, 10), 0.1)
+    """
+    if max_labels == 1:
+        return delta
+    bits = 2 * _bits(delta, max_labels)
+    low, high = 0, (delta.numerator << bits) // delta.denominator + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        held = (middle, middle)  # units of 2**-bits: enclosed without error at that many bits
+        low, high = (middle, high) if _holds_at(held, delta, max_labels, bits) else (low, middle)
+    return Fraction(low, 1 << bits)
+
+
+def _holds_at(chance: Enclosure, delta: Fraction, max_labels: int, bits: int) -> bool:
+    return _power(chance, max_labels, bits)[0] >= (1 - delta) * (1 << bits)
+
+
 def _geometric_chance(rate: Fraction, steps: int, bits: int) -> Enclosure:
     """Enclose Pr[Z >= steps] = a**steps / (1 + a) with a = exp(-rate), steps >= 0."""
     work = bits + 16
@@ -114,6 +172,24 @@ def _geometric_chance(rate: Fraction, steps: int, bits: int) -> Enclosure:
         (low << work) // (one + alpha_high) >> 16,
         ceil_shift(-(-(high << work) // (one + alpha_low)), 16),
     )
+
+
+def _truncated_chance(rate: Fraction, limit: int, max_count: int, bits: int) -> Enclosure:
+    """Enclose Pr[X > limit - max_count] = a**(k - c + 1) (1 - a**c) / (1 + a - 2 a**(k + 1)).
+
+    a = exp(-rate), k = `limit` >= c = `max_count`. Numerator and denominator are at least about
+    the rate, which is what the further bits are for.
+    """
+    more = 16 + math.ceil(1 / rate).bit_length()
+    work = bits + 2 * more
+    one = 1 << work
+    alpha, top, many, over = (
+        exp_negative(rate * steps, work)
+        for steps in (1, limit - max_count + 1, max_count, limit + 1)
+    )
+    low = top[0] * (one - many[1]) // (one + alpha[1] - 2 * over[0])
+    high = -(-top[1] * (one - many[0]) // (one + alpha[0] - 2 * over[1]))
+    return low >> 2 * more, ceil_shift(high, 2 * more)
 
 
 def _gaussian_chance(sigma: Fraction, fine: int, steps: int, bits: int) -> Enclosure:
