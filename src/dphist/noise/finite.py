@@ -62,7 +62,8 @@ def _sample(law: FiniteLaw, size: int, source: Source) -> IntArray:
     drawn = np.frombuffer(source(8 * size), "<u8")
     places = np.searchsorted(words, drawn)
     rest = law.bits - _WORD
-    for i in np.flatnonzero(np.isin(drawn, words)).tolist():
+    # Above all words there is none to be equal to: 0 is not above any.
+    for i in np.flatnonzero(np.append(words, np.uint64(0))[places] == drawn).tolist():
         whole = int(drawn[i]) << rest | int.from_bytes(source(rest // 8), "big")
         places[i] = bisect.bisect_right(borders, whole)
     found: IntArray = places.astype(np.int64) + law.first
