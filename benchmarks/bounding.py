@@ -23,7 +23,6 @@ import dphist as dh
 from benchmarks.data import folder
 from benchmarks.markdown import print_table
 from dphist.labels.auto.measuring import count_cut
-from dphist.labels.planning import threshold_histogram
 
 CAPS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 50, 57, 80, 100, 113, 160, 200)
 EPSILONS = ("0.2", "1", "4")
@@ -201,7 +200,9 @@ def main() -> None:
             for epsilon in EPSILONS
         }
         made = {
-            (epsilon, cap): threshold_histogram(epsilon=epsilon, delta=DELTA, max_labels=cap)
+            (epsilon, cap): dh.calibrate(
+                dh.ThresholdHistogram, epsilon=epsilon, delta=DELTA, max_labels=cap, noise="best"
+            )
             for epsilon in EPSILONS
             for cap in CAPS
         }

@@ -112,12 +112,15 @@ class ExpectedError:
         None if no counts are released.
     noise_scale : scale of the noise, in records.
     level : probability.
+    largest_error : int or None
+        No released count is ever off by more than this, in records; None if noise has no end.
     """
 
     appears_from: int | None
     half_width: int | None
     noise_scale: Fraction | float
     level: float = 0.95
+    largest_error: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -110,13 +110,15 @@ def probability(value: Exact, name: str) -> Fraction:
 
 
 def checked_level(level: object, name: str = "level", most: float | None = None) -> float:
-    """Return the probability with which something should hold, above 0 and below 1.
+    """Return the probability with which something should hold: below 1, or at most `most`.
 
-    >>> checked_level(0.95)
-    0.95
+    >>> checked_level(0.95), checked_level(1, most=1)
+    (0.95, 1.0)
     """
-    number = float(level) if isinstance(level, Real) else math.nan
-    if 0 < number < 1 and (most is None or number <= most):
+    number = math.nan
+    if isinstance(level, Real) and not isinstance(level, bool):
+        number = float(level)
+    if number > 0 and (number < 1 if most is None else number <= most):
         return number
     end = "below 1" if most is None else f"at most {most}"
     raise ParameterError(name, f"must be a number above 0 and {end}")

@@ -69,13 +69,15 @@ def test_every_number_is_the_library_s_own(case: str) -> None:
             assert row["delta_times_users"] == row["delta"] * asked["users"]
 
 
-def test_the_noise_is_the_one_with_the_lower_threshold() -> None:
-    for row in dh.plan("labels", epsilon=[1], max_labels=[1, 2, 3, 4, 30], delta="1e-6"):
-        thresholds = {
-            noise: float(made_by_hand({**row, "noise": noise}, {}).threshold)
-            for noise in ("laplace", "gaussian")
+def test_the_noise_is_the_one_that_shows_labels_from_the_least_count_on() -> None:
+    for row in dh.plan("labels", epsilon=[1], max_labels=[1, 4, 30], delta="1e-6"):
+        appears = {
+            noise: made_by_hand({**row, "noise": noise}, {}).likely_count(0.95)
+            for noise in ("laplace", "truncated", "optimal", "gaussian")
         }
-        assert thresholds[row["noise"]] == min(thresholds.values())
+        assert appears[row["noise"]] == min(appears.values()) == row["appears_from"]
+        others = {f"{noise} {count:,}" for noise, count in appears.items() if noise != row["noise"]}
+        assert set(row["others"].split(", ")) == others
     given = dh.plan("labels", epsilon=1, max_labels=30, delta="1e-6", noise="laplace")
     assert given.column("noise") == ["laplace"]
 

@@ -84,6 +84,20 @@ CASES: dict[str, tuple[Make, object]] = {
         lambda **k: dh.ThresholdHistogram(max_labels=2, noise="gaussian", **k),
         LABELS,
     ),
+    "ThresholdHistogram, truncated": (
+        lambda **k: dh.ThresholdHistogram(max_labels=2, noise="truncated", **k),
+        LABELS,
+    ),
+    "ThresholdHistogram, optimal": (
+        lambda **k: dh.ThresholdHistogram(max_labels=2, noise="optimal", **k),
+        LABELS,
+    ),
+    "ThresholdHistogram, known, truncated": (
+        lambda epsilon: dh.ThresholdHistogram(
+            epsilon=epsilon, delta="1e-6", max_labels=2, noise="truncated", labels=["x", "q"]
+        ),
+        LABELS,
+    ),
     "ThresholdHistogram, known": (
         lambda epsilon: dh.ThresholdHistogram(epsilon=epsilon, max_labels=2, labels=["x", "q"]),
         LABELS,

@@ -14,6 +14,7 @@ SAMPLERS = {"geometric": "two-sided geometric", "gaussian": "Gaussian"}
 # Their replays say why they record no request for noise; without records only a total is measured.
 UNRECORDED = {"PrivHist, empty", "TopThreshold", "TopLabels", "PartitionSampler"}
 UNRECORDED |= {name for name in CASES if "correlated" in name or "Continual" in name}
+UNRECORDED |= {name for name in CASES if name.endswith(("truncated", "optimal"))}
 IN_SMALL_UNITS = {"ThresholdHistogram, gaussian", "DiscoverLabels"}
 
 

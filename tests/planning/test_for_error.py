@@ -116,7 +116,7 @@ def test_several_releases_share_the_total(case: str) -> None:
 
 @pytest.mark.verify
 def test_of_two_kinds_of_noise_the_one_of_the_smaller_epsilon_is_taken() -> None:
-    for max_labels, noise in ((1, "laplace"), (10, "gaussian")):
+    for max_labels, noise in ((1, "optimal"), (10, "gaussian")):
         asked: dict[str, Any] = {
             "appears_from": 150,
             "max_labels": max_labels,
@@ -126,7 +126,7 @@ def test_of_two_kinds_of_noise_the_one_of_the_smaller_epsilon_is_taken() -> None
         assert made.noise == noise
         each = [
             total_of(dh.for_error(dh.ThresholdHistogram, **asked, noise=one))
-            for one in ("laplace", "gaussian")
+            for one in ("laplace", "truncated", "optimal", "gaussian")
         ]
         assert total_of(made) == min(each)
 

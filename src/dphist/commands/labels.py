@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 from dphist.commands.options import DELIMITER, FILE, UsageError, guess, outputs
 from dphist.commands.presentation import get_named_unit, get_unit_name, unit_option
@@ -40,7 +40,9 @@ from dphist.errors import ParameterError, phrase
 from dphist.labels import AutoThreshold, DiscoverLabels, ThresholdHistogram, TopLabels
 from dphist.labels.kind import KIND
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
-from dphist.labels.planning import threshold_histogram
+from dphist.labels.threshold.choice import BEST
+from dphist.labels.threshold.mechanism import Noise
+from dphist.labels.words import noise_in_words
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.unit import unit_of_users
 from dphist.sentence import Sentence
@@ -152,8 +154,12 @@ def _release_or_quote(
         bounds=_stated_bounds(options, bounds),
         guesses=() if options.expect_users is None else (options.expect_users,),
     )
+    why: list[Block] = []
+    chosen = getattr(options, "noise", None) == BEST
+    if options.dry_run and chosen and isinstance(mechanism, ThresholdHistogram):
+        why = [Note(noise_in_words(mechanism))]
     likely = {str(cap): _likely(other) for cap, other in (others or {}).items()}
-    caps: list[Block] = [Note(line) for line in _caps_in_words(mechanism, others or {})]
+    caps: list[Block] = [*why, *(Note(line) for line in _caps_in_words(mechanism, others or {}))]
     caps.append(Fact("", "", "other_max_labels", likely, on=frozenset({JSON})))
     labels, count = bounds.values()
     release_or_quote(
@@ -264,13 +270,19 @@ _LABELS = [
         ThresholdHistogram,
         but=_SHARED,
         noise={
-            "choices": ("laplace", "gaussian", "auto"),
-            "default": "auto",
-            "more": "; auto takes the one with the lower threshold, from the other options, never "
-            "from the data",
+            "choices": (*get_args(Noise), BEST),
+            "default": BEST,
+            "more": "; best takes the one with which labels are released with 95 % from the "
+            "smallest count on, or of known labels the one that varies less, by the other options, "
+            "never by the data",
             "rules": [
-                Excludes(["only_labels"], "no counts are released", "laplace"),
-                Excludes(["correlated"], "shared noise is Gaussian", "laplace"),
+                rule
+                for noise in get_args(Noise)
+                if noise != "gaussian"
+                for rule in (
+                    Excludes(["only_labels"], "no counts are released", noise),
+                    Excludes(["correlated"], "shared noise is Gaussian", noise),
+                )
             ],
         },
         labels={
@@ -335,9 +347,10 @@ def _check_found(options: argparse.Namespace) -> None:
     if options.max_count not in (None, 1):
         counted = ": a number of labels is found where each user counts 1"
         raise UsageError(phrase("{max_count} with {user} needs {max_labels}") + counted)
-    if options.noise == "laplace":
+    if options.noise not in ("gaussian", BEST):
         gaussian = ": where the number of labels is found, noise is Gaussian"
-        raise UsageError(phrase("{noise} laplace with {user} needs {max_labels}") + gaussian)
+        needed = f"{{noise}} {options.noise} with {{user}} needs {{max_labels}}"
+        raise UsageError(phrase(needed) + gaussian)
 
 
 def _check_data(options: argparse.Namespace) -> None:
@@ -380,7 +393,8 @@ def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
         parameters["correlated"] = "auto"
     if options.known_labels is not None:
         parameters["labels"] = read_known_labels(options.known_labels)
-    return threshold_histogram(**parameters)
+    made: ThresholdHistogram = calibrate(ThresholdHistogram, **parameters)
+    return made
 
 
 LABELS = Command(

@@ -226,6 +226,15 @@ def error_of_counts(width: float, counted: Counted, more: str = "") -> Fact:
     return Fact("Error of counts", f"± {PlusMinus(width).number}", note=note)
 
 
+def largest_error(largest: int, counted: Counted) -> Fact:
+    """Return by how much no count is ever off, where noise ends."""
+    note = Sentence(
+        "for every {label}, in every release: the noise ends there{cut}", cut=counted.noise
+    )
+    name, text = "Never off by more", f"than {largest:,}"
+    return Fact(name, text, "largest_error", largest, _EXACT, note, on=EVERYWHERE)
+
+
 def table_of_labels(
     table: LabelTable,
     bounds: tuple[Any, Any] | None = None,

@@ -23,6 +23,7 @@ from dphist.document.audited import (
 from dphist.labels.auto.mechanism import AutoThreshold
 from dphist.labels.discover.mechanism import DiscoverLabels
 from dphist.labels.threshold.law import grid
+from dphist.labels.threshold.measuring import BOUNDED
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.labels.top_labels import TopLabels
 from dphist.labels.top_threshold import TopThreshold
@@ -145,6 +146,8 @@ def _refuse_random_cut(mechanism: Any) -> Setup:
 def _set_up_threshold(mechanism: ThresholdHistogram) -> Setup:
     if mechanism.users_by_labels is not None or mechanism.correlated is True:
         return Setup(why_not="its noise is shared by several numbers")
+    if mechanism.noise in BOUNDED:
+        return Setup(why_not="its noise ends, so what one table shows its neighbor may never show")
     listed = mechanism.labels
     setup = (
         Setup(is_meant=_have_same_labels) if listed is None else Setup()
@@ -174,8 +177,15 @@ AUDITING = Auditing(
     mechanisms={
         ThresholdHistogram: AuditedClass(
             small={"delta": SMALL_DELTA, "max_labels": 2},
-            others={"with normal noise": {"noise": "gaussian"}},
-            tiny={"of 1 label": {"max_labels": 1}},
+            others={
+                "with normal noise": {"noise": "gaussian"},
+                "with truncated noise": {"noise": "truncated"},
+                "with optimal noise": {"noise": "optimal"},
+            },
+            tiny={
+                "of 1 label": {"max_labels": 1},
+                "of 1 label, with optimal noise": {"max_labels": 1, "noise": "optimal"},
+            },
             setup=_set_up_threshold,
             statement=Statement(_read_labels),
         ),

@@ -192,8 +192,9 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
 
 def _error(mechanism: LabelsMechanism, counted: Counted) -> list[Fact]:
     """Return the error of counts; nothing of a ranking."""
-    width = mechanism.half_width()
-    return [] if width is None else [others.error_of_counts(width, counted)]
+    width, largest = mechanism.half_width(), mechanism.largest_error
+    facts = [] if width is None else [others.error_of_counts(width, counted)]
+    return facts if largest is None else [*facts, others.largest_error(largest, counted)]
 
 
 def _threshold(mechanism: LabelsMechanism) -> list[Fact]:

@@ -77,15 +77,25 @@ class LabelsMechanism(LabelsMeasuring):
             self.half_width(LEVEL),
             self.noise_scale,
             LEVEL,
+            self.largest_error,
         )
+
+    @property
+    def largest_error(self) -> int | None:
+        """No released count is ever off by more than this, in records; None if noise has no end.
+
+        It is the error of the noise, beside what was dropped where users were bounded.
+        """
+        return None
 
     def intervals(self, release: Release, level: float = LEVEL) -> Intervals | None:
         """Return bounds on the true count of each released label, in the order of its rows.
 
         They reach `half_width` to both sides, and not below 1 unless labels are listed: a label
-        that nobody listed occurs. None if a release has no counts.
+        that nobody listed occurs. None if a release has no counts. Where noise ends, `level` may be
+        1: then they reach `largest_error`, and always hold.
         """
-        self._check_asked(release, level)
+        self._check_asked(release, level, most=None if self.largest_error is None else 1)
         counts, width = release.value.counts, self.half_width(level)
         if counts is None or width is None:
             return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, get_args
 
 from dphist.document import planning
 from dphist.document.options import HOLDS_LABELS, Needs, OneOf, Option, Table, option_of, whole
@@ -10,75 +10,15 @@ from dphist.document.planning import Asked, Column, Found, Planning, Quantity, R
 from dphist.errors import Argument, ParameterError
 from dphist.labels.bounding import read_users
 from dphist.labels.examples import EXAMPLES, ExampleName
+from dphist.labels.threshold.choice import BEST, calibrate_each, noises_of
 from dphist.labels.threshold.known_labels import number_of
-from dphist.labels.threshold.mechanism import ThresholdHistogram
-from dphist.parameters import Exact, optional_whole, positive_number, privacy_parameter, probability
+from dphist.labels.threshold.mechanism import Noise, ThresholdHistogram
+from dphist.labels.words import others_in_words
+from dphist.parameters import optional_whole, privacy_parameter, probability
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.unit import ONE_USER
 from dphist.release.release import Release
-
-NoiseChoice: TypeAlias = Literal["laplace", "gaussian", "auto"]
-
-
-def threshold_histogram(
-    *, epsilon: Exact, delta: Exact, noise: NoiseChoice = "auto", **parameters: Any
-) -> ThresholdHistogram:
-    """Return the threshold histogram of a total cost; the choice of noise never looks at data.
-
-    Parameters
-    ----------
-    epsilon, delta : total of one release; a delta of 0 for listed labels with Laplace noise.
-    noise : "auto" takes the noise with the lower threshold, or of listed labels the one that
-        varies less.
-    **parameters : passed to `ThresholdHistogram`.
-    """
-    total: dict[str, Any] = {"epsilon": epsilon, "delta": delta, **parameters}
-    if parameters.get("correlated") is True:
-        noise = "gaussian"  # the only noise that can be shared
-    if noise != "auto":
-        made: ThresholdHistogram = calibrate(ThresholdHistogram, noise=noise, **total)
-        return made
-    gaussian = _gaussian_if_possible(total)
-    if gaussian is not None and _too_high(total, gaussian):
-        return gaussian
-    laplace: ThresholdHistogram = calibrate(ThresholdHistogram, noise="laplace", **total)
-    return laplace if gaussian is None or _reach(laplace) <= _reach(gaussian) else gaussian
-
-
-def _too_high(total: dict[str, Any], gaussian: ThresholdHistogram) -> bool:
-    """Whether the threshold of Laplace noise, whose epsilons add up, is above the Gaussian one.
-
-    Its other claim, from zCDP, has the rho of Gaussian noise of the same scale and a higher
-    threshold for it.
-    """
-    if gaussian.threshold is None:
-        return False
-    parameters = {**total, "epsilon": 1, "noise": "laplace"}
-    changed = ThresholdHistogram(**parameters).epsilon_guarantee
-    assert changed is not None  # noqa: S101 - Laplace noise has one
-    each = positive_number(total["epsilon"], "epsilon") / changed.epsilon
-    laplace = ThresholdHistogram(**{**parameters, "epsilon": each})
-    return _reach(laplace) > _reach(gaussian)
-
-
-def _gaussian_if_possible(total: dict[str, Any]) -> ThresholdHistogram | None:
-    """Return the mechanism with Gaussian noise; a pure guarantee has none."""
-    if total["delta"] in (0, "0"):
-        return None
-    try:
-        found: ThresholdHistogram = calibrate(ThresholdHistogram, noise="gaussian", **total)
-    except ParameterError:
-        return None
-    return found
-
-
-def _reach(mechanism: ThresholdHistogram) -> float:
-    """Return the threshold, or the standard deviation of the noise where there is none."""
-    if mechanism.threshold is not None:
-        return float(mechanism.threshold)
-    return mechanism.spread
-
 
 _USUAL_LABELS = (1, 3, 10, 30)
 _COLUMNS = [
@@ -93,7 +33,15 @@ _COLUMNS = [
     Column(
         "noise",
         "Noise",
-        "The law of the noise; the better one for these settings.",
+        "The law of the noise; the best one for these settings.",
+        holds=str,
+        role="choice",
+    ),
+    Column(
+        "others",
+        "Other noises",
+        "The count from which a label is released with 95 % with the other noises; for listed "
+        "labels the standard deviation of a count. The noise with the least was taken.",
         holds=str,
         role="choice",
     ),
@@ -141,7 +89,7 @@ def settings(
     max_labels: Any = _USUAL_LABELS,
     max_count: Any = 1,
     users: int | None = None,
-    noise: Any = "auto",
+    noise: Any = BEST,
     labels: int | None = None,
     correlated: bool = False,
     sums_of: int | None = None,
@@ -163,8 +111,18 @@ def settings(
         epsilon=(epsilon, privacy_parameter),
     )
     for setting in asked:
-        made = threshold_histogram(noise=noise, **setting, **listed)
+        total = {**setting, **listed}
+        found = {}
+        if noise == BEST:
+            found = calibrate_each(ThresholdHistogram, get_args(Noise), total)
+        made: ThresholdHistogram | None = next(
+            (found[each] for each in found if each in noises_of(total)), None
+        )
+        if made is None:
+            made = calibrate(ThresholdHistogram, **total, noise=noise)
         row = {**setting, "noise": made.noise}
+        if noise == BEST:
+            row["others"] = others_in_words(made, found)
         if correlated:
             row["correlated"] = made.correlated
         row |= planning.worth_of_labels(made, setting, guess)
@@ -218,8 +176,9 @@ def _options() -> Table:
         option_of(
             ThresholdHistogram,
             "noise",
-            "; auto takes the better one (default: auto)",
-            choices=("laplace", "gaussian", "auto"),
+            "; best takes the one with which labels are released with 95 % from the smallest count "
+            "on, or of known labels the one that varies less (default: best)",
+            choices=(*get_args(Noise), BEST),
             default=None,
         ),
         planning.USERS_OPTION,

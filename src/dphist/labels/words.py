@@ -5,6 +5,7 @@ values. How sure the order of two labels is follows from the law of the noise al
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from dphist.document.kind import DataFacts
@@ -12,6 +13,7 @@ from dphist.document.unit_words import nouns_of_unit, threshold_text
 from dphist.labels import AutoThreshold, DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.bounding import bounds_in_words, counts_users, mechanism_of, unit_of
 from dphist.labels.mechanism import LEVEL, LabelsMechanism, least_shown
+from dphist.labels.threshold.bounded_noise import OptimalNoise
 from dphist.labels.threshold.correlation import CorrelatedNoise
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
@@ -86,6 +88,51 @@ def threshold_in_words(mechanism: LabelsMechanism) -> Sentence:
         least=least_shown(mechanism),
         **given,
     )
+
+
+def others_in_words(
+    mechanism: ThresholdHistogram, found: Mapping[str, ThresholdHistogram] | None = None
+) -> str:
+    """State what the other noises would do at the same total; `found` is `compare_noises`.
+
+    >>> from dphist import calibrate
+    >>> given = {"epsilon": "0.1", "delta": "1e-6", "max_labels": 1, "noise": "best"}
+    >>> others_in_words(calibrate(ThresholdHistogram, **given))
+    'truncated 133, laplace 156, gaussian 234'
+    """
+    return ", ".join(
+        f"{noise} {_worth(other)}"
+        for noise, other in (found or mechanism.compare_noises()).items()
+        if noise != mechanism.noise and (other.threshold is not None or not other.largest_error)
+    )
+
+
+def noise_in_words(mechanism: ThresholdHistogram) -> Sentence:
+    """Say why this noise was chosen."""
+    if mechanism.threshold is None:
+        form = (
+            "--noise best took {noise} noise: the standard deviation of the noise of {what} is "
+            "{worth} {records}; with the others it is: {others}."
+        )
+    else:
+        form = (
+            "--noise best took {noise} noise: with it {a_label} is released with a chance of 95 % "
+            "from a count of {worth} on; with the others: {others}."
+        )
+    number = mechanism.sums_of
+    given = {
+        "noise": mechanism.noise,
+        "worth": _worth(mechanism),
+        "what": "a count" if number == 1 else f"a sum of {number:,} counts",
+        "others": others_in_words(mechanism) or "none is possible",
+    }
+    return Sentence(form, **given)
+
+
+def _worth(mechanism: ThresholdHistogram) -> str:
+    if mechanism.threshold is None:
+        return plain(up(mechanism.spread, 3))
+    return f"{mechanism.likely_count(LEVEL):,}"
 
 
 def found_in_words(mechanism: AutoThreshold) -> Sentence:
@@ -173,6 +220,12 @@ def intervals_in_words(mechanism: LabelsMechanism) -> Sentence:
         width=mechanism.half_width(),
         level=f"{100 * LEVEL:g} %",
     )
+    if mechanism.largest_error is not None:
+        ends = Sentence(
+            "No count is ever off by more than {largest:,}, where the noise ends.",
+            largest=mechanism.largest_error,
+        )
+        start = joined((start, ends))
     if mechanism.threshold is None:
         return start
     near = Sentence(
@@ -343,7 +396,8 @@ def chance_in_order(mechanism: LabelsMechanism, difference: float) -> float:
     -----
     The difference of two Gumbel variables is logistic, and that of two Gaussian ones is Gaussian.
     For two-sided geometric noise, with a = exp(-rate), the difference of two draws is k with
-    probability c**2 a**|k| (|k| + (1 + a**2) / (1 - a**2)), c = (1 - a) / (1 + a).
+    probability c**2 a**|k| (|k| + (1 + a**2) / (1 - a**2)), c = (1 - a) / (1 + a). Truncated noise
+    has smaller differences, with a higher probability.
 
     >>> from dphist.labels import TopLabels
     >>> chance_in_order(TopLabels(k=10, epsilon="0.2", delta="1e-6"), 0)
@@ -357,6 +411,9 @@ def chance_in_order(mechanism: LabelsMechanism, difference: float) -> float:
         apart = max(difference - 1, 0) / deviation_of_difference(mechanism)
         return 1 - 0.5 * math.erfc(apart / 2**0.5)
     rate, steps = 1 / scale, math.floor(difference)
+    own = mechanism.noise_law() if isinstance(mechanism, ThresholdHistogram) else None
+    if isinstance(own, OptimalNoise):
+        return 1 - own.chance_of_difference(steps)
     a, gap = math.exp(-rate), -math.expm1(-rate)
     weight = (gap / (1 + a)) ** 2
     mean = (1 + a * a) / -math.expm1(-2 * rate)

@@ -7,7 +7,9 @@ from typing import Literal, TypeAlias
 
 from dphist.noise.magnitude import geometric_standard_deviation
 
-Distribution: TypeAlias = Literal["two-sided geometric", "Gaussian", "Gumbel"]
+Distribution: TypeAlias = Literal[
+    "two-sided geometric", "truncated geometric", "optimal", "Gaussian", "Gumbel"
+]
 
 _FLOAT64 = "This assumes that float64 is added and multiplied with relative errors"
 
@@ -54,10 +56,11 @@ class NoiseLaw:
     distribution : str or None
         Name of the distribution; None for the exponential mechanism, which adds no noise to counts.
     scale : Fraction, float or None
-        1 / rate of two-sided geometric noise, the standard deviation of Gaussian noise, the scale
-        of Gumbel noise, in records. Where several numbers get different noise, the smallest scale.
+        1 / rate of geometric and of optimal noise, the standard deviation of Gaussian noise, the
+        scale of Gumbel noise, in records. Where several numbers get different noise, the smallest.
     drawing : how the noise is drawn.
-    form : what the noise is rounded to, or which numbers share it; empty if nothing is to be said.
+    form : what the noise is rounded to, within what it stays, or which numbers share it; empty if
+        nothing is to be said.
 
     >>> print(NoiseLaw("two-sided geometric", Fraction(10), Drawing.WHOLE))
     two-sided geometric (integer Laplace)

@@ -7,6 +7,7 @@ at no further cost (`docs/understand/proofs/bounded_noise.md`, Lemma 5).
 """
 
 import functools
+import math
 from fractions import Fraction
 
 from dphist.errors import ParameterError
@@ -35,12 +36,7 @@ def optimal_law(epsilon: Fraction, delta: Fraction) -> FiniteLaw:
     ParameterError
         If the noise has more values than are held.
     """
-    if 2 * (1 / delta).__ceil__().bit_length() > _MOST_VALUES * epsilon:
-        raise ParameterError(
-            "epsilon",
-            "of a single label is too small for optimal noise",
-            "take truncated noise, which differs by at most one record there",
-        )
+    check_number_of_values(epsilon, delta)
     factor, bits = upper_factor(epsilon, delta)
     most = (delta.numerator << bits) // delta.denominator
     first = most - (1 << 2 * _SPARE)  # leaves room for what is rounded
@@ -53,9 +49,19 @@ def optimal_law(epsilon: Fraction, delta: Fraction) -> FiniteLaw:
     return FiniteLaw(middle - len(weights) + 1, tuple(reversed(weights)), bits)
 
 
+def check_number_of_values(epsilon: Fraction, delta: Fraction) -> None:
+    """Refuse an epsilon of one count at which optimal noise has more values than are held."""
+    if 2 * math.ceil(1 / delta).bit_length() > _MOST_VALUES * epsilon:
+        raise ParameterError(
+            "epsilon",
+            "of a single label is too small for optimal noise",
+            "take truncated noise, which hardly differs there",
+        )
+
+
 def upper_factor(epsilon: Fraction, delta: Fraction) -> tuple[int, int]:
     """Return an upper bound on exp(-epsilon) in units of 2**-bits, and the bits."""
-    size = (1 / delta).__ceil__().bit_length()
+    size = math.ceil(1 / delta).bit_length()
     bits = -(-(3 * _SPARE + _LEAST_FACTOR + size) // 8) * 8
     return max(exp_negative(epsilon, bits)[1], 1 << bits - _LEAST_FACTOR), bits
 

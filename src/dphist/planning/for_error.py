@@ -108,7 +108,8 @@ def for_error(
         return _least(make, wanted)
 
     found = []
-    for noise in () if "noise" in parameters else getattr(mechanism, "noises_compared", ()):
+    compared = None if "noise" in parameters else getattr(mechanism, "noises_compared", None)
+    for noise in compared(**parameters) if compared is not None else ():
         with contextlib.suppress(ParameterError):
             found.append(least(noise=noise))
     if not found:

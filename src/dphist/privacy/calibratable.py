@@ -40,6 +40,20 @@ class Thresholding(Protocol):
 
 
 @runtime_checkable
+class Ordering(Protocol):
+    """A mechanism that says which share of delta is the better one, where no threshold does.
+
+    `share_order` is what is to be the least, and what decides among equal ones.
+    """
+
+    @property
+    def epsilon(self) -> Fraction: ...
+
+    @property
+    def share_order(self) -> tuple[Any, Any]: ...
+
+
+@runtime_checkable
 class Deciding(Protocol):
     """A class of mechanisms that have a delta of their own with some parameters only."""
 
@@ -50,7 +64,7 @@ class Deciding(Protocol):
 class Choosing(Protocol):
     """A class of mechanisms that may leave a choice to calibration, as only a total decides it.
 
-    Its mechanisms have a `spread`, of which the smallest is taken.
+    Its mechanisms have a `calibration_order`, of which the smallest is taken.
     """
 
     def calibration_forms(self, delta: Exact, **parameters: Any) -> list[dict[str, Any]]: ...

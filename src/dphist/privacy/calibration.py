@@ -17,6 +17,7 @@ from dphist.privacy.calibratable import (
     Choosing,
     Deciding,
     Guaranteeing,
+    Ordering,
     Remembering,
     Thresholding,
 )
@@ -63,8 +64,10 @@ def calibrate(
         "best": use the smallest known epsilon for these releases, `epsilon_at(delta, releases)`.
         "cdp": use that of `guarantee` alone, for releases that are composed with others in zCDP.
         Converting the result of `compose` may give a larger epsilon than "best".
-    **parameters : passed to the mechanism. Without `noise`, but with `correlated`, a
-        `ThresholdHistogram` of listed labels gets the noise that varies least at this total.
+    **parameters : passed to the mechanism. A `ThresholdHistogram` with ``noise="best"`` gets the
+        noise with which labels are released with 95 % from the smallest count on at this total, or
+        of listed labels the noise that varies least; so it does without `noise`, if labels are
+        listed and `correlated` is given. Its `compare_noises` says what the others would do.
 
     Raises
     ------
@@ -93,7 +96,7 @@ def calibrate(
         again: Callable[..., M] = functools.partial(
             calibrate, mechanism, epsilon=epsilon, delta=delta, **asked
         )
-        return _least_spread(again, forms)
+        return _best_form(again, forms)
     (parameters,) = forms
     aim = _Aim(
         positive_number(epsilon, "epsilon"),
@@ -128,17 +131,21 @@ def _best_share(
     usual share, or for one release where nearly all of delta is given twice. A walk into it stops
     where the threshold rises on both sides.
     """
-    tried: dict[int, tuple[Any, Any]] = {}
+    tried: dict[int, tuple[Any, Any, Any]] = {}
     near: Fraction | None = None
 
-    def lowness(place: int) -> tuple[Any, Any]:
+    def lowness(place: int) -> tuple[Any, Any, Any]:
         nonlocal near
         if place not in tried:
-            tried[place] = (math.inf, math.inf)
+            tried[place] = (math.inf, math.inf, 0)
             made = found(shares[place], _COARSE, near)
-            if isinstance(made, Thresholding):
+            if isinstance(made, Ordering):
+                height, second = made.share_order
                 near = made.epsilon
-                tried[place] = (made.threshold, -made.epsilon)
+                tried[place] = (height, -near, second)
+            elif isinstance(made, Thresholding):
+                near = made.epsilon
+                tried[place] = (made.threshold, -near, 0)
         return tried[place]
 
     usual, last = shares.index(_USUAL_SHARE), len(shares) - 1
@@ -150,10 +157,26 @@ def _best_share(
         if not lowness(usual + 1) < lowness(usual) or lowness(usual) <= lowness(place):
             place = min(place, _descend(lowness, usual, len(shares)), key=lowness)
     else:
-        place = min(range(len(shares)), key=lowness)
+        place = _lowest_whole(lowness, last)
     if tried[place][0] == math.inf:
         return Fraction(1, 2), near
     return shares[place], -tried[place][1]
+
+
+def _lowest_whole(lowness: Callable[[int], Any], last: int) -> int:
+    """Return the place with the lowest threshold, of whole ones.
+
+    If the first share gives no larger epsilon than the last, all shares give the same, as what is
+    left to convert falls with the share. Then thresholds only fall, too.
+    """
+    first, end = lowness(0), lowness(last)
+    if end[0] == math.inf or first[0] == math.inf or -first[1] > -end[1] * (1 + 10 * _COARSE):
+        return min(range(last + 1), key=lowness)
+    low, high = -1, last
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if lowness(middle)[0] <= end[0] else (middle, high)
+    return min(high, last, key=lambda place: (lowness(place)[0], lowness(place)[2], place))
 
 
 def _descend(lowness: Callable[[int], Any], place: int, places: int) -> int:
@@ -263,16 +286,16 @@ def _forms(
     return [parameters]
 
 
-def _least_spread(make: Callable[..., M], forms: Sequence[dict[str, Any]]) -> M:
-    """Return the mechanism of the least spread, of those that the total suffices for."""
+def _best_form(make: Callable[..., M], forms: Sequence[dict[str, Any]]) -> M:
+    """Return the first mechanism in order, of those that the total suffices for."""
     found: list[Any] = []
     for form in forms:
         with contextlib.suppress(ParameterError):
             found.append(make(**form))
     if not found:
         return make(**forms[0])  # says why not
-    least: M = min(found, key=lambda made: float(made.spread))
-    return least
+    best: M = min(found, key=lambda made: made.calibration_order)
+    return best
 
 
 def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:

@@ -24,9 +24,9 @@ class ThresholdCost:
 
     Attributes
     ----------
-    noise : "laplace" or "gaussian".
+    noise : "laplace", "truncated", "optimal" or "gaussian".
     epsilon : the parameter of a single label.
-    delta : of the threshold; None if labels are listed.
+    delta : of the threshold, or of the ends of noise that ends; None if there is none.
     changed : how many released numbers one user changes at most, each by one noise scale.
     counts_users : whether one of these is a number of users.
     max_count : by how much a user changes the count of a label at most.
@@ -45,7 +45,8 @@ class ThresholdCost:
     def guarantee(self) -> ZCDP | ApproxZCDP:
         """What a release costs in all, as (approximate) zCDP."""
         rho = self.changed * self.epsilon**2 / 2  # Rogers 2023, Theorem 7
-        if self.noise == "laplace":
+        if self.noise != "gaussian":
+            # Noise that ends costs no more beside its delta (bounded_noise.md, Lemmas 6 and 7).
             # The number of users changes by 1, and has noise for that.
             users, labels = self.counts_users, self.changed - self.counts_users
             rho = labels * geometric_to_rho(self.epsilon, self.max_count)
@@ -56,7 +57,7 @@ class ThresholdCost:
 
     @property
     def epsilon_guarantee(self) -> PureDP | ApproxDP | None:
-        """What Laplace noise also promises directly, in epsilon; None for Gaussian noise."""
+        """What other noise also promises directly, in epsilon; None for Gaussian noise."""
         if self.noise == "gaussian":
             return None
         total = self.changed * self.epsilon

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ from dphist.data.label_counts import LabelCounts
 from dphist.data.listed_counts import look_up
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.labels.measuring import LabelsMeasuring, sort_released
+from dphist.labels.threshold.bounded_noise import OptimalNoise, TruncatedNoise
 from dphist.labels.threshold.correlation import (
     CorrelatedNoise,
     Correlation,
@@ -19,8 +20,10 @@ from dphist.labels.threshold.correlation import (
 )
 from dphist.labels.threshold.cost import ThresholdCost
 from dphist.labels.threshold.law import (
+    delta_of_one,
     gaussian_threshold,
     geometric_threshold,
+    truncated_limit,
 )
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
 from dphist.noise.inversion import Source
@@ -28,6 +31,11 @@ from dphist.parameters import Exact, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, dp_events
 from dphist.privacy.rounding import UP, decimal, round_up
 from dphist.release.label_table import LabelTable
+
+LabelNoise: TypeAlias = GeometricNoise | GaussianNoise | TruncatedNoise | OptimalNoise
+
+BOUNDED = ("truncated", "optimal")
+"""Noises that end: they have a delta where labels are listed, too."""
 
 NAME = "users"
 """The key of `Release.noisy` that holds the numbers of users."""
@@ -89,7 +97,7 @@ class ThresholdMeasuring(LabelsMeasuring):
 
     @property
     def epsilon_guarantee(self) -> PureDP | ApproxDP | None:
-        """What Laplace noise also promises directly, in epsilon; None for Gaussian noise."""
+        """What other than Gaussian noise also promises directly, in epsilon; None for Gaussian."""
         return self._cost.epsilon_guarantee
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
@@ -116,15 +124,17 @@ class ThresholdMeasuring(LabelsMeasuring):
     @property
     def threshold(self) -> int | Fraction | None:
         """Noisy counts above it are released, in records; None for listed labels."""
-        if self.delta is None:
+        if self.delta is None or self.labels is not None:
             return None
-        scale = self.noise_scale
+        scale, noise = self.noise_scale, self._noise_of_labels()
+        if isinstance(noise, TruncatedNoise | OptimalNoise):
+            return noise.last  # a count of 0 is never above it
         if self.noise == "gaussian":
             return gaussian_threshold(scale, self.delta, self.max_labels, self.max_count)
         return geometric_threshold(1 / scale, self.delta, self.max_labels, self.max_count)
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
-        own = self._noise_for(self.max_count)
+        own = self._noise_of_labels()
         if self.labels is None:
             released = counts.filter_batches(AboveThreshold(own, self.threshold or 0, source))
         else:
@@ -139,14 +149,27 @@ class ThresholdMeasuring(LabelsMeasuring):
         noisy, _ = self._noise_of_users().add(np.array(counts.users, np.int64), None, source)
         return {NAME: noisy}
 
-    def noise_law(self) -> GeometricNoise | GaussianNoise | CorrelatedNoise:
+    def noise_law(self) -> LabelNoise | CorrelatedNoise:
         """Return the law of the noise on each count of a label."""
         if self.correlation is not None:
             return CorrelatedNoise(self.noise_scale, self.correlation)
-        return self._noise_for(self.max_count)
+        return self._noise_of_labels()
+
+    def _noise_of_labels(self) -> LabelNoise:
+        """The law of independent noise on each count of a label."""
+        if self.noise not in BOUNDED or self.delta is None:
+            return self._noise_for(self.max_count)
+        rate = 1 / self.noise_scale
+        if self.noise == "optimal":
+            return OptimalNoise(rate, delta_of_one(self.delta, self.changed_labels))
+        bounds = self.delta, self.changed_labels, self.max_count
+        return TruncatedNoise(rate, truncated_limit(rate, *bounds))
 
     def _noise_of_users(self) -> GeometricNoise | GaussianNoise:
-        """The law of the noise on the numbers of users, of which one user changes one, by 1."""
+        """The law of the noise on the numbers of users, of which one user changes one, by 1.
+
+        Where the noise of labels ends, this does not: so it costs no delta.
+        """
         return self._noise_for(1)
 
     def _noise_for(self, change: int) -> GeometricNoise | GaussianNoise:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from dphist.arrays import IntArray
 from dphist.data.cells import check_most, make_cells
@@ -19,28 +19,32 @@ from dphist.labels.mechanism import (
     check_bound,
     check_delta,
 )
-from dphist.labels.threshold.correlation import (
-    CorrelatedNoise,
-    best_correlation,
-    worthwhile_correlation,
-)
+from dphist.labels.threshold.bounded_noise import OptimalNoise, TruncatedNoise
+from dphist.labels.threshold.choice import compare_noises, forms_of, noises_of
+from dphist.labels.threshold.correlation import CorrelatedNoise
 from dphist.labels.threshold.known_labels import listed, number_listed
-from dphist.labels.threshold.law import gaussian_delta, geometric_delta
-from dphist.labels.threshold.measuring import NAME, ThresholdMeasuring
+from dphist.labels.threshold.law import gaussian_delta, geometric_delta, truncated_delta
+from dphist.labels.threshold.measuring import BOUNDED, NAME, ThresholdMeasuring
+from dphist.labels.threshold.sharing import Correlated, is_correlated, shared_in_words
 from dphist.mechanism import parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
+from dphist.noise.optimal import check_number_of_values
 from dphist.noise.search import first_true
-from dphist.parameters import Exact, checked_level, privacy_parameter, whole_number
-from dphist.privacy.as_text import down, plain, up
+from dphist.parameters import (
+    Exact,
+    checked_level,
+    positive_delta,
+    privacy_parameter,
+    whole_number,
+)
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
 from dphist.release.users_by_size import UsersBySize
 from dphist.sentence import Sentence
 
-Noise: TypeAlias = Literal["laplace", "gaussian"]
-Correlated: TypeAlias = bool | Literal["auto"]
+Noise: TypeAlias = Literal["laplace", "truncated", "optimal", "gaussian"]
 
 
 @savable
@@ -54,13 +58,18 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         The parameter of a *single* label, as in the paper: what a release costs in all is
         `guarantee`. `dphist.calibrate` finds it from a total.
     delta : number above 0 and below 1
-        Required unless `labels` are listed; then there is none.
+        Required unless `labels` are listed; then there is none, but for noise that ends.
     max_labels : int
         How many labels one user changes at most.
     max_count : int
         By how much one user changes the count of a label at most.
-    noise : "laplace" or "gaussian"
-        Two-sided geometric noise, the integer relative of Laplace noise, or real Gaussian noise.
+    noise : "laplace", "truncated", "optimal" or "gaussian"
+        "laplace": two-sided geometric noise, the integer relative of Laplace noise. "truncated":
+        the same, given that it is within `largest_error`: labels are released from lower counts
+        on, and no count is ever off by more than that. "optimal": noise that ends, too, and
+        releases each label with the largest chance that is possible at this cost; only for a
+        `max_count` of 1. "gaussian": real Gaussian noise. `dphist.calibrate(..., noise="best")`
+        chooses.
     labels : sequence, optional
         Known labels: public, not taken from the data. Text, whole numbers, truth values or dates,
         of one kind; dates are held as ISO text. All of them are released, those that do not occur
@@ -83,20 +92,27 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
 
     Guarantee
     ---------
-    `delta`-approximate rho-zCDP, where rho is m epsilon tanh(epsilon/2) (Laplace) or
-    m epsilon**2 / 2 (Gaussian), and m is `max_labels`, or one more with `users_by_labels`; Laplace
-    also `epsilon_guarantee`, (m epsilon, delta)-DP; Gaussian also (E, d(E) + delta)-DP for every
-    E >= 0, where d(E) is the exact delta of Gaussian noise for mu**2 = m epsilon**2 (Balle and Wang
-    2018, Theorem 8), and R releases together with R mu**2 and R delta, see `epsilon_at`. One
-    release by itself is even (E, max(d(E), delta))-DP while d(E) is small, as a label of a user is
-    new or shared, but not both (Wilkins et al. 2022; `docs/understand/proofs/threshold.md`, Lemma
-    8). With listed labels delta is 0 in all of these, and `max_labels` at most their number.
     Neighbors differ in one user, who adds at most `max_count` to each of at most `max_labels`
-    labels. With `correlated` noise m is the smaller `weight`: the squared distance is that of the
-    worst user who *adds* to counts; data in which a user may also lower a count are not covered,
-    and are refused (`docs/understand/proofs/correlated_noise.md`). Covered are labels, counts,
-    number and order of the rows, and the numbers of users; not covered is the time it takes, and,
-    if a bare frame is given instead of a `LabelCounts`, a promise that does not hold.
+    labels. m is `max_labels`, or the number of listed labels if that is less; one more with
+    `users_by_labels`.
+
+    - `guarantee`: `delta`-approximate rho-zCDP. rho is m epsilon**2 / 2 for Gaussian noise, at most
+      m epsilon tanh(epsilon/2) for all other. delta is 0 where labels are listed and noise does not
+      end.
+    - `epsilon_guarantee`, of all but Gaussian noise: (m epsilon, delta)-DP. Where noise ends:
+      `docs/understand/proofs/bounded_noise.md`.
+    - Gaussian noise: (E, d(E) + delta)-DP for every E >= 0, where d(E) is the exact delta of
+      Gaussian noise for mu**2 = m epsilon**2 (Balle and Wang 2018, Theorem 8), and R releases
+      together with R mu**2 and R delta, see `epsilon_at`. One release by itself is even (E,
+      max(d(E), delta))-DP while d(E) is small, as a label of a user is new or shared, but not both
+      (Wilkins et al. 2022; `docs/understand/proofs/threshold.md`, Lemma 8).
+    - `correlated` noise: m is the smaller `weight`, as the squared distance is that of the worst
+      user who *adds* to counts; data in which a user may also lower a count are not covered, and
+      are refused (`docs/understand/proofs/correlated_noise.md`).
+
+    Covered are labels, counts, number and order of the rows, and the numbers of users; not covered
+    is the time it takes, and, if a bare frame is given instead of a `LabelCounts`, a promise that
+    does not hold.
 
     Notes
     -----
@@ -111,7 +127,6 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         "R. Rogers. A Unifying Privacy Analysis Framework for Unknown Domain Algorithms in "
         "Differential Privacy. 2023. arXiv:2309.09170. Algorithm 1 and Theorem 7."
     )
-    noises_compared = ("gaussian", "laplace")  # dphist.for_error takes that of the least epsilon
 
     epsilon: Fraction = parameter(**EPSILON)
     delta: Fraction | None = parameter(**DELTA)
@@ -151,14 +166,22 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         correlated: Correlated = False,
         sums_of: int = 1,
     ) -> None:
-        if noise not in ("laplace", "gaussian"):
-            raise ParameterError("noise", "must be 'laplace' or 'gaussian'")
-        if labels is not None and delta not in (None, 0):
+        if noise not in get_args(Noise):
+            names = ", ".join(f"'{name}'" for name in get_args(Noise)[:-1])
+            choosing = "'best' is for dphist.calibrate, which knows a total"
+            raise ParameterError("noise", f"must be {names} or 'gaussian'", choosing)
+        if noise == "optimal" and check_bound(max_count, "max_count") > 1:
+            raise ParameterError(
+                "noise",
+                "'optimal' is for " + Argument("max_count", 1) + " alone",
+                "take 'truncated', whose counts end as well",
+            )
+        if labels is not None and noise not in BOUNDED and delta not in (None, 0):
             raise ParameterError("delta", "must be left out where labels are listed: there is none")
         known = None if labels is None else listed(labels)
         self._hold(
             epsilon=privacy_parameter(epsilon, "epsilon"),
-            delta=check_delta(delta) if labels is None else None,
+            delta=_delta_of(delta, noise, listed=known is not None),
             max_labels=check_bound(max_labels, "max_labels"),
             max_count=check_bound(max_count, "max_count"),
             noise=noise,
@@ -181,6 +204,10 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
             raise ParameterError(
                 "epsilon", "divided by " + Argument("max_count") + " is too small to sample"
             )
+        if self.noise == "optimal":
+            noise = self.noise_law()
+            assert isinstance(noise, OptimalNoise)  # noqa: S101
+            check_number_of_values(noise.rate, noise.delta)
         try:
             provable = self.guarantee, self.epsilon_guarantee
         except ParameterError:
@@ -192,23 +219,66 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
 
     @classmethod
     def calibration_forms(cls, delta: Exact, **parameters: Any) -> list[dict[str, Any]]:
-        """Return the parameters among which `dphist.calibrate` takes those of the least noise.
+        """Return the parameters among which `dphist.calibrate` takes those of the least error.
 
-        Which noise is the smaller one depends on the total, so a mechanism made by hand cannot
-        decide it. Gaussian noise needs a delta.
+        Which noise is the best one depends on the total, so a mechanism made by hand cannot decide
+        it.
         """
-        asked = parameters.get("correlated", False)
-        if asked is False or "noise" in parameters or parameters.get("labels") is None:
-            return [parameters]
-        both = [{**parameters, "noise": noise} for noise in ("laplace", "gaussian")]
-        if asked is True:
-            return both[1:]
-        return both[:1] if delta in (0, "0") else both
+        return forms_of(delta, parameters)
+
+    @property
+    def calibration_order(self) -> tuple[float, float]:
+        """What the best form has the least of: the count released with 95 %, then `spread`."""
+        return (0 if self.threshold is None else self.likely_count(LEVEL)), self.spread
+
+    @property
+    def share_order(self) -> tuple[Any, Any]:
+        """What the best share of delta has the least of: the threshold, or the largest error.
+
+        Of optimal noise the count released with 95 %, and of equal ones the larger delta is better.
+        """
+        noise = self.noise_law()
+        if isinstance(noise, OptimalNoise):
+            return noise.count_shown(LEVEL), -noise.delta
+        return (self.largest_error if self.threshold is None else self.threshold), 0
+
+    def compare_noises(self) -> dict[str, "ThresholdHistogram"]:
+        """Return what each noise gives at the same target, by the noise's name, the best first.
+
+        It says why ``dphist.calibrate(..., noise="best")`` took one of them: `calibration_order` of
+        each is what is compared. For listed labels "best" is the first that does not end.
+
+        Raises
+        ------
+        ParameterError
+            If the mechanism was not calibrated to a target.
+
+        Examples
+        --------
+        >>> from dphist import calibrate
+        >>> made = calibrate(
+        ...     ThresholdHistogram, epsilon="0.1", delta="1e-6", max_labels=1, noise="best"
+        ... )
+        >>> for noise, other in made.compare_noises().items():
+        ...     print(noise, other.expected_error().appears_from)
+        optimal 132
+        truncated 133
+        laplace 156
+        gaussian 234
+        """
+        return compare_noises(self, get_args(Noise))
 
     @classmethod
-    def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:
-        """Whether there is a delta: not where labels are listed."""
-        return labels is None
+    def noises_compared(cls, **parameters: Any) -> Sequence[str]:
+        """Return the noises of which `dphist.for_error` takes that of the least epsilon."""
+        return noises_of(parameters)
+
+    @classmethod
+    def needs_delta(
+        cls, labels: Sequence[Any] | None = None, noise: str = "laplace", **_parameters: Any
+    ) -> bool:
+        """Whether there is a delta: not where labels are listed, unless noise ends."""
+        return labels is None or noise in BOUNDED
 
     def users(self, noisy: Mapping[str, IntArray]) -> UsersBySize | None:
         """Return how many users have how many labels, from `noisy` of a release.
@@ -240,6 +310,15 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         return self.noise_law().half_width(level)
 
     @property
+    def largest_error(self) -> int | None:
+        """No released count is ever off by more than this, in records; None if noise has no end.
+
+        It is the error of the noise, beside what was dropped where users were bounded.
+        """
+        noise = self.noise_law()
+        return noise.largest if isinstance(noise, TruncatedNoise | OptimalNoise) else None
+
+    @property
     def spread(self) -> float:
         """Standard deviation of the noise of a sum of `sums_of` counts, in records."""
         return self.noise_law().deviation_of_sum(self.sums_of)
@@ -268,16 +347,27 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         """
         checked_level(level)
         labels = whole_number(labels, "labels", 1)
-        if self.law.distribution == "Gaussian":
-            return gaussian_reach(self.noise_law().deviation_of_sum(labels), labels, level)
-        return geometric_reach(self.noise_scale, labels, level)
+        noise = self.noise_law()
+        if isinstance(noise, OptimalNoise):
+            return noise.reach_of_sum(labels, level)
+        if self.noise == "gaussian":
+            return gaussian_reach(noise.deviation_of_sum(labels), labels, level)
+        return geometric_reach(self.noise_scale, labels, level)  # truncated noise has lower moments
 
     @property
     def reached_delta(self) -> Fraction:
-        """The delta that the threshold really has, rounded up to 12 digits; at most `delta`."""
-        threshold = self.threshold
-        if threshold is None or self.delta is None:
+        """The delta that the threshold really has, rounded up to 12 digits; at most `delta`.
+
+        Where noise ends, the delta of its ends.
+        """
+        threshold, noise = self.threshold, self.noise_law()
+        if self.delta is None:
             return Fraction(0)
+        if isinstance(noise, TruncatedNoise):
+            ends = noise.rate, noise.largest, self.delta, self.changed_labels, self.max_count
+            return truncated_delta(*ends)
+        if threshold is None or self.noise == "optimal":  # which uses all of it
+            return self.delta
         bounds = (self.delta, self.max_labels, self.max_count)
         if isinstance(threshold, Fraction):
             return gaussian_delta(self.noise_scale, threshold, *bounds)
@@ -300,6 +390,13 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         """The law of the noise on each count of a label."""
         if self.noise == "laplace":
             return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE)
+        noise = self.noise_law()
+        if isinstance(noise, TruncatedNoise):
+            form = f"from -{noise.largest:,} to {noise.largest:,}"
+            return NoiseLaw("truncated geometric", self.noise_scale, Drawing.WHOLE, form)
+        if isinstance(noise, OptimalNoise):
+            form = f"from {noise.law.first:,} to {noise.last:,}"
+            return NoiseLaw("optimal", self.noise_scale, Drawing.WHOLE, form)
         if self.correlated:
             form = "in part the same for all labels"
             return NoiseLaw("Gaussian", self.noise_scale, Drawing.SHARED, form)
@@ -319,74 +416,21 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
                 "Threshold (Rogers 2023, Algorithm 1). Each {label}'s count gets {noise} noise of "
                 "its own; a {label} is released if the sum is above the threshold."
             )
+        if self.noise == "optimal":
+            text += (
+                " The noise is made of the steps of the optimal chance of releasing a {label} "
+                "(Desfontaines et al. 2022)."
+            )
+        if self.largest_error is not None:
+            text += " The noise ends: no count is ever off by more than {largest:,} {records}."
         if self.users_by_labels is not None:
             text += " The numbers of {users} who have one {label}, two, and so on get noise too."
-        return Sentence(text, noise=self.law.distribution, shared=shared)
+        given: dict[str, Any] = {"noise": self.law.distribution, "largest": self.largest_error or 0}
+        return Sentence(text, shared=shared, **given)
 
 
-def shared_in_words(noise: CorrelatedNoise) -> str:
-    """State the covariance of correlated noise.
-
-    >>> from fractions import Fraction
-    >>> from dphist.labels.threshold.correlation import best_correlation
-    >>> shared_in_words(CorrelatedNoise(Fraction(4), best_correlation(4, 4)))
-    'a part of which all share (Lebeda 2024; variance 16, covariance of two counts 5.34375)'
-    """
-    variance = plain(down(noise.scale**2))
-    covariance = plain(up(noise.scale**2 * noise.correlation.ratio / (1 + noise.correlation.ratio)))
-    return (
-        f"a part of which all share (Lebeda 2024; variance {variance}, covariance of two counts "
-        f"{covariance})"
-    )
-
-
-def is_correlated(
-    asked: Correlated, noise: str, labels: int | None, most: int, sums_of: int, scale: Fraction
-) -> bool:
-    """Return whether noise is shared.
-
-    Parameters
-    ----------
-    asked : True or False, or "auto": where it notably lowers the variance of a count, or of a sum
-        of `sums_of` counts, at the same cost.
-    noise : "laplace" or "gaussian"; only Gaussian noise is shared.
-    labels : number of listed labels; None if labels come from the data.
-    most : labels that one user changes at most.
-    sums_of : labels in the sums that are to have a small error.
-    scale : standard deviation of the noise of a count, records.
-
-    Raises
-    ------
-    ParameterError
-        If True was asked for and there are no listed labels, noise is not Gaussian, or the grid is
-        too fine to be sampled.
-    """
-    if not isinstance(asked, bool) and asked != "auto":
-        raise ParameterError("correlated", "must be True, False or 'auto'")
-    if asked is True and labels is None:
-        raise ParameterError(
-            "correlated", "needs " + Argument("labels") + ": only known labels can share noise"
-        )
-    if asked is True and noise != "gaussian":
-        raise ParameterError(
-            "correlated",
-            "needs " + Argument("noise", "gaussian") + ": no other noise can be shared",
-        )
-    if asked is False or labels is None or noise != "gaussian":
-        return False
-    if asked == "auto":
-        worthwhile = worthwhile_correlation(labels, most, sums_of)
-        return worthwhile is not None and _is_sampled(CorrelatedNoise(scale, worthwhile))
-    if not _is_sampled(
-        CorrelatedNoise(scale, best_correlation(labels, most, sums_of, shared=True))
-    ):
-        raise ParameterError(
-            "correlated",
-            "must be False for this number of labels at this epsilon: the noise would be beyond "
-            "what is sampled exactly",
-        )
-    return True
-
-
-def _is_sampled(noise: CorrelatedNoise) -> bool:
-    return max(noise.own, noise.shared) <= LARGEST_SIGMA
+def _delta_of(delta: Exact | None, noise: str, *, listed: bool) -> Fraction | None:
+    """Return the delta of the mechanism; None if it has none."""
+    if not listed:
+        return check_delta(delta)
+    return positive_delta(delta, "the noise ends") if noise in BOUNDED else None

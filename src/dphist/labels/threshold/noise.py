@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -110,6 +111,15 @@ def noisy_sum(counts: IntArray, noise: IntArray) -> IntArray:
     return result
 
 
+class Adding(Protocol):
+    """A law of noise that is added to counts."""
+
+    def add(
+        self, counts: IntArray, threshold: int | Fraction | None, source: Source | None
+    ) -> tuple[IntArray, BoolArray]:
+        """Return the noisy counts, and which of them are above the threshold, if there is one."""
+
+
 @dataclass(frozen=True, slots=True)
 class AboveThreshold:
     """Of a batch of labels and counts, those above the threshold, with noisy counts.
@@ -118,7 +128,7 @@ class AboveThreshold:
     operating system there, each label noise of its own.
     """
 
-    noise: GeometricNoise | GaussianNoise
+    noise: Adding
     threshold: int | Fraction
     source: Source | None = None
 

@@ -16,6 +16,7 @@ from dphist.arrays import IntArray
 from dphist.errors import DphistError
 from dphist.lab.auditing.replay.transcript import DivergedError, Request
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative, normal_two_sided_tail
+from dphist.noise.finite import FiniteLaw
 
 BITS = 160
 ONE = 1 << BITS
@@ -45,6 +46,29 @@ class Noise:
         value = (rank + 1) // 2 if rank % 2 else -(rank // 2)
         law = _geometric if self.sampler == "geometric" else _gaussian
         return value, law(self.parameter, abs(value))
+
+
+@dataclass(frozen=True)
+class FiniteDraw:
+    """A draw of noise with finitely many values, the likeliest first."""
+
+    law: FiniteLaw
+
+    @property
+    def outcomes(self) -> int:
+        """The number of values."""
+        return len(self.law.weights)
+
+    def at(self, rank: int) -> tuple[int, Enclosure]:
+        """Return the value of a rank, and bounds on its probability."""
+        place = _ranks(self.law)[rank]
+        weight, bits = self.law.weights[place] << BITS, self.law.bits
+        return self.law.first + place, (weight >> bits, ceil_shift(weight, bits))
+
+
+@functools.lru_cache(4)
+def _ranks(law: FiniteLaw) -> list[int]:
+    return sorted(range(len(law.weights)), key=lambda place: -law.weights[place])
 
 
 @functools.lru_cache(4096)
@@ -86,7 +110,7 @@ class PathSource:
 
     def __init__(self, ranks: tuple[int, ...]) -> None:
         self.ranks = ranks
-        self.draws: list[Uniform | Noise] = []
+        self.draws: list[Uniform | Noise | FiniteDraw] = []
         self.chances: list[Enclosure] = [(ONE, ONE)]
         self.failed: DphistError | None = None
         self.over = False
@@ -104,7 +128,7 @@ class PathSource:
         del number
         raise self._ended(NotEnumerableError("its noise is no whole number with a known law"))
 
-    def one(self, draw: Uniform | Noise) -> int:
+    def one(self, draw: Uniform | Noise | FiniteDraw) -> int:
         """Return the next draw of the path."""
         place = len(self.draws)
         if place >= MOST_DRAWS:
@@ -117,6 +141,8 @@ class PathSource:
 
     def draw(self, sampler: str, parameter: Any, size: int | tuple[int, ...]) -> Any:
         """Stand in for a sampler of dphist."""
+        if isinstance(parameter, FiniteLaw):
+            return DrawnLater(lambda: self.one(FiniteDraw(parameter)), size)
         if not isinstance(parameter, Fraction):
             raise self._ended(DivergedError("a parameter of noise has been through a float"))
         return DrawnLater(lambda: self.one(Noise(sampler, parameter)), size)

@@ -31,12 +31,14 @@ from dphist.lab.auditing.replay.transcript import (
     loss,
     one_drawn,
 )
-from dphist.noise import rounded_gaussian, two_sided_geometric
+from dphist.noise import finite_noise, rounded_gaussian, two_sided_geometric
+from dphist.noise.finite import FiniteLaw
 from dphist.noise.for_tests import KNOWN_NOISE
 
 SAMPLERS: dict[str, Callable[..., Any]] = {
     "geometric": two_sided_geometric,
     "gaussian": rounded_gaussian,
+    "finite": finite_noise,
 }
 
 
@@ -253,6 +255,8 @@ class _Session:
 
     def draw(self, sampler: str, parameter: Any, size: int | tuple[int, ...]) -> Any:
         """Return draws of a sampler of dphist."""
+        if isinstance(parameter, FiniteLaw):
+            raise self._different("noise that ends cannot be replayed")
         if not isinstance(parameter, Fraction):
             raise self._different("a parameter of noise has been through a float")
         request = Request(sampler, parameter, size)
