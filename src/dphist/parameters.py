@@ -115,9 +115,7 @@ def checked_level(level: object, name: str = "level", most: float | None = None)
     >>> checked_level(0.95), checked_level(1, most=1)
     (0.95, 1.0)
     """
-    number = math.nan
-    if isinstance(level, Real) and not isinstance(level, bool):
-        number = float(level)
+    number = float(level) if type(level) is not bool and isinstance(level, Real) else math.nan
     if number > 0 and (number < 1 if most is None else number <= most):
         return number
     end = "below 1" if most is None else f"at most {most}"

@@ -97,6 +97,7 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
     assert json.loads(capsys.readouterr().out) == {
         "guarantee": {"name": "ApproxDP", "epsilon": "1", "delta": "0.000001", "unit": "one user"},
         "labels": 2,
+        "largest_error": dh.Release.load(out).mechanism.largest_error,
         "counts_of": "records, after each user was bounded to at most 3 labels and 1 record of "
         "each",
         "zcdp": str(dh.Release.load(out).guarantee),
@@ -140,16 +141,17 @@ def test_the_chances_are_those_of_the_mechanism(capsys) -> None:
 
 @pytest.mark.quick("[1]", "[2]")
 @pytest.mark.parametrize("max_labels", [1, 2, 30])
-def test_auto_noise_has_the_lower_threshold(max_labels, capsys) -> None:
+def test_the_best_noise_shows_labels_from_the_least_count_on(max_labels, capsys) -> None:
     """By public parameters alone: the file does not exist."""
-    found = {}
-    for noise in ("laplace", "gaussian", "auto"):
+    found, noises = {}, ("laplace", "truncated", "optimal", "gaussian")
+    for noise in (*noises, "best"):
         bound = ("--label", "word", "--user", "who", "--max-labels", max_labels)
         assert run("labels", "none", *bound, *BUDGET, "--dry-run", "--json", "--noise", noise) == 0
         found[noise] = json.loads(capsys.readouterr().out)
         del found[noise]["other_max_labels"]  # whose noise may be another
-    best = min(("laplace", "gaussian"), key=lambda noise: found[noise]["threshold"])
-    assert found["auto"] == found[best]
+    points = {noise: found[noise]["released_with_chance"]["0.95"] for noise in noises}
+    assert found["best"] == found[found["best"]["noise"]]
+    assert points[found["best"]["noise"]] == min(points.values())
 
 
 def test_without_users_each_row_is_one(records, tmp_path) -> None:

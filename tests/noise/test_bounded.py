@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from dphist.errors import ParameterError
 from dphist.labels.threshold.law import delta_of_one, truncated_delta, truncated_limit
-from dphist.noise import finite_noise, truncated, truncated_geometric
-from dphist.noise.finite import FiniteLaw
+from dphist.noise import truncated
+from dphist.noise.finite import FiniteLaw, finite_noise
 from dphist.noise.optimal import excess_of, optimal_law, upper_factor
+from dphist.noise.truncated import truncated_geometric
 from tests.support.goodness import LEVEL, chi_square_p
 
 # Truncated noise: the sampler.

@@ -228,11 +228,9 @@ def error_of_counts(width: float, counted: Counted, more: str = "") -> Fact:
 
 def largest_error(largest: int, counted: Counted) -> Fact:
     """Return by how much no count is ever off, where noise ends."""
-    note = Sentence(
-        "for every {label}, in every release: the noise ends there{cut}", cut=counted.noise
-    )
-    name, text = "Never off by more", f"than {largest:,}"
-    return Fact(name, text, "largest_error", largest, _EXACT, note, on=EVERYWHERE)
+    note = Sentence("no count is ever off by more: the noise ends there{cut}", cut=counted.noise)
+    name = "Largest error"
+    return Fact(name, f"{largest:,}", "largest_error", largest, _PUBLIC, note, on=EVERYWHERE)
 
 
 def table_of_labels(

@@ -112,19 +112,19 @@ def noise_in_words(mechanism: ThresholdHistogram) -> Sentence:
     if mechanism.threshold is None:
         form = (
             "--noise best took {noise} noise: the standard deviation of the noise of {what} is "
-            "{worth} {records}; with the others it is: {others}."
+            "{worth} {records}{others}."
         )
     else:
         form = (
             "--noise best took {noise} noise: with it {a_label} is released with a chance of 95 % "
-            "from a count of {worth} on; with the others: {others}."
+            "from a count of {worth} on{others}."
         )
-    number = mechanism.sums_of
+    number, others = mechanism.sums_of, others_in_words(mechanism)
     given = {
         "noise": mechanism.noise,
         "worth": _worth(mechanism),
         "what": "a count" if number == 1 else f"a sum of {number:,} counts",
-        "others": others_in_words(mechanism) or "none is possible",
+        "others": others and f"; with the others: {others}",
     }
     return Sentence(form, **given)
 

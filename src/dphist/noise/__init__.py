@@ -4,16 +4,8 @@ The samplers keep no random state. Each call reads from the operating system, so
 and threads never share or repeat noise.
 """
 
-from dphist.noise.finite import finite_noise
 from dphist.noise.gaussian import rounded_gaussian
 from dphist.noise.geometric import two_sided_geometric
 from dphist.noise.inversion import Source
-from dphist.noise.truncated import truncated_geometric
 
-__all__ = [
-    "Source",
-    "finite_noise",
-    "rounded_gaussian",
-    "truncated_geometric",
-    "two_sided_geometric",
-]
+__all__ = ["Source", "rounded_gaussian", "two_sided_geometric"]

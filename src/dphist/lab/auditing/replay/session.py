@@ -31,8 +31,8 @@ from dphist.lab.auditing.replay.transcript import (
     loss,
     one_drawn,
 )
-from dphist.noise import finite_noise, rounded_gaussian, two_sided_geometric
-from dphist.noise.finite import FiniteLaw
+from dphist.noise import rounded_gaussian, two_sided_geometric
+from dphist.noise.finite import FiniteLaw, finite_noise
 from dphist.noise.for_tests import KNOWN_NOISE
 
 SAMPLERS: dict[str, Callable[..., Any]] = {
