@@ -13,7 +13,7 @@ from dphist.labels.examples import EXAMPLES, ExampleName
 from dphist.labels.threshold.choice import BEST, calibrate_each, noises_of
 from dphist.labels.threshold.known_labels import number_of
 from dphist.labels.threshold.mechanism import Noise, ThresholdHistogram
-from dphist.labels.words import others_in_words
+from dphist.labels.words import list_others
 from dphist.parameters import optional_whole, privacy_parameter, probability
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.calibration import calibrate
@@ -38,14 +38,6 @@ _COLUMNS = [
         role="choice",
     ),
     Column(
-        "others",
-        "Other noises",
-        "The count from which a label is released with 95 % with the other noises; for listed "
-        "labels the standard deviation of a count. The noise with the least was taken.",
-        holds=str,
-        role="choice",
-    ),
-    Column(
         "correlated",
         "Shared noise",
         "Whether all listed labels share a part of the noise: where that lowers it.",
@@ -66,6 +58,15 @@ _COLUMNS = [
         "Sum ±",
         "Standard error of the noise of a sum of {sums_of} counts, in records.",
         holds=float,
+    ),
+    Column(
+        "next_noise",
+        "Next noise",
+        "The next best noise, and the count from which it releases a label with 95 %; for listed "
+        "labels the standard deviation of a count.",
+        holds=str,
+        role="choice",
+        not_given="none",
     ),
 ]
 _CUT = (
@@ -122,7 +123,8 @@ def settings(
             made = calibrate(ThresholdHistogram, **total, noise=noise)
         row = {**setting, "noise": made.noise}
         if noise == BEST:
-            row["others"] = others_in_words(made, found)
+            others = list_others(made, found)
+            row["next_noise"] = others[0] if others else None
         if correlated:
             row["correlated"] = made.correlated
         row |= planning.worth_of_labels(made, setting, guess)

@@ -90,21 +90,21 @@ def threshold_in_words(mechanism: LabelsMechanism) -> Sentence:
     )
 
 
-def others_in_words(
+def list_others(
     mechanism: ThresholdHistogram, found: Mapping[str, ThresholdHistogram] | None = None
-) -> str:
-    """State what the other noises would do at the same total; `found` is `compare_noises`.
+) -> list[str]:
+    """Return what the other noises would do at the same total; `found` is `compare_noises`.
 
     >>> from dphist import calibrate
     >>> given = {"epsilon": "0.1", "delta": "1e-6", "max_labels": 1, "noise": "best"}
-    >>> others_in_words(calibrate(ThresholdHistogram, **given))
-    'truncated 133, laplace 156, gaussian 234'
+    >>> list_others(calibrate(ThresholdHistogram, **given))
+    ['truncated 133', 'laplace 156', 'gaussian 234']
     """
-    return ", ".join(
+    return [
         f"{noise} {_worth(other)}"
         for noise, other in (found or mechanism.compare_noises()).items()
         if noise != mechanism.noise and (other.threshold is not None or not other.largest_error)
-    )
+    ]
 
 
 def noise_in_words(mechanism: ThresholdHistogram) -> Sentence:
@@ -119,7 +119,7 @@ def noise_in_words(mechanism: ThresholdHistogram) -> Sentence:
             "--noise best took {noise} noise: with it {a_label} is released with a chance of 95 % "
             "from a count of {worth} on{others}."
         )
-    number, others = mechanism.sums_of, others_in_words(mechanism)
+    number, others = mechanism.sums_of, ", ".join(list_others(mechanism))
     given = {
         "noise": mechanism.noise,
         "worth": _worth(mechanism),
