@@ -71,6 +71,10 @@ CORRELATED = dh.calibrate(
     noise="gaussian",
     correlated=True,
 )
+OPTIMAL = dh.ThresholdHistogram(epsilon="0.5", delta="1e-6", max_labels=2, noise="optimal")
+ENDING = dh.ThresholdHistogram(
+    epsilon="0.5", delta="1e-6", max_labels=2, labels=WARDS, noise="truncated"
+)
 TOP = dh.TopLabels(k=5, epsilon=1, delta="1e-6")
 FOUND = dh.AutoThreshold(epsilon=1, delta="1e-6", max_labels=12)
 DISCOVER = dh.DiscoverLabels(epsilon=1, delta="1e-6", max_labels=3)
@@ -93,6 +97,8 @@ MADE: dict[str, Callable[[], dh.Release]] = {
         **WORDS,
     ),
     "gaussian": lambda: release(GAUSSIAN, counted([f"l{n}" for n in range(140)], 10, max_count=3)),
+    "optimal": lambda: release(OPTIMAL, visits()),
+    "listed, with an end": lambda: release(ENDING, counted(WARDS[:20], 2, 50)),
     "near the threshold": lambda: release(NEAR, counted(LETTERS, 1, 120), seed=3),
     "one": lambda: release(LAPLACE, counted(["only"], 2, 50)),
     "dates": lambda: release(LAPLACE, counted([date(2026, 1, 1), date(2026, 2, 1)])),

@@ -40,9 +40,9 @@ from dphist.errors import ParameterError, phrase
 from dphist.labels import AutoThreshold, DiscoverLabels, ThresholdHistogram, TopLabels
 from dphist.labels.kind import KIND
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
+from dphist.labels.noise_choice import noise_in_words
 from dphist.labels.threshold.choice import BEST
 from dphist.labels.threshold.mechanism import Noise
-from dphist.labels.words import noise_in_words
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.unit import unit_of_users
 from dphist.sentence import Sentence

@@ -228,7 +228,9 @@ def error_of_counts(width: float, counted: Counted, more: str = "") -> Fact:
 
 def largest_error(largest: int, counted: Counted) -> Fact:
     """Return by how much no count is ever off, where noise ends."""
-    note = Sentence("no count is ever off by more: the noise ends there{cut}", cut=counted.noise)
+    note = Sentence(
+        "the noise never changes a count by more: there it ends{cut}", cut=counted.noise
+    )
     name = "Largest error"
     return Fact(name, f"{largest:,}", "largest_error", largest, _PUBLIC, note, on=EVERYWHERE)
 

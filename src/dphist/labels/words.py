@@ -5,7 +5,6 @@ values. How sure the order of two labels is follows from the law of the noise al
 """
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from dphist.document.kind import DataFacts
@@ -88,51 +87,6 @@ def threshold_in_words(mechanism: LabelsMechanism) -> Sentence:
         least=least_shown(mechanism),
         **given,
     )
-
-
-def list_others(
-    mechanism: ThresholdHistogram, found: Mapping[str, ThresholdHistogram] | None = None
-) -> list[str]:
-    """Return what the other noises would do at the same total; `found` is `compare_noises`.
-
-    >>> from dphist import calibrate
-    >>> given = {"epsilon": "0.1", "delta": "1e-6", "max_labels": 1, "noise": "best"}
-    >>> list_others(calibrate(ThresholdHistogram, **given))
-    ['truncated 133', 'laplace 156', 'gaussian 234']
-    """
-    return [
-        f"{noise} {_worth(other)}"
-        for noise, other in (found or mechanism.compare_noises()).items()
-        if noise != mechanism.noise and (other.threshold is not None or not other.largest_error)
-    ]
-
-
-def noise_in_words(mechanism: ThresholdHistogram) -> Sentence:
-    """Say why this noise was chosen."""
-    if mechanism.threshold is None:
-        form = (
-            "--noise best took {noise} noise: the standard deviation of the noise of {what} is "
-            "{worth} {records}{others}."
-        )
-    else:
-        form = (
-            "--noise best took {noise} noise: with it {a_label} is released with a chance of 95 % "
-            "from a count of {worth} on{others}."
-        )
-    number, others = mechanism.sums_of, ", ".join(list_others(mechanism))
-    given = {
-        "noise": mechanism.noise,
-        "worth": _worth(mechanism),
-        "what": "a count" if number == 1 else f"a sum of {number:,} counts",
-        "others": others and f"; with the others: {others}",
-    }
-    return Sentence(form, **given)
-
-
-def _worth(mechanism: ThresholdHistogram) -> str:
-    if mechanism.threshold is None:
-        return plain(up(mechanism.spread, 3))
-    return f"{mechanism.likely_count(LEVEL):,}"
 
 
 def found_in_words(mechanism: AutoThreshold) -> Sentence:
@@ -222,7 +176,7 @@ def intervals_in_words(mechanism: LabelsMechanism) -> Sentence:
     )
     if mechanism.largest_error is not None:
         ends = Sentence(
-            "No count is ever off by more than {largest:,}, where the noise ends.",
+            "The noise never changes a count by more than {largest:,}.",
             largest=mechanism.largest_error,
         )
         start = joined((start, ends))

@@ -65,11 +65,10 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         By how much one user changes the count of a label at most.
     noise : "laplace", "truncated", "optimal" or "gaussian"
         "laplace": two-sided geometric noise, the integer relative of Laplace noise. "truncated":
-        the same, given that it is within `largest_error`: labels are released from lower counts
-        on, and no count is ever off by more than that. "optimal": noise that ends, too, and
-        releases each label with the largest chance that is possible at this cost; only for a
-        `max_count` of 1. "gaussian": real Gaussian noise. `dphist.calibrate(..., noise="best")`
-        chooses.
+        the same, never beyond `largest_error`; labels are released from lower counts on. "optimal":
+        ends, too, and releases each label with the largest chance possible at this cost; only for a
+        `max_count` of 1; its mean is within half a record of 0. "gaussian": real Gaussian noise.
+        `dphist.calibrate(..., noise="best")` chooses.
     labels : sequence, optional
         Known labels: public, not taken from the data. Text, whole numbers, truth values or dates,
         of one kind; dates are held as ISO text. All of them are released, those that do not occur
@@ -422,7 +421,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
                 "(Desfontaines et al. 2022)."
             )
         if self.largest_error is not None:
-            text += " The noise ends: no count is ever off by more than {largest:,} {records}."
+            text += " The noise ends: it never changes a count by more than {largest:,} {records}."
         if self.users_by_labels is not None:
             text += " The numbers of {users} who have one {label}, two, and so on get noise too."
         given: dict[str, Any] = {"noise": self.law.distribution, "largest": self.largest_error or 0}
