@@ -110,7 +110,7 @@ def plan(
 
         And one value each, all of them public guesses or choices:
 
-        - labels: `users`, how many there are; `noise` (default: the better of the two); `labels`, a
+        - labels: `users`, how many there are; `noise` (default: "best", of all); `labels`, a
           public list, or how many labels it has, with `correlated` and `sums_of` as in
           `ThresholdHistogram` (True is "auto" there); `users_like`, "flights", "forum" or "shop":
           public examples of how many labels users have, for how much too low counts are;
