@@ -113,7 +113,8 @@ class ExpectedError:
     noise_scale : scale of the noise, in records.
     level : probability.
     largest_error : int or None
-        No released count is ever off by more than this, in records; None if noise has no end.
+        Noise never changes a count by more than this, in records; None if noise has no end. What
+        bounding dropped comes on top.
     """
 
     appears_from: int | None

@@ -60,8 +60,11 @@ def test_what_is_expected_is_what_is_released(noise: Any) -> None:
     listed = dh.ThresholdHistogram(noise=noise, labels=names, **FEW)
     in_order = listed.release(counts(20_000, 50)).value.counts - 50
     noisy = np.random.default_rng(1).permutation(in_order)
-    assert np.std(noisy) == pytest.approx(listed.spread, rel=0.05)
+    assert np.sqrt(np.mean(noisy**2.0)) == pytest.approx(listed.spread, rel=0.05)
     sums = np.abs(noisy[:19_900].reshape(-1, 100).sum(axis=1))
+    rms = listed.error_of_sum(names[:100])
+    assert np.sqrt(np.mean(sums**2.0)) == pytest.approx(rms, rel=0.25)
+    assert listed.noise_law().half_width(1) == listed.largest_error
     reach = listed.reach_of_sum(100, 0.95)
     assert np.mean(sums <= reach) > 0.93
     assert reach < 100 * (listed.largest_error or 0)

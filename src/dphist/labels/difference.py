@@ -26,9 +26,14 @@ def compare_releases(before: Release, after: Release) -> Differing:
         labels,
         tests=(2 if chosen else 1) * max(len(labels), 1),
         correction=_correct(len(labels), chosen=chosen),
-        proved=len(set(thresholds)) < 2,  # one step of the proof is a sketch otherwise
+        # One step of the proof is a sketch otherwise, and noise is symmetric there.
+        proved=len(set(thresholds)) < 2 and not any(map(_is_lopsided, (before, after))),
         bounding=[bounding_cost(each) for each in (before, after)],
     )
+
+
+def _is_lopsided(release: Release) -> bool:
+    return getattr(release.mechanism, "noise", None) == "optimal"
 
 
 def _read(release: Release) -> Reading:

@@ -82,9 +82,9 @@ class LabelsMechanism(LabelsMeasuring):
 
     @property
     def largest_error(self) -> int | None:
-        """No released count is ever off by more than this, in records; None if noise has no end.
+        """Noise never changes a count by more than this, in records; None if noise has no end.
 
-        It is the error of the noise, beside what was dropped where users were bounded.
+        What was dropped where users were bounded comes on top.
         """
         return None
 

@@ -167,6 +167,8 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
     typed.append(f"--max-labels {row['max_labels']}")
     if row["max_count"] != 1:
         typed.append(f"--max-count {row['max_count']}")
+    if asked.get("noise") not in (None, BEST):
+        typed.append(f"--noise {asked['noise']}")
     return [*typed, *planning.name_of(unit)]
 
 

@@ -226,7 +226,7 @@ def sums_in_words(mechanism: LabelsMechanism) -> str:
     errors = [
         ("a count", float(noise.scale), alone),
         ("the difference of two counts", deviation_of_difference(mechanism), 2**0.5 * alone),
-        (f"the sum of all {labels:,} counts", noise.deviation_of_sum(labels), labels**0.5 * alone),
+        (f"the sum of all {labels:,} counts", noise.rms_of_sum(labels), labels**0.5 * alone),
     ]
     said = "; ".join(
         f"{what} {plain(up(error, 3))} ({plain(up(other, 3))})" for what, error, other in errors

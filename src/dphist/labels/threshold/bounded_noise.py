@@ -61,9 +61,11 @@ class TruncatedNoise:
 
     def half_width(self, level: float) -> int:
         """Return the least q with Pr[abs(X) <= q] >= level."""
+        if level == 1:  # a chance may be too small for a float
+            return self.largest
         return first_true(lambda reach: 2 * self.chance_above(reach) <= 1 - level)
 
-    def deviation_of_sum(self, terms: int) -> float:
+    def rms_of_sum(self, terms: int) -> float:
         """Return the standard deviation of the noise of a sum of counts, in records."""
         return math.sqrt(terms) * _truncated_deviation(self.rate, self.largest)
 
@@ -130,6 +132,8 @@ class OptimalNoise:
 
     def half_width(self, level: float) -> int:
         """Return the least q with Pr[abs(X) <= q] >= level."""
+        if level == 1:
+            return self.largest
         numbers = self._numbers
 
         def is_within(reach: int) -> bool:
@@ -137,9 +141,12 @@ class OptimalNoise:
 
         return first_true(is_within)
 
-    def deviation_of_sum(self, terms: int) -> float:
-        """Return the standard deviation of the noise of a sum of counts, in records."""
-        return math.sqrt(terms) * self._numbers.deviation
+    def rms_of_sum(self, terms: int) -> float:
+        """Return the root mean square of the noise of a sum of counts, in records.
+
+        The mean is not 0, and adds up.
+        """
+        return math.hypot(math.sqrt(terms) * self._numbers.deviation, terms * self.mean)
 
     @property
     def mean(self) -> float:

@@ -181,7 +181,7 @@ class CorrelatedNoise:
         """Covariance of the noise of two counts, in squared records."""
         return float((self.shared / self.correlation.units) ** 2)
 
-    def deviation_of_sum(self, terms: int) -> float:
+    def rms_of_sum(self, terms: int) -> float:
         """Return the standard deviation of the noise of a sum of counts, in records."""
         own = float((self.own / self.correlation.units) ** 2)
         return math.sqrt(terms * own + terms**2 * self.covariance)

@@ -66,8 +66,9 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     noise : "laplace", "truncated", "optimal" or "gaussian"
         "laplace": two-sided geometric noise, the integer relative of Laplace noise. "truncated":
         the same, never beyond `largest_error`; labels are released from lower counts on. "optimal":
-        ends, too, and releases each label with the largest chance possible at this cost; only for a
-        `max_count` of 1; its mean is within half a record of 0. "gaussian": real Gaussian noise.
+        ends, too, and releases each label with the largest chance possible at its share of this
+        cost; only for a `max_count` of 1; its mean is within half a record of 0. "gaussian": real
+        Gaussian noise.
         `dphist.calibrate(..., noise="best")` chooses.
     labels : sequence, optional
         Known labels: public, not taken from the data. Text, whole numbers, truth values or dates,
@@ -116,7 +117,8 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     Notes
     -----
     Released counts are integers, not bounded: those above a threshold are positive, those of
-    listed labels may be negative, so that their sums stay unbiased. Rows come by released count,
+    listed labels may be negative, so that their sums stay unbiased (but with optimal noise, whose
+    mean is not 0). Rows come by released count,
     the largest first, then by label. A released count of a label nobody listed is too large on
     average when the true one is near the threshold.
     """
@@ -310,9 +312,9 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
 
     @property
     def largest_error(self) -> int | None:
-        """No released count is ever off by more than this, in records; None if noise has no end.
+        """Noise never changes a count by more than this, in records; None if noise has no end.
 
-        It is the error of the noise, beside what was dropped where users were bounded.
+        What was dropped where users were bounded comes on top.
         """
         noise = self.noise_law()
         return noise.largest if isinstance(noise, TruncatedNoise | OptimalNoise) else None
@@ -320,7 +322,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     @property
     def spread(self) -> float:
         """Standard deviation of the noise of a sum of `sums_of` counts, in records."""
-        return self.noise_law().deviation_of_sum(self.sums_of)
+        return self.noise_law().rms_of_sum(self.sums_of)
 
     def error_of_sum(self, labels: Sequence[Any]) -> float:
         """Return the standard error of the sum of the released counts of listed labels, in records.
@@ -337,7 +339,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         ParameterError
             If no labels are listed, or a label is not listed or repeated.
         """
-        return self.noise_law().deviation_of_sum(number_listed(labels, self.labels))
+        return self.noise_law().rms_of_sum(number_listed(labels, self.labels))
 
     def reach_of_sum(self, labels: int, level: float = LEVEL) -> float:
         """Return how far the noise of a sum of that many fixed counts reaches, in records.
@@ -350,7 +352,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         if isinstance(noise, OptimalNoise):
             return noise.reach_of_sum(labels, level)
         if self.noise == "gaussian":
-            return gaussian_reach(noise.deviation_of_sum(labels), labels, level)
+            return gaussian_reach(noise.rms_of_sum(labels), labels, level)
         return geometric_reach(self.noise_scale, labels, level)  # truncated noise has lower moments
 
     @property

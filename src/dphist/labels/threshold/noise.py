@@ -50,7 +50,7 @@ class GeometricNoise:
         """Return the least q with Pr[abs(Z) <= q] >= level."""
         return geometric_half_width(self.rate, level)
 
-    def deviation_of_sum(self, terms: int) -> float:
+    def rms_of_sum(self, terms: int) -> float:
         """Return the standard deviation of the noise of a sum of counts, in records."""
         return math.sqrt(terms) * geometric_standard_deviation(self.rate)
 
@@ -95,7 +95,7 @@ class GaussianNoise:
         """Return the least q at which the noise, rounded, is within q with this probability."""
         return gaussian_half_width(self.sigma, level)
 
-    def deviation_of_sum(self, terms: int) -> float:
+    def rms_of_sum(self, terms: int) -> float:
         """Return the standard deviation of the noise of a sum of counts, in records."""
         return math.sqrt(terms) * float(self.sigma)
 
