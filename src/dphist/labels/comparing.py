@@ -58,12 +58,19 @@ class LabelsCase(compared.CaseOfTotal):
         """Return Rogers' mechanisms; those that need the labels of each user if these were kept."""
         if self.data.max_labels is None:
             return []
-        laplace, gaussian = (
-            partial(ThresholdHistogram, noise=noise) for noise in ("laplace", "gaussian")
-        )
+        ending = "optimal" if self.data.max_count == 1 else "truncated"
+        noises: dict[Any, str] = {
+            "laplace": compared.BLUE,
+            ending: compared.ORANGE,
+            "gaussian": compared.BLACK,
+        }
         found = [
-            self.contender("ThresholdHistogram, laplace", laplace, compared.BLUE),
-            self.contender("ThresholdHistogram, gaussian", gaussian, compared.BLACK),
+            *(
+                self.contender(
+                    f"ThresholdHistogram, {noise}", partial(ThresholdHistogram, noise=noise), color
+                )
+                for noise, color in noises.items()
+            ),
             self.contender(
                 f"TopThreshold, k = {_TOP}", partial(TopThreshold, k=_TOP), compared.VERMILION
             ),
