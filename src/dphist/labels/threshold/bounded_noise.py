@@ -14,6 +14,7 @@ from dphist.arrays import BoolArray, FloatArray, IntArray
 from dphist.labels.threshold.noise import noisy_sum
 from dphist.noise import Source
 from dphist.noise.finite import FiniteLaw, finite_noise
+from dphist.noise.law import Drawing, NoiseLaw
 from dphist.noise.optimal import optimal_law
 from dphist.noise.search import first_true
 from dphist.noise.truncated import truncated_geometric
@@ -35,6 +36,12 @@ class TruncatedNoise:
 
     rate: Fraction
     largest: int
+
+    @property
+    def law(self) -> NoiseLaw:
+        """What it is called, its scale, and within what it stays."""
+        form = f"from -{self.largest:,} to {self.largest:,}"
+        return NoiseLaw("truncated geometric", 1 / self.rate, Drawing.WHOLE, form)
 
     @property
     def last(self) -> int:
@@ -96,19 +103,25 @@ class OptimalNoise:
     delta: Fraction
 
     @property
-    def law(self) -> FiniteLaw:
-        """The exact law, in whole numbers."""
+    def law(self) -> NoiseLaw:
+        """What it is called, its scale, and within what it stays."""
+        form = f"from {self.exact.first:,} to {self.last:,}"
+        return NoiseLaw("optimal", 1 / self.rate, Drawing.WHOLE, form)
+
+    @property
+    def exact(self) -> FiniteLaw:
+        """Its probabilities, in whole numbers."""
         return optimal_law(self.rate, self.delta)
 
     @property
     def largest(self) -> int:
         """The largest magnitude, records."""
-        return max(self.last, -self.law.first)
+        return max(self.last, -self.exact.first)
 
     @property
     def last(self) -> int:
         """The largest value: noisy counts of labels that nobody listed are shown above it."""
-        return self.law.last
+        return self.exact.last
 
     def count_shown(self, chance: float) -> int:
         """Return about the least count that is shown with this probability, without the law."""
@@ -124,7 +137,7 @@ class OptimalNoise:
         self, counts: IntArray, threshold: int | Fraction | None, source: Source | None
     ) -> tuple[IntArray, BoolArray]:
         """As for truncated noise."""
-        return _compare(noisy_sum(counts, finite_noise(self.law, len(counts), source)), threshold)
+        return _compare(noisy_sum(counts, finite_noise(self.exact, len(counts), source)), threshold)
 
     def chance_above(self, excess: float) -> float:
         """Return Pr[X > excess], for a whole number `excess`."""

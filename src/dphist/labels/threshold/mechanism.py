@@ -29,7 +29,7 @@ from dphist.labels.threshold.sharing import Correlated, is_correlated, shared_in
 from dphist.mechanism import parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
-from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
+from dphist.noise.law import Drawing, NoiseLaw
 from dphist.noise.optimal import check_number_of_values
 from dphist.noise.search import first_true
 from dphist.parameters import (
@@ -389,19 +389,11 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     @property
     def law(self) -> NoiseLaw:
         """The law of the noise on each count of a label."""
-        if self.noise == "laplace":
-            return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE)
         noise = self.noise_law()
-        if isinstance(noise, TruncatedNoise):
-            form = f"from -{noise.largest:,} to {noise.largest:,}"
-            return NoiseLaw("truncated geometric", self.noise_scale, Drawing.WHOLE, form)
-        if isinstance(noise, OptimalNoise):
-            form = f"from {noise.law.first:,} to {noise.last:,}"
-            return NoiseLaw("optimal", self.noise_scale, Drawing.WHOLE, form)
-        if self.correlated:
-            form = "in part the same for all labels"
-            return NoiseLaw("Gaussian", self.noise_scale, Drawing.SHARED, form)
-        return NoiseLaw("Gaussian", self.noise_scale, Drawing.ROUNDED, ROUNDED)
+        if not isinstance(noise, CorrelatedNoise):
+            return noise.law
+        form = "in part the same for all labels"
+        return NoiseLaw("Gaussian", self.noise_scale, Drawing.SHARED, form)
 
     @property
     def description(self) -> str:
