@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
 import pytest
 from mutants.catalogue import load
@@ -60,6 +61,13 @@ def test_every_planted_bug_is_on_its_page() -> None:
     assert all((DOCS / "understand" / page).is_file() for _, page in rows)
 
 
+# What newcomers look for in the documentation.
+ASKED_FOR = (
+    *("median", "percentile", "Excel", "group by", "confidence interval", "pivot"),
+    *("small counts", "k-anonymity", "GDPR"),
+)
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("site")
@@ -106,6 +114,9 @@ def test_the_site_is_built_and_asks_no_other_host(site) -> None:
         assert page.locator("ul.search li").count() > 5
         excerpt = page.locator("ul.search li p.context").first
         assert "threshold" in excerpt.inner_text().lower()  # though browsers fetch no files
+        for asked_for in ASKED_FOR:
+            page.goto((site / "search.html").as_uri() + f"?q={quote(asked_for)}")
+            page.wait_for_selector('ul.search li a[href*="guides/"]')  # a guide is found
 
 
 # Elements that reach beyond the window, and are in no table or example that can be moved sideways.
