@@ -21,6 +21,7 @@ from dphist.data.cells import make_cells
 from dphist.document.totals import stated_of
 from dphist.errors import ColumnError, DataError, ParameterError, ReleaseFileError
 from dphist.privacy.conversion import pure_to_rho
+from dphist.release.user_records import read_user_sizes
 from dphist.report import json_of, report_html, summary_text
 from tests.mechanisms.cases import signed
 
@@ -283,3 +284,18 @@ def test_wrong_requests_are_refused() -> None:
         dh.count_user_records(ROWS, user="patient")
     with pytest.raises(DataError, match="rows without a user"):
         dh.count_user_records(pd.DataFrame({"who": ["a", None]}), user="who")
+
+
+@pytest.mark.usefixtures("repeatable")
+def test_a_larger_bound_is_not_said_to_drop_more() -> None:
+    sizes = np.random.default_rng(1).zipf(1.8, 3000).clip(max=300)
+    rows = pd.DataFrame({"who": np.repeat(np.arange(3000), sizes)})
+    counts = dh.count_user_records(rows, user="who")
+    for _ in range(10):
+        users = dh.LeafCounts(epsilon="0.4", bins=counts.bins).release(counts)
+        shares = read_user_sizes(users, 20).shares_cut((5, 10, 50, 100))
+        values = [share.value for share in shares.values()]
+        assert list(shares) == [5, 10, 20, 50, 100]
+        assert values == sorted(values, reverse=True)
+        assert all(share.low <= share.value <= share.high for share in shares.values())
+        assert shares[20] == dh.share_cut(users, 20)

@@ -119,8 +119,7 @@ def number_of_cut(found: UsersBySize, sizes: Sizes, name: str = "Counts too low 
 
 def facts_of_sizes(found: UsersBySize, sizes: Sizes) -> list[Block]:
     """Return what programs are told of bounding, and a page's table of other bounds."""
-    bounds = sorted({*OTHER_BOUNDS, found.bound})
-    shares = {bound: found.share_cut(bound) for bound in bounds if bound < found.cells[-1]}
+    shares = found.shares_cut(bound for bound in OTHER_BOUNDS if bound < found.cells[-1])
     above, at_most = found.users_above()
     of_users, noun = found.share_of_users(), f"{sizes.noun}s"
     as_json = {

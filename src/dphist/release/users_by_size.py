@@ -11,7 +11,8 @@ dropped less s times how much there was, is 0 without noise.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,23 @@ class UsersBySize:
         if high - low > WIDEST:
             value = self._likely_cut(most)
         return Share(min(max(value, low), high), low, high)
+
+    def shares_cut(self, bounds: Iterable[int]) -> dict[int, Share]:
+        """Return the share that each of several bounds drops, in ascending order.
+
+        A larger bound drops no more: likely values are made to say so, beginning at the bound of
+        the release, whose value is that of `share_cut`.
+        """
+        found = {bound: self.share_cut(bound) for bound in sorted({*bounds, self.bound})}
+        value = found[self.bound].value
+        for bound in [bound for bound in reversed(found) if bound < self.bound]:
+            value = max(value, found[bound].value)
+            found[bound] = replace(found[bound], value=min(value, found[bound].high))
+        value = found[self.bound].value
+        for bound in [bound for bound in found if bound > self.bound]:
+            value = min(value, found[bound].value)
+            found[bound] = replace(found[bound], value=max(value, found[bound].low))
+        return found
 
     def _likely_cut(self, most: int) -> float:
         """Return the share that a bound `most` drops by fitted laws."""
