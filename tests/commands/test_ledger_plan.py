@@ -14,7 +14,8 @@ __all__ = ["no_defaults"]  # a fixture of every test here
 
 USER = "--user who"
 RELEASES = {
-    "gaussian labels": f"labels FILE --label item {USER} --max-labels 3 --epsilon 1 --delta 1e-6",
+    "gaussian labels": f"labels FILE --label item {USER} --max-labels 3 --epsilon 1 --delta 1e-6 "
+    "--noise gaussian",
     "labels": f"labels FILE --label item {USER} --epsilon 1/2 --delta 1e-6",
     "ranges": f"ranges FILE --column age --edges 0,9,99 {USER} --max-records 2 --epsilon 1/2",
     "found ranges": f"ranges FILE --column age --edges 0,9,99 {USER} --epsilon 1/2",

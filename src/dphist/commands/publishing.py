@@ -151,7 +151,6 @@ def release_file(
         return
     from dphist.commands.ledger.payment import (  # slow to import
         describe_data,
-        release_both_paid,
         release_paid,
         reserve,
     )
@@ -164,6 +163,8 @@ def release_file(
     if look is None:
         release, charged, said = release_paid(mechanism, options, place, data)
     else:
+        from dphist.commands.ledger.paid_look import release_both_paid  # slow to import
+
         release, charged, said = release_both_paid(mechanism, options, place, data, look, opened)
     publish(release, options, said, {"charged": charged})
     if not charged and not options.again:

@@ -221,14 +221,12 @@ def _quote(
         own = mechanism if look is None else look.price(mechanism)
         priced.append((place, own, protected))
         return [], {}
-    from dphist.commands.ledger.payment import (  # slow to import
-        open_ledger,
-        quote_both,
-        quote_price,
-    )
+    from dphist.commands.ledger.payment import open_ledger, quote_price  # slow to import
 
     with open_ledger(options, place) as ledger:
         if look is not None:
+            from dphist.commands.ledger.paid_look import quote_both
+
             return quote_both(ledger, look, mechanism, options, protected)
         return quote_price(ledger, mechanism, options, protected)
 

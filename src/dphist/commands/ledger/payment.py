@@ -5,7 +5,7 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +14,10 @@ from dphist.commands.ledger.options import existing, find_place, find_signing_ke
 from dphist.commands.presentation import get_named_unit, get_unit_name, read_presentation
 from dphist.commands.printing import say
 from dphist.commands.publishing import Protected
-from dphist.commands.users_look import UsersLook, with_key_of_users
 from dphist.document.totals import guarantee_json
-from dphist.errors import BudgetError, DphistError, LedgerError
+from dphist.errors import DphistError, LedgerError
 from dphist.ledger import Deferred, Ledger, entries
-from dphist.ledger.balance import Balance, Plan, Room
+from dphist.ledger.balance import Balance, Room
 from dphist.ledger.book import admits, count_releases
 from dphist.ledger.charging import (
     Largest,
@@ -166,50 +165,6 @@ def quote_price(
     return [*lines, *([known] if known else [])], {"ledger": said}
 
 
-def quote_both(
-    ledger: Ledger,
-    look: UsersLook,
-    mechanism: Any,
-    options: argparse.Namespace,
-    protected: Protected,
-) -> tuple[list[str], dict[str, Any]]:
-    """Return what a release costs that a look precedes, in lines and for programs.
-
-    Raises
-    ------
-    LedgerError
-        If the key of the release was used without the look.
-    """
-    first, second = (protected[0], 1), protected
-    plan = _plan_both(ledger, look, mechanism, options, protected)
-    said, shown = quote_price(ledger, look.mechanism, with_key_of_users(options), first)
-    own, own_shown = quote_price(ledger, look.price(mechanism), options, second)
-    fits = (
-        "Both releases fit together." if plan.affordable else "Both releases do not fit together."
-    )
-    lines = ["First, how many users have how many records:", *said, "Then the counts:", *own, fits]
-    shown["ledger"]["fits"] = own_shown["ledger"]["fits"] = plan.affordable
-    return lines, {**own_shown, "ledger_of_users": shown["ledger"]}
-
-
-def _plan_both(
-    ledger: Ledger,
-    look: UsersLook,
-    mechanism: Any,
-    options: argparse.Namespace,
-    protected: Protected,
-) -> Plan:
-    key, own = options.key, with_key_of_users(options).key
-    if key is not None and _is_known(ledger, key) and not _is_known(ledger, own):
-        raise LedgerError(
-            f"the key {key!r} was used for a release without a look at how many records users "
-            "have; choose another key. Nothing was charged"
-        )
-    data = [Deferred(lambda: None, *each) for each in ((protected[0], 1), protected)]
-    both = [look.mechanism, look.price(mechanism)]
-    return ledger.plan(both, by=options.by, account=options.account, data=data)
-
-
 def left_text(balance: Balance) -> str:
     """Return what is left in words."""
     return left_in_words(balance.budget, balance.totals)
@@ -313,54 +268,6 @@ def release_paid(
         )
         said = _tell_payment(ledger, release, mechanism, data, options, charged, alone)
         return release, charged, said
-
-
-def release_both_paid(
-    mechanism: Any,
-    options: argparse.Namespace,
-    place: str,
-    data: Deferred,
-    look: UsersLook,
-    open_data: Callable[[Callable[..., Any]], Any],
-) -> tuple[Release, bool, list[str]]:
-    """Charge and release how many users have how many records, then the counts, as `release_paid`.
-
-    Nothing is charged if both do not fit. The first charge stands if the second release fails.
-
-    Parameters
-    ----------
-    data : of the counts with the largest bound that there may be.
-    open_data : calls what reads the data, and shows progress.
-    """
-    own = with_key_of_users(options)
-    with open_ledger(options, place) as ledger:
-        if not _is_known(ledger, own.key):
-            protected = data.protected.unit, data.records
-            plan = _plan_both(ledger, look, mechanism, options, protected)
-            if not plan.affordable:
-                quoted, _ = quote_both(ledger, look, mechanism, options, protected)
-                raise BudgetError(" ".join([*quoted, "Nothing was charged"]))
-    first = replace(data, open=lambda: open_data(look.read), records=1)
-    users, _, said = release_paid(look.mechanism, own, place, first, alone=False)
-    chosen = look.follow(users, mechanism)
-    bound = chosen.sensitivity
-
-    def read() -> Any:
-        return open_data(lambda progress: look.count(progress, bound))
-
-    second = replace(data, open=read, records=bound)
-    try:
-        release, charged, also = release_paid(chosen, options, place, second, alone=False)
-    except BudgetError as error:  # somebody else was charged meanwhile
-        raise BudgetError(f"{error} for the counts; the key {own.key!r} stays charged") from None
-    return release.with_users(users), charged, [*said[:1], *also]
-
-
-def _is_known(ledger: Ledger, key: str) -> bool:
-    """Whether a key was used."""
-    with contextlib.suppress(LedgerError):
-        return ledger.find(key).state != "canceled"
-    return False
 
 
 def describe_data(options: argparse.Namespace) -> str:
