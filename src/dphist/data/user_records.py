@@ -42,7 +42,8 @@ def count_user_records(
 
     Release the result beside an anonymized histogram or bins of users, and it is known how much too
     low these are because each user counts for at most `max_records`: see `share_cut`,
-    `choose_max_records` and `Release.with_users`.
+    `choose_max_records` and `Release.with_users`. The proof that each user is in one cell is
+    Lemma 12 of docs/understand/proofs/bounding.md.
 
     Parameters
     ----------
@@ -60,8 +61,7 @@ def count_user_records(
     BinnedCounts
         Of users, in cells of numbers of records: 1, 2, 3, 4 to 5, 6 to 7, 8 to 10, ...; each start
         is about 1.4 times the one before. Nobody is bounded first. Each user is in one cell,
-        whatever it has, so the sensitivity is 1, and the privacy unit is a user with all rows
-        (docs/understand/proofs/bounding.md, Lemma 12).
+        whatever it has, so the sensitivity is 1, and the privacy unit is a user with all rows.
 
     Raises
     ------
