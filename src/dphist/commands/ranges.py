@@ -20,7 +20,7 @@ from dphist.commands.records import (
 from dphist.commands.users_look import check_found, make_users_look
 from dphist.counting.engine.progress import Progress
 from dphist.data.axis.axis import Axis
-from dphist.data.binned_counts import BinnedCounts, bin_counts, said_of
+from dphist.data.binned_counts import BinnedCounts, bin_counts, state_treatment
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
     Command,
@@ -217,7 +217,7 @@ def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
 
 def _missing_of(options: argparse.Namespace) -> dict[str, str]:
     """Return what is stated of rows without a user."""
-    said = said_of(options.null_users or "refuse")
+    said = state_treatment(options.null_users or "refuse")
     return {} if said is None else {"null_users": said}
 
 

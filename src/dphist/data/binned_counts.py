@@ -56,8 +56,8 @@ class BinnedCounts(Secret):
     counts_users : bool
         Whether users are counted, each once, and not records: see `count_user_records`. Public.
     null_users : str or None
-        "drop" or "separate", if that was done with rows without a user; None if there were none, or
-        no users. Public.
+        "drop" or "separate", if that is done with rows without a user; None where they are refused,
+        or no column names users. Public.
 
     >>> axis = Axis.from_edges([0, 18, 65], "age")
     >>> counts = BinnedCounts(np.array([3, 4]), (axis,), {"below": 0, "above": 1, "null": 2})
@@ -93,7 +93,9 @@ class BinnedCounts(Secret):
         if self.counts_users:
             names = set()  # each user has at least one record
             if self.sensitivity != 1 or self.null_users == "separate":
-                raise ParameterError("counts_users", "needs sensitivity 1, and each row of a user")
+                raise ParameterError(
+                    "counts_users", "needs a sensitivity of 1, and rows that all have a user"
+                )
         if not isinstance(self.outside, Mapping) or set(self.outside) != names:
             raise ParameterError("outside", f"must have the keys {', '.join(sorted(names))}")
         numbers = list(self.outside.values())
@@ -226,7 +228,7 @@ class BinnedCounts(Secret):
         bins = math.prod(axis.bins for axis in axes)
         slots = sum_slots([each.table for each in found], bins + OTHER_SLOTS)
         unit = PrivacyUnit.from_content(head["unit"])
-        return guarded(_of_slots(slots, axes, most, unit, said_of(head["null_users"])), ledger)
+        return guarded(_of_slots(slots, axes, most, unit, head["null_users"]), ledger)
 
     @property
     def bins(self) -> tuple[int, ...]:
@@ -326,10 +328,10 @@ def bin_counts(
     count : column of counts, whole numbers from 0 to 2**62 - 1, if a row stands for that many
         records: a table that is counted already. Without `user` and `max_records`, one of these
         records is protected, and not the row.
-    user : column of users. Each user keeps at most `max_records` rows (with
-        `count`, records), each with the same chance and independently of other users; those in no
-        bin count as well. The result has ``sensitivity=max_records``: the privacy unit is a user,
-        with all of the user's rows.
+    user : column of users. Each user keeps at most `max_records` rows (with `count`, records), each
+        with the same chance and independently of other users; those in no bin count as well. The
+        result has ``sensitivity=max_records``: the privacy unit is a user, with all of the user's
+        rows.
     max_records : required with `user`. With `count` and without `user`, a row counts at most that
         often, and the privacy unit is a row. Refused without both.
     null_users : "refuse" rows without a user, "drop" them, or keep them "separate", each as a user
@@ -395,10 +397,10 @@ def bin_counts(
     slots = counting.count_bins(grid, None if max_records is None else most, null_users)
     protected = None if max_records is None else one
     axes = tuple(map(Axis, grid.names, grid.edges, grid.zones))
-    return guarded(_of_slots(slots, axes, most, protected, said_of(null_users)), ledger)
+    return guarded(_of_slots(slots, axes, most, protected, null_users), ledger)
 
 
-def said_of(null_users: str) -> str | None:
+def state_treatment(null_users: str) -> str | None:
     """Return what counts state of rows without a user: nothing if they are refused."""
     return None if null_users == "refuse" else null_users
 
@@ -414,13 +416,13 @@ def _of_slots(
     axes: tuple[Axis, ...],
     most: int,
     unit: PrivacyUnit | None,
-    null_users: str | None,
+    null_users: str,
 ) -> BinnedCounts:
     """Return the counts of slots; see `dphist.counting.binning.slots`."""
     below, above, nulls = (int(slots[place]) for place in (0, -2, -1))
     several = {"outside": below, "null": nulls}
     outside = {"below": below, "above": above, "null": nulls} if len(axes) == 1 else several
     shape = tuple(axis.bins for axis in axes)
-    return BinnedCounts(
-        slots[1:-2].reshape(shape), axes, outside, most, unit, null_users=null_users
-    )
+    stated = state_treatment(null_users)
+    counts = slots[1:-2].reshape(shape)
+    return BinnedCounts(counts, axes, outside, most, unit, null_users=stated)

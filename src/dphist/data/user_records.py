@@ -9,7 +9,7 @@ from dphist.counting import count_user_sizes
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.axis.axis import Axis
-from dphist.data.binned_counts import BinnedCounts, said_of
+from dphist.data.binned_counts import BinnedCounts, state_treatment
 from dphist.data.cells import check_most, make_cells
 from dphist.data.guard import Guarding, guarded
 from dphist.errors import ParameterError
@@ -83,7 +83,7 @@ def count_user_records(
     found = count_user_sizes(frame, user=user, count=count, null_users=null_users, **reading)
     axis = Axis.from_edges([*cells, float("inf")], SIZES)
     counts = _count_cells(cells, *found)
-    counted = BinnedCounts(counts, (axis,), {}, 1, one, True, said_of(null_users))
+    counted = BinnedCounts(counts, (axis,), {}, 1, one, True, state_treatment(null_users))
     return guarded(counted, ledger)
 
 

@@ -263,7 +263,7 @@ class Promised:
         blocks = [Fact(name, how, on=ON_PAGE) for name, how in limits]
         return Section("limits", "What is not covered", blocks)
 
-    def _of_users(self) -> list[Fact]:
+    def _describe_look(self) -> list[Fact]:
         """Name the mechanism of a release that is carried."""
         users = self.data.users
         return [] if users is None else [Fact("Of users", call(users), on=HEADED)]
@@ -277,7 +277,7 @@ class Promised:
         blocks: list[Block] = [
             Fact("Mechanism", call(mechanism), on=ON_TERMINAL),
             Fact("Mechanism", name, on=ON_CARD),
-            *self._of_users(),
+            *self._describe_look(),
             Note(mechanism.description, on=READ if planned else ON_PAGE),
         ]
         if planned:

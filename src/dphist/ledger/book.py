@@ -35,7 +35,7 @@ class Account:
     budget : fixed when the account was opened.
     dataset : what the data are, in the words of whoever opened the account.
     closed : whether nothing more can be charged.
-    renew : "monthly" if each calendar month (UTC) has the budget anew; "" if it never is.
+    renew : "monthly" if the budget is renewed in each calendar month (UTC); "" if it never is.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Account:
         return month_of(time) if self.renew else ALL_TIME
 
     def over_months(self, months: int) -> Guarantee | None:
-        """Return what all releases of so many months satisfy together, for one unit of the account.
+        """Return what all releases of some months satisfy together, for one unit of the account.
 
         Parameters
         ----------

@@ -81,7 +81,7 @@ def _rules(history: AccountHistory) -> list[str]:
         if history.totals.mixed:
             said.append("The line of ε ends where a release states no ε.")
     if history.period:
-        said.append(f"Shown is the budget of {history.period}; each month (UTC) has it anew.")
+        said.append(f"Shown is the budget of {history.period}; it is renewed each month (UTC).")
     if budget.delta_of_entries:
         said.append("The releases' own δ must fit as well.")
     return said

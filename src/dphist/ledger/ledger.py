@@ -101,7 +101,7 @@ class Ledger:
             deltas (default: half).
         unit : whom the account protects, such as "one patient".
         account, dataset : name of the account, and what the data are, in your words.
-        renew : "monthly" gives each calendar month (UTC) the budget anew. The promise is then one
+        renew : "monthly" renews the budget in each calendar month (UTC). The promise is then one
             per month, and adds up: after 12 months it is 12 times as much (default: never).
         name : of the ledger, for releases and pages (default: the name of the file or database).
         signing_key : file of a private key (PEM, Ed25519) that signs the entries.

@@ -13,7 +13,7 @@ from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 NEVER = ""
 """Renewal of a budget that is one for all time."""
 MONTHLY = "monthly"
-"""Renewal of a budget that each calendar month has anew."""
+"""Renewal of a budget in each calendar month."""
 ALL_TIME = ""
 """Period of the sums over all entries."""
 
@@ -50,7 +50,7 @@ def end_of(month: str) -> str:
 def over_months(
     guarantee: PureDP | ApproxDP | ZCDP | ApproxZCDP, months: int
 ) -> PureDP | ApproxDP | ZCDP | ApproxZCDP | None:
-    """Return what a budget guarantees that so many months have; None if its delta reaches 1.
+    """Return what a budget guarantees over that many months; None if its delta reaches 1.
 
     >>> print(over_months(ApproxDP(1, "1e-6"), 12))
     (12, 1.2e-5)-differential privacy

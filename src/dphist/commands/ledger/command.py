@@ -206,7 +206,7 @@ _BUDGET = [
     Option("dataset", "what the data are", "TEXT", default=""),
     Option(
         "renew",
-        "have the budget anew in each calendar month (UTC): a promise per month, which adds up; "
+        "renew the budget in each calendar month (UTC): a promise per month, which adds up; "
         "after 12 months it is 12 times as much (default: one budget for all time)",
         choices=(MONTHLY,),
     ),

@@ -10,7 +10,7 @@ from dphist.commands.ledger.payment import open_ledger, quote_price, release_pai
 from dphist.commands.publishing import Protected
 from dphist.commands.users_look import UsersLook, with_key_of_users
 from dphist.errors import BudgetError, LedgerError
-from dphist.ledger import Deferred, Ledger
+from dphist.ledger import Deferred, Ledger, entries
 from dphist.ledger.balance import Plan
 from dphist.release.release import Release
 
@@ -103,5 +103,5 @@ def _plan_both(
 def _is_known(ledger: Ledger, key: str) -> bool:
     """Whether a key was used."""
     with contextlib.suppress(LedgerError):
-        return ledger.find(key).state != "canceled"
+        return ledger.find(key).state != entries.CANCELED
     return False

@@ -41,7 +41,7 @@ from dphist.counting.engine.rows import DuckRows, Rows
 from dphist.counting.reading.columns import Use, Wanted, count_column, key_column
 from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Source
-from dphist.errors import Argument, Message, ParameterError
+from dphist.errors import Argument, Message, ParameterError, Text
 
 
 def count_labels(
@@ -267,19 +267,22 @@ def _with_prevalences(counts: IntArray) -> tuple[IntArray, IntArray]:
 
 
 MISSING_USERS = {"who": f"{MISSING_USER} or give them one"}
-MISSING_USERS_OF_BINS = {
-    "who": f"{MISSING_USER}, give them one, or count with "
-    + Argument("null_users", "drop")
-    + ", or with "
-    + Argument("null_users", "separate")
-    + " if each such row is a separate user"
-}
+
+
+def _give_or_choose(counting: str) -> Text:
+    """Return what to do about rows without a user, where they may be kept."""
+    return (
+        f"{MISSING_USER}, give them one, or {counting} with "
+        + Argument("null_users", "drop")
+        + ", or with "
+        + Argument("null_users", "separate")
+        + " if each such row is a separate user"
+    )
+
+
+MISSING_USERS_OF_BINS = {"who": _give_or_choose("count")}
 _MISSING = {
-    "who": f"{MISSING_USER}, give them one, or count labels with "
-    + Argument("null_users", "drop")
-    + ", or with "
-    + Argument("null_users", "separate")
-    + " if each such row is a separate user",
+    "who": _give_or_choose("count labels"),
     "term": f"{MISSING[Use.KEY]}, or count labels with " + Argument("null_labels", "drop"),
 }
 

@@ -321,7 +321,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the noise of a sum of `sums_of` counts, in records."""
+        """Root mean square of the noise of a sum of `sums_of` counts, in records."""
         return self.noise_law().rms_of_sum(self.sums_of)
 
     def error_of_sum(self, labels: Sequence[Any]) -> float:
