@@ -10,7 +10,8 @@ from dphist.document.blocks import JSON, READ, Document, Fact, NoError, Section
 from dphist.document.chart import Axis, Chart, Line
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Kind
-from dphist.document.release import Promised, counts_of, make_document
+from dphist.document.promised import Promised
+from dphist.document.release import counts_of, make_document
 from dphist.document.unit_words import Counted, Number
 
 

@@ -35,12 +35,8 @@ from dphist.document.bounding import bounding_of_records, csv_of_bounding, numbe
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.mechanism_facts import parameters, public_parameters
-from dphist.document.release import (
-    Promised,
-    contribution_of,
-    counts_section,
-    make_document,
-)
+from dphist.document.promised import Promised, contribution_of
+from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import UNKNOWN, Counted, counted_of, neighbors_in_words, number_of
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.maker import Maker

@@ -33,13 +33,8 @@ from dphist.document.blocks import (
 from dphist.document.chart import Axis, Chart, Line, Spans
 from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts, Kind
-from dphist.document.release import (
-    CODES,
-    Promised,
-    counts_section,
-    guarantee_of,
-    make_document,
-)
+from dphist.document.promised import Promised, guarantee_of
+from dphist.document.release import CODES, counts_section, make_document
 from dphist.document.unit_words import Counted, Number, nouns_of_unit, number_shown, unit_in_words
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.mechanism import ExpectedError

@@ -26,7 +26,8 @@ from dphist.document.bounding import LABELS, number_of_cut
 from dphist.document.chart import Chart
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
-from dphist.document.release import CODES, Promised, counts_section, make_document
+from dphist.document.promised import Promised
+from dphist.document.release import CODES, counts_section, make_document
 from dphist.document.unit_words import (
     Counted,
     Number,

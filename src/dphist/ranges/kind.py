@@ -31,12 +31,8 @@ from dphist.document.blocks import (
 from dphist.document.bounding import bounding_of_records, csv_of_bounding, numbers_of_bounding
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind
-from dphist.document.release import (
-    Promised,
-    contribution_of,
-    counts_section,
-    make_document,
-)
+from dphist.document.promised import Promised, contribution_of
+from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import Counted, Number, counted_of, counted_records, number_of
 from dphist.ranges import words
 from dphist.ranges.auditing import AUDITING

@@ -25,13 +25,8 @@ from dphist.document.blocks import (
 from dphist.document.csv_field import Field
 from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
-from dphist.document.release import (
-    CODES,
-    Promised,
-    counts_of,
-    counts_section,
-    make_document,
-)
+from dphist.document.promised import Promised
+from dphist.document.release import CODES, counts_of, counts_section, make_document
 from dphist.document.unit_words import (
     Counted,
     Number,

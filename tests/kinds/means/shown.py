@@ -20,7 +20,8 @@ from dphist.document.blocks import (
 from dphist.document.chart import Axis, Chart, Line, Spans
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts
-from dphist.document.release import Promised, contribution_of, counts_of, make_document
+from dphist.document.promised import Promised, contribution_of
+from dphist.document.release import counts_of, make_document
 from dphist.document.unit_words import Counted, Number, number_of
 from dphist.release.release import Release
 from dphist.sentence import Sentence
