@@ -161,7 +161,10 @@ def finer_laws(mechanism: ThresholdHistogram, pair: tuple[int, int]) -> tuple[fl
 
 
 def check_rho(mechanism: ThresholdHistogram) -> None:
-    """Check the approximate zCDP claim: of each label alone, which add up over labels."""
+    """Check the approximate zCDP claim: of each label alone, which add up over labels.
+
+    A ledger adds up the epsilons too (`ledger.md`, Lemma 1), so these hold on the same event.
+    """
     most = Fraction(mechanism.guarantee.rho) / mechanism.changed_labels
     own = 1 - (1 - float(dh.privacy.delta_of(mechanism.guarantee))) ** (
         1 / mechanism.changed_labels
@@ -170,6 +173,9 @@ def check_rho(mechanism: ThresholdHistogram) -> None:
         mass, p, q = finer_laws(mechanism, (5, 5 + by))
         if 1 - mass > own + 1e-12:
             raise ViolationError("the missing mass exceeds delta")
+        most_odds = math.exp(float(mechanism.epsilon)) * (1 + 1e-9)
+        if any(max(v, q[y]) > most_odds * min(v, q[y]) for y, v in p.items()):
+            raise ViolationError("a ratio on the event exceeds that of epsilon")
         for order in ORDERS:
             if max(renyi(p, q, order), renyi(q, p, order)) > float(most) * order + 1e-9:
                 raise ViolationError("a divergence exceeds rho")

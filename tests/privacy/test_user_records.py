@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import random
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -178,6 +179,20 @@ def test_releases_that_are_not_joined_count_the_rho_of_every_bound() -> None:
     assert stated_of([release]).guarantee.rho < pure_to_rho(Fraction("0.95"))
 
 
+def test_a_release_that_carries_one_for_tests_is_for_tests() -> None:
+    users = dh.count_user_records(ROWS, user="who")
+    look = dh.LeafCounts(epsilon=1, bins=users.bins).release(
+        users, source=random.Random(1).randbytes
+    )
+    counts = dh.bin_counts(ROWS, **BINS, max_records=5)
+    release = tree(epsilon=1, sensitivity=5).release(counts)
+    assert (look.for_tests, release.for_tests) == (True, False)
+    both = release.with_users(look)
+    for each in (both, dh.Release.from_json(both.to_json())):
+        assert each.for_tests
+        assert "Protects nobody" in summary_text(each) + report_html(each)
+
+
 def test_what_a_release_was_calibrated_to_is_not_what_both_cost() -> None:
     counts = dh.bin_counts(ROWS, **BINS, max_records=5)
     made = dh.calibrate(dh.AdaptiveTree, epsilon=1, delta="1e-6", bins=60, sensitivity=5)
@@ -262,6 +277,8 @@ def test_wrong_requests_are_refused() -> None:
     plain = dh.AdaptiveTree(epsilon=1, bins=60).release(
         dh.bin_counts(ROWS, **BINS | {"user": None})
     )
+    lacking = dh.bin_counts(ROWS, **BINS, max_records=5, null_users="separate")
+    separate = dh.AdaptiveTree(epsilon=1, bins=60, sensitivity=5).release(lacking)
     wrong: list[tuple[Any, str]] = [
         (lambda: dh.count_user_records(ROWS, user="who", most=1), "most"),
         (lambda: dh.count_user_records(ROWS, user="who", most=5, max_records=5), "most"),
@@ -275,6 +292,7 @@ def test_wrong_requests_are_refused() -> None:
         (lambda: plain.with_users(users), "release"),
         (lambda: release.with_users(users_of({"epsilon": 1}, unit="patient")), "users"),
         (lambda: release.with_users(users_of({"epsilon": 1}, most=3)), "users"),
+        (lambda: separate.with_users(users), "users"),
         (lambda: release.with_users(users).with_users(users), "release"),
     ]
     for call, name in wrong:
