@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -235,17 +236,35 @@ def test_an_account_that_is_not_renewed_stays_spent(monthly: Ledger, clock: Cloc
 
 
 def test_the_only_entry_of_a_month_is_no_stream(clock: Clock, tmp_path: Path) -> None:
-    """Rule (c) is for a release that ends before the next month: a stream runs on beside others."""
+    """Rule (c) is for a release that ends before the next month: these run on beside others."""
     stream = dh.calibrate(dh.ContinualMechanism, epsilon=1, delta="1e-6", horizon=100)
-    for renew, left in ((None, 1), ("monthly", 0)):
-        place = tmp_path / str(renew)
-        ledger = Ledger.create(place, epsilon=1, delta="1e-6", unit="one event", renew=renew)
-        assert ledger.releases_left(stream) == left
-        largest = ledger.find_room(stream).largest
-        assert largest is not None
-        assert (largest.number >= 1) == (left == 1)
-        whole = Promise(ApproxDP(1, "1e-6", unit="one event"))
-        assert ledger.releases_left(whole) == 1
+    session = dh.PayWhatYouGet(epsilon="0.01", delta="1e-9", budget=1900, queries=2)
+    whole: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+    cases: list[Any] = [("one event", stream, 1), ("one user", session, Fraction("0.01"))]
+    for unit, runs_on, most in cases:
+        for renew, left in ((None, 1), ("monthly", 0)):
+            place, given = tmp_path / f"{unit} {renew}", {**whole, "unit": unit, "renew": renew}
+            ledger = Ledger.create(place, **given)
+            assert ledger.releases_left(runs_on) == left
+            largest = ledger.find_room(runs_on).largest
+            assert largest is not None
+            assert (largest.number >= most) == (left == 1)
+            assert ledger.releases_left(Promise(ApproxDP(**whole, unit=unit))) == 1
+
+
+def test_one_renewed_account_of_several_makes_a_reservation_old(
+    monthly: Ledger, clock: Clock
+) -> None:
+    """Whichever is named first: each account's own month has to pay."""
+    monthly.open_account("once", epsilon=1, unit="one record")
+    for number, names in enumerate((["once", "main"], ["main", "once"])):
+        clock.set(f"2027-0{2 * number + 1}-31")
+        monthly.reserve(HALF, by="ana", key="r", account=names)
+        clock.set(f"2027-0{2 * number + 2}-01")
+        charge = partial(monthly.release, HALF, PROFILE, by="ana", key="r", account=names)
+        refused(monthly, charge, "the budget of 'main' was renewed since")
+        monthly.cancel("r")
+    monthly.verify()
 
 
 def test_the_sum_is_said_beside_the_month(monthly: Ledger, clock: Clock) -> None:
