@@ -1,5 +1,7 @@
 """Noise that ends: what is released, what it says of itself, and which noise is chosen."""
 
+import functools
+import math
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 import dphist as dh
 from dphist.errors import ParameterError
+from dphist.labels.threshold.bounded_noise import OptimalNoise
 from dphist.labels.words import chance_in_order
 from dphist.report import json_of, report_html, summary_text
 from tests.mechanisms.cases import check_saved, page
@@ -72,6 +75,36 @@ def test_what_is_expected_is_what_is_released(noise: Any) -> None:
     for apart in (0, 2, 8):
         right = np.mean(pairs[:, 0] + apart > pairs[:, 1])
         assert right >= chance_in_order(listed, apart) - 0.02
+
+
+@pytest.mark.parametrize("epsilon", ["0.3", "1", "2"])
+@pytest.mark.parametrize("delta", ["0.01", "1e-3", "0.2"])
+def test_numbers_of_optimal_noise_are_those_of_its_law(epsilon: str, delta: str) -> None:
+    """Its ends differ by a record, and its mean is above 0 for some of these and below for others.
+
+    Each interval is the smallest one, and of a sum one with at least its probability.
+    """
+    noise = OptimalNoise(Fraction(epsilon), Fraction(delta))
+    law = noise.exact
+    chances = {law.first + i: Fraction(w, 1 << law.bits) for i, w in enumerate(law.weights)}
+    assert noise.largest == max(abs(value) for value in chances)
+    for level in (0.3, 0.5, 0.9, 0.95, 0.999, 0.999999):
+        width = noise.half_width(level)
+        within = [
+            sum(p for value, p in chances.items() if abs(value) <= q) for q in range(width + 1)
+        ]
+        assert all(each < level for each in within[:-1])
+        assert within[-1] >= level
+    mean = sum(value * p for value, p in chances.items())
+    squares = sum(value**2 * p for value, p in chances.items())
+    whole = np.array([float(p) for p in chances.values()])
+    for terms in (2, 30, 1000):
+        rms = math.sqrt(terms * (squares - mean**2) + (terms * mean) ** 2)
+        assert noise.rms_of_sum(terms) == pytest.approx(rms)
+    of_sum = functools.reduce(np.convolve, [whole] * 300)
+    values = np.abs(np.arange(len(of_sum)) + 300 * law.first)
+    for level in (0.5, 0.95):
+        assert of_sum[values <= noise.reach_of_sum(300, level)].sum() >= level
 
 
 def test_other_noise_has_no_end() -> None:
