@@ -1,11 +1,14 @@
 """Commands that first release how many users have how many records: what both state and cost."""
 
+import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dphist as dh
+from dphist.commands.users_look import UsersLook
 from dphist.report import json_of
 from tests.commands.ledgers import run
 
@@ -71,3 +74,36 @@ def test_rows_without_a_user_are_separate_users_of_a_ledger_too(
     for look in ((), ("--max-records", "auto"), ("--max-records", 3, "--users-by-records", 9)):
         assert run(*options, *look, "--dry-run") == 2
         assert "separate rows are no users" in capsys.readouterr().err
+
+
+def test_a_command_that_was_interrupted_between_its_looks_goes_on(
+    rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said beforehand what that still costs, and it fits though both do not."""
+    place, path = tmp_path / "own.ledger", tmp_path / "r.json"
+    assert run("ledger", "create", place, "--epsilon", "1.02", "--unit", "user") == 0
+    asked = {"epsilon": 1, "users-by-records": 9, "max-records": 2, "column": "age"}
+    asked |= {"edges": "0,3,6,9", "user": "who", "by": "ana", "key": "k"}
+    asked |= {"ledger": place, "output": path}
+    options = [part for name, value in asked.items() for part in (f"--{name}", value)]
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(UsersLook, "follow", interrupt)
+        assert run("ranges", rows, *options) == 130
+    said = " ".join(capsys.readouterr().err.split())
+    assert "goes on, and is charged for the counts alone" in said
+    assert "at no cost" not in said
+    assert dh.Ledger.open(place).balance().totals.epsilon == Fraction("0.05")
+    assert run("ranges", rows, *options, "--dry-run", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["ledger"]["fits"] is True
+    text = "".join(f"{name} = {json.dumps(str(value))}\n" for name, value in asked.items())
+    config = tmp_path / "releases.toml"
+    config.write_text(f'[a]\ncommand = "ranges"\nfile = "{rows}"\n{text}')
+    assert run("run", config, "--quiet") == 0
+    assert dh.Ledger.open(place).balance().totals.epsilon == 1
+    assert dh.Release.load(path).guarantee.epsilon == 1
+    assert run("ranges", rows, *options, "--dry-run") == 0
+    assert "not fit together" not in " ".join(capsys.readouterr().out.split())

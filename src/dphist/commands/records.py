@@ -20,7 +20,12 @@ from dphist.commands.presentation import (
 from dphist.commands.printing import say
 from dphist.commands.publishing import Protected, describe_existing, find_in_the_way, release_file
 from dphist.commands.resources import RESOURCES, estimate_space
-from dphist.commands.users_look import USERS_BY_RECORDS, UsersLook, read_whole_or_auto
+from dphist.commands.users_look import (
+    USERS_BY_RECORDS,
+    UsersLook,
+    read_whole_or_auto,
+    with_key_of_users,
+)
 from dphist.counting import redact_errors
 from dphist.counting.engine.progress import Report
 from dphist.document.blocks import JSON, Block, Document, Fact, Note, Section
@@ -216,10 +221,10 @@ def _quote(
         return [], {}
     priced = getattr(options, "priced", None)
     if priced is not None and look is not None:
-        priced.append((place, look.mechanism, (protected[0], 1)))
+        priced.append((place, look.mechanism, (protected[0], 1), with_key_of_users(options).key))
     if priced is not None:  # several releases are added up before the first is made
         own = mechanism if look is None else look.price(mechanism)
-        priced.append((place, own, protected))
+        priced.append((place, own, protected, options.key))
         return [], {}
     from dphist.commands.ledger.payment import open_ledger, quote_price  # slow to import
 

@@ -56,7 +56,11 @@ def run_command(options: argparse.Namespace) -> None:
 
 
 def list_priced(options: argparse.Namespace) -> list[Any]:
-    """Check a command, and return what it would pay for: places, mechanisms, whom data protect.
+    """Check a command, and return what it would pay for.
+
+    Returns
+    -------
+    For each release the place, the mechanism, whom data protect, and the key.
 
     No data are read. The options are given the name of who pays, where the command finds it. A
     stream that has begun was paid then.

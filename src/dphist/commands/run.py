@@ -133,11 +133,11 @@ def _check_sums(prepared: list[_Prepared], options: argparse.Namespace) -> None:
     Those that its keys have already cost nothing more.
     """
     _check_keys(prepared)
-    together: dict[Any, list[tuple[_Prepared, Any, Protected]]] = {}
+    together: dict[Any, list[tuple[_Prepared, Any, Protected, str]]] = {}
     for each in prepared:
-        for place, mechanism, protected in each.options.checked:
+        for place, mechanism, protected, key in each.options.checked:
             paid = (_whole(place), each.options.by, tuple(each.options.account or ()))
-            together.setdefault(paid, []).append((each, mechanism, protected))
+            together.setdefault(paid, []).append((each, mechanism, protected, key))
     for (place, by, accounts), asked in together.items():
         from dphist.commands.ledger.payment import is_paid, open_ledger  # slow to import
         from dphist.ledger import Deferred
@@ -146,12 +146,12 @@ def _check_sums(prepared: list[_Prepared], options: argparse.Namespace) -> None:
             new = []
             for one in asked:
                 with _name_errors(one[0], options, []):
-                    if not is_paid(ledger, one[0].options.key, again=one[0].is_stream):
+                    if not is_paid(ledger, one[3], again=one[0].is_stream):
                         new.append(one)
-            data = [Deferred(lambda: None, *protected) for _, _, protected in new]
-            mechanisms = [mechanism for _, mechanism, _ in new]
+            data = [Deferred(lambda: None, *protected) for _, _, protected, _ in new]
+            mechanisms = [mechanism for _, mechanism, _, _ in new]
             price = partial(ledger.plan, by=by, account=list(accounts) or None)
-            for (each, mechanism, _), held in zip(new, data, strict=True):
+            for (each, mechanism, _, _), held in zip(new, data, strict=True):
                 with _name_errors(each, options, []):  # such as of a unit that the ledger has not
                     price([mechanism], data=[held])
             plan = price(mechanisms, data=data)
@@ -164,8 +164,7 @@ def _check_keys(prepared: list[_Prepared]) -> None:
     """Refuse two sections with one key: the second would be refused, or be the first again."""
     held: dict[tuple[str, str], str] = {}
     for each in prepared:
-        for place, _, _ in each.options.checked:
-            key: str = each.options.key
+        for place, _, _, key in each.options.checked:
             first = held.setdefault((_whole(place), key), each.section.name)
             if first != each.section.name:
                 other = "give each release a key of its own"

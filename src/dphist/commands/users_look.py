@@ -199,5 +199,5 @@ def make_users_look(
 def with_key_of_users(options: argparse.Namespace) -> argparse.Namespace:
     """Return the options with the key of the look, which is a release of its own."""
     own = copy.copy(options)
-    own.key = f"{options.key}, users by records"
+    own.key = None if options.key is None else f"{options.key}, users by records"
     return own

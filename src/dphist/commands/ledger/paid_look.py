@@ -14,6 +14,11 @@ from dphist.ledger import Deferred, Ledger, entries
 from dphist.ledger.balance import Plan
 from dphist.release.release import Release
 
+_KEPT = (
+    "the ledger keeps how many users have how many records: the same command with the same key "
+    "goes on, and is charged for the counts alone"
+)
+
 
 def quote_both(
     ledger: Ledger,
@@ -30,13 +35,12 @@ def quote_both(
         If the key of the release was used without the look.
     """
     first, second = (protected[0], 1), protected
-    plan = _plan_both(ledger, look, mechanism, options, protected)
+    plan, new = _plan_new(ledger, look, mechanism, options, protected)
     said, shown = quote_price(ledger, look.mechanism, with_key_of_users(options), first)
     own, own_shown = quote_price(ledger, look.price(mechanism), options, second)
-    fits = (
-        "Both releases fit together." if plan.affordable else "Both releases do not fit together."
-    )
-    lines = ["First, how many users have how many records:", *said, "Then the counts:", *own, fits]
+    fits = "fit" if plan.affordable else "do not fit"
+    lines = ["First, how many users have how many records:", *said, "Then the counts:", *own]
+    lines += [f"Both releases {fits} together."] if new == 2 else []
     shown["ledger"]["fits"] = own_shown["ledger"]["fits"] = plan.affordable
     return lines, {**own_shown, "ledger_of_users": shown["ledger"]}
 
@@ -62,12 +66,12 @@ def release_both_paid(
     with open_ledger(options, place) as ledger:
         if not _is_known(ledger, own.key):
             protected = data.protected.unit, data.records
-            plan = _plan_both(ledger, look, mechanism, options, protected)
+            plan, _ = _plan_new(ledger, look, mechanism, options, protected)
             if not plan.affordable:
                 quoted, _ = quote_both(ledger, look, mechanism, options, protected)
                 raise BudgetError(" ".join([*quoted, "Nothing was charged"]))
     first = replace(data, open=lambda: open_data(look.read), records=1)
-    users, _, said = release_paid(look.mechanism, own, place, first, alone=False)
+    users, _, said = release_paid(look.mechanism, own, place, first, alone=False, kept=_KEPT)
     chosen = look.follow(users, mechanism)
     bound = chosen.sensitivity
 
@@ -82,26 +86,38 @@ def release_both_paid(
     return release.with_users(users), charged, [*said[:1], *also]
 
 
-def _plan_both(
+def _plan_new(
     ledger: Ledger,
     look: UsersLook,
     mechanism: Any,
     options: argparse.Namespace,
     protected: Protected,
-) -> Plan:
+) -> tuple[Plan, int]:
+    """Return what those releases cost together that their keys have not paid, and how many."""
     key, own = options.key, with_key_of_users(options).key
-    if key is not None and _is_known(ledger, key) and not _is_known(ledger, own):
+    if _is_known(ledger, key) and not _is_known(ledger, own):
         raise LedgerError(
             f"the key {key!r} was used for a release without a look at how many records users "
             "have; choose another key. Nothing was charged"
         )
-    data = [Deferred(lambda: None, *each) for each in ((protected[0], 1), protected)]
-    both = [look.mechanism, look.price(mechanism)]
-    return ledger.plan(both, by=options.by, account=options.account, data=data)
+    both = [
+        (own, look.mechanism, (protected[0], 1)),
+        (key, look.price(mechanism), protected),
+    ]
+    new = [(asked, of) for name, asked, of in both if not _is_known(ledger, name)]
+    plan = ledger.plan(
+        [asked for asked, _ in new],
+        by=options.by,
+        account=options.account,
+        data=[Deferred(lambda: None, *of) for _, of in new],
+    )
+    return plan, len(new)
 
 
-def _is_known(ledger: Ledger, key: str) -> bool:
+def _is_known(ledger: Ledger, key: str | None) -> bool:
     """Whether a key was used."""
+    if key is None:
+        return False
     with contextlib.suppress(LedgerError):
         return ledger.find(key).state != entries.CANCELED
     return False

@@ -224,14 +224,24 @@ _NOT_ABOUT = {
 }
 
 
+KEPT = "the ledger keeps the release: the same command with the same key writes it, at no cost"
+
+
 def release_paid(
-    mechanism: Any, options: argparse.Namespace, place: str, data: Deferred, *, alone: bool = True
+    mechanism: Any,
+    options: argparse.Namespace,
+    place: str,
+    data: Deferred,
+    *,
+    alone: bool = True,
+    kept: str = KEPT,
 ) -> tuple[Release, bool, list[str]]:
     """Charge what a release costs, and make it; return the first one where the key has one.
 
     Parameters
     ----------
     alone : whether no other release belongs to it; else how many more fit is not told.
+    kept : what is said if the command is interrupted once the ledger has the release.
 
     Returns
     -------
@@ -263,9 +273,7 @@ def release_paid(
             if not charged:  # it was refused
                 signals.set_note("")
             raise
-        signals.set_note(
-            "the ledger keeps the release: the same command with the same key writes it, at no cost"
-        )
+        signals.set_note(kept)
         said = _tell_payment(ledger, release, mechanism, data, options, charged, alone)
         return release, charged, said
 

@@ -110,7 +110,7 @@ def _list_releases(
                 continue
             command.ledger, command.key = ledger.place, command.key or "planned"
             command.by = command.by or options.by or "planned"
-            for _, mechanism, protected in list_priced(command):
+            for _, mechanism, protected, _ in list_priced(command):
                 found.append((mechanism, Deferred(lambda: None, *protected)))
         times = each.get("times", 1)
         many += len(found) * times
