@@ -58,8 +58,8 @@ def test_rows_without_a_user_are_separate_users_of_a_ledger_too(
     rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An account of users refuses them before it is charged; one of both pays, and has no look."""
-    options = (BINS[0], rows, *BINS[1:], "--user", "who", "--null-users", "separate")
-    options += ("--epsilon", 1)
+    options = [BINS[0], rows, *BINS[1:], "--user", "who", "--null-users", "separate"]
+    options += ["--epsilon", 1]
     rows.write_text(rows.read_text() + ",1\n,5\n")
     both = "user, or one row without a user"
     for unit, status, entries in (("user", 1, 2), (both, 0, 4)):

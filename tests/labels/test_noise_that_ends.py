@@ -143,6 +143,15 @@ def test_a_ledger_charges_what_geometric_noise_costs(noise: Any, tmp_path: Path)
     assert left[0] == left[1] > 1
 
 
+@pytest.mark.parametrize("noise", ENDING)
+def test_the_event_of_another_accountant_fails_with_delta(noise: Any) -> None:
+    """As that of geometric noise with a threshold, where labels are listed too."""
+    asked: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "max_labels": 2}
+    event = dh.ThresholdHistogram(**asked).dp_event()
+    for labels in (None, ["a", "b", "c"]):
+        assert dh.ThresholdHistogram(**asked, noise=noise, labels=labels).dp_event() == event
+
+
 # Which is chosen.
 
 POINTS = [  # epsilon, delta, max_labels, max_count: 95 % points with each noise
