@@ -165,4 +165,6 @@ _GONE = {"ThresholdHistogram": {"count_cut_users": False}}
 def _as_exact(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_as_exact(part) for part in value]
+    if hasattr(value, "to_content"):  # its constructor takes that, too
+        return value.to_content()
     return decimal_text(value) if isinstance(value, Fraction) else value

@@ -83,7 +83,7 @@ class Grid:
         """
         parts = zip(kinds, texts, self.edges, self.names, self.zones, strict=True)
         return [
-            _search_for_text(edges, zone) if text else search_for(kind, edges, name, zone)
+            search_for_text(edges, zone) if text else search_for(kind, edges, name, zone)
             for kind, text, edges, name, zone in parts
         ]
 
@@ -260,7 +260,7 @@ def _add_axis(found: IntArray | None, places: IntArray, size: int) -> IntArray:
     return np.where(inside & (found > 0), (found - 1) * size + places, 0)
 
 
-def _search_for_text(edges: AnyArray, zone: str | None) -> Search:
+def search_for_text(edges: AnyArray, zone: str | None) -> Search:
     """Return the search for a column of text, which is read as values of the edges' type."""
     if edges.dtype.kind in "if":
         return NumberTextSearch.from_edges(edges)
@@ -271,18 +271,18 @@ def raise_unreadable(grid: Grid, slotting: Slotting) -> None:
     """Raise the error for the first column with unreadable text, if there is one."""
     for name in grid.names:
         if name in slotting.unreadable:
-            raise _unreadable(grid, name)
+            place = grid.names.index(name)
+            raise unreadable_text(name, grid.edges[place], grid.zones[place])
 
 
-def _unreadable(grid: Grid, name: str) -> DataError:
+def unreadable_text(name: str, edges: AnyArray, zone: str | None) -> DataError:
     """Return the error for a column with unreadable text."""
-    place = grid.names.index(name)
-    if grid.edges[place].dtype.kind in "if":
+    if edges.dtype.kind in "if":
         return DataError(
             f"column {name!r} must hold numbers, such as 12, -0.5 or 1e3, or empty fields: correct "
             "or empty the others"
         )
-    if grid.zones[place] is not None:
+    if zone is not None:
         return DataError(
             f"column {name!r} must hold times such as 2024-01-31T12:30:00+01:00, each with a time "
             "zone because the edges have one, or empty fields: correct or empty the others, or "

@@ -312,7 +312,7 @@ def count_bounded_terms(
     source: Source,
     *,
     wanted: Sequence[Wanted],
-    terms: int,
+    terms: int | None,
     max_records: int | None,
     null_users: str = "refuse",
     key: str | None = None,
@@ -330,7 +330,7 @@ def count_bounded_terms(
     source : the source of the rows.
     wanted : the columns ``amount``, how many records a row is, and ``who``, in this order, or one
         of them. Without ``who``, each row is bounded by itself.
-    terms : the number of terms.
+    terms : the number of terms; None if they are too many for an array of all of them.
     max_records : maximum number of records; None for no maximum, without ``who``.
     null_users : what is done with rows without a user, as of `Bounds`.
     key : 32 hexadecimal digits
@@ -360,7 +360,8 @@ def count_bounded_terms(
         rows = opened()
         bounds = Bounds(None, most if alone else LARGEST, null_users, cut=cut)
         marked = mark_problems(rows, wanted, bounds)
-        if isinstance(marked, DuckRows) and "amount" not in roles and null_users != "separate":
+        ranked = "amount" not in roles and terms is not None and null_users != "separate"
+        if isinstance(marked, DuckRows) and ranked:
             counts, worst = count_marked(marked, most, salt, terms)
             return np.arange(len(counts)), counts, worst
         checked = blank_problems(marked, bounds)

@@ -1,0 +1,269 @@
+"""KeyedCounts: how many rows of a table have each combination of values of public keys.
+
+The counts are secret, for mechanisms only: no repr and no error shows them.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dphist.arrays import IntArray
+from dphist.counting import LARGEST
+from dphist.counting.binning.keys import MOST_CELLS, KeyColumn, KeyGrid, count_cells
+from dphist.counting.checks import check_grid
+from dphist.counting.engine.progress import Progress
+from dphist.counting.reading.gate import Reading
+from dphist.data.guard import Guarding, Secret, guarded
+from dphist.errors import DataError, ParameterError, phrase
+from dphist.parameters import whole_number
+from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data, unit_of_users
+from dphist.signals import stoppable
+from dphist.tables.keys import Key, Keys
+from dphist.tables.lattice import Table
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class KeyedCounts(Secret):
+    """Exact counts by several keys: only cells with records take memory.
+
+    Attributes
+    ----------
+    keys : Keys, public.
+    cells : (d,) int64, ascending, read-only; the cells with records, the last key fastest. Secret.
+    counts : (d,) int64, above 0, read-only; records in each. Secret.
+    max_rows : rows of one privacy unit, at most; public. A mechanism refuses counts with more than
+        its own.
+    unit : PrivacyUnit or None
+        The privacy unit: ``one user`` if rows of users were bounded, ``one row`` if those of rows
+        of several records were; None for one record. Public.
+
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"sex": ["f", "m", "f"], "region": ["BE", "UR", "BE"]})
+    >>> KeyedCounts.from_table(rows, keys={"region": ["BE", "UR"], "sex": ["f", "m"]})
+    KeyedCounts(keys={'region': ['BE', 'UR'], 'sex': ['f', 'm']}, max_rows=1; counts not shown)
+    """
+
+    keys: Keys
+    cells: IntArray
+    counts: IntArray
+    max_rows: int = 1
+    unit: PrivacyUnit | None = None
+    _IN_PLACE_OF_AN_ARRAY = (
+        "KeyedCounts must be passed to Tables themselves: an array would lose their keys, bounds "
+        "and unit"
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keys", Keys.of(self.keys))
+        for name in ("cells", "counts"):
+            held = getattr(self, name)
+            if not isinstance(held, np.ndarray) or held.dtype != np.int64 or held.ndim != 1:
+                raise ParameterError(name, "must be a one-dimensional array of int64")
+            held = held.copy()
+            held.setflags(write=False)
+            object.__setattr__(self, name, held)
+        most = math.prod(self.keys.shape)
+        inside = not len(self.cells) or (self.cells[0] >= 0 and int(self.cells[-1]) < most)
+        if len(self.cells) != len(self.counts) or not inside or (np.diff(self.cells) <= 0).any():
+            raise ParameterError("cells", "must be ascending cells of the keys, one for each count")
+        if (self.counts <= 0).any():
+            raise ParameterError("counts", "must be above 0")
+        if self.unit is not None:
+            object.__setattr__(self, "unit", unit_of_data(self.unit))
+        object.__setattr__(self, "max_rows", whole_number(self.max_rows, "max_rows", 1))
+
+    @classmethod
+    @stoppable
+    def from_table(
+        cls,
+        frame: Any,
+        *,
+        keys: Any,
+        other: Sequence[str] = (),
+        count: str | None = None,
+        user: str | None = None,
+        max_rows: int | None = None,
+        progress: Progress | None = None,
+        delimiter: str | None = None,
+        unit: str | PrivacyUnit | None = None,
+        ledger: Guarding | None = None,
+    ) -> "KeyedCounts":
+        """Count the rows of a table by several keys, in the table's own engine.
+
+        Parameters
+        ----------
+        frame : a dataframe or files, as for `bin_counts`.
+        keys : mapping of columns to their public values: a sequence of text, of whole numbers or of
+            truth values, or a `dphist.Axis` of bins between public edges. Values are compared
+            exactly; in text files, and in columns of Python objects, as text. Values must not be
+            taken from the data: that they were cannot be seen.
+        other : keys that get one more value, "other", for rows with a value that is not listed, in
+            no bin, or missing.
+        count : column of counts, whole numbers from 0 to 2**62 - 1, if a row stands for that many
+            records: a table that is counted already. Without `user` and `max_rows`, one of these
+            records is protected, and not the row.
+        user : column of users, without missing values. Each user keeps at most `max_rows` rows
+            (with `count`, records), each with the same chance and independently of other users. The
+            privacy unit is then a user, with all of the user's rows.
+        max_rows : required with `user`. With `count` and without `user`, a row counts at most that
+            often, and the privacy unit is a row. Refused without both.
+        progress, delimiter, unit, ledger : as for `LabelCounts.from_table`.
+
+        Raises
+        ------
+        ParameterError
+            If keys, bounds or sizes are not usable: found before any data are read.
+        ColumnError
+            If a column is missing or repeated, or its type is not that of its values.
+        DataError
+            If a row has a value that its key does not have, or none, and the key has no "other":
+            the column is named, never the value. Also if a row has no user, or a count is missing,
+            negative or too large.
+        InputFileError
+            If a file is missing or its content does not match its extension.
+        """
+        held, bound = Keys.of(keys, other), 1
+        if user is not None and max_rows is None:
+            raise ParameterError(("user", "max_rows"), "must be given together, or neither")
+        if user is None and count is None and max_rows is not None:
+            raise ParameterError(
+                "max_rows", phrase("needs {user}, a column of users, or {count}, one of counts")
+            )
+        if max_rows is not None:
+            bound = whole_number(max_rows, "max_rows", 1)
+        check_cells(held)
+        one = unit_of_users(user, unit)
+        reading = Reading(progress=progress, delimiter=delimiter)
+        grid = KeyGrid(tuple(map(_column_of, held)))
+        found = count_cells(
+            frame,
+            grid,
+            user=user,
+            count=count,
+            max_records=None if max_rows is None else bound,
+            **reading,
+        )
+        _check_total(found[1])
+        protected = None if max_rows is None else one
+        return guarded(cls(held, *found, bound, protected), ledger)
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Any,
+        *,
+        keys: Any,
+        max_rows: int = 1,
+        unit: str | PrivacyUnit | None = None,
+    ) -> "KeyedCounts":
+        """Make one from counts of all cells; you assert the bound.
+
+        Parameters
+        ----------
+        counts : array, or nested lists, of whole numbers from 0: a dimension for each key, in
+            order, of its number of values.
+        keys : as for `from_table`.
+        max_rows : records that one privacy unit adds at most. dphist cannot check it.
+        unit : what such a unit is, such as "one patient" (default: a record).
+
+        Raises
+        ------
+        ParameterError, DataError
+
+        >>> KeyedCounts.from_counts([[3, 4], [5, 0]], keys={"a": ["x", "y"], "b": [1, 2]}).max_rows
+        1
+        """
+        held = Keys.of(keys)
+        flat, shape = check_grid(counts if len(held) > 1 else [counts], "counts")
+        if shape != (held.shape if len(held) > 1 else (1, *held.shape)):
+            raise ParameterError("counts", "must have a dimension for each key, of its values")
+        _check_total(flat)
+        cells = np.flatnonzero(flat)
+        said = None if unit is None else asserted_unit(unit)
+        return cls(held, cells, flat[cells], whole_number(max_rows, "max_rows", 1), said)
+
+    @property
+    def sensitivity(self) -> int:
+        """The same as `max_rows`: records that one privacy unit can add or remove."""
+        return self.max_rows
+
+    def sum_over(self, table: Table) -> IntArray:
+        """Return the exact counts of a table; secret.
+
+        Parameters
+        ----------
+        table : the positions of its keys, ascending.
+
+        Returns
+        -------
+        int64 array with a dimension for each key of the table; takes time O(d + cells).
+        """
+        shape = self.keys.shape
+        own = tuple(shape[i] for i in table)
+        found: IntArray = np.zeros(math.prod(own), np.int64)
+        places: IntArray = np.zeros(len(self.cells), np.int64)
+        for i in table:
+            places *= shape[i]
+            places += self.cells // math.prod(shape[i + 1 :]) % shape[i]
+        np.add.at(found, places, self.counts)
+        return found.reshape(own)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, KeyedCounts):
+            return NotImplemented
+        return (
+            (self.keys, self.max_rows, self.unit) == (other.keys, other.max_rows, other.unit)
+            and np.array_equal(self.cells, other.cells)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type["KeyedCounts"], tuple[Any, ...]]:
+        """Copy and unpickle through the constructor, which makes everything read-only."""
+        return KeyedCounts, (self.keys, self.cells, self.counts, self.max_rows, self.unit)
+
+    def __repr__(self) -> str:
+        unit = "" if self.unit is None else f", unit={str(self.unit)!r}"
+        return f"KeyedCounts(keys={self.keys}, max_rows={self.max_rows}{unit}; counts not shown)"
+
+
+def check_cells(keys: Keys) -> None:
+    """Refuse keys with more cells together than an int64 numbers.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if math.prod(keys.shape) >= MOST_CELLS:
+        raise ParameterError(
+            "keys", "have 2**62 cells or more together", "count by fewer keys or values"
+        )
+
+
+def _column_of(key: Key) -> KeyColumn:
+    """Return how rows are counted by a key."""
+    if key.axis is None:
+        return KeyColumn(key.name, key.values, other=key.other)
+    return KeyColumn(key.name, None, key.axis.edges, key.axis.zone, key.other)
+
+
+def _check_total(counts: IntArray) -> None:
+    if int(counts.sum(dtype=object)) > LARGEST:
+        raise DataError("the counts must add up to less than 2**62 records")
+
+
+def accept_counts(given: Any, keys: Keys) -> KeyedCounts:
+    """Return data of a mechanism for these keys: `KeyedCounts`, or what `from_counts` takes."""
+    if isinstance(given, KeyedCounts):
+        return given
+    if isinstance(given, Mapping | str | bytes) or hasattr(given, "columns"):
+        raise ParameterError(
+            "counts",
+            "must be KeyedCounts, which KeyedCounts.from_table makes of a table, or an array of "
+            "counts with a dimension for each key",
+        )
+    return KeyedCounts.from_counts(given, keys=keys)

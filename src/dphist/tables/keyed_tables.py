@@ -1,0 +1,443 @@
+"""KeyedTables: what is released of tables by several keys, which add up.
+
+All numbers come from noisy contrasts: the cells of a table are the sum of those of all sets of its
+keys, so the cells of one table add up to those of another with fewer keys, up to the rounding of
+floating point. Estimates are unbiased: they may be negative, and are not whole.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dphist.arrays import FloatArray, IntArray
+from dphist.errors import ParameterError
+from dphist.parameters import checked_level
+from dphist.release.interval_estimate import IntervalEstimate
+from dphist.release.release import save_kind
+from dphist.release.released import Released
+from dphist.release.tabular import Tabular
+from dphist.tables.contrasts import combine_all, squares_of
+from dphist.tables.keys import OTHER, Key, Keys, Names, read_tables
+from dphist.tables.lattice import Table, subsets
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class KeyedTable(Tabular):
+    """One table, a row for each cell.
+
+    Attributes
+    ----------
+    keys : those of the table.
+    counts : float64 with a dimension for each key.
+    errors : float64 of the same shape: standard errors.
+
+    >>> table = KeyedTable(Keys.of({"sex": ["f", "m"]}), np.array([3.5, 2.0]), np.array([1.0, 1.0]))
+    >>> table.to_arrow().column_names, len(table)
+    (['sex', 'count', 'error', 'low', 'high'], 2)
+    """
+
+    keys: tuple[Key, ...] | Keys
+    counts: FloatArray
+    errors: FloatArray
+
+    def __len__(self) -> int:
+        return int(self.counts.size)
+
+    def to_arrow(self) -> pa.Table:
+        """Return columns of the keys, count, error, and low and high, a 95 % interval.
+
+        A key of bins has two columns, its name with _start and _stop, the same and null for
+        "other". A key of other values than text that has "other" is text. Intervals are of each
+        cell by itself.
+        """
+        columns: dict[str, pa.Array] = {}
+        for axis, key in enumerate(self.keys):
+            along = [1] * self.counts.ndim
+            along[axis] = key.size
+            places = np.broadcast_to(np.arange(key.size).reshape(along), self.counts.shape).ravel()
+            for name, values in label_columns(key).items():
+                columns[name] = values.take(pa.array(places))
+        counts, errors = self.counts.ravel(), self.errors.ravel()
+        wide = NormalDist().inv_cdf(0.5 + LEVEL / 2) * errors
+        numbers = {"count": counts, "error": errors, "low": counts - wide, "high": counts + wide}
+        for name, values in numbers.items():
+            columns[name if name not in columns else f"{name}_"] = pa.array(values)
+        return pa.table(columns)
+
+    def __repr__(self) -> str:
+        names = "+".join(key.name for key in self.keys)
+        return f"KeyedTable({names or 'total'}, {len(self):,} cells)"
+
+
+def label_columns(key: Key) -> dict[str, pa.Array]:
+    """Return the values of a key as columns: one, or of bins the start and stop of each."""
+    if key.axis is None:
+        values = key.labels
+        kind = None if len(set(map(type, values))) == 1 else pa.string()
+        return {key.name: pa.array([str(v) for v in values] if kind else list(values), kind)}
+    edges = pa.array(key.axis.edges)
+    if key.axis.zone is not None:
+        edges = edges.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", key.axis.zone))
+    ends = {"start": edges[:-1], "stop": edges[1:]}
+    missing = pa.nulls(int(key.other), edges.type)
+    return {f"{key.name}_{end}": pa.concat_arrays([each, missing]) for end, each in ends.items()}
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class KeyedTables(Released):
+    """Released tables by several keys. Not secret.
+
+    Attributes
+    ----------
+    keys : Keys.
+    tables : the tables asked, each by its keys; `table` also gives those with fewer of them.
+    contrasts : noisy contrasts by the positions of keys; int64, of n - 1 for each key.
+    variances : of the noise of contrasts by the positions of keys: sigma_A**2, records squared.
+
+    Notes
+    -----
+    Estimates are unbiased, and their errors exact: standard deviations of the noise, which is about
+    normal. Conditions of `count`, `error` and `interval` name keys. A value counts it, a list the
+    sum of its values, and for a key of bins a tuple is from where to below where, which are edges.
+    """
+
+    keys: Keys
+    tables: tuple[Names, ...]
+    contrasts: Mapping[Table, IntArray] = field(default_factory=dict)
+    variances: Mapping[Table, float] = field(default_factory=dict)
+    _known: dict[Table, FloatArray] = field(default_factory=dict, init=False)
+
+    @property
+    def total(self) -> float:
+        """The estimated number of all records."""
+        return float(self._counts(()))
+
+    def table(self, *names: str) -> KeyedTable:
+        """Return the table with these keys, in this order: its cells with errors and intervals.
+
+        Parameters
+        ----------
+        names : keys that a table asked has together; none for the number of all records.
+
+        Raises
+        ------
+        ParameterError
+            If no table asked has these keys together.
+
+        Examples
+        --------
+        >>> from dphist.tables import Tables
+        >>> asked = Tables(rho=50, keys={"sex": ["f", "m"], "age": [1, 2]}, tables=["sex+age"])
+        >>> t = asked.release([[400, 100], [200, 200]]).value
+        >>> t.table("age", "sex").to_arrow().column_names
+        ['age', 'sex', 'count', 'error', 'low', 'high']
+        """
+        places = self._places(names)
+        ordered = tuple(sorted(places))
+        counts = self._counts(ordered).transpose([ordered.index(i) for i in places])
+        error = math.sqrt(self._variance_of_cell(ordered))
+        keys = tuple(self.keys.keys[i] for i in places)
+        return KeyedTable(keys, counts, np.full(counts.shape, error))
+
+    def count(self, **where: Any) -> float:
+        """Return the estimated number of records that satisfy all conditions.
+
+        Raises
+        ------
+        ParameterError
+            If a key or value is unknown, or no table asked has these keys together.
+
+        >>> from dphist.tables import Tables
+        >>> asked = Tables(rho=50, keys={"sex": ["f", "m"], "age": [1, 2]}, tables=["sex+age"])
+        >>> t = asked.release([[400, 100], [200, 200]]).value
+        >>> abs(t.count(sex="f") - t.count(sex="f", age=[1, 2])) < 1e-9
+        True
+        """
+        return self._estimate(self._terms([(1.0, where)]))
+
+    def error(self, **where: Any) -> float:
+        """Return the standard error of `count`, in records; the errors are the same."""
+        return math.sqrt(self._variance(self._terms([(1.0, where)])))
+
+    def interval(self, level: float = LEVEL, /, **where: Any) -> tuple[float, float]:
+        """Return an interval for the true number of records that satisfy all conditions.
+
+        Parameters
+        ----------
+        level : probability that it holds the number, over the noise, for this number by itself.
+        where : conditions, as for `count`.
+        """
+        found = self.combine([(1.0, where)], level)
+        return found.low, found.high
+
+    def combine(
+        self, terms: Sequence[tuple[float, Mapping[str, Any]]], level: float = LEVEL
+    ) -> IntervalEstimate:
+        """Return a weighted sum of counts, such as a difference, with its exact interval.
+
+        Parameters
+        ----------
+        terms : pairs of a factor and the conditions of a count; counts may be of several tables.
+        level : as for `interval`.
+
+        >>> from dphist.tables import Tables
+        >>> asked = Tables(rho=50, keys={"sex": ["f", "m"], "age": [1, 2]}, tables=["sex+age"])
+        >>> t = asked.release([[400, 100], [200, 200]]).value
+        >>> round(t.combine([(1, {"sex": "f"}), (-1, {"sex": "m"})]).value, -2)
+        100.0
+        """
+        held = self._terms(terms)
+        value, error = self._estimate(held), math.sqrt(self._variance(held))
+        wide = NormalDist().inv_cdf(0.5 + checked_level(level) / 2) * error
+        return IntervalEstimate(value, value - wide, value + wide, level)
+
+    def share(
+        self, part: Mapping[str, Any], whole: Mapping[str, Any], level: float = LEVEL
+    ) -> IntervalEstimate:
+        """Return one count as a share of another, with an interval by Fieller's theorem.
+
+        The interval holds every share r for which part - r whole is within its noise of 0, cut to 0
+        to 1. If `whole` may be 0 by its noise, nothing is known.
+
+        Parameters
+        ----------
+        part, whole : conditions, as for `count`; those of `part` should imply those of `whole`.
+        level : as for `interval`.
+
+        >>> from dphist.tables import Tables
+        >>> asked = Tables(rho=50, keys={"sex": ["f", "m"], "age": [1, 2]}, tables=["sex+age"])
+        >>> t = asked.release([[400, 100], [200, 200]]).value
+        >>> round(t.share({"sex": "f", "age": 1}, {"sex": "f"}).value, 1)
+        0.8
+        """
+        squared = NormalDist().inv_cdf(0.5 + checked_level(level) / 2) ** 2
+        top, below = self._terms([(1.0, part)]), self._terms([(1.0, whole)])
+        a, b = self._estimate(top), self._estimate(below)
+        both = self._covariance(top, below)
+        square, slope, rest = (
+            b * b - squared * self._variance(below),
+            a * b - squared * both,
+            a * a - squared * self._variance(top),
+        )
+        if square <= 0 or b <= 0:
+            return IntervalEstimate(None, 0.0, 1.0, level, "the whole may be empty")
+        wide = math.sqrt(max(slope * slope - square * rest, 0.0))
+        low, high = ((slope + sign * wide) / square for sign in (-1, 1))
+        return IntervalEstimate(
+            min(max(a / b, 0.0), 1.0), min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0), level
+        )
+
+    def bounds(self, names: Sequence[str], level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and upper bounds of all cells of a table, each by itself."""
+        shown = self.table(*names)
+        wide = NormalDist().inv_cdf(0.5 + checked_level(level) / 2) * shown.errors
+        return shown.counts - wide, shown.counts + wide
+
+    def to_arrow(self) -> pa.Table:
+        """Return all tables asked, one after the other.
+
+        Columns are the table, by its keys, those of `table` for all keys, null where a table does
+        not have one, and the numbers.
+        """
+        parts = []
+        for names in self.tables:
+            shown = self.table(*names).to_arrow()
+            named = pa.array(["+".join(names)] * len(shown), pa.string())
+            parts.append(shown.add_column(0, "table", named))
+        order = [column for key in self.keys for column in label_columns(key)]
+        whole = pa.concat_tables(parts, promote_options="default")
+        numbers = [name for name in whole.column_names if name not in (*order, "table")]
+        return whole.select(["table", *(n for n in order if n in whole.column_names), *numbers])
+
+    def to_content(self) -> dict[str, Any]:
+        """Return what a file holds beside the noisy contrasts."""
+        return {"keys": self.keys.to_content(), "tables": [[*names] for names in self.tables]}
+
+    @classmethod
+    def from_content(cls, content: Any) -> "KeyedTables":
+        """Make tables without numbers, which the mechanism restores from noisy contrasts.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+        """
+        if {*content} != {"keys", "tables"}:
+            raise ValueError("released tables have keys and tables")
+        keys = Keys.of(content["keys"])
+        return cls(keys, read_tables(content["tables"], keys.names))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, KeyedTables):
+            return NotImplemented
+        same = (self.keys, self.tables) == (other.keys, other.tables)
+        return same and (
+            {t: held.tolist() for t, held in self.contrasts.items()}
+            == {t: held.tolist() for t, held in other.contrasts.items()}
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        tables = ", ".join("+".join(names) or "total" for names in self.tables)
+        return f"KeyedTables({tables}; {self.total:,.0f} records)"
+
+    def _places(self, names: Sequence[str]) -> Table:
+        """Return the positions of keys, refusing sets that no table asked has."""
+        for name in names:
+            if name not in self.keys.names:
+                raise ParameterError("names", f"must be keys of the tables: {name!r} is none")
+        if len(set(names)) < len(names):
+            raise ParameterError("names", "must be different keys")
+        if not any({*names} <= {*table} for table in self._with_dropped()):
+            asked = ", ".join(repr("+".join(table)) for table in self.tables)
+            raise ParameterError(
+                "names",
+                f"must be keys that one of the tables asked has together: {'+'.join(names)!r} is "
+                f"in none of {asked}",
+                "ask this table in a new release; what a release has not measured is not known",
+            )
+        return tuple(self.keys.names.index(name) for name in names)
+
+    def _with_dropped(self) -> list[Names]:
+        """Return the tables asked, each with the keys of one value, which every record has."""
+        alone = [key.name for key in self.keys if key.size == 1]
+        return [(*table, *alone) for table in self.tables]
+
+    def _counts(self, table: Table) -> FloatArray:
+        """Return the cells of a table, whose positions are ascending; the array is kept."""
+        if table not in self._known:
+            shape = tuple(self.keys.keys[i].size for i in table)
+            coefficients = np.zeros(shape)
+            for part in subsets(tuple(i for i in table if self.keys.keys[i].size > 1)):
+                block = tuple(slice(1, None) if i in part else 0 for i in table)
+                coefficients[block] = self.contrasts[part]
+            for squares in squares_of(shape):
+                coefficients /= squares
+            found = combine_all(coefficients)
+            found.setflags(write=False)
+            self._known[table] = found
+        return self._known[table]
+
+    def _variance_of_cell(self, table: Table) -> float:
+        """Return the variance of each cell of a table: all have the same."""
+        several = [i for i in table if self.keys.keys[i].size > 1]
+        total = 0.0
+        for part in subsets(tuple(several)):
+            each = self.variances[part]
+            for i in several:
+                n = self.keys.keys[i].size
+                each *= 1 - 1 / n if i in part else 1 / n**2
+            total += each
+        return total
+
+    def _terms(self, given: Any) -> list["_Term"]:
+        """Return terms with the weights of the values of each key that they name."""
+        found = []
+        for factor, where in given:
+            places = self._places(list(where))
+            weights = {
+                i: weights_of(self.keys.keys[i], where[name])
+                for i, name in zip(places, where, strict=True)
+            }
+            found.append(_Term(float(factor), weights))
+        return found
+
+    def _estimate(self, terms: Sequence["_Term"]) -> float:
+        total = 0.0
+        for term in terms:
+            places = tuple(sorted(term.weights))
+            counts = self._counts(places)
+            for i in reversed(places):
+                counts = counts @ term.weights[i]
+            total += term.factor * float(counts)
+        return total
+
+    def _variance(self, terms: Sequence["_Term"]) -> float:
+        return max(self._covariance(terms, terms), 0.0)
+
+    def _covariance(self, ones: Sequence["_Term"], others: Sequence["_Term"]) -> float:
+        """Return the covariance of two sums of counts, by the contrasts that they share.
+
+        A count with weights g_i on the values of key i has, in the contrasts of A, the product of
+        g_i less its mean over A, times that of the means over all other keys. A key that a count
+        does not name has equal weights, which have no contrast.
+        """
+        total = 0.0
+        for one in ones:
+            for other in others:
+                shared = tuple(
+                    sorted(i for i in {*one.weights} & {*other.weights} if self._several(i))
+                )
+                for part in subsets(shared):
+                    each = one.factor * other.factor * self.variances[part]
+                    for i in part:
+                        each *= float(
+                            one.weights[i] @ other.weights[i]
+                            - one.weights[i].mean() * other.weights[i].sum()
+                        )
+                    for term in (one, other):
+                        for i, weights in term.weights.items():
+                            if i not in part:
+                                each *= float(weights.mean())
+                    total += each
+        return total
+
+    def _several(self, place: int) -> bool:
+        return self.keys.keys[place].size > 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A count times a factor, by the weights of the values of each key that it names."""
+
+    factor: float
+    weights: Mapping[int, FloatArray]
+
+
+def weights_of(key: Key, wanted: Any) -> FloatArray:
+    """Return 1 for the values of a key that a condition names, and 0 for others.
+
+    Raises
+    ------
+    ParameterError
+        If a value is none of the key's.
+    """
+    found = np.zeros(key.size)
+    for each in wanted if isinstance(wanted, list) else [wanted]:
+        places = _places_of(key, each)
+        if found[places].any():
+            raise ParameterError(key.name, "must name each value once")
+        found[places] = 1.0
+    return found
+
+
+def _places_of(key: Key, wanted: Any) -> slice:
+    if key.other and wanted == OTHER:
+        return slice(key.size - 1, key.size)
+    if key.axis is not None:
+        if not isinstance(wanted, tuple) or len(wanted) != 2:
+            raise ParameterError(
+                key.name,
+                "must be a range of bins, such as (20, 40): from 20 to below 40, both edges",
+            )
+        low, high = (key.axis.position(end, key.name) for end in wanted)
+        if not low < high:
+            raise ParameterError(key.name, "must be a range whose start is below its stop")
+        return slice(low, high)
+    plain = wanted.item() if isinstance(wanted, np.generic) else wanted
+    for place, value in enumerate(key.values):
+        if type(value) is type(plain) and value == plain:
+            return slice(place, place + 1)
+    raise ParameterError(
+        key.name, "must be a value of the key, or a list of values", "see keys of the tables"
+    )
+
+
+save_kind("tables", KeyedTables)

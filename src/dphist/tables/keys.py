@@ -1,0 +1,265 @@
+"""Keys: the public values by which records are counted, and which of them a table has."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dphist.data.axis.axis import Axis
+from dphist.errors import ParameterError
+
+OTHER = "other"
+"""The value of all rows that no other value of a key has."""
+
+Value: TypeAlias = str | int | bool
+Names: TypeAlias = tuple[str, ...]
+
+_SORTS = {str: "text", int: "whole numbers", bool: "truth values"}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key: a column, and the public values that it is counted by.
+
+    Attributes
+    ----------
+    name : the name of the column.
+    values : (n,) listed values, of one type; empty if there is an axis.
+    axis : the bins between public edges; None if values are listed.
+    other : whether there is one more value, "other", for all other rows, those without a value
+        included.
+
+    >>> Key("sex", ("f", "m"), other=True).labels
+    ('f', 'm', 'other')
+    """
+
+    name: str
+    values: tuple[Value, ...] = ()
+    axis: Axis | None = None
+    other: bool = False
+
+    @property
+    def listed(self) -> int:
+        """The number of values without "other"."""
+        return len(self.values) if self.axis is None else self.axis.bins
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return self.listed + self.other
+
+    @property
+    def labels(self) -> tuple[Value, ...]:
+        """The values; of bins, their first edges."""
+        values = self.values if self.axis is None else tuple(map(str, self.axis.local_edges[:-1]))
+        return (*values, OTHER) if self.other else values
+
+    def to_content(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        listed: Any = [*self.values] if self.axis is None else self.axis.to_content()
+        return {"values" if self.axis is None else "axis": listed, "other": self.other}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Keys:
+    """Keys by name, in the order given.
+
+    >>> keys = Keys.of({"sex": ["f", "m"], "age": Axis.regular(0, 100, 50)})
+    >>> keys
+    {'sex': ['f', 'm'], 'age': 2 bins from 0 to 100}
+    >>> keys.shape, Keys.of(keys.to_content()) == keys
+    ((2, 2), True)
+    """
+
+    keys: tuple[Key, ...]
+
+    @classmethod
+    def of(cls, given: Any, other: Sequence[str] = ()) -> "Keys":
+        """Return keys, checked.
+
+        Parameters
+        ----------
+        given : mapping of names to a sequence of values, which are all text, all whole numbers or
+            all truth values, or to an `Axis`; or what `to_content` returns; or keys.
+        other : names of keys that get one more value, "other", for all other rows.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if isinstance(given, Keys):
+            found = given.keys
+        else:
+            if not isinstance(given, Mapping) or not given:
+                raise ParameterError(
+                    "keys",
+                    "must name at least one column, each with its values, such as "
+                    "{'sex': ['f', 'm'], 'age': dh.Axis.regular(0, 100, 5)}",
+                )
+            found = tuple(_read_key(name, values) for name, values in given.items())
+        if isinstance(other, str) or not all(isinstance(name, str) for name in other):
+            raise ParameterError("other", "must be a list of names of keys")
+        keys = cls(found)
+        unknown = set(other) - set(keys.names)
+        if unknown:
+            raise ParameterError("other", f"must name keys: {sorted(unknown)[0]!r} is none")
+        return cls(tuple(_with_other(key) if key.name in other else key for key in found))
+
+    @property
+    def names(self) -> Names:
+        """The names, in order."""
+        return tuple(key.name for key in self.keys)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of values of each."""
+        return tuple(key.size for key in self.keys)
+
+    def __getitem__(self, name: str) -> Key:
+        return next(key for key in self.keys if key.name == name)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.keys)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def same_cells(self, others: "Keys") -> bool:
+        """Whether the same keys count the same cells, in the same order."""
+        return len(self) == len(others) and all(
+            (one.name, one.labels) == (two.name, two.labels)
+            and list(map(type, one.labels)) == list(map(type, two.labels))
+            and one.axis == two.axis
+            for one, two in zip(self.keys, others.keys, strict=True)
+        )
+
+    def to_content(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {key.name: key.to_content() for key in self.keys}
+
+    def __repr__(self) -> str:
+        shown = []
+        for key in self.keys:
+            values = str([*key.labels]) if key.axis is None else key.axis.in_words
+            if key.axis is None and key.size > 12:
+                values = f"{key.size} values"
+            if key.axis is not None and key.other:
+                values += ", and other"
+            shown.append(f"{key.name!r}: {values}")
+        return f"{{{', '.join(shown)}}}"
+
+
+def _with_other(key: Key) -> Key:
+    if OTHER in key.values:
+        raise ParameterError(
+            "other",
+            f"must not name the key {key.name!r}, which lists a value {OTHER!r} of its own",
+            "rename that value",
+        )
+    return replace(key, other=True)
+
+
+def _read_key(name: object, given: Any) -> Key:
+    if not isinstance(name, str) or not name:
+        raise ParameterError("keys", "must be named by columns, as text that is not empty")
+    if "+" in name:
+        raise ParameterError(
+            "keys",
+            f"must have names without '+', which joins the keys of a table: {name!r}",
+            "rename the column",
+        )
+    if isinstance(given, Key):
+        return replace(given, name=name)
+    if isinstance(given, Axis):
+        return Key(name, axis=replace(given, name=name))
+    if isinstance(given, Mapping):
+        return _read_content(name, given)
+    return Key(name, _read_values(name, given))
+
+
+def _read_content(name: str, content: Mapping[str, Any]) -> Key:
+    if {*content} == {"axis", "other"} and isinstance(content["other"], bool):
+        return Key(name, axis=Axis.from_content(content["axis"]), other=content["other"])
+    if {*content} == {"values", "other"} and isinstance(content["other"], bool):
+        key = Key(name, _read_values(name, content["values"]))
+        return _with_other(key) if content["other"] else key
+    raise ParameterError("keys", f"must give the values of {name!r} as a list, or a dphist.Axis")
+
+
+def _read_values(name: str, given: Any) -> tuple[Value, ...]:
+    if given is None or isinstance(given, str | bytes | set | frozenset) or not _has_items(given):
+        raise ParameterError(
+            "keys",
+            f"must list the values of {name!r}, in their order, or give a dphist.Axis; the values "
+            "must be public, and not taken from the data",
+        )
+    held = [_plain(value) for value in (given.tolist() if hasattr(given, "tolist") else given)]
+    if not held:
+        raise ParameterError("keys", f"must list at least one value of {name!r}")
+    sorts = set(map(type, held))
+    if len(sorts) > 1 or not sorts <= {*_SORTS}:
+        raise ParameterError(
+            "keys",
+            f"must list values of {name!r} that are all text, all whole numbers or all truth "
+            "values",
+            "give dates, times and other numbers as bins between edges: a dphist.Axis",
+        )
+    if sorts == {int} and not all(-(2**63) <= value < 2**63 for value in held):
+        raise ParameterError("keys", f"must list whole numbers of {name!r} that are within int64")
+    if len(set(held)) < len(held):
+        raise ParameterError("keys", f"must list each value of {name!r} once")
+    return tuple(held)
+
+
+def _has_items(given: Any) -> bool:
+    return hasattr(given, "__len__") and hasattr(given, "__iter__")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    return str(value) if isinstance(value, str) else value
+
+
+def read_tables(given: Any, names: Names) -> tuple[Names, ...]:
+    """Return the tables asked, each by its keys in the order of `names`.
+
+    Parameters
+    ----------
+    given : sequence of tables; each is the names of its keys, as a list, or as text with "+"
+        between them. An empty list is the number of all records.
+    names : the names of all keys.
+
+    Raises
+    ------
+    ParameterError
+        If there is none, a key is unknown or named twice, or a table is asked twice.
+
+    >>> read_tables(["sex", "age+sex"], ("age", "sex"))
+    (('sex',), ('age', 'sex'))
+    """
+    if isinstance(given, str) or not _has_items(given) or not len(given):
+        raise ParameterError(
+            "tables", "must list at least one table by its keys, such as ['sex', 'sex+age']"
+        )
+    found: list[Names] = []
+    for each in given:
+        keys = each.split("+") if isinstance(each, str) else list(each) if _has_items(each) else []
+        if not all(isinstance(key, str) for key in keys):
+            raise ParameterError("tables", "must name keys, as text")
+        for key in keys:
+            if key not in names:
+                raise ParameterError("tables", f"must name keys: {key!r} is none of them")
+        if len(set(keys)) < len(keys):
+            raise ParameterError("tables", f"must name each key once: {'+'.join(keys)!r}")
+        table = tuple(name for name in names if name in keys)
+        if table in found:
+            raise ParameterError(
+                "tables", f"must list each table once: {'+'.join(table)!r} is asked twice"
+            )
+        found.append(table)
+    return tuple(found)

@@ -1,0 +1,241 @@
+"""The lattice of tables: which contrasts are measured, with how much noise, and what that costs.
+
+Tables are sets of keys, written as their positions. F has all subsets of the tables asked, the
+empty one, the number of all records, included. For A in F, the contrasts of A are the products of
+one contrast of each key of A; p_A is the product of 1 - 1/n over the keys of A, and sigma_A the
+scale of their noise: a contrast with rows h gets standard deviation sigma_A times the lengths of
+its rows. One record costs rho = sum over A of p_A / (2 sigma_A**2), whatever its cell
+(`docs/understand/proofs/tables.md`, Lemma 3).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import TypeAlias
+
+from dphist.errors import ParameterError
+from dphist.noise.gaussian import LARGEST_SIGMA
+from dphist.tables.contrasts import contrasts_of, root_above
+
+Table: TypeAlias = tuple[int, ...]
+"""The positions of a table's keys, ascending."""
+
+MOST_CONTRASTS = 10**8
+MOST_ENTRY = 2**30
+MOST_TABLES = 2**14
+
+_ROUNDS = 2000
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """The tables asked, and all below them.
+
+    Attributes
+    ----------
+    shape : the number of values of each key, at least 2.
+    tables : the tables asked.
+    """
+
+    shape: tuple[int, ...]
+    tables: tuple[Table, ...]
+
+    @cached_property
+    def family(self) -> tuple[Table, ...]:
+        """All subsets of the tables asked, by the number of keys: F."""
+        found: set[Table] = set()
+        for table in self.tables:
+            if len(table) > MOST_TABLES.bit_length():
+                raise too_large(f"{len(table)} keys in one table have more than {MOST_TABLES} sums")
+            for most in range(len(table) + 1):
+                found.update(combinations(table, most))
+            if len(found) > MOST_TABLES:
+                raise too_large(f"they have more than {MOST_TABLES} sums over some of their keys")
+        return tuple(sorted(found, key=lambda table: (len(table), table)))
+
+    @cached_property
+    def maximal(self) -> tuple[Table, ...]:
+        """The tables that are part of no other."""
+        sets = [set(table) for table in self.tables]
+        return tuple(t for t in self.tables if not any(set(t) < other for other in sets))
+
+    def share(self, table: Table) -> Fraction:
+        """Return p_A, the squared length of a record among the contrasts of a table."""
+        return Fraction(
+            math.prod(self.shape[i] - 1 for i in table), math.prod(self.shape[i] for i in table)
+        )
+
+    def contrasts(self, table: Table) -> int:
+        """Return the number of contrasts of a table."""
+        return math.prod(self.shape[i] - 1 for i in table)
+
+    def above(self, part: Table, table: Table) -> Fraction:
+        """Return the product of 1/n**2 over the keys of a table that a part of it has not."""
+        return Fraction(1, math.prod(self.shape[j] for j in table if j not in part) ** 2)
+
+    def variance(self, table: Table, variances: Mapping[Table, Fraction]) -> Fraction:
+        """Return the variance of each cell of a table, from those of the contrasts of its parts.
+
+        Parameters
+        ----------
+        variances : sigma_A**2, by table.
+        """
+        return sum(
+            (
+                variances[part] * self.share(part) * self.above(part, table)
+                for part in subsets(table)
+            ),
+            Fraction(0),
+        )
+
+    def cost(self, scales: Mapping[Table, Fraction]) -> Fraction:
+        """Return the rho of one record, for the scales sigma_A of all tables of F."""
+        return sum((self.share(t) / (2 * scales[t] ** 2) for t in self.family), Fraction(0))
+
+    def check_sizes(self) -> None:
+        """Refuse, before any data are read, what outgrows memory or the sampler's exact numbers.
+
+        Raises
+        ------
+        ParameterError
+        """
+        number = sum(map(self.contrasts, self.family))
+        if number > MOST_CONTRASTS:
+            raise too_large(f"they have {number:,} cells, and at most {MOST_CONTRASTS:,} are drawn")
+        for table in self.maximal:
+            if math.prod(contrasts_of(self.shape[i]).largest for i in table) > MOST_ENTRY:
+                raise too_large("keys with an odd number of values make too large numbers")
+
+
+def subsets(table: Table) -> list[Table]:
+    """Return all parts of a table, itself and the empty one included."""
+    return [part for most in range(len(table) + 1) for part in combinations(table, most)]
+
+
+def too_large(why: str) -> ParameterError:
+    """Return the error for tables that are too large."""
+    return ParameterError(
+        "tables", f"are too large: {why}", "ask tables of fewer keys, or keys of fewer values"
+    )
+
+
+def scales_of(
+    lattice: Lattice, rho: Fraction, relative: Mapping[Table, Fraction]
+) -> dict[Table, Fraction]:
+    """Return the scales sigma_A, in the ratio of variances given, that one record pays rho for.
+
+    They are rounded up to multiples of 2**-40, so the cost is at most rho (Lemma 3).
+
+    Parameters
+    ----------
+    rho : of one record.
+    relative : sigma_A**2 up to a factor, above 0.
+    """
+    spent = sum((lattice.share(t) / relative[t] for t in lattice.family), Fraction(0))
+    factor = spent / (2 * rho)
+    return {t: root_above(factor * relative[t]) for t in lattice.family}
+
+
+def check_scales(lattice: Lattice, scales: Mapping[Table, Fraction]) -> None:
+    """Refuse scales beyond those that noise is drawn at.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for table, scale in scales.items():
+        largest = math.prod(
+            max(s for s, _ in contrasts_of(lattice.shape[i]).groups()) for i in table
+        )
+        if scale * largest > LARGEST_SIGMA:
+            raise ParameterError(
+                ("epsilon", "rho"), "is too small for tables of this size", "raise one of them"
+            )
+
+
+def equal_variances(lattice: Lattice) -> dict[Table, Fraction]:
+    """Return variances, up to a factor, with which every cell of every table of F has the same.
+
+    sigma_A**2 = V times the product of 1 + 1/n over the keys of A, as the sum over A below B of
+    the product of 1 - 1/n**2 over A, times that of 1/n**2 over the rest of B, is 1.
+    """
+    shape = lattice.shape
+    return {
+        t: Fraction(math.prod(shape[i] + 1 for i in t), math.prod(shape[i] for i in t))
+        for t in lattice.family
+    }
+
+
+def weighted_variances(
+    lattice: Lattice, weights: Mapping[Table, Fraction]
+) -> dict[Table, Fraction]:
+    """Return variances, up to a factor, that minimize the sum of weight times variance of a cell.
+
+    sigma_A**2 is in proportion to 1 / sqrt(c_A), where c_A is the sum of the weights of tables B
+    above A, each times the product of 1/n**2 over the keys that B has and A has not.
+
+    Parameters
+    ----------
+    weights : of tables, above 0 for those that are maximal.
+    """
+    found = {}
+    for part in lattice.family:
+        inner = set(part)
+        total = sum(
+            (w * lattice.above(part, table) for table, w in weights.items() if inner <= set(table)),
+            Fraction(0),
+        )
+        found[part] = 1 / root_above(total * 2**80) * 2**40
+    return found
+
+
+def bounded_variances(lattice: Lattice, errors: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
+    """Return variances, up to a factor, with standard errors of cells in about the ratio given.
+
+    The largest ratio of standard error and wish is about the smallest possible: weights grow where
+    the ratio is large, until they no longer change.
+
+    Parameters
+    ----------
+    errors : the wished standard errors of the tables asked, up to a factor.
+    """
+    tables = list(lattice.tables)
+    wished = [float(errors[t]) ** 2 for t in tables]
+    share = {a: float(lattice.share(a)) for a in lattice.family}
+    parts = [[(a, share[a] * float(lattice.above(a, t))) for a in subsets(t)] for t in tables]
+    weights = [1 / (len(tables) * wish) for wish in wished]
+    for _ in range(_ROUNDS):
+        sums = dict.fromkeys(lattice.family, 0.0)
+        for weight, below in zip(weights, parts, strict=True):
+            for a, each in below:
+                sums[a] += weight * each / share[a]
+        scale = math.fsum(share[a] * math.sqrt(c) for a, c in sums.items())
+        squared = {a: scale / math.sqrt(c) for a, c in sums.items()}
+        ratios = [
+            math.fsum(squared[a] * each for a, each in below) / wish
+            for below, wish in zip(parts, wished, strict=True)
+        ]
+        if max(ratios) * _reached(weights, wished) <= (1 + _CLOSE) * _value(
+            weights, wished, ratios
+        ):
+            break
+        weights = [w * r for w, r in zip(weights, ratios, strict=True)]
+        total = math.fsum(w * wish for w, wish in zip(weights, wished, strict=True))
+        weights = [w / total for w in weights]
+    floor = max(weights) * 1e-12
+    return weighted_variances(
+        lattice,
+        {t: Fraction(max(w, floor)) for t, w in zip(tables, weights, strict=True)},
+    )
+
+
+def _reached(weights: Sequence[float], wished: Sequence[float]) -> float:
+    return math.fsum(w * wish for w, wish in zip(weights, wished, strict=True))
+
+
+def _value(weights: Sequence[float], wished: Sequence[float], ratios: Sequence[float]) -> float:
+    return math.fsum(w * wish * r for w, wish, r in zip(weights, wished, ratios, strict=True))

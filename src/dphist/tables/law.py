@@ -1,0 +1,93 @@
+"""The law of a release of tables: its tables, what one record pays, and the scales of its noise."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+
+from dphist.errors import ParameterError
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.privacy.epsilon_search import down
+from dphist.tables.keys import Names
+from dphist.tables.lattice import (
+    Lattice,
+    Table,
+    bounded_variances,
+    equal_variances,
+    scales_of,
+    weighted_variances,
+)
+
+_CLOSE = 1 + Fraction(1, 10**11)
+_MOST_STEPS = 400
+
+Numbers = tuple[Fraction, ...] | None
+
+
+@lru_cache(maxsize=1024)
+def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the largest rho, to 11 digits, of which Gaussian noise is (epsilon, delta)-DP.
+
+    Raises
+    ------
+    ParameterError
+        If there is none.
+
+    >>> rho = largest_rho(Fraction(1), Fraction(1, 10**6))
+    >>> float(rho), gaussian_epsilon(2 * rho, Fraction(1, 10**6)) <= 1
+    (0.0280144819..., True)
+    """
+    low, high = Fraction(0), max(epsilon, Fraction(1))
+    while gaussian_epsilon(2 * high, delta) <= epsilon:
+        low, high = high, 2 * high
+    for _ in range(_MOST_STEPS):
+        middle = down((low + high) / 2) if low else high / 2
+        if low and high <= low * _CLOSE:
+            break
+        fits = gaussian_epsilon(2 * middle, delta) <= epsilon
+        low, high = (middle, high) if fits else (low, middle)
+    if not low:
+        raise ParameterError(("epsilon", "delta"), "are too small", "raise one of them")
+    return low
+
+
+@lru_cache(maxsize=256)
+def places_of(shape: tuple[int, ...], names: Names, tables: tuple[Names, ...]) -> tuple[Table, ...]:
+    """Return each table by the positions of its keys among those with at least two values."""
+    kept = [name for name, size in zip(names, shape, strict=True) if size > 1]
+    return tuple(tuple(i for i, name in enumerate(kept) if name in table) for table in tables)
+
+
+@lru_cache(maxsize=256)
+def lattice_of(shape: tuple[int, ...], places: tuple[Table, ...]) -> Lattice:
+    """Return the lattice of tables over the keys with at least two values."""
+    return Lattice(tuple(size for size in shape if size > 1), tuple(dict.fromkeys(places)))
+
+
+@lru_cache(maxsize=256)
+def choose_scales(
+    shape: tuple[int, ...],
+    places: tuple[Table, ...],
+    rho: Fraction,
+    weights: Numbers,
+    errors: Numbers,
+) -> Mapping[Table, Fraction]:
+    """Return sigma_A of each table of the lattice, for which one record pays at most rho.
+
+    Parameters
+    ----------
+    places : the tables asked; two may be one, after keys with one value were dropped.
+    weights, errors : of the tables asked, as for `Tables`; None for equal errors.
+    """
+    lattice = lattice_of(shape, places)
+    if weights is not None:
+        summed: dict[Table, Fraction] = dict.fromkeys(lattice.tables, Fraction(0))
+        for place, weight in zip(places, weights, strict=True):
+            summed[place] += weight
+        relative = weighted_variances(lattice, summed)
+    elif errors is not None:
+        pairs = list(zip(places, errors, strict=True))
+        wished = {t: min(each for place, each in pairs if place == t) for t in lattice.tables}
+        relative = bounded_variances(lattice, wished)
+    else:
+        relative = equal_variances(lattice)
+    return scales_of(lattice, rho, relative)

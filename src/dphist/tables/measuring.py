@@ -1,0 +1,173 @@
+"""The measuring half of tables: it sees counts, pays, and draws noise."""
+
+import itertools
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from dphist.arrays import IntArray
+from dphist.data.guard import refuse_guarded
+from dphist.errors import Argument, BoundsError, ParameterError
+from dphist.mechanism import MechanismBase, provenance_of_unit
+from dphist.noise import Source, rounded_gaussian
+from dphist.privacy import ZCDP, PrivacyUnit
+from dphist.release.release import Release
+from dphist.release.released import refuse_released
+from dphist.tables.contrasts import contrasts_of, measure_all
+from dphist.tables.keyed_counts import KeyedCounts, accept_counts
+from dphist.tables.keys import Keys, Names
+from dphist.tables.lattice import Lattice, Table, subsets
+from dphist.tables.law import choose_scales, largest_rho, lattice_of, places_of
+
+
+class TablesMeasuring(MechanismBase):
+    """What sees the data: `docs/understand/proofs/tables.md`."""
+
+    __slots__ = ()
+
+    rho: Fraction | None
+    epsilon: Fraction | None
+    delta: Fraction | None
+    keys: Keys
+    tables: tuple[Names, ...]
+    max_rows: int
+    weights: tuple[Fraction, ...] | None
+    errors: tuple[Fraction, ...] | None
+
+    @property
+    def _unit(self) -> PrivacyUnit:
+        """What is protected: at most `max_rows` records."""
+        return PrivacyUnit("record", self.max_rows)
+
+    @property
+    def guarantee(self) -> ZCDP:
+        """What a release costs a unit that adds or removes at most `max_rows` records."""
+        return ZCDP(self.rho_of_row * self.max_rows**2, self._unit)
+
+    @property
+    def rho_of_row(self) -> Fraction:
+        """The rho of one record: that of a unit over the square of its rows."""
+        whole = self.rho
+        if whole is None:
+            assert self.epsilon is not None and self.delta is not None  # noqa: S101, PT018
+            whole = largest_rho(self.epsilon, self.delta)
+        return whole / self.max_rows**2
+
+    @property
+    def places(self) -> tuple[Table, ...]:
+        """Each table asked as one of the lattice; several may be the same one."""
+        return places_of(self.keys.shape, self.keys.names, self.tables)
+
+    @property
+    def lattice(self) -> Lattice:
+        """The tables that are measured, over keys with at least two values."""
+        return lattice_of(self.keys.shape, self.places)
+
+    @property
+    def scales(self) -> Mapping[Table, Fraction]:
+        """sigma_A of each table of the lattice: one record pays at most `rho_of_row` for all."""
+        return choose_scales(
+            self.keys.shape, self.places, self.rho_of_row, self.weights, self.errors
+        )
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The positions of the keys with at least two values, which the lattice is over."""
+        return tuple(i for i, size in enumerate(self.keys.shape) if size > 1)
+
+    @final
+    def release(self, counts: Any, source: Source | None = None) -> Release:
+        """Release the tables: the only place that sees data and draws noise.
+
+        Parameters
+        ----------
+        counts : KeyedCounts, or whole numbers with a dimension for each key
+            Of plain numbers the bound is the caller's promise: it is the mechanism's.
+        source : callable, optional
+            `source(n)` returns n random bytes. For tests only: the release says so.
+
+        Returns
+        -------
+        Release
+            Its `value` is KeyedTables, `total` their number of all records, `noisy` the noisy
+            contrasts of each table.
+
+        Raises
+        ------
+        ParameterError
+            If `counts` is no such data, or has other keys than the mechanism.
+        BoundsError
+            If the counts were made with more `max_rows` than this mechanism protects.
+        """
+        refuse_guarded(counts)
+        refuse_released(counts, "counts")
+        data = accept_counts(counts, self.keys)
+        self.accept(data)
+        noisy = self._measure(data, source)
+        total = max(int(noisy[name_of((), self.keys, self.kept)][0]), 0)
+        return self._given_out(
+            self.decode(noisy),
+            counts,
+            source,
+            total=total,
+            noisy=noisy,
+            provenance=provenance_of_unit(data),
+        )
+
+    def accept(self, data: KeyedCounts) -> None:
+        """Refuse data with other keys, or a bound that is not protected; both are public."""
+        if not self.keys.same_cells(data.keys):
+            raise ParameterError(
+                "keys",
+                "must be those that the data were counted by, in the same order",
+                "give the mechanism keys=counts.keys",
+            )
+        if data.max_rows > self.max_rows:
+            raise BoundsError(
+                "the table was counted with "
+                + Argument("max_rows", data.max_rows)
+                + f", more than the mechanism's {self.max_rows}; give the mechanism "
+                + Argument("max_rows", data.max_rows)
+            )
+
+    def _measure(self, data: KeyedCounts, source: Source | None) -> dict[str, IntArray]:
+        """Return the noisy contrasts of each table of the lattice, flat: each is drawn once."""
+        lattice, scales, kept = self.lattice, self.scales, self.kept
+        noisy: dict[Table, IntArray] = {}
+        for table in lattice.maximal:
+            exact = measure_all(data.sum_over(tuple(kept[i] for i in table)))
+            for part in subsets(table):
+                if part in noisy:
+                    continue
+                # Row 0 of a key that the part has not is the sum over it.
+                block = tuple(slice(1, None) if i in part else 0 for i in table)
+                noisy[part] = (
+                    exact[block] + draw_noise(lattice, part, scales[part], source)
+                ).ravel()
+        return {name_of(part, self.keys, kept): noisy[part] for part in lattice.family}
+
+
+def draw_noise(lattice: Lattice, table: Table, scale: Fraction, source: Source | None) -> IntArray:
+    """Draw rounded Gaussian noise for the contrasts of a table.
+
+    A contrast has standard deviation `scale` times the lengths of its rows, rounded up.
+
+    Returns
+    -------
+    int64 array with a dimension for each key of the table, of n - 1.
+    """
+    noise: IntArray = np.zeros([lattice.shape[i] - 1 for i in table], np.int64)
+    for groups in itertools.product(*(contrasts_of(lattice.shape[i]).groups() for i in table)):
+        sigma = scale * math.prod(length for length, _ in groups)
+        rows = np.ix_(*(rows - 1 for _, rows in groups)) if groups else ()
+        shape = tuple(len(rows) for _, rows in groups)
+        noise[rows] = rounded_gaussian(sigma, shape, source)
+    return noise
+
+
+def name_of(table: Table, keys: Keys, kept: tuple[int, ...]) -> str:
+    """Return the name of a table's noisy contrasts in a release: its keys; empty for the total."""
+    return "+".join(keys.names[kept[i]] for i in table)

@@ -1,0 +1,302 @@
+"""Tables: counts by several keys, in one release whose tables add up."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dphist.arrays import IntArray
+from dphist.errors import Argument, ParameterError
+from dphist.mechanism import Intervals, check_kind, parameter
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
+from dphist.parameters import (
+    Exact,
+    positive_delta,
+    positive_number,
+    privacy_parameter,
+    probability,
+    whole_number,
+)
+from dphist.privacy import MOST_RELEASES, dp_events
+from dphist.release.mechanisms import savable
+from dphist.release.release import Release
+from dphist.sentence import Sentence
+from dphist.tables.keyed_tables import KeyedTables
+from dphist.tables.keys import Keys, Names, read_tables
+from dphist.tables.lattice import Table, check_scales
+from dphist.tables.measuring import TablesMeasuring, name_of
+
+
+@savable
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Tables(TablesMeasuring):
+    """Counts by several keys with Gaussian noise, in one release whose tables add up.
+
+    Parameters
+    ----------
+    rho : number, optional
+        Privacy parameter of the whole release, for a unit with all of its rows. Or instead
+    epsilon, delta : numbers, optional
+        a total: the release is (epsilon, delta)-DP, with the smallest noise for which that holds.
+    keys : mapping of names to values
+        The keys and their public values, as for `KeyedCounts.from_table`: ``counts.keys`` of the
+        counted data. A key with one value is dropped: see `dropped`.
+    tables : sequence of tables
+        Each the names of its keys, as text with "+" between them or as a list.
+    max_rows : int
+        Rows of one privacy unit, at most (default: 1).
+    weights : mapping of tables to numbers, optional
+        The sum of weight times the variance of a cell, over the tables asked, is minimized; 1 for
+        tables that are not named. Without `weights` and `errors`, every cell of every table has the
+        same error.
+    errors : mapping of tables to numbers, optional
+        Standard errors of cells, in about this ratio; 1 for tables that are not named.
+
+    Guarantee
+    ---------
+    - Neighbors differ by adding or removing one unit with at most `max_rows` records, each in one
+      cell of the keys: `KeyedCounts.from_table(user=)` has bounded them, or the caller promises it.
+    - rho-zCDP; (epsilon, delta)-DP for every delta, by the exact law of Gaussian noise, and R
+      releases together as one with R times rho.
+    - A unit with m rows costs m**2 times what one row does; that is tight if all are in one cell.
+    - Covered is the whole release, with all noisy contrasts and what is computed from them. Not
+      covered are the time it takes, keys that were taken from the data, and which rows bounding
+      left out.
+
+    Notes
+    -----
+    For each set of keys, the products of counts with orthogonal rows of whole numbers are measured,
+    each with rounded Gaussian noise in proportion to the length of its rows
+    (`docs/understand/proofs/tables.md`). Tables are sums of these contrasts, so they add up. Time
+    and memory are linear in the records' cells and in the cells of the tables asked.
+    Source: Xiao, He, Zhang, Kifer 2023 (residual mechanism); the whole contrasts are dphist's.
+
+    >>> tables = Tables(rho=50, keys={"sex": ["f", "m"], "smokes": [False, True]},
+    ...     tables=["sex", "sex+smokes"])
+    >>> t = tables.release([[3000, 1000], [2000, 2000]]).value
+    >>> bool(abs(t.count(sex="f") - 4000) < 5)
+    True
+    """
+
+    paper = "xiao2023"
+    reference = (
+        "Y. Xiao, G. He, D. Zhang, D. Kifer. An Optimal and Scalable Matrix Mechanism for Noisy "
+        "Marginals under Convex Loss Functions. Advances in Neural Information Processing Systems "
+        "36, 2023. arXiv:2305.08175."
+    )
+
+    rho: Fraction | None = parameter(
+        "Privacy parameter of the whole release; smaller is more private.",
+        "The guarantee was asked for in epsilon and delta.",
+        symbol="R",
+    )
+    epsilon: Fraction | None = parameter(
+        "Total epsilon of the whole release; smaller is more private.",
+        "The guarantee was asked for in rho.",
+        symbol="E",
+        needs=[("delta", "Gaussian noise has no guarantee in epsilon alone")],
+    )
+    delta: Fraction | None = parameter(
+        "Total delta of the whole release.",
+        "The guarantee was asked for in rho.",
+        symbol="D",
+        needs=[("epsilon", "it is the other half of the total")],
+    )
+    keys: Keys = parameter("Keys and their values.", public=True)
+    tables: tuple[Names, ...] = parameter("Tables, each by its keys.")
+    max_rows: int = parameter(
+        Sentence("{Records} that one protected unit can add or remove, at most."), symbol="M"
+    )
+    weights: tuple[Fraction, ...] | None = parameter(
+        "Weights of the tables, by which their variances are added up and minimized.",
+        "Every cell has the same error.",
+    )
+    errors: tuple[Fraction, ...] | None = parameter(
+        "Standard errors of the tables, up to a factor.", "Every cell has the same error."
+    )
+
+    def __init__(
+        self,
+        *,
+        rho: Exact | None = None,
+        epsilon: Exact | None = None,
+        delta: Exact | None = None,
+        keys: Any,
+        tables: Any,
+        max_rows: int = 1,
+        weights: Any = None,
+        errors: Any = None,
+    ) -> None:
+        if (rho is None) == (epsilon is None) or (rho is not None and delta is not None):
+            raise ParameterError(
+                "rho", "must be given, or " + Argument("epsilon") + " and " + Argument("delta")
+            )
+        held = Keys.of(keys)
+        asked = read_tables(tables, held.names)
+        self._hold(
+            rho=None if rho is None else privacy_parameter(rho, "rho"),
+            epsilon=None if epsilon is None else privacy_parameter(epsilon, "epsilon"),
+            delta=None
+            if epsilon is None
+            else positive_delta(delta, "Gaussian noise has no guarantee in epsilon alone"),
+            keys=held,
+            tables=asked,
+            max_rows=whole_number(max_rows, "max_rows", 1, 10**6),
+            weights=_numbers_of(weights, "weights", asked, held),
+            errors=_numbers_of(errors, "errors", asked, held),
+        )
+        if weights is not None and errors is not None:
+            raise ParameterError(("weights", "errors"), "must not both be given")
+        self.lattice.check_sizes()
+        check_scales(self.lattice, self.scales)
+
+    @property
+    def dropped(self) -> Names:
+        """Keys with one value, which tables do not have: every record has that value."""
+        return tuple(key.name for key in self.keys if key.size == 1)
+
+    @property
+    def noise_scale(self) -> float:
+        """The smallest standard error of a cell, in records."""
+        return min(self.errors_of_cells().values())
+
+    def errors_of_cells(self) -> dict[str, float]:
+        """Return the standard error of a cell of each table asked, in records; public.
+
+        >>> tables = Tables(rho="1/2", keys={"a": range(18), "b": [0, 1], "c": range(50)},
+        ...     tables=["a+b+c", "a"])
+        >>> tables.errors_of_cells()
+        {'a+b+c': 2.22..., 'a': 2.23...}
+        """
+        variances = variances_of(self.scales)
+        return {
+            "+".join(names): math.sqrt(self.lattice.variance(place, variances))
+            for names, place in zip(self.tables, self.places, strict=True)
+        }
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise."""
+        return NoiseLaw("Gaussian", self.noise_scale, Drawing.ROUNDED, ROUNDED)
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
+        """Return the smallest epsilon of `releases` releases at a total delta: exact, rounded up.
+
+        All contrasts are one Gaussian vector, which a unit moves by sqrt(2 rho) standard
+        deviations (Balle and Wang 2018, Theorem 8); None if delta is 0.
+        """
+        total = probability(delta, "delta")
+        times = whole_number(releases, "releases", 1, MOST_RELEASES)
+        if total == 0:
+            return None
+        return gaussian_epsilon(times * 2 * self.guarantee.rho, total)
+
+    def _dp_event(self) -> Any:
+        return dp_events.gaussian(2 * self.guarantee.rho)
+
+    def decode(self, noisy: Mapping[str, IntArray]) -> KeyedTables:
+        """Return the tables inferred from noisy contrasts; post-processing.
+
+        Raises
+        ------
+        ParameterError
+            If `noisy` does not hold the contrasts of a release of this mechanism.
+        """
+        lattice, kept = self.lattice, self.kept
+        problem = ParameterError("noisy", "must hold the contrasts of a release of this mechanism")
+        named = {name_of(table, self.keys, kept): table for table in lattice.family}
+        if sorted(named) != sorted(noisy):
+            raise problem
+        held: dict[Table, IntArray] = {}
+        for name, table in named.items():
+            if noisy[name].size != lattice.contrasts(table):
+                raise problem
+            held[tuple(kept[i] for i in table)] = noisy[name].reshape(
+                [lattice.shape[i] - 1 for i in table]
+            )
+        variances = {
+            tuple(kept[i] for i in table): float(variance)
+            for table, variance in variances_of(self.scales).items()
+        }
+        return KeyedTables(self.keys, self.tables, held, variances)
+
+    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> KeyedTables:
+        """Return tables that were read from a file, with the contrasts that make them.
+
+        Raises
+        ------
+        ValueError
+            If they have other keys or tables than this mechanism.
+        """
+        check_kind(value, KeyedTables)
+        if (value.keys, value.tables) != (self.keys, self.tables):
+            raise ValueError("the tables are not those of the mechanism")
+        return self.decode(noisy)
+
+    def expected_error(self) -> float:
+        """Return the largest standard error of a cell of the tables asked, in records."""
+        return max(self.errors_of_cells().values())
+
+    def intervals(self, release: Release, level: float = 0.95) -> Intervals:
+        """Return bounds on the cells of all tables asked, one table after the other.
+
+        Of each cell by itself, over the noise alone, which is about normal.
+        """
+        self._check_asked(release, level)
+        bounds = [release.value.bounds(names, level) for names in self.tables]
+        lower, upper = ([each[side] for each in bounds] for side in (0, 1))
+        return Intervals(lower, upper, level)
+
+    @property
+    def description(self) -> str:
+        """How a release is made."""
+        number = len(self.lattice.family)
+        return (
+            f"Tables that add up (residual mechanism). Contrasts of {number} sets of keys with "
+            "rounded Gaussian noise; each table is their sum."
+        )
+
+
+def variances_of(scales: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
+    """Return sigma_A**2 with what rounding adds, at most.
+
+    Rounding adds at most 1/12 to the variance of a contrast. A product of k rows has a squared
+    length of at least 2**k, so in sums of cells that is at most 2**-k / 12 beside sigma_A**2.
+    """
+    return {table: s**2 + Fraction(1, 12 << len(table)) for table, s in scales.items()}
+
+
+def _numbers_of(
+    given: Any, name: str, tables: tuple[Names, ...], keys: Keys
+) -> tuple[Fraction, ...] | None:
+    """Return a number for each table: of a mapping by table, or of a sequence in their order."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        found = dict.fromkeys(tables, Fraction(1))
+        for table, number in read_pairs(given, name, keys):
+            if table not in found:
+                raise ParameterError(
+                    name, f"must name tables that are asked: {'+'.join(table)!r} is not"
+                )
+            found[table] = number
+        numbers: Sequence[Fraction] = list(found.values())
+    else:
+        if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != len(tables):
+            raise ParameterError(name, "must be a mapping of tables to numbers")
+        numbers = [positive_number(each, name, 10**6) for each in given]
+    return tuple(numbers)
+
+
+def read_pairs(given: Mapping[Any, Any], name: str, keys: Keys) -> list[tuple[Names, Fraction]]:
+    """Return tables and numbers of a mapping, checked."""
+    pairs = []
+    for table, number in given.items():
+        try:
+            (names,) = read_tables([table], keys.names)
+        except ParameterError as error:
+            raise ParameterError(name, error.fault) from None
+        pairs.append((names, positive_number(number, name, 10**6)))
+    return pairs

@@ -1,0 +1,208 @@
+"""Counting by several keys: what plain Python counts, whatever holds the rows."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import dphist as dh
+from dphist.counting.binning import keys as counting
+from dphist.errors import ColumnError, DataError, ParameterError
+from dphist.tables import KeyedCounts
+from tests.counting.contribution_engines import ENGINES, Engine
+from tests.counting.refusal import SENTINEL, refused
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+
+every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+
+ROWS = 400
+REGIONS = ["BE", "UR", "zürich", ""]
+
+
+def rows(seed: int = 1) -> pa.Table:
+    draw = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "region": draw.choice([*REGIONS[:3], "elsewhere"], ROWS),
+            "year": pa.array(draw.integers(2019, 2022, ROWS), pa.int16()),
+            "smokes": draw.choice([True, False], ROWS),
+            "age": pa.array(
+                [None if age > 95 else age for age in draw.integers(0, 100, ROWS).tolist()]
+            ),
+            "who": [f"p{who}" for who in draw.integers(0, 90, ROWS)],
+            "n": draw.integers(0, 9, ROWS),
+        }
+    )
+
+
+KEYS: dict[str, Any] = {
+    "region": REGIONS[:3],
+    "year": [2021, 2019, 2020, 99999],
+    "smokes": [False, True],
+    "age": dh.Axis.from_edges([0, 18, 65]),
+}
+OTHER = ["region", "age"]
+
+
+def plain(table: pa.Table, weights: str | None = None) -> Counter[tuple[int, ...]]:
+    found: Counter[tuple[int, ...]] = Counter()
+    for row in table.to_pylist():
+        age = row["age"]
+        cell = (
+            REGIONS.index(row["region"]) if row["region"] in REGIONS[:3] else 3,
+            KEYS["year"].index(row["year"]),
+            int(row["smokes"]),
+            2 if age is None or age >= 65 else int(age >= 18),
+        )
+        found[cell] += 1 if weights is None else row[weights]
+    return found
+
+
+def cells(counts: KeyedCounts) -> dict[tuple[int, ...], int]:
+    places = np.unravel_index(counts.cells, counts.keys.shape)
+    return dict(
+        zip(zip(*map(np.ndarray.tolist, places), strict=True), counts.counts.tolist(), strict=True)
+    )
+
+
+@every_engine
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.quick("True-pandas", "False-pandas", "True-csv", "False-polars", "True-parquet")
+def test_every_engine_counts_what_plain_python_counts(
+    engine: Engine, dense: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "_DENSE", 2**22 if dense else 0)
+    frame = engine.make(rows(), tmp_path)
+    found = KeyedCounts.from_table(frame, keys=KEYS, other=OTHER)
+    assert cells(found) == plain(rows())
+    assert (found.max_rows, found.unit) == (1, None)
+    frame = engine.make(rows(), tmp_path)
+    weighted = KeyedCounts.from_table(frame, keys=KEYS, other=OTHER, count="n")
+    assert cells(weighted) == {cell: n for cell, n in plain(rows(), "n").items() if n}
+    for table in ((), (0,), (1, 3), (0, 1, 2, 3)):
+        summed = Counter[tuple[int, ...]]()
+        for cell, n in plain(rows()).items():
+            summed[tuple(cell[i] for i in table)] += n
+        exact = found.sum_over(table)
+        assert {c: n for c, n in np.ndenumerate(exact) if n} == summed
+
+
+@every_engine
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.quick("True-pandas", "False-pandas", "True-csv", "False-duckdb")
+def test_users_are_bounded_and_others_are_not_touched(
+    engine: Engine, dense: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "_DENSE", 2**22 if dense else 0)
+    people = [f"p{i}" for i in range(90)]
+    keys = {"who": people, "year": [2019, 2020, 2021]}
+    table = rows().append_column("user", rows()["who"])
+    frame = engine.make(table, tmp_path)
+    found = KeyedCounts.from_table(frame, keys=keys, user="user", max_rows=3)
+    exact, per_user = found.sum_over((0, 1)), Counter(rows()["who"].to_pylist())
+    pairs = Counter(zip(rows()["who"].to_pylist(), rows()["year"].to_pylist(), strict=True))
+    for place, who in enumerate(people):
+        assert exact[place].sum() == min(3, per_user[who])
+        for year in range(3):
+            assert exact[place, year] <= pairs[who, 2019 + year]
+    assert (found.max_rows, str(found.unit)) == (3, "one user")
+
+
+@pytest.mark.parametrize("key", ["region", "year", "smokes", "age"])
+@every_engine
+@pytest.mark.quick("pandas-region", "pandas-age", "csv-year", "polars-smokes")
+def test_a_row_without_a_cell_is_refused_by_its_column(
+    engine: Engine, key: str, tmp_path: Path
+) -> None:
+    asked = {**KEYS, "age": dh.Axis.from_edges([0, 200])}
+    table = rows().set_column(0, "region", pa.array([*REGIONS[:3]] * 133 + [REGIONS[0]]))
+    table = table.set_column(3, "age", pa.array([5] * ROWS))
+    bad = {"region": SENTINEL, "year": 31000, "smokes": None, "age": 918273645}[key]
+    place = table.column_names.index(key)
+    values = table[key].to_pylist()
+    values[77] = bad
+    table = table.set_column(place, key, pa.array(values, table.schema.field(key).type))
+    with refused(DataError, f"column '{key}'", "other"):
+        KeyedCounts.from_table(engine.make(table, tmp_path), keys=asked)
+    if key != "region":  # users are bounded afterwards: no row is spared
+        with refused(DataError, f"column '{key}'"):
+            KeyedCounts.from_table(engine.make(table, tmp_path), keys=asked, user="who", max_rows=1)
+    found = KeyedCounts.from_table(engine.make(table, tmp_path), keys=asked, other=[key])
+    assert found.sum_over((["region", "year", "smokes", "age"].index(key),))[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "keys", "counts"),
+    [
+        ([1, 2**64 - 1, 7], pa.uint64(), [-1, 7, 1], [0, 1, 1, 1]),
+        ([-128, 0, 5], pa.int8(), [5, -128, 128], [1, 1, 0, 1]),
+        (["a", "A", "a ", "á"], pa.large_string(), ["a", "á"], [1, 1, 2]),
+        (["a", "b", None], pa.dictionary(pa.int8(), pa.string()), ["b"], [1, 2]),
+        ([None, None], pa.null(), ["b", "c"], [0, 0, 2]),
+        ([True, None], pa.bool_(), [True], [1, 1]),
+    ],
+)
+def test_values_are_compared_exactly(
+    values: list[Any], kind: pa.DataType, keys: list[Any], counts: list[int]
+) -> None:
+    found = KeyedCounts.from_table(
+        pa.table({"x": pa.array(values, kind)}), keys={"x": keys}, other=["x"]
+    )
+    assert found.sum_over((0,)).tolist() == counts
+
+
+def test_python_objects_are_compared_as_text() -> None:
+    frame = pd.DataFrame({"x": ["a", 3, True, None, "3"]}, dtype=object)
+    found = KeyedCounts.from_table(frame, keys={"x": ["3", "true", "a"]}, other=["x"])
+    assert found.sum_over((0,)).tolist() == [2, 1, 1, 1]
+
+
+BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "no keys": ({"keys": {}}, ParameterError, "keys must name"),
+    "empty": ({"keys": {"x": []}}, ParameterError, "at least one value of 'x'"),
+    "twice": ({"keys": {"x": ["a", "a"]}}, ParameterError, "each value of 'x' once"),
+    "mixed": ({"keys": {"x": ["a", 1]}}, ParameterError, "all text"),
+    "floats": ({"keys": {"x": [0.5]}}, ParameterError, "dphist.Axis"),
+    "null": ({"keys": {"x": ["a", None]}}, ParameterError, "all text"),
+    "text": ({"keys": {"x": "abc"}}, ParameterError, "must list the values of 'x'"),
+    "set": ({"keys": {"x": {"a", "b"}}}, ParameterError, "in their order"),
+    "plus": ({"keys": {"x+y": ["a"]}}, ParameterError, "rename the column"),
+    "other": ({"keys": {"x": ["a"]}, "other": ["y"]}, ParameterError, "'y' is none"),
+    "own other": ({"keys": {"x": ["other"]}, "other": ["x"]}, ParameterError, "of its own"),
+    "large": ({"keys": {f"x{i}": range(100) for i in range(10)}}, ParameterError, "2**62"),
+    "user": ({"keys": {"x": ["a"]}, "user": "x"}, ParameterError, "together"),
+    "rows": ({"keys": {"x": ["a"]}, "max_rows": 2}, ParameterError, "needs user"),
+    "type": ({"keys": {"x": [1, 2]}}, ColumnError, "whole numbers"),
+    "no column": ({"keys": {"y": [1, 2]}}, ColumnError, "no column 'y'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_wrong_is_said(name: str) -> None:
+    given, kind, said = BAD[name]
+    with pytest.raises(kind, match=said.replace("(", r"\(").replace("*", r"\*")):
+        KeyedCounts.from_table(pa.table({"x": [SENTINEL]}), **given)
+
+
+def test_counts_that_are_given() -> None:
+    keys = {"x": ["a", "b"], "y": [1, 2, 3]}
+    held = KeyedCounts.from_counts([[0, 1, 2], [3, 4, 0]], keys=keys, max_rows=2, unit="one dog")
+    assert (held.max_rows, held.sensitivity, str(held.unit)) == (
+        2,
+        2,
+        "one dog, as promised by the caller",
+    )
+    assert "4" not in repr(held)
+    assert held == KeyedCounts.from_counts(
+        np.array([[0, 1, 2], [3, 4, 0]]), keys=keys, max_rows=2, unit="one dog"
+    )
+    for wrong in ([[1, 2, 3]], [[1, 2], [3, 4]], [[1, 2, -3], [1, 2, 3]], [[1.5] * 3] * 2):
+        with pytest.raises((ParameterError, DataError)):
+            KeyedCounts.from_counts(wrong, keys=keys)
+    with pytest.raises(DataError, match="less than"):
+        KeyedCounts.from_counts([2**61, 2**61], keys={"x": ["a", "b"]})
