@@ -81,6 +81,8 @@ if TYPE_CHECKING:
     from dphist.report.difference import difference as difference
     from dphist.streams import ContinualHistogram as ContinualHistogram
     from dphist.streams import ContinualMechanism as ContinualMechanism
+    from dphist.tables import KeyedCounts as KeyedCounts
+    from dphist.tables import Tables as Tables
 
     __version__: str
 
@@ -142,6 +144,7 @@ _HOMES = {
     "release.user_records": ("share_cut",),
     "counting.engine.resources": ("Resources",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
+    "tables": ("KeyedCounts", "Tables"),
     "labels": (
         "AutoThreshold",
         "DiscoverLabels",

@@ -37,6 +37,17 @@ SETS = dh.LabelCounts.from_table(
     keep_sets=True,
 )
 GRID = np.arange(12).reshape(3, 4)
+KEYED = dh.KeyedCounts.from_table(
+    pa.table(
+        {
+            "a": ["x", "y", "z"] * 40,
+            "b": [0, 5, 9, 14, 20, None] * 20,
+            "c": [True, False] * 60,
+        }
+    ),
+    keys={"a": ["x", "y", "z"], "b": dh.Axis.regular(0, 15, 5), "c": [False, True]},
+    other=["b"],
+)
 
 Make = Callable[..., Any]
 
@@ -75,6 +86,18 @@ CASES: dict[str, tuple[Make, object]] = {
     "LeafCounts, rho": (
         lambda epsilon, **k: dh.LeafCounts(rho=epsilon, bins=12, **k),
         GRID.ravel(),
+    ),
+    "Tables": (
+        lambda epsilon: dh.Tables(
+            rho=epsilon, keys={"a": ["x", "y", "z"], "b": [1, 2, 3, 4]}, tables=["a", "a+b"]
+        ),
+        GRID,
+    ),
+    "Tables, overlapping": (
+        lambda epsilon: dh.Tables(
+            rho=epsilon, keys=KEYED.keys, tables=["a+b", "b+c"], weights={"a+b": 2}, max_rows=2
+        ),
+        KEYED,
     ),
     "ThresholdHistogram, laplace": (
         lambda **k: dh.ThresholdHistogram(max_labels=2, **k),
@@ -132,6 +155,7 @@ NOISY_BESIDE = {"AutoThreshold"}
 KEEPING_NOISY = {
     *("AdaptiveScan", "AdaptiveScan, users", "RankSplit", "RankSplit, public total"),
     *("PrivHist, split", "PrivHist, blocks", "PrivHist, empty"),
+    *("Tables", "Tables, overlapping"),
     *(name for name in CASES if name.startswith(("AdaptiveTree", "HierarchicalTree"))),
 }
 

@@ -84,10 +84,10 @@ class Recorder:
         self.scales: list[Fraction] = []
         self.drawn = 0
 
-    def __call__(self, sigma: Fraction, shape: tuple[int, ...], source: Any) -> IntArray:
+    def __call__(self, sigma: Fraction, size: int, source: Any) -> IntArray:
         self.scales.append(Fraction(sigma))
-        self.drawn += math.prod(shape)
-        return np.full(shape, len(self.scales) * self.STEP, np.int64)
+        self.drawn += size
+        return np.full(size, len(self.scales) * self.STEP, np.int64)
 
 
 def pay(

@@ -19,6 +19,7 @@ from dphist.streams.events.cutting import Events
 from dphist.streams.events.forms import Event
 from dphist.streams.events.users import UserEvents
 from dphist.streams.state.state import Step, StreamState
+from dphist.tables.keyed_counts import KeyedCounts
 
 SECRET: dict[type, tuple[str, ...]] = {
     Profile: ("counts", "prevalences", "_cells", "_heights"),
@@ -27,6 +28,7 @@ SECRET: dict[type, tuple[str, ...]] = {
     Sets: ("labels", "starts", "members", "singles"),
     Partial: ("table",),
     Counts: ("counts", "outside"),
+    KeyedCounts: ("cells", "counts"),
     Event: ("labels", "user"),
     Events: ("codes", "vocabulary", "users", "user_codes"),
     UserEvents: ("salt", "counted"),
@@ -39,7 +41,7 @@ Reads = set[tuple[str, str]]
 """Pairs of a module, and what it read."""
 
 # Methods of secret types, and functions that take such types apart: it is their callers who read.
-_TRANSPARENT = ("dphist.data.", "dphist.ranges.counts")
+_TRANSPARENT = ("dphist.data.", "dphist.ranges.counts", "dphist.tables.keyed_counts")
 _DOOR = "dphist.data.open_data"
 # Of these modules, functions that return data, or something public: they give out nothing secret.
 _CLOSED = {

@@ -166,6 +166,10 @@ class KeyedTables(Released):
         """Return the standard error of `count`, in records; the errors are the same."""
         return math.sqrt(self._variance(self._terms([(1.0, where)])))
 
+    def cell_error(self, names: Sequence[str]) -> float:
+        """Return the standard error of each cell of a table, in records."""
+        return math.sqrt(self._variance_of_cell(tuple(sorted(self._places(names)))))
+
     def interval(self, level: float = LEVEL, /, **where: Any) -> tuple[float, float]:
         """Return an interval for the true number of records that satisfy all conditions.
 

@@ -164,7 +164,7 @@ def draw_noise(lattice: Lattice, table: Table, scale: Fraction, source: Source |
         sigma = scale * math.prod(length for length, _ in groups)
         rows = np.ix_(*(rows - 1 for _, rows in groups)) if groups else ()
         shape = tuple(len(rows) for _, rows in groups)
-        noise[rows] = rounded_gaussian(sigma, shape, source)
+        noise[rows] = rounded_gaussian(sigma, math.prod(shape), source).reshape(shape)
     return noise
 
 

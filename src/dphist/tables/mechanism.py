@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dphist.arrays import IntArray
 from dphist.errors import Argument, ParameterError
 from dphist.mechanism import Intervals, check_kind, parameter
@@ -19,10 +21,11 @@ from dphist.parameters import (
     probability,
     whole_number,
 )
-from dphist.privacy import MOST_RELEASES, dp_events
+from dphist.privacy import MOST_RELEASES, ApproxDP, Target, dp_events
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
+from dphist.tables.contrasts import shortest
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Keys, Names, read_tables
 from dphist.tables.lattice import Table, check_scales
@@ -149,6 +152,8 @@ class Tables(TablesMeasuring):
         )
         if weights is not None and errors is not None:
             raise ParameterError(("weights", "errors"), "must not both be given")
+        if self.epsilon is not None and self.delta is not None:
+            self._hold(target=Target(ApproxDP(self.epsilon, self.delta, self._unit)))
         self.lattice.check_sizes()
         check_scales(self.lattice, self.scales)
 
@@ -158,9 +163,12 @@ class Tables(TablesMeasuring):
         return tuple(key.name for key in self.keys if key.size == 1)
 
     @property
-    def noise_scale(self) -> float:
-        """The smallest standard error of a cell, in records."""
-        return min(self.errors_of_cells().values())
+    def noise_scale(self) -> Fraction:
+        """The smallest standard deviation of the noise on a contrast; see `errors_of_cells`."""
+        return min(
+            scale * math.prod(shortest(self.lattice.shape[i]) for i in table)
+            for table, scale in self.scales.items()
+        )
 
     def errors_of_cells(self) -> dict[str, float]:
         """Return the standard error of a cell of each table asked, in records; public.
@@ -246,7 +254,7 @@ class Tables(TablesMeasuring):
         """
         self._check_asked(release, level)
         bounds = [release.value.bounds(names, level) for names in self.tables]
-        lower, upper = ([each[side] for each in bounds] for side in (0, 1))
+        lower, upper = (np.concatenate([each[side].ravel() for each in bounds]) for side in (0, 1))
         return Intervals(lower, upper, level)
 
     @property

@@ -1,0 +1,283 @@
+"""KIND: tables by several keys, declared once for all that shows, writes or reads them."""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from dphist.arrays import FloatArray
+from dphist.document.blocks import (
+    ON_JSON,
+    ON_PAGE,
+    READ,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Figures,
+    Note,
+    PlusMinus,
+    Section,
+    Table,
+)
+from dphist.document.csv_field import Field
+from dphist.document.kind import DataFacts, Disclosed, Kind
+from dphist.document.release import Promised, contribution_of, counts_section, make_document
+from dphist.document.unit_words import (
+    Counted,
+    Number,
+    counted_of,
+    counted_records,
+    neighbors_in_words,
+    number_of,
+)
+from dphist.release.maker import Maker
+from dphist.release.release import Release
+from dphist.sentence import Sentence
+from dphist.tables import words
+from dphist.tables.charts import charts_of, draw_keys, texts_of
+from dphist.tables.keyed_counts import KeyedCounts
+from dphist.tables.keyed_tables import KeyedTables
+from dphist.tables.keys import Key, Names
+from dphist.tables.measuring import TablesMeasuring
+from dphist.tables.mechanism import Tables
+
+_ACROSS = 8  # values of the last key that stand side by side
+_ROWS = 500  # of a table that a page shows
+
+
+def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
+    """Return what is to be said of tables, or of tables that are not made yet."""
+    unit = mechanism.guarantee.unit
+    alone = unit.at_most == 1 and data.unit is None
+    neighbors = words.NEIGHBORS if alone else neighbors_in_words(unit.at_most, data.unit)
+    number = _guessed(mechanism, data) if release is None else number_of(release)
+    promised = Promised(
+        mechanism, data, release, neighbors, number, contribution_of(mechanism, data)
+    )
+    if release is None:
+        return make_document(
+            KIND.name,
+            words.TITLE,
+            promised,
+            [_expected(mechanism)],
+            limits=words.LIMITS,
+            noise_on=frozenset(),
+        )
+    value, counted = release.value, counted_of(release)
+    keys = [name for name in value.keys.names if any(name in names for names in value.tables)]
+    return make_document(
+        KIND.name,
+        words.title_of(keys),
+        promised,
+        [
+            counts_section(counted),
+            Section("tables", "Results", partial(_results, release, counted), READ, wide=True),
+        ],
+        numbers=[Section("numbers", "", _numbers(release, counted))],
+        result=words.say_result(value.total, value.error(), value.tables, counted),
+        limits=words.LIMITS,
+        noise_on=frozenset(),
+        reading=_reading(value),
+    )
+
+
+def _guessed(mechanism: Maker, data: DataFacts) -> Number:
+    """Return how many units there are by the guess of the number of records, if it is one."""
+    rows = mechanism.guarantee.unit.at_most
+    units = [-(-guess // rows) for guess in data.guesses]
+    noun: str = "units" if rows > 1 else Sentence("{records}")
+    return Number(units[0] if len(units) == 1 else None, noun, at_least=True)
+
+
+def _expected(mechanism: Maker) -> Section:
+    """Return the tables, and the error to expect of their cells."""
+    assert isinstance(mechanism, Tables)  # noqa: S101 - a dry run is of a mechanism of ours
+    errors = mechanism.errors_of_cells()
+    blocks: list[Block] = [Fact("Keys", words.describe_keys(mechanism.keys))]
+    for names in mechanism.tables:
+        name, said = words.say_expected(names, errors["+".join(names)])
+        blocks.append(Fact(name, said))
+    blocks += _dropped(mechanism)
+    blocks += [
+        Fact("", "", "tables", ["+".join(names) for names in mechanism.tables], on=ON_JSON),
+        Fact("", "", "errors", errors, on=ON_JSON),
+    ]
+    return Section("results", "Results", blocks)
+
+
+def _dropped(mechanism: Maker) -> list[Block]:
+    said = words.say_dropped(mechanism) if isinstance(mechanism, Tables) else ""
+    return [Fact("Keys with one value", said)] if said else []
+
+
+def _numbers(release: Release, counted: Counted) -> list[Block]:
+    """Return the numbers that a reader wants to know first."""
+    value = release.value
+    error = PlusMinus.of(value.error())
+    of_records = Sentence("private estimate{after}", after=counted.after)
+    errors = {"+".join(names): value.cell_error(names) for names in value.tables}
+    shown = [
+        Fact(
+            Sentence("Table by {names}", names=words.name_table(names)),
+            f"{len(value.table(*names)):,} cells",
+            note=Sentence("each {error} (95 %)", error=words.say_error(value.cell_error(names))),
+        )
+        for names in value.tables
+    ]
+    return [
+        Fact(Sentence("{Records}"), f"{value.total:,.1f}", error=error, note=of_records),
+        Fact("", "", "total", release.total, error=error, on=ON_JSON),
+        Fact("", "", "intervals", {"total": error.around(round(value.total))}, on=ON_JSON),
+        *shown,
+        Fact("", "", "keys", value.keys.to_content(), on=ON_JSON),
+        Fact("", "", "tables", ["+".join(names) for names in value.tables], on=ON_JSON),
+        Fact("", "", "errors", errors, on=ON_JSON),
+        *_dropped(release.mechanism),
+    ]
+
+
+def _results(release: Release, counted: Counted) -> list[Block]:
+    """Return the charts, and all tables with their sums."""
+    value = release.value
+    charts = charts_of(release)
+    blocks: list[Block] = [Figures(charts)] if charts else []
+    blocks += [_table(value, names, counted) for names in value.tables]
+    blocks.append(Note(words.ERRORS, "aside", on=ON_PAGE))
+    return blocks
+
+
+def _table(value: KeyedTables, names: Names, counted: Counted) -> Table:
+    """Return a table: the last key across if it has few values, with sums over it."""
+    caption, error = words.caption_of(names, value.cell_error(names)), value.cell_error(names)
+    captions = caption, words.caption_of(names, error, "The first rows."), ""
+    counts, keys = value.table(*names).counts, [value.keys[name] for name in names]
+    if len(names) < 2 or keys[-1].size > _ACROSS:
+        shown = _label_cells(keys)
+        total = counts.size
+        numbers = [Column(counted.head("{Records}"), counts.ravel()[:_ROWS])]
+    else:
+        rows = counts.reshape(-1, counts.shape[-1])
+        shown = _label_cells(keys[:-1])
+        total = len(rows)
+        numbers = [
+            Column(f"{names[-1]}: {text}", _shorten(rows[:, place]))
+            for place, text in enumerate(texts_of(keys[-1]))
+        ]
+        sums = value.table(*names[:-1]).counts.ravel()
+        numbers.append(Column("Together", _shorten(sums)))
+    labels = (
+        [
+            Column(name, [row[place] for row in shown[:_ROWS]])
+            for place, name in enumerate(names)
+            if place < len(shown[0])
+        ]
+        if shown and shown[0]
+        else [Column("", ["All"])]
+    )
+    whole = total <= _ROWS
+    return Table([*labels, *numbers], captions, total=None if whole else total)
+
+
+def _shorten(numbers: FloatArray) -> FloatArray:
+    return np.asarray(numbers, np.float64)[:_ROWS]
+
+
+def _label_cells(keys: Sequence[Key]) -> list[tuple[str, ...]]:
+    """Return the values of each row of a table of these keys, as far as a page shows them."""
+    found = []
+    for row in product(*map(texts_of, keys)):
+        found.append(row)
+        if len(found) == _ROWS:
+            break
+    return found
+
+
+def _reading(value: KeyedTables) -> str:
+    """Return Python that reads tables."""
+    names = value.tables[0]
+    asked = ", ".join(map(repr, names))
+    return (
+        f"tables = release.value\ntables.table({asked}).to_pandas()\n"
+        "tables.total, tables.error(), tables.keys"
+    )
+
+
+def table_csv(release: Release, field: Field) -> str:
+    """Return a row a cell, all tables one after the other.
+
+    Columns are the table, by its keys, the keys, empty where a table does not have one (of bins
+    with _start and _stop), count, error, low and high: an estimate in records to a thousandth, its
+    standard error to six digits, and a 95 % interval.
+
+    Parameters
+    ----------
+    field : writes a text, such as a value of a key.
+    """
+    table = release.value.to_arrow()
+    numbers = table.column_names[-4:]
+    lines = [",".join(map(field, table.column_names))]
+    columns = []
+    for name in table.column_names:
+        cells = table[name].to_pylist()
+        if name in numbers:
+            form = "{:.6g}" if name == numbers[1] else "{:.3f}"
+            columns.append([form.format(cell) for cell in cells])
+        else:
+            columns.append(["" if cell is None else field(_text(cell)) for cell in cells])
+    lines += map(",".join, zip(*columns, strict=True))
+    return "\n".join(lines) + "\n"
+
+
+def _text(cell: object) -> str:
+    return cell.isoformat() if hasattr(cell, "isoformat") else str(cell)
+
+
+def disclose(mechanism: TablesMeasuring, _value: KeyedTables | None = None) -> Disclosed:
+    """Return what is disclosed: keys and tables are public."""
+    tables = "; ".join(words.name_table(names) for names in mechanism.tables)
+    return Disclosed(
+        public=[
+            Sentence(
+                "The keys and their values: {keys}.", keys=words.describe_keys(mechanism.keys)
+            ),
+            Sentence("Which tables there are: {tables}.", tables=tables),
+        ]
+    )
+
+
+def describe_value(value: KeyedTables, most: int) -> Section:
+    """Return what is said of tables by themselves, with up to `most` rows."""
+    counted = counted_records(None, 1)
+    blocks: list[Block] = [Fact(f"Key {key.name}", words.describe_key(key)) for key in value.keys]
+    for names in value.tables:
+        table = value.table(*names).to_arrow()
+        columns = []
+        for name in table.column_names:
+            cells = table[name].slice(0, most).to_pylist()
+            digits = name in ("count", "error", "low", "high")
+            texts = [f"{cell:,.1f}" if digits else _text(cell) for cell in cells]
+            columns.append(Column(name, texts, digits=digits))
+        caption = f"By {words.name_table(names)}", f"By {words.name_table(names)}", ""
+        blocks.append(Table(columns, caption, total=table.num_rows))
+    charts = draw_keys(value, counted)
+    if charts:
+        blocks.append(Figures(charts))
+    return Section("value", "Released tables", blocks)
+
+
+KIND = Kind(
+    name="tables",
+    title=words.TITLE,
+    value_type=KeyedTables,
+    mechanism_type=TablesMeasuring,
+    document=document,
+    table=table_csv,
+    charts=charts_of,
+    data_type=KeyedCounts,
+    accept=lambda mechanism, data: mechanism.accept(data),
+    columns=lambda value: ", ".join(value.to_arrow().column_names),
+    disclosed=disclose,
+    of_value=describe_value,
+)

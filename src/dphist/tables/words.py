@@ -1,0 +1,120 @@
+"""What is said of tables by several keys, in sentences with slots for the owner's words."""
+
+from collections.abc import Sequence
+
+from dphist.document.blocks import PlusMinus
+from dphist.document.unit_words import Counted
+from dphist.privacy.as_text import plain, up
+from dphist.sentence import Sentence, joined
+from dphist.tables.keys import Key, Keys, Names
+from dphist.tables.mechanism import Tables
+
+TITLE = Sentence("{Records} by several keys")
+_HALF = "± stands for half of a 95 % interval, 1.96 standard errors"
+_SHOWN = 8  # values of a key that are named
+
+LIMITS = [
+    (
+        "The keys and their values.",
+        "They are published, and must be fixed without looking at the data. If they were taken "
+        "from the data, the guarantee does not cover what they reveal, and nothing here shows it.",
+    ),
+]
+NEIGHBORS = Sentence(
+    "D and D′ are neighbors if adding or removing one {record} turns one into the other. Moving "
+    "{a_record} to another cell removes one and adds one, which costs four times the ρ."
+)
+ERRORS = Sentence(
+    f"{_HALF}. An interval holds the true number in about 95 % of releases, for each number by "
+    "itself. The mechanism alone determines the error. Estimates are unbiased: they are not whole, "
+    "and may be negative where there are few {records}; cut off at 0 they would add up to too "
+    "much. The tables add up to each other."
+)
+
+
+def name_table(names: Names) -> str:
+    """Name a table by its keys.
+
+    >>> name_table(("region", "sex", "age")), name_table(())
+    ('region, sex and age', 'all together')
+    """
+    if not names:
+        return "all together"
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def title_of(keys: Sequence[str]) -> Sentence:
+    """Return the heading: what is counted, by which keys."""
+    return Sentence("{Records} by {names}", names=name_table(tuple(keys)))
+
+
+def describe_key(key: Key) -> str:
+    """Say which values a key has.
+
+    >>> describe_key(Key("hour", (0, 1, 2))), describe_key(Key("sex", ("f", "m"), other=True))
+    ('3 values: 0, 1, 2', '3 values: f, m, other')
+    """
+    if key.axis is not None:
+        return f"{key.axis.in_words}{', and other' if key.other else ''}"
+    labels = list(map(str, key.labels))
+    shown = ", ".join(labels[:_SHOWN]) + (", ..." if len(labels) > _SHOWN else "")
+    return f"{len(labels):,} value{'s'[: len(labels) > 1]}: {shown}"
+
+
+def describe_keys(keys: Keys) -> str:
+    """Say which keys there are, with their values."""
+    return "; ".join(f"{key.name} ({describe_key(key)})" for key in keys)
+
+
+def say_dropped(mechanism: Tables) -> Sentence:
+    """Say which keys are in no table, as they have one value; empty if all have several."""
+    if not mechanism.dropped:
+        return Sentence("")
+    form = "{names} have one value each, which every {record} has: no noise was spent on them."
+    if len(mechanism.dropped) == 1:
+        form = "{names} has one value, which every {record} has: no noise was spent on it."
+    return Sentence(form, names=name_table(mechanism.dropped))
+
+
+def say_result(total: float, error: float, tables: Sequence[Names], counted: Counted) -> Sentence:
+    """Return the result in one sentence for a manager."""
+    return Sentence(
+        "{total:,.0f} ± {error} {records}{after}, in {number}: by {names}. {half}.",
+        total=total,
+        error=PlusMinus.of(error).number,
+        after=counted.after,
+        number="one table" if len(tables) == 1 else f"{len(tables)} tables that add up",
+        names="; by ".join(name_table(names) for names in tables[:_SHOWN]),
+        half=_HALF,
+    )
+
+
+def say_error(error: float) -> str:
+    """Say the error of each cell of a table.
+
+    >>> say_error(10)
+    '± 20'
+    """
+    return f"± {PlusMinus.of(error).number}"
+
+
+def say_expected(names: Names, error: float) -> tuple[str, str]:
+    """Return what a table is called, and the error to expect of its cells."""
+    return f"Table by {name_table(names)}" if names else "Number of all", (
+        f"each cell {say_error(error)} (95 %), standard error {plain(up(error, 4))}"
+    )
+
+
+def caption_of(names: Names, error: float, more: str = "") -> Sentence:
+    """Return the caption of a table, with the error that all of its cells have."""
+    return joined(
+        (
+            Sentence(
+                "{Records} by {names}; each number {error} (95 %)",
+                names=name_table(names),
+                error=say_error(error),
+            ),
+            more,
+        )
+    )
