@@ -4,16 +4,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dphist.data.binned_counts import BinnedCounts
 from dphist.data.label_counts import LabelCounts
-from dphist.data.profile import Profile
 from dphist.document.kind import Kind, kind_of_mechanism, kinds
 from dphist.errors import Argument, DphistError, LedgerError, ParameterError
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PrivacyUnit
 from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_USER, unit_of_data
-from dphist.release.kind_names import kinds_of_others
 from dphist.release.released import refuse_released
 
 _PARTS = (ONE_RECORD, ONE_EVENT)
@@ -47,15 +44,13 @@ class DataUnit:
                 return cls()  # nobody said what the users are
             labels = data.max_labels
             return cls(data.unit, None if labels is None else labels * data.max_count)
-        if isinstance(data, Profile | BinnedCounts):
-            return cls(data.unit, data.sensitivity)
-        if isinstance(data, _data_of_others()):
+        if any(each.data_type and isinstance(data, each.data_type) for each in kinds()):
             return cls(*_stated_bounds(data))
         return cls()
 
 
 def _stated_bounds(data: object) -> tuple[PrivacyUnit | None, int]:
-    """Return the unit and the bound that data of a type of somebody else's must state."""
+    """Return the unit and the bound that data of a kind must state."""
     unit, records = (getattr(data, name, False) for name in ("unit", "sensitivity"))
     whole = isinstance(records, int) and not isinstance(records, bool)
     if whole and records >= 1 and (unit is None or isinstance(unit, PrivacyUnit)):
@@ -65,11 +60,6 @@ def _stated_bounds(data: object) -> tuple[PrivacyUnit | None, int]:
         "must state a unit, which is a PrivacyUnit or None, and a sensitivity of at least 1; "
         "nothing was charged",
     )
-
-
-def _data_of_others() -> tuple[type[Any], ...]:
-    """Return the types of data of kinds that are not of dphist."""
-    return tuple(kind.data_type for kind in kinds_of_others() if kind.data_type is not None)
 
 
 def check_bounds(mechanism: object, data: object) -> None:

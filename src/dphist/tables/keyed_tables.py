@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,9 @@ from dphist.release.tabular import Tabular
 from dphist.tables.contrasts import combine_all, squares_of
 from dphist.tables.keys import OTHER, Key, Keys, Names, read_tables
 from dphist.tables.lattice import Table, subsets
+
+if TYPE_CHECKING:
+    from dphist.tables.whole_numbers import WholeTables
 
 LEVEL = 0.95
 
@@ -117,7 +120,7 @@ class KeyedTables(Released):
     @property
     def total(self) -> float:
         """The estimated number of all records."""
-        return float(self._counts(()))
+        return float(self.cells_of(()))
 
     def table(self, *names: str) -> KeyedTable:
         """Return the table with these keys, in this order: its cells with errors and intervals.
@@ -139,9 +142,9 @@ class KeyedTables(Released):
         >>> t.table("age", "sex").to_arrow().column_names
         ['age', 'sex', 'count', 'error', 'low', 'high']
         """
-        places = self._places(names)
+        places = self.places_of(names)
         ordered = tuple(sorted(places))
-        counts = self._counts(ordered).transpose([ordered.index(i) for i in places])
+        counts = self.cells_of(ordered).transpose([ordered.index(i) for i in places])
         error = math.sqrt(self._variance_of_cell(ordered))
         keys = tuple(self.keys.keys[i] for i in places)
         return KeyedTable(keys, counts, np.full(counts.shape, error))
@@ -168,7 +171,7 @@ class KeyedTables(Released):
 
     def cell_error(self, names: Sequence[str]) -> float:
         """Return the standard error of each cell of a table, in records."""
-        return math.sqrt(self._variance_of_cell(tuple(sorted(self._places(names)))))
+        return math.sqrt(self._variance_of_cell(tuple(sorted(self.places_of(names)))))
 
     def interval(self, level: float = LEVEL, /, **where: Any) -> tuple[float, float]:
         """Return an interval for the true number of records that satisfy all conditions.
@@ -238,6 +241,28 @@ class KeyedTables(Released):
             min(max(a / b, 0.0), 1.0), min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0), level
         )
 
+    def to_whole_numbers(self) -> "WholeTables":
+        """Return whole, non-negative numbers that add up in all tables, without intervals.
+
+        They are close to these estimates, and closer to the truth where counts are small beside
+        their noise; but they are biased, so show both. They are the same each time, and computing
+        them costs no privacy.
+
+        Raises
+        ------
+        UnsupportedError
+            If there are more than 2**24 records, and no table has all others in it.
+
+        >>> from dphist.tables import Tables
+        >>> asked = Tables(rho=50, keys={"sex": ["f", "m"], "age": [1, 2]}, tables=["sex+age"])
+        >>> w = asked.release([[400, 100], [200, 0]]).value.to_whole_numbers()
+        >>> w.count(sex="f") == w.count(sex="f", age=1) + w.count(sex="f", age=2)
+        True
+        """
+        from dphist.tables.whole_numbers import make_whole
+
+        return make_whole(self)
+
     def bounds(self, names: Sequence[str], level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
         """Return the lower and upper bounds of all cells of a table, each by itself."""
         shown = self.table(*names)
@@ -292,7 +317,7 @@ class KeyedTables(Released):
         tables = ", ".join("+".join(names) or "total" for names in self.tables)
         return f"KeyedTables({tables}; {self.total:,.0f} records)"
 
-    def _places(self, names: Sequence[str]) -> Table:
+    def places_of(self, names: Sequence[str]) -> Table:
         """Return the positions of keys, refusing sets that no table asked has."""
         for name in names:
             if name not in self.keys.names:
@@ -314,20 +339,27 @@ class KeyedTables(Released):
         alone = [key.name for key in self.keys if key.size == 1]
         return [(*table, *alone) for table in self.tables]
 
-    def _counts(self, table: Table) -> FloatArray:
+    def cells_of(self, table: Table) -> FloatArray:
         """Return the cells of a table, whose positions are ascending; the array is kept."""
         if table not in self._known:
-            shape = tuple(self.keys.keys[i].size for i in table)
-            coefficients = np.zeros(shape)
-            for part in subsets(tuple(i for i in table if self.keys.keys[i].size > 1)):
-                block = tuple(slice(1, None) if i in part else 0 for i in table)
-                coefficients[block] = self.contrasts[part]
-            for squares in squares_of(shape):
-                coefficients /= squares
-            found = combine_all(coefficients)
+            found = self._combine(table, subsets(tuple(i for i in table if self._several(i))))
             found.setflags(write=False)
             self._known[table] = found
         return self._known[table]
+
+    def part(self, table: Table) -> FloatArray:
+        """Return the cells that the contrasts of exactly these keys make: sums over a key are 0."""
+        return self._combine(table, [table])
+
+    def _combine(self, table: Table, parts: Sequence[Table]) -> FloatArray:
+        shape = tuple(self.keys.keys[i].size for i in table)
+        coefficients = np.zeros(shape)
+        for part in parts:
+            block = tuple(slice(1, None) if i in part else 0 for i in table)
+            coefficients[block] = self.contrasts[part]
+        for squares in squares_of(shape):
+            coefficients /= squares
+        return combine_all(coefficients)
 
     def _variance_of_cell(self, table: Table) -> float:
         """Return the variance of each cell of a table: all have the same."""
@@ -345,19 +377,22 @@ class KeyedTables(Released):
         """Return terms with the weights of the values of each key that they name."""
         found = []
         for factor, where in given:
-            places = self._places(list(where))
-            weights = {
-                i: weights_of(self.keys.keys[i], where[name])
-                for i, name in zip(places, where, strict=True)
-            }
-            found.append(_Term(float(factor), weights))
+            found.append(_Term(float(factor), self.weights_where(where)))
         return found
+
+    def weights_where(self, where: Mapping[str, Any]) -> dict[int, FloatArray]:
+        """Return 1 or 0 for the values of each key that conditions name, by its position."""
+        places = self.places_of(list(where))
+        return {
+            i: weights_of(self.keys.keys[i], where[name])
+            for i, name in zip(places, where, strict=True)
+        }
 
     def _estimate(self, terms: Sequence["_Term"]) -> float:
         total = 0.0
         for term in terms:
             places = tuple(sorted(term.weights))
-            counts = self._counts(places)
+            counts = self.cells_of(places)
             for i in reversed(places):
                 counts = counts @ term.weights[i]
             total += term.factor * float(counts)

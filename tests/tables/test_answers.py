@@ -1,0 +1,190 @@
+"""Answers of released tables: by name and value, adding up, saved, and charged."""
+
+import datetime
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dphist as dh
+from dphist.tables import Keys
+
+SHAPE = (3, 4, 2, 1)
+KEYS: dict[str, Any] = {
+    "region": ["BE", "UR", "other"],
+    "age": dh.Axis.from_edges([0, 20, 40, 65, 120]),
+    "sick": [False, True],
+    "year": [2024],
+}
+COUNTS = (np.arange(24).reshape(SHAPE) + 3) * 1000
+TABLES = ["region", "age+region", "region+sick+year", "age+sick"]
+
+
+@pytest.fixture(scope="module")
+def release() -> dh.Release:
+    return dh.Tables(rho=5, keys=KEYS, tables=TABLES).release(COUNTS)
+
+
+def test_conditions_are_sums_of_cells(release: dh.Release) -> None:
+    t = release.value
+    cells = t.table("region", "age").counts
+    assert t.count(region="BE", age=(20, 40)) == pytest.approx(cells[0, 1])
+    assert t.count(region=["BE", "other"], age=(20, 120)) == pytest.approx(cells[[0, 2], 1:].sum())
+    assert t.count(age=[(0, 20), (40, 65)]) == pytest.approx(t.table("age").counts[[0, 2]].sum())
+    assert t.count() == t.total == pytest.approx(cells.sum())
+    assert t.count(year=2024) == t.total
+    assert abs(t.count(sick=True, age=(0, 40)) - COUNTS[:, :2, 1].sum()) < 60
+    low, high = t.interval(0.99, region="UR")
+    assert high - low == pytest.approx(2 * 2.5758 * t.error(region="UR"), rel=1e-4)
+    share = t.share({"region": "BE", "sick": True}, {"region": "BE"})
+    assert share.low < COUNTS[0, :, 1].sum() / COUNTS[0].sum() < share.high
+    assert t.share({"region": "BE", "sick": True}, {"region": "BE"}, 0.5).low > share.low
+
+
+def test_all_tables_add_up(release: dh.Release) -> None:
+    t = release.value
+    wide = t.table("region", "age").counts
+    assert np.allclose(wide.sum(1), t.table("region").counts, rtol=0, atol=1e-7)
+    assert np.allclose(t.table("sick", "region").counts.sum(0), wide.sum(1), rtol=0, atol=1e-7)
+    assert np.allclose(t.table("age", "sick").counts.sum(1), wide.sum(0), rtol=0, atol=1e-7)
+    assert (t.table("age", "region").counts == wide.T).all()
+    assert t.table().counts == t.total
+    assert t.table("region", "year").counts.shape == (3, 1)
+
+
+def test_tables_are_frames(release: dh.Release) -> None:
+    t = release.value
+    frame = t.table("age", "region").to_pandas()
+    assert list(frame) == ["age_start", "age_stop", "region", "count", "error", "low", "high"]
+    assert len(frame) == len(t.table("age", "region")) == 12
+    assert frame["region"].tolist() == ["BE", "UR", "other"] * 4
+    assert frame["age_start"].tolist() == np.repeat([0, 20, 40, 65], 3).tolist()
+    assert np.allclose(frame["high"] - frame["count"], 1.959964 * frame["error"])
+    whole = t.to_arrow()
+    assert whole.column_names[:6] == ["table", "region", "age_start", "age_stop", "sick", "year"]
+    assert whole.num_rows == 3 + 12 + 6 + 8
+    assert release.to_csv().count("\n") == whole.num_rows + 1
+    assert release.to_csv().startswith("table,region,age_start,age_stop,sick,year,count,error,")
+
+
+def test_other_and_times_are_shown_as_they_are() -> None:
+    keys = Keys.of(
+        {
+            "day": dh.Axis.regular("2024-03-30", "2024-04-01", "1d", tz="Europe/Zurich"),
+            "n": [7, 8],
+        },
+        other=["day", "n"],
+    )
+    t = dh.Tables(rho=9, keys=keys, tables=["day+n"]).release(np.full((3, 3), 50)).value
+    found = t.table("day", "n").to_arrow()
+    assert found["n"].to_pylist()[:3] == ["7", "8", "other"]
+    start = found["day_start"].to_pylist()
+    assert start[0] == datetime.datetime.fromisoformat("2024-03-30T00:00:00+01:00")
+    assert start[-1] is None
+    assert t.count(day="other", n=[7, "other"]) == pytest.approx(
+        t.table("day", "n").counts[2, [0, 2]].sum()
+    )
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "value": (lambda t: t.count(region="ZH"), "region must be a value"),
+    "type": (lambda t: t.count(sick=1), "sick must be a value"),
+    "key": (lambda t: t.count(canton="BE"), "'canton' is none"),
+    "edge": (lambda t: t.count(age=(0, 30)), "age must be an edge"),
+    "empty": (lambda t: t.count(age=(20, 20)), "below its stop"),
+    "bin": (lambda t: t.count(age=20), "must be a range"),
+    "twice": (lambda t: t.count(region=["BE", "BE"]), "each value once"),
+    "not asked": (lambda t: t.table("region", "age", "sick"), "region+age+sick"),
+    "same": (lambda t: t.table("age", "age"), "different keys"),
+    "level": (lambda t: t.interval(1.5, region="BE"), "level"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_no_release_can_answer_is_refused(name: str, release: dh.Release) -> None:
+    call, said = WRONG[name]
+    with pytest.raises(dh.ParameterError, match=re.escape(said)):
+        call(release.value)
+
+
+GIVEN: dict[str, Any] = {"rho": 1, "keys": {"a": [1, 2], "b": [1, 2]}, "tables": ["a"]}
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "both": ({"epsilon": 1, "delta": "1e-6"}, "rho must be given, or epsilon and delta"),
+    "neither": ({"rho": None}, "rho must be given"),
+    "no delta": ({"rho": None, "epsilon": 1}, "delta must be given"),
+    "no table": ({"tables": []}, "at least one table"),
+    "text": ({"tables": "a"}, "at least one table"),
+    "unknown": ({"tables": ["a+c"]}, "'c' is none"),
+    "twice": ({"tables": ["a+b", ["b", "a"]]}, "'a+b' is asked twice"),
+    "key twice": ({"tables": ["a+a"]}, "each key once"),
+    "rows": ({"max_rows": 0}, "max_rows must be at least 1"),
+    "weights": ({"weights": {"b": 1}}, "weights must name tables that are asked: 'b'"),
+    "weight": ({"weights": {"a": 0}}, "weights must be greater than 0"),
+    "errors": ({"errors": {"a": 1}, "weights": {"a": 1}}, "must not both be given"),
+    "large": (
+        {"keys": {k: range(1000) for k in "abc"}, "tables": ["a+b+c"]},
+        "tables are too large",
+    ),
+    "many": (
+        {
+            "keys": {f"k{i}": [1, 2] for i in range(20)},
+            "tables": ["+".join(f"k{i}" for i in range(20))],
+        },
+        "too large",
+    ),
+    "noise": ({"rho": "1e-25"}, "too small"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_faults_of_parameters_are_found_before_data(name: str) -> None:
+    given, said = BAD[name]
+    with pytest.raises(dh.ParameterError, match=re.escape(said)):
+        dh.Tables(**{**GIVEN, **given})
+
+
+def test_data_of_other_keys_or_bounds_are_refused() -> None:
+    mechanism = dh.Tables(**GIVEN)
+    held = dh.KeyedCounts.from_counts([[1, 2], [3, 4]], keys=GIVEN["keys"], max_rows=2)
+    with pytest.raises(dh.BoundsError, match="max_rows=2"):
+        mechanism.release(held)
+    for keys in (
+        {"a": [2, 1], "b": [1, 2]},
+        {"b": [1, 2], "a": [1, 2]},
+        {"a": [True, False], "b": [1, 2]},
+    ):
+        with pytest.raises(dh.ParameterError, match="same order"):
+            mechanism.release(dh.KeyedCounts.from_counts([[1, 2], [3, 4]], keys=keys))
+    with pytest.raises(dh.ParameterError, match="KeyedCounts"):
+        mechanism.release(pa.table({"a": [1]}).to_pandas())
+    with pytest.raises(dh.UnsupportedError, match="passed to Tables"):
+        np.asarray(held)
+
+
+def test_releases_are_saved_and_charged(release: dh.Release, tmp_path: Path) -> None:
+    release.save(tmp_path / "t.json")
+    loaded = dh.Release.load(tmp_path / "t.json")
+    assert loaded == release
+    assert loaded.value.count(region="BE") == release.value.count(region="BE")
+    table = pa.table({"who": [1, 1, 2], "sex": ["f", "f", "m"]})
+    held = dh.KeyedCounts.from_table(table, keys={"sex": ["f", "m"]}, user="who", max_rows=2)
+    mechanism = dh.Tables(epsilon=1, delta="1e-6", keys=held.keys, tables=["sex"], max_rows=2)
+    ledger = dh.Ledger.create(tmp_path / "l", epsilon=2, delta="1e-5", unit="one user")
+    paid = ledger.release(mechanism, held, by="x", key="1")
+    assert str(paid.guarantee.unit) == "one user"
+    spent = ledger.spent
+    assert spent.rho == mechanism.guarantee.rho
+    assert str(mechanism.target) == "(1, 1e-6)-differential privacy"
+    with pytest.raises(dh.BoundsError):
+        ledger.release(dh.Tables(rho=1, keys=held.keys, tables=["sex"]), held, by="x", key="2")
+    assert ledger.spent == spent
+
+
+def test_calibration_to_a_total_for_several_releases() -> None:
+    made = dh.calibrate(
+        dh.Tables, epsilon=1, delta="1e-6", releases=4, keys={"a": [1, 2]}, tables=["a"]
+    )
+    assert made.epsilon_at("1e-6", 4) <= 1 < made.epsilon_at("1e-6", 4) * (1 + 1e-6)
