@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from benchmarks.data import folder
 
 import dphist as dh
+from benchmarks.data import folder
 
 NAMES = (
     *("workclass", "education-num", "marital-status", "occupation"),

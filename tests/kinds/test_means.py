@@ -146,7 +146,7 @@ def test_a_configuration_holds_its_command(
     assert dh.Release.load("r.json").value.mean == pytest.approx(40, abs=3)
     Path("all.toml").write_text('[pay]\ncommand = "median"\n')
     assert main(["run", "all.toml"]) == 2
-    assert "labels, top, stream, mean: command" in capsys.readouterr().err
+    assert "labels, top, tables, stream, mean: command" in capsys.readouterr().err
 
 
 def test_a_package_has_it_in_a_shell(file: Path) -> None:

@@ -31,6 +31,7 @@ USERS_BY_RECORDS = dh.LeafCounts(epsilon=1, bins=_BY_RECORDS.bins).release(_BY_R
 STREAM: dict[str, Any] = {"epsilon": 1, "delta": "0.1", "horizon": 9, "max_labels": 1}
 
 # Parameters with which each class is made.
+TABLES: dict[str, Any] = {"keys": {"a": [1, 2]}, "tables": ["a"]}
 MADE: dict[str, dict[str, Any]] = {
     "AdaptiveScan": {"epsilon": 1},
     "AdaptiveTree": {"epsilon": 1, "bins": 4},
@@ -51,6 +52,7 @@ MADE: dict[str, dict[str, Any]] = {
     "RankSplit": {"epsilon": 1, "total": 9},
     "Resources": {},
     "SortedCounts": {"epsilon": 1, "labels": 9},
+    "Tables": {"rho": 1, **TABLES},
     "ThresholdHistogram": {"epsilon": 1, "delta": "0.1", "max_labels": 1},
     "TopLabels": {"epsilon": 1, "delta": "0.1", "k": 2, "candidates": 3, "max_labels": 1},
     "TopThreshold": {"epsilon": 1, "delta": "0.1", "k": 2, "max_labels": 1},
@@ -133,6 +135,21 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         partial(ledger, "open_account"),
         {"name": "b", "epsilon": 1, "delta": "0.1", **ONE},
     ),
+    "KeyedCounts": (partial(dh.KeyedCounts, {"a": [1, 2]}, np.array([1]), np.array([3])), {}),
+    "KeyedCounts.from_counts": (
+        partial(dh.KeyedCounts.from_counts, [1, 2]),
+        {"keys": {"a": [1, 2]}},
+    ),
+    "KeyedCounts.from_table": (
+        dh.KeyedCounts.from_table,
+        {
+            "frame": FRAME,
+            "keys": {"count": [1, 2]},
+            "other": ["count"],
+            "user": "user",
+            "max_rows": 1,
+        },
+    ),
     "PayWhatYouGet.expected_error": (dh.PayWhatYouGet(**MADE["PayWhatYouGet"]).expected_error, {}),
     "PayWhatYouGet.top": (
         dh.PayWhatYouGet(**MADE["PayWhatYouGet"]).top,
@@ -184,6 +201,8 @@ INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
         (name, "rho"): {"rho": 1, "bins": 4}
         for name in ("AdaptiveTree", "HierarchicalTree", "LeafCounts")
     },
+    ("Tables", "epsilon"): {"epsilon": 1, "delta": "0.1", **TABLES},
+    ("Tables", "delta"): {"epsilon": 1, "delta": "0.1", **TABLES},
     ("ThresholdHistogram", "sums_of"): {"epsilon": 1, "max_labels": 1, "labels": ["a", "b"]},
     ("Profile.from_table", "sensitivity"): {"frame": FRAME, "label": "label"},
     **{

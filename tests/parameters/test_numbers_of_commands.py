@@ -16,6 +16,7 @@ LINES = {
     "anonymize": "x.csv --label l --each-row-is-one-person --epsilon 1 --dry-run",
     "ranges": "x.csv --column c --each-row-is-one-person --edges 0,1 --epsilon 1 --dry-run",
     "labels": "x.csv --label l --user u --epsilon 1 --delta 0.1 --max-labels 1 --dry-run",
+    "tables": "x.csv --axis a=x,y --tables a --each-row-is-one-person --rho 1 --dry-run",
     "top": "x.csv --label l --user u --epsilon 1 --delta 0.1 --max-labels 1 --dry-run",
     "stream": "--state s.state --epsilon 1 --delta 0.1 --horizon 9 --dry-run",
     "plan labels": "",
@@ -39,7 +40,15 @@ NUMBERS = {
 }
 WORDS = {
     *("C", "COLUMN", "COMMAND", "CSV", "DIR", "FILE", "FILE|URL", "HTML", "JSON", "KEY", "NAME"),
-    *("NAME=VALUE", "NAMES", "PAGE", "PEM", "PICTURE", "TEXT", "TOML", "YAML", "ZONE"),
+    *(
+        "NAME=VALUE",
+        "NAME=VALUES",
+        "NAME,NAME,...",
+        "TABLE,TABLE,...",
+        "TABLE=S,...",
+        "TABLE=W,...",
+    ),
+    *("NAMES", "PAGE", "PEM", "PICTURE", "TEXT", "TOML", "YAML", "ZONE"),
 }
 LISTS: set[tuple[str, str]] = set()
 """Options of several numbers, which may have spaces around them."""

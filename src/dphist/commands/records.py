@@ -10,10 +10,11 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from dphist.commands.ledger.options import PAYMENT, find_place_to_pay
-from dphist.commands.options import FILE, UsageError, dry_run, guess, outputs
+from dphist.commands.options import DELIMITER, FILE, UsageError, dry_run, guess, outputs
 from dphist.commands.presentation import (
     PRESENTATION,
     get_named_unit,
+    get_unit_name,
     read_presentation,
     unit_option,
 )
@@ -134,8 +135,12 @@ def get_protected(
         return get_named_unit(options) or ONE_USER, look.largest
     if options.max_records is None:
         return None, 1
-    unit = ONE_ROW if options.user is None else get_named_unit(options) or ONE_USER
-    return unit, options.max_records
+    return _name_protected(options), options.max_records
+
+
+def _name_protected(options: argparse.Namespace) -> PrivacyUnit:
+    """Return whom data protect that are bounded: users, or rows of several records."""
+    return ONE_ROW if options.user is None else get_named_unit(options) or ONE_USER
 
 
 def get_guesses(options: argparse.Namespace) -> tuple[int, ...]:
@@ -250,18 +255,42 @@ def _way_of(options: argparse.Namespace) -> str:
 def make_kind_command(kind: Kind, said: Releasing) -> Command:
     """Return a command that a kind declares."""
 
+    bound = said.bound
+
     def run(options: argparse.Namespace) -> None:
-        mechanism, data = said.mechanism(options), said.data(options)
+        if bound is not None:
+            check_protected(options)
+            options.unit_name = get_unit_name(options)
+        mechanism, data, records = (
+            said.mechanism(options),
+            said.data(options),
+            said.records(options),
+        )
         guesses = () if options.expect_total is None else (options.expect_total,)
-        known, records = replace(data, guesses=guesses), said.records(options)
+        if bound is not None and getattr(options, bound.name) is not None:
+            records = getattr(options, bound.name)
+            data = replace(data, unit=_name_protected(options))
+        known = replace(data, guesses=guesses)
 
         def read(_progress: Report | None) -> Any:
             return said.read(options)
 
         release_or_quote(kind, mechanism, options, known, read, records=records)
 
-    table = [FILE, *said.options, *dry_run_options(other=None), *outputs(said.columns)]
+    users = [] if bound is None else [DELIMITER, *_user_options(bound)]
+    table = [FILE, *said.options, *users, *dry_run_options(other=None), *outputs(said.columns)]
     return Command(text=said.text, epilog=said.epilog, table=table, run=run)
+
+
+def _user_options(bound: Option) -> list[Option]:
+    """Return the options of a kind's command that say whom a release protects."""
+    needs = Needs([bound.name], "how many rows of each user are kept at most")
+    return [
+        Option("user", "column of users: who is protected", "COLUMN", rules=[needs]),
+        EACH_ROW,
+        unit_option(' (default: "user")', NAMES_USERS),
+        bound,
+    ]
 
 
 def read_known_labels(path: str) -> list[Any]:

@@ -28,6 +28,7 @@ _OWN = {
     "ranges": ("release how many records lie in any range", "ranges", "COMMAND"),
     "labels": ("release common labels with their counts", "labels", "LABELS"),
     "top": ("release the most common labels, ranked", "labels", "TOP"),
+    "tables": ("release counts by several keys that add up", "of_kinds", "TABLES"),
     "stream": ("release running counts of a stream of events", "stream.command", "COMMAND"),
     "run": ("make all releases of a configuration file", "run", "COMMAND"),
     "plan": ("what a release would cost and be worth", "plan", "command"),
@@ -39,7 +40,7 @@ _OWN = {
     "cite": ("what to cite for a release, as BibTeX", "saved", "CITE"),
 }
 
-RELEASING = ("anonymize", "ranges", "labels", "top", "stream")
+RELEASING = ("anonymize", "ranges", "labels", "top", "tables", "stream")
 """Commands of dphist that make a release."""
 
 CONFIGURATION = (
@@ -125,7 +126,7 @@ def make_parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = Parser(
         prog="dphist",
         description="Release histograms with differential privacy.",
-        epilog="'dphist COMMAND --help' has the options of a command. The first five commands make "
+        epilog="'dphist COMMAND --help' has the options of a command. The first six commands make "
         "releases; with --dry-run they state cost and error, and read no data.",
         allow_abbrev=False,
     )

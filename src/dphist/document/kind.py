@@ -13,7 +13,7 @@ from dphist.document.chart import Chart
 from dphist.document.compared import Comparing
 from dphist.document.csv_field import Field
 from dphist.document.differing import Differing
-from dphist.document.options import Table
+from dphist.document.options import Option, Table
 from dphist.document.planning import Planning
 from dphist.errors import Argument, ParameterError, UnsupportedError
 from dphist.privacy import PrivacyUnit
@@ -105,6 +105,9 @@ class Releasing:
         given. If a ledger pays, it has paid by then.
     data : returns what is known of the data before they are read.
     records : maximum number of records of one unit of the data.
+    bound : the option that bounds the records of a user. With it the command also has the options
+        of users and of a text file's delimiter, refuses rows of which nothing is said of whose
+        they are, and states unit and records itself; `options.unit_name` is what a user is called.
     """
 
     summary: str
@@ -116,6 +119,7 @@ class Releasing:
     read: Callable[[Any], Any]
     data: Callable[[Any], DataFacts] = lambda _options: DataFacts()
     records: Callable[[Any], int] = lambda _options: 1
+    bound: Option | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,7 @@ from dphist.release.release import Release
 from dphist.sentence import Sentence
 from dphist.tables import words
 from dphist.tables.charts import charts_of, draw_keys, texts_of
+from dphist.tables.command import COMMAND
 from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Key, Names
@@ -279,5 +280,6 @@ KIND = Kind(
     accept=lambda mechanism, data: mechanism.accept(data),
     columns=lambda value: ", ".join(value.to_arrow().column_names),
     disclosed=disclose,
+    commands={"tables": COMMAND},
     of_value=describe_value,
 )

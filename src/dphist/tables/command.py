@@ -1,0 +1,208 @@
+"""dphist tables: its options, as the kind declares them."""
+
+from pathlib import Path
+from typing import Any
+
+from dphist.data.axis.axis import Axis
+from dphist.document.kind import Releasing
+from dphist.document.options import (
+    Excludes,
+    Needs,
+    OneOf,
+    Option,
+    Table,
+    option_of,
+    parts_of,
+    whole,
+)
+from dphist.errors import Argument, InputFileError, ParameterError
+from dphist.foreign import read_text
+from dphist.parameters import number_of_text, whole_of_text
+from dphist.tables.keyed_counts import KeyedCounts
+from dphist.tables.keys import Keys
+from dphist.tables.mechanism import Tables
+
+_INFINITE = ("inf", "+inf", "-inf")
+
+_OPTIONS: Table = [
+    Option(
+        "axis",
+        "a key: the column and its public values, as NAME=A,B,C or NAME=@FILE with one value a "
+        "line; or bins, as NAME=START:STOP:WIDTH or NAME=edges:E0,E1,... for numbers and dates. "
+        "Values that all are whole numbers, or true and false, are that: NAME=text:1,2 is text. "
+        "Never take the values from the data",
+        "NAME=VALUES",
+        required=True,
+        repeats=True,
+        parameter="keys",
+    ),
+    Option(
+        "tables",
+        "the tables, each its keys with + between them, such as region,sex+age",
+        "TABLE,TABLE,...",
+        parts_of,
+        required=True,
+    ),
+    Option(
+        "other",
+        "keys that get one more value, other, for all other rows, those without a value included",
+        "NAME,NAME,...",
+        parts_of,
+    ),
+    Option(
+        "count",
+        "column of counts, if FILE is counted already and a row stands for several records. "
+        "Without --user and --max-rows, one of these records is protected; with --max-rows alone, "
+        "a row, which counts at most that often",
+        "COLUMN",
+    ),
+    OneOf(
+        [
+            option_of(Tables, "epsilon", " (such as 1, 0.1 or 1/3)"),
+            option_of(Tables, "rho", " (such as 0.01)"),
+        ],
+        required=True,
+    ),
+    option_of(Tables, "delta", " (such as 1e-6)"),
+    Option(
+        "weights",
+        "weights of tables, by which variances are added up and minimized (default: every cell has "
+        "the same error)",
+        "TABLE=W,...",
+        parts_of,
+        rules=[Excludes(["errors"], "errors say how the tables share the cost, too")],
+    ),
+    Option(
+        "errors",
+        "standard errors of tables, up to a factor: region=2 may have twice that of the others",
+        "TABLE=S,...",
+        parts_of,
+    ),
+]
+
+_BOUND = Option(
+    "max_rows",
+    "maximum number of rows of a user that are kept, chosen at random; needed with --user",
+    "M",
+    whole,
+    least=1,
+    rules=(Needs(["user", "count"], "whose rows are kept"),),
+)
+
+
+def read_keys(texts: list[str], other: list[str] | None) -> Keys:
+    """Read keys as they are typed.
+
+    Raises
+    ------
+    ParameterError, InputFileError
+
+    >>> read_keys(["sex=f,m", "age=0:100:50", "year=2019,2020"], ["sex"])
+    {'sex': ['f', 'm', 'other'], 'age': 2 bins from 0 to 100, 'year': [2019, 2020]}
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not name or not equals or not values:
+            raise ParameterError("keys", "must be written as NAME=VALUES, such as sex=f,m")
+        if name in found:
+            raise ParameterError("keys", f"must give each column once: {name!r} is given twice")
+        found[name] = _read_values(values)
+    return Keys.of(found, other or ())
+
+
+def _read_values(text: str) -> Any:
+    if text.startswith("edges:"):
+        edges = [_read_number(part) for part in parts_of(text.removeprefix("edges:"))]
+        return Axis.from_edges(edges)
+    if text.startswith("@"):
+        return _read_sort(_read_lines(text[1:]))
+    if text.startswith("text:"):
+        return parts_of(text.removeprefix("text:"))
+    bounds = text.split(":")
+    if len(bounds) == 3 and "," not in text:
+        return Axis.regular(*map(_read_number, bounds))
+    return _read_sort(parts_of(text))
+
+
+def _read_number(text: str) -> Any:
+    """Read a number, or that an edge is infinite; leave all else, such as dates, as text."""
+    if text in _INFINITE:
+        return float(text)
+    number = whole_of_text(text)
+    real = number_of_text(text) if number is None else number
+    return text if real is None else real
+
+
+def _read_sort(texts: list[str]) -> list[Any]:
+    """Return whole numbers or truth values if all texts write these; otherwise the texts."""
+    numbers = [whole_of_text(text) for text in texts]
+    if all(str(number) == text for number, text in zip(numbers, texts, strict=True)):
+        return numbers
+    return [text == "true" for text in texts] if {*texts} <= {"true", "false"} else texts
+
+
+def _read_lines(path: str) -> list[str]:
+    problem = InputFileError(f"{path} must be a text file (UTF-8) with one value of a key a line")
+    try:
+        text = read_text(Path(path).read_bytes())
+    except (OSError, ValueError):
+        raise problem from None
+    lines = [line for line in text.removeprefix("\ufeff").splitlines() if line]
+    if not lines:
+        raise problem
+    return lines
+
+
+def _read_numbers(parts: list[str] | None, name: str) -> dict[str, str] | None:
+    if parts is None:
+        return None
+    found = dict(part.partition("=")[::2] for part in parts)
+    if len(found) < len(parts) or not all(found.values()):
+        raise ParameterError(name, "must name each table once, as TABLE=NUMBER")
+    return found
+
+
+def make_mechanism(options: Any) -> Tables:
+    """Return the mechanism that a command line asks for."""
+    if options.epsilon is not None and options.delta is None:
+        raise ParameterError("delta", "must be given with " + Argument("epsilon"))
+    return Tables(
+        rho=options.rho,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        keys=read_keys(options.axis, options.other),
+        tables=options.tables,
+        max_rows=options.max_rows or 1,
+        weights=_read_numbers(options.weights, "weights"),
+        errors=_read_numbers(options.errors, "errors"),
+    )
+
+
+def read_counts(options: Any) -> KeyedCounts:
+    """Count FILE by the keys."""
+    return KeyedCounts.from_table(
+        options.file,
+        keys=read_keys(options.axis, options.other),
+        count=options.count,
+        user=options.user,
+        max_rows=options.max_rows,
+        delimiter=options.delimiter,
+        unit=options.unit_name,
+    )
+
+
+COMMAND = Releasing(
+    summary="release counts by several keys that add up",
+    text="Release tables of counts by several keys, such as region, sex and age, in one release: "
+    "every cell has the same known error, and the tables add up to each other.",
+    epilog="FILE has one row per record, unless --count is given. A row with a value that its key "
+    "does not list, or with none, is refused when it is counted, unless --other names it. With "
+    "--user and --max-rows, all rows of a user are protected together. CSV, TSV (also gzip) and "
+    "Parquet are read.",
+    columns="table,KEYS...,count,error,low,high",
+    options=_OPTIONS,
+    mechanism=make_mechanism,
+    read=read_counts,
+    bound=_BOUND,
+)
