@@ -135,7 +135,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         partial(ledger, "open_account"),
         {"name": "b", "epsilon": 1, "delta": "0.1", **ONE},
     ),
-    "KeyedCounts": (partial(dh.KeyedCounts, dh.Tables(rho=1, **TABLES).keys, np.array([1]), np.array([3])), {}),
+    "KeyedCounts": (
+        partial(dh.KeyedCounts, dh.Tables(rho=1, **TABLES).keys, np.array([1]), np.array([3])),
+        {},
+    ),
     "KeyedCounts.from_counts": (
         partial(dh.KeyedCounts.from_counts, [1, 2]),
         {"keys": {"a": [1, 2]}},

@@ -79,41 +79,63 @@ class Contrasts:
         ----------
         counts : of int64, if no sum of products leaves int64, or of Python's whole numbers.
         """
-        along = np.moveaxis(counts, axis, 0)
-        sums = np.zeros((self.size + 1, *along.shape[1:]), along.dtype)
+        along = _first(counts, axis)
+        sums = np.zeros((self.size + 1, along.shape[1]), along.dtype)
         np.cumsum(along, axis=0, out=sums[1:])
         found = np.empty_like(along)
         found[0] = sums[-1]
-        shape = (-1, *[1] * (along.ndim - 1))
-        left, right = (weights.reshape(shape) for weights in (self.left, self.right))
         middle = sums[self.middle]
-        found[1:] = (middle - sums[self.low]) * left
-        found[1:] -= (sums[self.high] - middle) * right
-        return np.moveaxis(found, 0, axis)
+        found[1:] = (middle - sums[self.low]) * self.left[:, None]
+        found[1:] -= (sums[self.high] - middle) * self.right[:, None]
+        return _back(found, counts.shape, axis)
 
     def combine(self, coefficients: FloatArray, axis: int) -> FloatArray:
-        """Return the sum over all rows of coefficient times row, along an axis."""
-        along = np.moveaxis(coefficients, axis, 0)
-        found = np.broadcast_to(along[0], along.shape).copy()
-        shape = (-1, *[1] * (along.ndim - 1))
-        for row, weight in self._by_level():
-            held = row > 0
-            if held.all():
-                found += along[row] * weight.reshape(shape)
-            else:
-                found[held] += along[row[held]] * weight[held].reshape(shape)
-        return np.moveaxis(found, 0, axis)
+        """Return the sum over all rows of coefficient times row, along an axis.
 
-    def _by_level(self) -> list[tuple[IntArray, IntArray]]:
-        """Return, for each depth, the row that holds each value there, or 0, and its entry."""
-        depth = int(self.levels.max(initial=-1)) + 1
-        row: IntArray = np.zeros((depth, self.size), np.int64)
-        entry: IntArray = np.zeros((depth, self.size), np.int64)
-        for k, level in enumerate(self.levels.tolist()):
-            low, middle, high = int(self.low[k]), int(self.middle[k]), int(self.high[k])
-            row[level, low:high] = k + 1
-            entry[level, low:middle], entry[level, middle:high] = self.left[k], -self.right[k]
-        return list(zip(row, entry, strict=True))
+        From the top of the tree down: each part has the number of its node, and its own entry of
+        the node's row times the coefficient.
+        """
+        along = _first(coefficients, axis)
+        found = along[:1]
+        for parents, rows, entries in self._steps():
+            found = found[parents]
+            split = np.flatnonzero(rows)
+            found[split] += along[rows[split]] * entries[split][:, None]
+        return _back(found, coefficients.shape, axis)
+
+    def _steps(self) -> list[tuple[IntArray, IntArray, IntArray]]:
+        """Return, for each depth, the parts below it: parent, row of the parent, and its entry.
+
+        A part of one value stays as it is: its row is 0.
+        """
+        steps, starts = [], np.zeros(1, np.int64)
+        for level in range(int(self.levels.max(initial=-1)) + 1):
+            nodes = np.flatnonzero(self.levels == level)
+            split = np.zeros(len(starts), np.bool_)
+            owners = np.searchsorted(starts, self.low[nodes])
+            split[owners] = True
+            parents = np.repeat(np.arange(len(starts)), 1 + split)
+            first = np.cumsum(1 + split) - (1 + split)
+            rows: IntArray = np.zeros(len(parents), np.int64)
+            entries: IntArray = np.zeros(len(parents), np.int64)
+            below = starts[parents]
+            for after, entry in ((0, self.left[nodes]), (1, -self.right[nodes])):
+                rows[first[owners] + after], entries[first[owners] + after] = nodes + 1, entry
+            below[first[owners] + 1] = self.middle[nodes]
+            steps.append((parents, rows, entries))
+            starts = below
+        return steps
+
+
+def _first(cells: AnyArray, axis: int) -> AnyArray:
+    """Return cells with an axis first, and all others as one."""
+    return np.ascontiguousarray(np.moveaxis(cells, axis, 0)).reshape(cells.shape[axis], -1)
+
+
+def _back(cells: AnyArray, shape: Sequence[int], axis: int) -> AnyArray:
+    """Return what `_first` made, with its axes where they were."""
+    others = [size for place, size in enumerate(shape) if place != axis]
+    return np.moveaxis(cells.reshape(shape[axis], *others), 0, axis)
 
 
 @lru_cache(maxsize=256)
@@ -123,15 +145,18 @@ def contrasts_of(size: int) -> Contrasts:
     >>> contrasts_of(3).rows().tolist()
     [[1, 1, 1], [1, 1, -2], [1, -1, 0]]
     """
-    nodes: list[tuple[int, int, int, int]] = []
-    waiting = [(0, size, 0)]
-    for low, high, level in waiting:
-        if high - low < 2:
-            continue
-        middle = high - 1 if (high - low) % 2 else (low + high) // 2
-        nodes.append((low, middle, high, level))
-        waiting += [(low, middle, level + 1), (middle, high, level + 1)]
-    low_, middle_, high_, levels = np.array(nodes, np.int64).reshape(-1, 4).T.copy()
+    starts, stops = np.array([0]), np.array([size])
+    found: list[IntArray] = []
+    while len(starts):
+        split = stops - starts > 1
+        starts, stops = starts[split], stops[split]
+        odd = (stops - starts) % 2 == 1
+        middles = np.where(odd, stops - 1, (starts + stops) // 2)
+        found.append(np.stack([starts, middles, stops, np.full(len(starts), len(found))]))
+        starts, stops = (
+            np.stack(pair, axis=1).ravel() for pair in ((starts, middles), (middles, stops))
+        )
+    low_, middle_, high_, levels = np.concatenate(found, axis=1).astype(np.int64)
     first, second = middle_ - low_, high_ - middle_
     common = np.gcd(first, second)
     parts = (low_, middle_, high_, second // np.maximum(common, 1), first // np.maximum(common, 1))
