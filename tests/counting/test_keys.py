@@ -206,3 +206,10 @@ def test_counts_that_are_given() -> None:
             KeyedCounts.from_counts(wrong, keys=keys)
     with pytest.raises(DataError, match="less than"):
         KeyedCounts.from_counts([2**61, 2**61], keys={"x": ["a", "b"]})
+
+
+@pytest.mark.parametrize("most", [2**52, 2**53 + 1, 2**61 - 1])
+def test_sums_of_large_counts_are_exact(most: int) -> None:
+    held = KeyedCounts.from_counts([[most, 1], [1, most - 1]], keys={"x": ["a", "b"], "y": [1, 2]})
+    assert held.sum_over((0,)).tolist() == [most + 1, most]
+    assert held.sum_over(()).tolist() == 2 * most + 1

@@ -85,8 +85,11 @@ class Contrasts:
         found = np.empty_like(along)
         found[0] = sums[-1]
         middle = sums[self.middle]
-        found[1:] = (middle - sums[self.low]) * self.left[:, None]
-        found[1:] -= (sums[self.high] - middle) * self.right[:, None]
+        part = sums[self.high] - middle
+        part *= self.right[:, None]
+        middle -= sums[self.low]
+        middle *= self.left[:, None]
+        np.subtract(middle, part, out=found[1:])
         return _back(found, counts.shape, axis)
 
     def combine(self, coefficients: FloatArray, axis: int) -> FloatArray:
@@ -175,9 +178,13 @@ def measure_all(counts: AnyArray) -> AnyArray:
 
     The result at (J_1, J_2, ...) is the product with row J_1 of the first axis, row J_2 of the
     second, and so on. Numbers beyond 2**62 - 1, of either sign, are replaced by that.
+
+    Parameters
+    ----------
+    counts : of int64, not negative, at most 2**62 - 1 in all.
     """
     keys = [contrasts_of(size) for size in counts.shape]
-    reach = int(np.abs(counts).sum(dtype=object)) * math.prod(key.largest for key in keys)
+    reach = int(counts.sum()) * math.prod(key.largest for key in keys)
     found = counts if reach < 2**62 else counts.astype(object)
     for axis, key in enumerate(keys):
         found = key.measure(found, axis)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, final
@@ -160,11 +161,15 @@ def draw_noise(lattice: Lattice, table: Table, scale: Fraction, source: Source |
     int64 array with a dimension for each key of the table, of n - 1.
     """
     noise: IntArray = np.zeros([lattice.shape[i] - 1 for i in table], np.int64)
+    alike: dict[Fraction, list[tuple[IntArray, ...]]] = defaultdict(list)
     for groups in itertools.product(*(contrasts_of(lattice.shape[i]).groups() for i in table)):
-        sigma = scale * math.prod(length for length, _ in groups)
-        rows = np.ix_(*(rows - 1 for _, rows in groups)) if groups else ()
-        shape = tuple(len(rows) for _, rows in groups)
-        noise[rows] = rounded_gaussian(sigma, math.prod(shape), source).reshape(shape)
+        length = math.prod((length for length, _ in groups), start=Fraction(1))
+        alike[length].append(tuple(rows - 1 for _, rows in groups))
+    for length, blocks in alike.items():
+        sizes = [math.prod(map(len, rows)) for rows in blocks]
+        drawn = rounded_gaussian(scale * length, sum(sizes), source)
+        for rows, part in zip(blocks, np.split(drawn, np.cumsum(sizes)[:-1]), strict=True):
+            noise[np.ix_(*rows) if rows else ()] = part.reshape([len(each) for each in rows])
     return noise
 
 
