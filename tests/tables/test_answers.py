@@ -1,6 +1,7 @@
 """Answers of released tables: by name and value, adding up, saved, and charged."""
 
 import datetime
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
+from dphist.cli import main
+from dphist.report import json_of, report_html, summary_text
 from dphist.tables import Keys
 
 SHAPE = (3, 4, 2, 1)
@@ -188,3 +191,53 @@ def test_calibration_to_a_total_for_several_releases() -> None:
         dh.Tables, epsilon=1, delta="1e-6", releases=4, keys={"a": [1, 2]}, tables=["a"]
     )
     assert made.epsilon_at("1e-6", 4) <= 1 < made.epsilon_at("1e-6", 4) * (1 + 1e-6)
+
+
+def test_what_is_said_states_each_error(release: dh.Release) -> None:
+    """Documents name the errors of cells, also where tables have several, and keys left out."""
+    weighted = dh.Tables(rho="0.01", keys=KEYS, tables=["region+sick", "age"], errors={"age": 3})
+    said = summary_text(weighted.release(COUNTS))
+    errors = weighted.errors_of_cells()
+    assert errors["age"] == pytest.approx(3 * errors["region+sick"], rel=0.05)
+    for error in errors.values():
+        assert f"± {math.ceil(1.959964 * error)}" in said
+    assert "year has one value" in re.sub(r"\s+", " ", said)
+    page = report_html(release)
+    assert "sick: True" in page
+    assert "Together" in page
+    content = json_of(release)
+    assert content["errors"].keys() == {"region", "region+age", "region+sick+year", "age+sick"}
+    assert content["total"] == release.total
+
+
+LINE = "tables rows.csv --axis sex=f,m --axis age=0:100:50 --axis n=text:1,2 --tables sex,sex+age+n"
+
+
+def test_the_command_releases_what_python_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text("who,sex,age,n\n" + "ann,f,30,1\nbob,m,70,2\nann,f,31,2\n" * 50)
+    given = [*LINE.split(), "--user", "who", "--max-rows", "3", "--epsilon", "1", "--delta", "1e-6"]
+    main([*given, "--dry-run"])
+    assert "Table by sex, age and n" in capsys.readouterr().out
+    main([*given, "--output", "r.json", "--table", "r.csv", "--report", "r.html"])
+    release = dh.Release.load("r.json")
+    keys = {"sex": ["f", "m"], "age": dh.Axis.regular(0, 100, 50), "n": ["1", "2"]}
+    total = {"epsilon": 1, "delta": "1e-6", "max_rows": 3}
+    assert release.mechanism == dh.Tables(keys=keys, tables=["sex", "sex+age+n"], **total)
+    assert str(release.guarantee.unit) == "one user"
+    assert Path("r.csv").read_text().count("\n") == 1 + 2 + 8
+    for wrong, named in (
+        ("--axis region=", "--axis"),
+        ("--axis sex=f", "--axis"),
+        ("--tables", "--tables"),
+        ("--other canton", "--other"),
+        ("--errors sex", "--errors"),
+    ):
+        with pytest.raises(SystemExit):
+            main([*given, "--dry-run", *wrong.split(" ", 1)])
+        assert named in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*LINE.split(), "--rho", "1"])
+    assert "--each-row-is-one-person" in capsys.readouterr().err

@@ -1,12 +1,10 @@
 """KIND: tables by several keys, declared once for all that shows, writes or reads them."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
-from itertools import product
+from itertools import islice, product
 
-import numpy as np
-
-from dphist.arrays import FloatArray
 from dphist.document.blocks import (
     ON_JSON,
     ON_PAGE,
@@ -150,49 +148,32 @@ def _results(release: Release, counted: Counted) -> list[Block]:
 
 
 def _table(value: KeyedTables, names: Names, counted: Counted) -> Table:
-    """Return a table: the last key across if it has few values, with sums over it."""
-    caption, error = words.caption_of(names, value.cell_error(names)), value.cell_error(names)
-    captions = caption, words.caption_of(names, error, "The first rows."), ""
-    counts, keys = value.table(*names).counts, [value.keys[name] for name in names]
-    if len(names) < 2 or keys[-1].size > _ACROSS:
-        shown = _label_cells(keys)
-        total = counts.size
-        numbers = [Column(counted.head("{Records}"), counts.ravel()[:_ROWS])]
+    """Return a table: the last key of few values across, with the sums over it."""
+    few = [name for name in names if value.keys[name].size <= _ACROSS]
+    across = few[-1] if few and len(names) > 1 else None
+    down = tuple(name for name in names if name != across)
+    labels = _label_cells([value.keys[name] for name in down])
+    error, sums = value.cell_error(names), value.table(*down).counts.ravel()[:_ROWS]
+    columns = [Column(name, [row[place] for row in labels]) for place, name in enumerate(down)]
+    if not down:
+        columns = [Column("", ["All"])]
+    if across is None:
+        columns.append(Column(counted.head("{Records}"), sums))
+        caption = words.caption_of(names, error)
     else:
-        rows = counts.reshape(-1, counts.shape[-1])
-        shown = _label_cells(keys[:-1])
-        total = len(rows)
-        numbers = [
-            Column(f"{names[-1]}: {text}", _shorten(rows[:, place]))
-            for place, text in enumerate(texts_of(keys[-1]))
-        ]
-        sums = value.table(*names[:-1]).counts.ravel()
-        numbers.append(Column("Together", _shorten(sums)))
-    labels = (
-        [
-            Column(name, [row[place] for row in shown[:_ROWS]])
-            for place, name in enumerate(names)
-            if place < len(shown[0])
-        ]
-        if shown and shown[0]
-        else [Column("", ["All"])]
-    )
-    whole = total <= _ROWS
-    return Table([*labels, *numbers], captions, total=None if whole else total)
-
-
-def _shorten(numbers: FloatArray) -> FloatArray:
-    return np.asarray(numbers, np.float64)[:_ROWS]
+        cells = value.table(*down, across).counts.reshape(-1, value.keys[across].size)[:_ROWS]
+        texts = texts_of(value.keys[across])
+        columns += [Column(f"{across}: {text}", cells[:, at]) for at, text in enumerate(texts)]
+        columns.append(Column("Together", sums))
+        caption = words.caption_of(names, error, value.cell_error(down))
+    rows = math.prod(value.keys[name].size for name in down)
+    captions = caption, Sentence("{caption}; the first rows", caption=caption), ""
+    return Table(columns, captions, total=rows if rows > len(sums) else None)
 
 
 def _label_cells(keys: Sequence[Key]) -> list[tuple[str, ...]]:
     """Return the values of each row of a table of these keys, as far as a page shows them."""
-    found = []
-    for row in product(*map(texts_of, keys)):
-        found.append(row)
-        if len(found) == _ROWS:
-            break
-    return found
+    return list(islice(product(*map(texts_of, keys)), _ROWS))
 
 
 def _reading(value: KeyedTables) -> str:

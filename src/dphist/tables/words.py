@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dphist.document.blocks import PlusMinus
 from dphist.document.unit_words import Counted
 from dphist.privacy.as_text import plain, up
-from dphist.sentence import Sentence, joined
+from dphist.sentence import Sentence
 from dphist.tables.keys import Key, Keys, Names
 from dphist.tables.mechanism import Tables
 
@@ -22,7 +22,7 @@ LIMITS = [
 ]
 NEIGHBORS = Sentence(
     "D and D′ are neighbors if adding or removing one {record} turns one into the other. Moving "
-    "{a_record} to another cell removes one and adds one, which costs four times the ρ."
+    "{a_record} to another cell removes one and adds one, which costs up to four times the ρ."
 )
 ERRORS = Sentence(
     f"{_HALF}. An interval holds the true number in about 95 % of releases, for each number by "
@@ -106,15 +106,18 @@ def say_expected(names: Names, error: float) -> tuple[str, str]:
     )
 
 
-def caption_of(names: Names, error: float, more: str = "") -> Sentence:
-    """Return the caption of a table, with the error that all of its cells have."""
-    return joined(
-        (
-            Sentence(
-                "{Records} by {names}; each number {error} (95 %)",
-                names=name_table(names),
-                error=say_error(error),
-            ),
-            more,
-        )
+def caption_of(names: Names, error: float, together: float | None = None) -> Sentence:
+    """Return the caption of a table, with the error that all of its cells have.
+
+    Parameters
+    ----------
+    together : the error of sums over a key, if the table shows these.
+    """
+    shown = {"names": name_table(names), "error": say_error(error)}
+    if together is None or say_error(together) == say_error(error):
+        return Sentence("{Records} by {names}; each number {error} (95 %)", **shown)
+    return Sentence(
+        "{Records} by {names}; each number {error}, and those together {together} (95 %)",
+        **shown,
+        together=say_error(together),
     )
