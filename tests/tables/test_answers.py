@@ -219,25 +219,23 @@ def test_the_command_releases_what_python_does(
     monkeypatch.chdir(tmp_path)
     Path("rows.csv").write_text("who,sex,age,n\n" + "ann,f,30,1\nbob,m,70,2\nann,f,31,2\n" * 50)
     given = [*LINE.split(), "--user", "who", "--max-rows", "3", "--epsilon", "1", "--delta", "1e-6"]
-    main([*given, "--dry-run"])
+    assert main([*given, "--dry-run"]) == 0
     assert "Table by sex, age and n" in capsys.readouterr().out
-    main([*given, "--output", "r.json", "--table", "r.csv", "--report", "r.html"])
+    written = ["--output", "r.json", "--table", "r.csv", "--report", "r.html"]
+    assert main([*given, *written]) == 0
     release = dh.Release.load("r.json")
     keys = {"sex": ["f", "m"], "age": dh.Axis.regular(0, 100, 50), "n": ["1", "2"]}
-    total = {"epsilon": 1, "delta": "1e-6", "max_rows": 3}
+    total: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "max_rows": 3}
     assert release.mechanism == dh.Tables(keys=keys, tables=["sex", "sex+age+n"], **total)
     assert str(release.guarantee.unit) == "one user"
     assert Path("r.csv").read_text().count("\n") == 1 + 2 + 8
     for wrong, named in (
         ("--axis region=", "--axis"),
         ("--axis sex=f", "--axis"),
-        ("--tables", "--tables"),
         ("--other canton", "--other"),
         ("--errors sex", "--errors"),
     ):
-        with pytest.raises(SystemExit):
-            main([*given, "--dry-run", *wrong.split(" ", 1)])
+        assert main([*given, "--dry-run", *wrong.split(" ", 1)]) != 0
         assert named in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main([*LINE.split(), "--rho", "1"])
+    assert main([*LINE.split(), "--rho", "1"]) != 0
     assert "--each-row-is-one-person" in capsys.readouterr().err
