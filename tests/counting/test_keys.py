@@ -172,6 +172,12 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "text": ({"keys": {"x": "abc"}}, ParameterError, "must list the values of 'x'"),
     "set": ({"keys": {"x": {"a", "b"}}}, ParameterError, "in their order"),
     "plus": ({"keys": {"x+y": ["a"]}}, ParameterError, "rename the column"),
+    "taken": ({"keys": {"count": ["a"]}}, ParameterError, "column 'count'"),
+    "taken end": (
+        {"keys": {"x": dh.Axis.regular(0, 9, 3), "x_stop": [1]}},
+        ParameterError,
+        "column 'x_stop'",
+    ),
     "other": ({"keys": {"x": ["a"]}, "other": ["y"]}, ParameterError, "'y' is none"),
     "own other": ({"keys": {"x": ["other"]}, "other": ["x"]}, ParameterError, "of its own"),
     "large": ({"keys": {f"x{i}": range(100) for i in range(10)}}, ParameterError, "2**62"),

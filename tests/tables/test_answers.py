@@ -92,6 +92,31 @@ def test_other_and_times_are_shown_as_they_are() -> None:
     )
 
 
+def test_quantiles_and_their_intervals(release: dh.Release) -> None:
+    t = release.value
+    ages = np.repeat([10.0, 30.0, 52.5, 92.5], COUNTS[0, :, :, 0].sum(1))
+    found = t.quantile_interval("age", 0.5, region="BE")
+    assert found.low <= np.median(ages) <= found.high or 40 <= found.value <= 65
+    assert found.low <= found.value <= found.high
+    assert t.quantile("age", 0.5, region="BE") == found.value
+    assert t.quantile("age", 0.01) < 20 < t.quantile("age", 0.5) < t.quantile("age", 0.99)
+    for call, said in (
+        (lambda: t.quantile("region", 0.5), "key of bins"),
+        (lambda: t.quantile("age", 1), "share"),
+        (lambda: t.quantile("age", 0.5, age=(0, 20)), "condition"),
+    ):
+        with pytest.raises(dh.ParameterError, match=said):
+            call()
+    keys = {"age": dh.Axis.regular(0, 100, 10), "sex": ["f", "m"]}
+    mechanism = dh.Tables(rho="0.05", keys=keys, tables=["age+sex"])
+    cells, held = np.full((10, 2), 40), 0
+    for _ in range(60):
+        one = mechanism.release(cells).value.quantile_interval("age", 0.5, 0.9, sex="f")
+        held += one.low <= 50 <= one.high
+    assert held >= 46  # 90 % at least, and intervals end at edges
+    assert math.isnan(mechanism.release(cells * 0).value.quantile("age", 0.5, sex="f"))
+
+
 WRONG: dict[str, tuple[Any, str]] = {
     "value": (lambda t: t.count(region="ZH"), "region must be a value"),
     "type": (lambda t: t.count(sick=1), "sick must be a value"),

@@ -12,7 +12,8 @@ import numpy as np
 
 from dphist.arrays import IntArray
 from dphist.counting import LARGEST
-from dphist.counting.binning.keys import MOST_CELLS, KeyColumn, KeyGrid, count_cells
+from dphist.counting.binning.key_grid import MOST_CELLS, KeyColumn, KeyGrid
+from dphist.counting.binning.keys import count_cells
 from dphist.counting.checks import check_grid
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading

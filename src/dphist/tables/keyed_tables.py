@@ -20,77 +20,14 @@ from dphist.parameters import checked_level
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.release import save_kind
 from dphist.release.released import Released
-from dphist.release.tabular import Tabular
+from dphist.tables.conditions import weights_of
 from dphist.tables.contrasts import combine_all, squares_of
-from dphist.tables.keys import OTHER, Key, Keys, Names, read_tables
+from dphist.tables.keyed_table import LEVEL, KeyedTable, label_columns
+from dphist.tables.keys import Keys, Names, read_tables
 from dphist.tables.lattice import Table, subsets
 
 if TYPE_CHECKING:
     from dphist.tables.whole_numbers import WholeTables
-
-LEVEL = 0.95
-
-
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class KeyedTable(Tabular):
-    """One table, a row for each cell.
-
-    Attributes
-    ----------
-    keys : those of the table.
-    counts : float64 with a dimension for each key.
-    errors : float64 of the same shape: standard errors.
-
-    >>> table = KeyedTable(Keys.of({"sex": ["f", "m"]}), np.array([3.5, 2.0]), np.array([1.0, 1.0]))
-    >>> table.to_arrow().column_names, len(table)
-    (['sex', 'count', 'error', 'low', 'high'], 2)
-    """
-
-    keys: tuple[Key, ...] | Keys
-    counts: FloatArray
-    errors: FloatArray
-
-    def __len__(self) -> int:
-        return int(self.counts.size)
-
-    def to_arrow(self) -> pa.Table:
-        """Return columns of the keys, count, error, and low and high, a 95 % interval.
-
-        A key of bins has two columns, its name with _start and _stop, the same and null for
-        "other". A key of other values than text that has "other" is text. Intervals are of each
-        cell by itself.
-        """
-        columns: dict[str, pa.Array] = {}
-        for axis, key in enumerate(self.keys):
-            along = [1] * self.counts.ndim
-            along[axis] = key.size
-            places = np.broadcast_to(np.arange(key.size).reshape(along), self.counts.shape).ravel()
-            for name, values in label_columns(key).items():
-                columns[name] = values.take(pa.array(places))
-        counts, errors = self.counts.ravel(), self.errors.ravel()
-        wide = NormalDist().inv_cdf(0.5 + LEVEL / 2) * errors
-        numbers = {"count": counts, "error": errors, "low": counts - wide, "high": counts + wide}
-        for name, values in numbers.items():
-            columns[name if name not in columns else f"{name}_"] = pa.array(values)
-        return pa.table(columns)
-
-    def __repr__(self) -> str:
-        names = "+".join(key.name for key in self.keys)
-        return f"KeyedTable({names or 'total'}, {len(self):,} cells)"
-
-
-def label_columns(key: Key) -> dict[str, pa.Array]:
-    """Return the values of a key as columns: one, or of bins the start and stop of each."""
-    if key.axis is None:
-        values = key.labels
-        kind = None if len(set(map(type, values))) == 1 else pa.string()
-        return {key.name: pa.array([str(v) for v in values] if kind else list(values), kind)}
-    edges = pa.array(key.axis.edges)
-    if key.axis.zone is not None:
-        edges = edges.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", key.axis.zone))
-    ends = {"start": edges[:-1], "stop": edges[1:]}
-    missing = pa.nulls(int(key.other), edges.type)
-    return {f"{key.name}_{end}": pa.concat_arrays([each, missing]) for end, each in ends.items()}
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -240,6 +177,42 @@ class KeyedTables(Released):
         return IntervalEstimate(
             min(max(a / b, 0.0), 1.0), min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0), level
         )
+
+    def quantile(self, name: str, share: float, /, **where: Any) -> Any:
+        """Return where a share of the records lies below, along a key of bins.
+
+        Parameters
+        ----------
+        name : a key of bins between edges; records in no bin, "other", are left out.
+        share : above 0 and below 1, such as 0.5 for the median.
+        where : conditions on other keys, as for `count`.
+
+        Returns
+        -------
+        Like the edges; NaN or NaT if the noise is as large as all records.
+
+        >>> from dphist.data.axis.axis import Axis
+        >>> from dphist.tables import Tables
+        >>> asked = Tables(rho=50, keys={"age": Axis.regular(0, 100, 25)}, tables=["age"])
+        >>> t = asked.release([1000, 2000, 2000, 1000]).value
+        >>> round(float(t.quantile("age", 0.5)))
+        50
+        """
+        return self.quantile_interval(name, share, **where).value
+
+    def quantile_interval(
+        self, name: str, share: float, level: float = LEVEL, /, **where: Any
+    ) -> IntervalEstimate:
+        """Return a quantile with an interval for the true one, by the exact errors of sums.
+
+        Parameters
+        ----------
+        name, share, where : as for `quantile`.
+        level : as for `interval`.
+        """
+        from dphist.tables.quantiles import estimate_quantile
+
+        return estimate_quantile(self, name, share, level, where)
 
     def to_whole_numbers(self) -> "WholeTables":
         """Return whole, non-negative numbers that add up in all tables, without intervals.
@@ -438,45 +411,6 @@ class _Term:
 
     factor: float
     weights: Mapping[int, FloatArray]
-
-
-def weights_of(key: Key, wanted: Any) -> FloatArray:
-    """Return 1 for the values of a key that a condition names, and 0 for others.
-
-    Raises
-    ------
-    ParameterError
-        If a value is none of the key's.
-    """
-    found = np.zeros(key.size)
-    for each in wanted if isinstance(wanted, list) else [wanted]:
-        places = _places_of(key, each)
-        if found[places].any():
-            raise ParameterError(key.name, "must name each value once")
-        found[places] = 1.0
-    return found
-
-
-def _places_of(key: Key, wanted: Any) -> slice:
-    if key.other and wanted == OTHER:
-        return slice(key.size - 1, key.size)
-    if key.axis is not None:
-        if not isinstance(wanted, tuple) or len(wanted) != 2:
-            raise ParameterError(
-                key.name,
-                "must be a range of bins, such as (20, 40): from 20 to below 40, both edges",
-            )
-        low, high = (key.axis.position(end, key.name) for end in wanted)
-        if not low < high:
-            raise ParameterError(key.name, "must be a range whose start is below its stop")
-        return slice(low, high)
-    plain = wanted.item() if isinstance(wanted, np.generic) else wanted
-    for place, value in enumerate(key.values):
-        if type(value) is type(plain) and value == plain:
-            return slice(place, place + 1)
-    raise ParameterError(
-        key.name, "must be a value of the key, or a list of values", "see keys of the tables"
-    )
 
 
 save_kind("tables", KeyedTables)

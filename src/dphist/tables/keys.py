@@ -16,6 +16,7 @@ OTHER = "other"
 Value: TypeAlias = str | int | bool
 Names: TypeAlias = tuple[str, ...]
 
+_COLUMNS = ("table", "count", "error", "low", "high")
 _SORTS = {str: "text", int: "whole numbers", bool: "truth values"}
 
 
@@ -102,6 +103,7 @@ class Keys:
         if isinstance(other, str) or not all(isinstance(name, str) for name in other):
             raise ParameterError("other", "must be a list of names of keys")
         keys = cls(found)
+        _check_columns(keys)
         unknown = set(other) - set(keys.names)
         if unknown:
             raise ParameterError("other", f"must name keys: {sorted(unknown)[0]!r} is none")
@@ -149,6 +151,21 @@ class Keys:
                 values += ", and other"
             shown.append(f"{key.name!r}: {values}")
         return f"{{{', '.join(shown)}}}"
+
+
+def _check_columns(keys: Keys) -> None:
+    """Refuse names that released tables have for other columns."""
+    taken = set(_COLUMNS)
+    for key in keys:
+        ends = [key.name] if key.axis is None else [f"{key.name}_start", f"{key.name}_stop"]
+        for name in ends:
+            if name in taken:
+                raise ParameterError(
+                    "keys",
+                    f"must not make a column {name!r}, which released tables have already",
+                    "rename the column",
+                )
+            taken.add(name)
 
 
 def _with_other(key: Key) -> Key:

@@ -20,7 +20,8 @@ from dphist.arrays import FloatArray, IntArray
 from dphist.errors import UnsupportedError
 from dphist.release.released import Released
 from dphist.release.tabular import Tabular
-from dphist.tables.keyed_tables import KeyedTable, KeyedTables, label_columns
+from dphist.tables.keyed_table import KeyedTable, label_columns
+from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.lattice import Table, subsets
 
 MOST_RECORDS = 2**24
@@ -107,7 +108,14 @@ class WholeTables(Released):
 
         They stand for nobody. Combinations of keys that no table asked has together are no more
         than a guess.
+
+        Raises
+        ------
+        UnsupportedError
+            If there are more than 2**24 records.
         """
+        if self.total > MOST_RECORDS:
+            raise UnsupportedError(f"at most {MOST_RECORDS:,} records are made up: use the tables")
         repeated = np.repeat(np.arange(len(self.counts)), self.counts)
         order = generator_of(self.source).permutation(len(repeated))
         return MadeUpRecords(self, self.places[repeated[order]])

@@ -1,0 +1,48 @@
+"""Conditions on keys, as answers of released tables take them."""
+
+from typing import Any
+
+import numpy as np
+
+from dphist.arrays import FloatArray
+from dphist.errors import ParameterError
+from dphist.tables.keys import OTHER, Key
+
+
+def weights_of(key: Key, wanted: Any) -> FloatArray:
+    """Return 1 for the values of a key that a condition names, and 0 for others.
+
+    Raises
+    ------
+    ParameterError
+        If a value is none of the key's.
+    """
+    found = np.zeros(key.size)
+    for each in wanted if isinstance(wanted, list) else [wanted]:
+        places = _places_of(key, each)
+        if found[places].any():
+            raise ParameterError(key.name, "must name each value once")
+        found[places] = 1.0
+    return found
+
+
+def _places_of(key: Key, wanted: Any) -> slice:
+    if key.other and wanted == OTHER:
+        return slice(key.size - 1, key.size)
+    if key.axis is not None:
+        if not isinstance(wanted, tuple) or len(wanted) != 2:
+            raise ParameterError(
+                key.name,
+                "must be a range of bins, such as (20, 40): from 20 to below 40, both edges",
+            )
+        low, high = (key.axis.position(end, key.name) for end in wanted)
+        if not low < high:
+            raise ParameterError(key.name, "must be a range whose start is below its stop")
+        return slice(low, high)
+    plain = wanted.item() if isinstance(wanted, np.generic) else wanted
+    for place, value in enumerate(key.values):
+        if type(value) is type(plain) and value == plain:
+            return slice(place, place + 1)
+    raise ParameterError(
+        key.name, "must be a value of the key, or a list of values", "see keys of the tables"
+    )

@@ -1,0 +1,75 @@
+"""KeyedTable: one released table as a frame, a row for each cell."""
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import pyarrow as pa
+
+from dphist.arrays import FloatArray
+from dphist.release.tabular import Tabular
+from dphist.tables.keys import Key, Keys
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class KeyedTable(Tabular):
+    """One table, a row for each cell.
+
+    Attributes
+    ----------
+    keys : those of the table.
+    counts : float64 with a dimension for each key.
+    errors : float64 of the same shape: standard errors.
+
+    >>> table = KeyedTable(Keys.of({"sex": ["f", "m"]}), np.array([3.5, 2.0]), np.array([1.0, 1.0]))
+    >>> table.to_arrow().column_names, len(table)
+    (['sex', 'count', 'error', 'low', 'high'], 2)
+    """
+
+    keys: tuple[Key, ...] | Keys
+    counts: FloatArray
+    errors: FloatArray
+
+    def __len__(self) -> int:
+        return int(self.counts.size)
+
+    def to_arrow(self) -> pa.Table:
+        """Return columns of the keys, count, error, and low and high, a 95 % interval.
+
+        A key of bins has two columns, its name with _start and _stop, the same and null for
+        "other". A key of other values than text that has "other" is text. Intervals are of each
+        cell by itself.
+        """
+        columns: dict[str, pa.Array] = {}
+        for axis, key in enumerate(self.keys):
+            along = [1] * self.counts.ndim
+            along[axis] = key.size
+            places = np.broadcast_to(np.arange(key.size).reshape(along), self.counts.shape).ravel()
+            for name, values in label_columns(key).items():
+                columns[name] = values.take(pa.array(places))
+        counts, errors = self.counts.ravel(), self.errors.ravel()
+        wide = NormalDist().inv_cdf(0.5 + LEVEL / 2) * errors
+        numbers = {"count": counts, "error": errors, "low": counts - wide, "high": counts + wide}
+        for name, values in numbers.items():
+            columns[name] = pa.array(values)
+        return pa.table(columns)
+
+    def __repr__(self) -> str:
+        names = "+".join(key.name for key in self.keys)
+        return f"KeyedTable({names or 'total'}, {len(self):,} cells)"
+
+
+def label_columns(key: Key) -> dict[str, pa.Array]:
+    """Return the values of a key as columns: one, or of bins the start and stop of each."""
+    if key.axis is None:
+        values = key.labels
+        kind = None if len(set(map(type, values))) == 1 else pa.string()
+        return {key.name: pa.array([str(v) for v in values] if kind else list(values), kind)}
+    edges = pa.array(key.axis.edges)
+    if key.axis.zone is not None:
+        edges = edges.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", key.axis.zone))
+    ends = {"start": edges[:-1], "stop": edges[1:]}
+    missing = pa.nulls(int(key.other), edges.type)
+    return {f"{key.name}_{end}": pa.concat_arrays([each, missing]) for end, each in ends.items()}
