@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from dphist.data.binned_counts import BinnedCounts
-from dphist.data.guard import Guarded
+from dphist.data.guard import Guarded, Secret
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.document.blocks import Block, Column, Document, Fact, Note, Section, Table
@@ -172,6 +172,12 @@ def _of_binned_counts(counts: BinnedCounts) -> Document:
     return _of_secret(counts, "Counts of bins, not released", bounds)
 
 
+def _of_data(data: Any) -> Document:
+    """Return what data of a kind say of themselves, which is public."""
+    bounds = [Fact("Data", repr(data)), _unit(data.unit), _sensitivity(data.sensitivity)]
+    return _of_secret(data, "Data, not released", bounds)
+
+
 def _unit(unit: PrivacyUnit | None) -> Fact:
     name = "one record, or what the caller asserts" if unit is None else str(unit)
     return Fact("Privacy unit", name)
@@ -197,5 +203,6 @@ _VIEWS: dict[type[Any], View] = {
     Profile: _of_profile,
     LabelCounts: _of_label_counts,
     BinnedCounts: _of_binned_counts,
+    Secret: _of_data,
     Guarded: _of_guarded,
 }

@@ -32,7 +32,7 @@ from dphist.document.unit_words import (
 )
 from dphist.release.maker import Maker
 from dphist.release.release import Release
-from dphist.sentence import Sentence
+from dphist.sentence import Sentence, many
 from dphist.tables import words
 from dphist.tables.charts import charts_of, draw_keys, texts_of
 from dphist.tables.command import COMMAND
@@ -120,10 +120,11 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
     shown = [
         Fact(
             Sentence("Table by {names}", names=words.name_table(names)),
-            f"{len(value.table(*names)):,} cells",
+            many(len(value.table(*names)), "cell"),
             note=Sentence("each {error} (95 %)", error=words.say_error(value.cell_error(names))),
         )
         for names in value.tables
+        if names
     ]
     return [
         Fact(Sentence("{Records}"), f"{value.total:,.1f}", error=error, note=of_records),
@@ -140,7 +141,7 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
 def _results(release: Release, counted: Counted) -> list[Block]:
     """Return the charts, and all tables with their sums."""
     value = release.value
-    charts = charts_of(release)
+    charts = draw_keys(value, counted)
     blocks: list[Block] = [Figures(charts)] if charts else []
     blocks += [_table(value, names, counted) for names in value.tables]
     blocks.append(Note(words.ERRORS, "aside", on=ON_PAGE))
@@ -218,7 +219,7 @@ def _text(cell: object) -> str:
 
 def disclose(mechanism: TablesMeasuring, _value: KeyedTables | None = None) -> Disclosed:
     """Return what is disclosed: keys and tables are public."""
-    tables = "; ".join(words.name_table(names) for names in mechanism.tables)
+    tables = "; ".join(words.name_table(names) if names else "all" for names in mechanism.tables)
     return Disclosed(
         public=[
             Sentence(

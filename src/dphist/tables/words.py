@@ -35,17 +35,19 @@ ERRORS = Sentence(
 def name_table(names: Names) -> str:
     """Name a table by its keys.
 
-    >>> name_table(("region", "sex", "age")), name_table(())
-    ('region, sex and age', 'all together')
+    >>> name_table(("region", "sex", "age"))
+    'region, sex and age'
     """
     if not names:
-        return "all together"
+        return "no key"
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def title_of(keys: Sequence[str]) -> Sentence:
     """Return the heading: what is counted, by which keys."""
+    if not keys:
+        return Sentence("Number of {records}")
     return Sentence("{Records} by {names}", names=name_table(tuple(keys)))
 
 
@@ -80,12 +82,12 @@ def say_dropped(mechanism: Tables) -> Sentence:
 def say_result(total: float, error: float, tables: Sequence[Names], counted: Counted) -> Sentence:
     """Return the result in one sentence for a manager."""
     return Sentence(
-        "{total:,.0f} ± {error} {records}{after}, in {number}: by {names}. {half}.",
+        "{total:,.0f} ± {error} {records}{after}, in {number}: {names}. {half}.",
         total=total,
         error=PlusMinus.of(error).number,
         after=counted.after,
         number="one table" if len(tables) == 1 else f"{len(tables)} tables that add up",
-        names="; by ".join(name_table(names) for names in tables[:_SHOWN]),
+        names="; ".join(f"by {name_table(names)}" if names else "all" for names in tables[:_SHOWN]),
         half=_HALF,
     )
 
@@ -113,6 +115,8 @@ def caption_of(names: Names, error: float, together: float | None = None) -> Sen
     ----------
     together : the error of sums over a key, if the table shows these.
     """
+    if not names:
+        return Sentence("All {records}; {error} (95 %)", error=say_error(error))
     shown = {"names": name_table(names), "error": say_error(error)}
     if together is None or say_error(together) == say_error(error):
         return Sentence("{Records} by {names}; each number {error} (95 %)", **shown)
