@@ -34,6 +34,7 @@ from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.sentence import Sentence, many
 from dphist.tables import words
+from dphist.tables.auditing import AUDITING
 from dphist.tables.charts import charts_of, draw_keys, texts_of
 from dphist.tables.command import COMMAND
 from dphist.tables.keyed_counts import KeyedCounts
@@ -264,4 +265,5 @@ KIND = Kind(
     disclosed=disclose,
     commands={"tables": COMMAND},
     of_value=describe_value,
+    auditing=AUDITING,
 )

@@ -145,32 +145,36 @@ class TablesMeasuring(MechanismBase):
                     continue
                 # Row 0 of a key that the part has not is the sum over it.
                 block = tuple(slice(1, None) if i in part else 0 for i in table)
-                noisy[part] = (
-                    exact[block] + draw_noise(lattice, part, scales[part], source)
-                ).ravel()
-        return {name_of(part, self.keys, kept): noisy[part] for part in lattice.family}
+                noisy[part] = add_noise(exact[block], lattice, part, scales[part], source)
+        return {name_of(part, self.keys, kept): noisy[part].ravel() for part in lattice.family}
 
 
-def draw_noise(lattice: Lattice, table: Table, scale: Fraction, source: Source | None) -> IntArray:
-    """Draw rounded Gaussian noise for the contrasts of a table.
+def add_noise(
+    exact: IntArray, lattice: Lattice, table: Table, scale: Fraction, source: Source | None
+) -> IntArray:
+    """Return the contrasts of a table with rounded Gaussian noise.
 
-    A contrast has standard deviation `scale` times the lengths of its rows, rounded up.
+    A contrast gets standard deviation `scale` times the lengths of its rows, rounded up.
 
-    Returns
-    -------
-    int64 array with a dimension for each key of the table, of n - 1.
+    Parameters
+    ----------
+    exact : int64 with a dimension for each key of the table, of n - 1.
     """
-    noise: IntArray = np.zeros([lattice.shape[i] - 1 for i in table], np.int64)
-    alike: dict[Fraction, list[tuple[IntArray, ...]]] = defaultdict(list)
+    noisy = np.empty_like(exact)
+    alike: dict[Fraction, list[Any]] = defaultdict(list)
     for groups in itertools.product(*(contrasts_of(lattice.shape[i]).groups() for i in table)):
         length = math.prod((length for length, _ in groups), start=Fraction(1))
-        alike[length].append(tuple(rows - 1 for _, rows in groups))
+        alike[length].append(np.ix_(*(rows - 1 for _, rows in groups)) if groups else ())
     for length, blocks in alike.items():
-        sizes = [math.prod(map(len, rows)) for rows in blocks]
-        drawn = rounded_gaussian(scale * length, sum(sizes), source)
-        for rows, part in zip(blocks, np.split(drawn, np.cumsum(sizes)[:-1]), strict=True):
-            noise[np.ix_(*rows) if rows else ()] = part.reshape([len(each) for each in rows])
-    return noise
+        true = np.concatenate([exact[block].ravel() for block in blocks])
+        found = rounded_gaussian(scale * length, len(true), source) + true
+        start = 0
+        for block in blocks:
+            shape = noisy[block].shape
+            stop = start + math.prod(shape)
+            noisy[block] = found[start:stop].reshape(shape)
+            start = stop
+    return noisy
 
 
 def name_of(table: Table, keys: Keys, kept: tuple[int, ...]) -> str:
