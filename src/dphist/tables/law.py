@@ -1,6 +1,7 @@
 """The law of a release of tables: its tables, what one record pays, and the scales of its noise."""
 
 from collections.abc import Mapping
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -18,6 +19,7 @@ from dphist.tables.lattice import (
 )
 
 _CLOSE = 1 + Fraction(1, 10**11)
+_DOWN = Context(prec=9, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
 _MOST_STEPS = 400
 
 Numbers = tuple[Fraction, ...] | None
@@ -25,7 +27,7 @@ Numbers = tuple[Fraction, ...] | None
 
 @lru_cache(maxsize=1024)
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest rho, to 11 digits, of which Gaussian noise is (epsilon, delta)-DP.
+    """Return the largest rho of 9 digits of which Gaussian noise is (epsilon, delta)-DP.
 
     Raises
     ------
@@ -34,7 +36,7 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
     >>> rho = largest_rho(Fraction(1), Fraction(1, 10**6))
     >>> float(rho), gaussian_epsilon(2 * rho, Fraction(1, 10**6)) <= 1
-    (0.0280144819..., True)
+    (0.0280144819, True)
     """
     low, high = Fraction(0), max(epsilon, Fraction(1))
     while gaussian_epsilon(2 * high, delta) <= epsilon:
@@ -47,7 +49,8 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
         low, high = (middle, high) if fits else (low, middle)
     if not low:
         raise ParameterError(("epsilon", "delta"), "are too small", "raise one of them")
-    return low
+    # The search decides more digits, and the last of those may depend on the machine.
+    return Fraction(_DOWN.divide(Decimal(low.numerator), Decimal(low.denominator)))
 
 
 @lru_cache(maxsize=256)
