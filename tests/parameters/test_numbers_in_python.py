@@ -147,8 +147,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         dh.KeyedCounts.from_table,
         {
             "frame": FRAME,
-            "keys": {"count": [1, 2]},
-            "other": ["count"],
+            "keys": {"x": [1, 2]},
             "user": "user",
             "max_rows": 1,
         },
