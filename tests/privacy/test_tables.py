@@ -128,7 +128,21 @@ def test_a_release_costs_what_it_states(name: str, monkeypatch: pytest.MonkeyPat
         paid, drawn = pay(mechanism, KeyedCounts.from_counts(counts, keys=KEYS), monkeypatch)
         assert drawn == sum(map(lattice.contrasts, lattice.family)), "each is drawn once"
         assert stated * (1 - Fraction(1, 10**9)) < paid <= stated
-    assert lattice.cost(mechanism.scales) <= stated
+    assert lattice.costs_at_most(mechanism.scales, stated)
+    assert not lattice.costs_at_most(mechanism.scales, stated * (1 - Fraction(1, 10**9)))
+
+
+def test_scales_that_cost_more_than_stated_draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = Tables(rho="0.3", keys=KEYS, tables=["a+b", "b+c"])
+    with pytest.raises(TypeError):  # mechanisms of the same tables share them
+        mechanism.scales[()] = Fraction(1)  # type: ignore[index]
+    smaller = {**mechanism.scales, (1,): mechanism.scales[1,] * (1 - Fraction(1, 2**30))}
+    monkeypatch.setattr(measuring, "choose_scales", lambda *_: smaller)
+    recorder = Recorder()
+    monkeypatch.setattr(measuring, "rounded_gaussian", recorder)
+    with pytest.raises(RuntimeError, match="cost more"):
+        mechanism.release(np.zeros(mechanism.keys.shape, np.int64))
+    assert not recorder.drawn
 
 
 def test_a_unit_of_several_rows_pays_the_square(monkeypatch: pytest.MonkeyPatch) -> None:

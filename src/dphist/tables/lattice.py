@@ -92,9 +92,18 @@ class Lattice:
             Fraction(0),
         )
 
-    def cost(self, scales: Mapping[Table, Fraction]) -> Fraction:
-        """Return the rho of one record, for the scales sigma_A of all tables of F."""
-        return sum((self.share(t) / (2 * scales[t] ** 2) for t in self.family), Fraction(0))
+    def costs_at_most(self, scales: Mapping[Table, Fraction], rho: Fraction) -> bool:
+        """Whether one record pays at most rho for the scales sigma_A of all tables of F; exact.
+
+        Fractions are added in pairs and not reduced: of thousands, sums have a million digits.
+        """
+        terms = [(self.share(t) / (2 * scales[t] ** 2)).as_integer_ratio() for t in self.family]
+        while len(terms) > 1:
+            odd = terms[len(terms) // 2 * 2 :]
+            pairs = zip(terms[::2], terms[1::2], strict=False)
+            terms = [(a * d + b * c, c * d) for (a, c), (b, d) in pairs] + odd
+        (above, below), (most, unit) = terms[0], rho.as_integer_ratio()
+        return above * unit <= most * below
 
     def check_sizes(self) -> None:
         """Refuse, before any data are read, what outgrows memory or the sampler's exact numbers.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from types import MappingProxyType
 
 from dphist.errors import ParameterError
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
@@ -76,6 +77,8 @@ def choose_scales(
 ) -> Mapping[Table, Fraction]:
     """Return sigma_A of each table of the lattice, for which one record pays at most rho.
 
+    Mechanisms of the same tables share them, so they are read-only.
+
     Parameters
     ----------
     places : the tables asked; two may be one, after keys with one value were dropped.
@@ -93,4 +96,4 @@ def choose_scales(
         relative = bounded_variances(lattice, wished)
     else:
         relative = equal_variances(lattice)
-    return scales_of(lattice, rho, relative)
+    return MappingProxyType(scales_of(lattice, rho, relative))

@@ -137,6 +137,8 @@ class TablesMeasuring(MechanismBase):
     def _measure(self, data: KeyedCounts, source: Source | None) -> dict[str, IntArray]:
         """Return the noisy contrasts of each table of the lattice, flat: each is drawn once."""
         lattice, scales, kept = self.lattice, self.scales, self.kept
+        if not lattice.costs_at_most(scales, self.rho_of_row):
+            raise RuntimeError("the scales of the noise cost more than the release states")
         noisy: dict[Table, IntArray] = {}
         for table in lattice.maximal:
             exact = measure_all(data.sum_over(tuple(kept[i] for i in table)))
