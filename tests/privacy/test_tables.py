@@ -75,6 +75,24 @@ def test_products_next_to_the_end_of_int64_are_exact_or_clamped() -> None:
     assert measure_all(spread).tolist() == [[2**62 - 3, 1], [1, 1]]
 
 
+def test_neighbors_next_to_the_largest_sum_are_neighbors() -> None:
+    """Their exact products differ by at most what one record moves, or less where they stop."""
+    most, keys = 2**62 - 1, {"a": ["x", "y"], "b": [1, 2, 3]}
+    bases = ([most - 2, 1, 0], [0, 0, 0]), ([most - 1, 0, 1], [0, 1, 0]), ([most] * 3, [1, 0, 0])
+    for base in bases:
+        for place in np.ndindex(2, 3):
+            grown = np.array(base)
+            grown[place] += grown[place] < most
+            pair = [KeyedCounts.from_counts(each, keys=keys) for each in (base, grown)]
+            for table in ((), (0,), (1,), (0, 1)):
+                one, two = (held.sum_over(table) for held in pair)
+                assert np.abs(one - two).sum() <= 1
+                moved = np.zeros(one.shape, np.int64)
+                moved[tuple(place[i] for i in table)] = 1
+                off = np.abs(measure_all(one) - measure_all(two))
+                assert (off <= np.abs(measure_all(moved))).all()
+
+
 class Recorder:
     """Stands in for noise: each number drawn is the index of its scale, times a large number."""
 

@@ -181,15 +181,17 @@ def measure_all(counts: AnyArray) -> AnyArray:
 
     Parameters
     ----------
-    counts : of int64, not negative, at most 2**62 - 1 in all.
+    counts : of int64, not negative, each at most 2**62 - 1; their sum may be larger.
     """
     keys = [contrasts_of(size) for size in counts.shape]
-    reach = int(counts.sum()) * math.prod(key.largest for key in keys)
-    found = counts if reach < 2**62 else counts.astype(object)
+    # The sum is off by a small part, far less than half: below 2**61 nothing leaves int64.
+    near = int(counts.sum(dtype=np.float64)) * math.prod(key.largest for key in keys)
+    found = counts if near < 2**61 else counts.astype(object)
     for axis, key in enumerate(keys):
         found = key.measure(found, axis)
     if found.dtype == object:
-        found = np.clip(found, -LARGEST_PRODUCT, LARGEST_PRODUCT).astype(np.int64)
+        clamped = np.clip(found, -LARGEST_PRODUCT, LARGEST_PRODUCT)
+        found = np.asarray(clamped, np.int64)  # without axes, it is a number
     return found
 
 

@@ -18,7 +18,7 @@ from dphist.counting.checks import check_grid
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.guard import Guarding, Secret, guarded
-from dphist.errors import DataError, ParameterError, phrase
+from dphist.errors import ParameterError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data, unit_of_users
 from dphist.signals import stoppable
@@ -72,9 +72,8 @@ class KeyedCounts(Secret):
         inside = not len(self.cells) or (self.cells[0] >= 0 and int(self.cells[-1]) < most)
         if len(self.cells) != len(self.counts) or not inside or (np.diff(self.cells) <= 0).any():
             raise ParameterError("cells", "must be ascending cells of the keys, one for each count")
-        if (self.counts <= 0).any():
-            raise ParameterError("counts", "must be above 0")
-        _check_total(self.counts)
+        if (self.counts <= 0).any() or (self.counts > LARGEST).any():
+            raise ParameterError("counts", "must be above 0 and at most 2**62 - 1")
         if self.unit is not None:
             object.__setattr__(self, "unit", unit_of_data(self.unit))
         object.__setattr__(self, "max_rows", whole_number(self.max_rows, "max_rows", 1))
@@ -183,7 +182,6 @@ class KeyedCounts(Secret):
         flat, shape = check_grid(counts if len(held) > 1 else [counts], "counts")
         if shape != (held.shape if len(held) > 1 else (1, *held.shape)):
             raise ParameterError("counts", "must have a dimension for each key, of its values")
-        _check_total(flat)
         cells = np.flatnonzero(flat)
         said = None if unit is None else asserted_unit(unit)
         return cls(held, cells, flat[cells], whole_number(max_rows, "max_rows", 1), said)
@@ -202,24 +200,23 @@ class KeyedCounts(Secret):
 
         Returns
         -------
-        int64 array with a dimension for each key of the table; takes time O(d + cells).
+        int64 array with a dimension for each key of the table; takes time O(d + cells). A cell has
+        at most 2**62 - 1: refusing larger sums would reveal something about all records.
         """
         shape = self.keys.shape
         own = tuple(shape[i] for i in table)
-        found: IntArray = np.zeros(math.prod(own), np.int64)
+        size = math.prod(own)
         places: IntArray = np.zeros(len(self.cells), np.int64)
         for i in table:
             places *= shape[i]
             places += self.cells // math.prod(shape[i + 1 :]) % shape[i]
-        if self._total() < _EXACT_FLOATS:  # then sums of floats are exact, and faster
-            found += np.bincount(places, self.counts, len(found)).astype(np.int64)
+        if float(self.counts.sum(dtype=np.float64)) < _EXACT_FLOATS / 2:  # these sums are exact
+            found = np.bincount(places, self.counts, size).astype(np.int64)
         else:
-            np.add.at(found, places, self.counts)
+            sums = np.zeros(size, object)
+            np.add.at(sums, places, self.counts.astype(object))
+            found = np.minimum(sums, LARGEST).astype(np.int64)
         return found.reshape(own)
-
-    def _total(self) -> int:
-        """Return the number of records, exactly; secret."""
-        return int(self.counts.sum())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeyedCounts):
@@ -259,12 +256,6 @@ def _column_of(key: Key) -> KeyColumn:
     if key.axis is None:
         return KeyColumn(key.name, key.values, other=key.other)
     return KeyColumn(key.name, None, key.axis.edges, key.axis.zone, key.other)
-
-
-def _check_total(counts: IntArray) -> None:
-    near = float(counts.sum(dtype=np.float64))  # off by a small part, which decides nothing below
-    if near > LARGEST / 2 and int(counts.sum(dtype=object)) > LARGEST:
-        raise DataError("the counts must add up to less than 2**62 records")
 
 
 def accept_counts(given: Any, keys: Keys) -> KeyedCounts:
