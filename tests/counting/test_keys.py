@@ -13,7 +13,7 @@ import dphist as dh
 from dphist.counting.binning import keys as counting
 from dphist.errors import ColumnError, DataError, ParameterError
 from dphist.tables import KeyedCounts
-from tests.counting.contribution_engines import ENGINES, Engine
+from tests.counting.contribution_engines import ENGINES, Engine, spark
 from tests.counting.refusal import SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
@@ -134,6 +134,32 @@ def test_a_row_without_a_cell_is_refused_by_its_column(
             KeyedCounts.from_table(engine.make(table, tmp_path), keys=asked, user="who", max_rows=1)
     found = KeyedCounts.from_table(engine.make(table, tmp_path), keys=asked, other=[key])
     assert found.sum_over((["region", "year", "smokes", "age"].index(key),))[-1] == 1
+
+
+@pytest.mark.parametrize("users", [{}, {"user": "who", "max_rows": 1}])
+def test_rows_of_spark_are_evaluated_once(users: Any, tmp_path: Path) -> None:
+    """Rows without a cell are found beside the counts: looked for before, they may be others."""
+    from pyspark.sql.functions import udf
+
+    session, path = spark(), str(tmp_path / "evaluated")
+
+    def note(row: int) -> str:
+        with Path(path).open("ab") as file:
+            file.write(b".")
+        return "b" if row < 4 else SENTINEL
+
+    noted = udf(note, "string", useArrow=False).asNondeterministic()
+    for most, wrong in ((4, False), (9, True)):
+        Path(path).write_bytes(b"")
+        rows = session.range(most).select(noted("id").alias("x"), "id")
+        rows = rows.selectExpr("x", "id AS who")
+        if wrong:
+            with refused(DataError, "column 'x'", "other"):
+                KeyedCounts.from_table(rows, keys={"x": ["a", "b"]}, **users)
+        else:
+            found = KeyedCounts.from_table(rows, keys={"x": ["a", "b"]}, **users)
+            assert found.sum_over((0,)).tolist() == [0, 4]
+        assert len(Path(path).read_bytes()) == most
 
 
 @pytest.mark.parametrize(

@@ -236,14 +236,11 @@ class Celling:
                 raise unreadable_text(column.name, column.edges, column.zone)
         for column in self._grid.columns:
             if column.name in self.unlisted:
-                raise unlisted_error(column.name)
+                raise DataError(f"column {column.name!r} " + UNLISTED)
 
 
-def unlisted_error(name: str) -> DataError:
-    """Return the error for a column with rows that no cell of its key has."""
-    return DataError(
-        f"column {name!r} has rows that no value of its key has, or without a value: give the key "
-        "a value for all others with "
-        + Argument("other")
-        + ", list the missing values, or drop the rows"
-    )
+UNLISTED = (
+    "has rows that no value of its key has, or without a value: give the key a value for all "
+    "others with " + Argument("other") + ", list the missing values, or drop the rows"
+)
+"""What is wrong with a column that has rows without a cell."""

@@ -7,22 +7,28 @@ after all rows were read, the first such column is named.
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dphist.arrays import AnyArray, IntArray
 from dphist.counting.binning.key_grid import (
+    UNLISTED,
     Celling,
     EdgeSearch,
     KeyGrid,
     ListedSearch,
-    unlisted_error,
 )
 from dphist.counting.binning.spark_slots import place_of, value_of
-from dphist.counting.bounding.bounds import Cut, check_users
+from dphist.counting.bounding.bounds import (
+    WORST,
+    Cut,
+    check_users,
+    problem_expression,
+    raise_problem,
+)
 from dphist.counting.bounding.contributions import count_bounded_terms
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
@@ -141,39 +147,38 @@ def _count_in_spark(
     key: str | None,
     cut: Cut | None,
 ) -> tuple[IntArray, IntArray]:
-    """Find and count the cells in Spark, after a first pass that looks for rows without one."""
-    roles = [column.role for column in others]
-    rows = _rows_of_cells(source, grid, roles)
-    marks = [f"max(bad{place}) AS bad{place}" for place in range(len(grid.columns))]
-    names = [f"bad{place}" for place in range(len(grid.columns))]
-    found = source.run(lambda: rows.project("1 AS one", *names).group(["one"], *marks).fetch(names))
-    for column, bad in zip(grid.columns, found[0] if found else (), strict=False):
-        if bad:
-            raise unlisted_error(column.name)
-    cells = partial(rows.project, "term", *roles)
-    if not roles:
-        counted = source.run(
-            lambda: cells().group(["term"], "count(*) AS records").to_arrow(["term", "records"])
+    """Find and count the cells in Spark; rows without one are found in the same evaluation."""
+    rows = _rows_of_cells(source, grid, [column.role for column in others])
+    # Of several problems the last is reported: that of the first key, as in other engines.
+    keys = [key_column(f"p{i}", c.name, "keys") for i, c in enumerate(grid.columns) if not c.other]
+    wanted = [*reversed(keys), *others]
+    missing = {f"p{i}": UNLISTED for i in range(len(grid.columns))}
+    if others:
+        return count_bounded_terms(
+            lambda: rows,
+            source.run,
+            source,
+            wanted=wanted,
+            terms=None,
+            max_records=max_records,
+            key=key,
+            cut=cut,
+            missing=missing,
         )
-        return counted["term"].to_numpy(), counted["records"].to_numpy()
-    return count_bounded_terms(
-        cells,
-        source.run,
-        source,
-        wanted=others,
-        terms=None,
-        max_records=max_records,
-        key=key,
-        cut=cut,
-    )
+    marked = rows.project("term", f"{problem_expression(wanted)} AS problem")
+    names = ["term", "records", "problem"]
+    found = source.run(lambda: marked.group(["term"], "count(*) AS records", WORST).to_arrow(names))
+    worst = pc.max(found["problem"]).as_py()
+    raise_problem(worst, wanted, source.wall.problem, missing=missing)
+    return found["term"].to_numpy(), found["records"].to_numpy()
 
 
 def _rows_of_cells(source: SparkSource, grid: KeyGrid, others: Sequence[str]) -> SparkRows:
-    """Return the cell of each row in Spark, `term`, other columns, and marks of rows without one.
+    """Return the cell of each row in Spark, `term`, its places `p0`, `p1`, ..., and other columns.
 
-    A mark `bad0`, `bad1`, ... is 1 for a row that no cell of that key has.
+    The place of a row that no cell of that key has is null, and so is its cell.
     """
-    values, places, cells, marks = [], [], [], []
+    values, places, known, cells = [], [], [], []
     lists: dict[str, pa.Array] = {}
     searches = grid.searches(source)
     for axis, (search, column, stride) in enumerate(
@@ -183,14 +188,17 @@ def _rows_of_cells(source: SparkSource, grid: KeyGrid, others: Sequence[str]) ->
         value, place = _expressions(search, kind, own, axis, lists)
         values.append(f"{value} AS v{axis}")
         places.append(f"{place} AS p{axis}")
+        last = column.size - 1 if column.other else "NULL"
         listed = f"p{axis} >= 1 AND p{axis} <= {column.listed}"
-        last = column.size - 1 if column.other else 0
-        cells.append(f"(CASE WHEN {listed} THEN p{axis} - 1 ELSE {last} END) * {stride}")
-        bad = "0" if column.other else f"CASE WHEN {listed} THEN 0 ELSE 1 END"
-        marks.append(f"{bad} AS bad{axis}")
+        known.append(
+            f"CASE WHEN {listed} THEN CAST(p{axis} AS BIGINT) - 1 ELSE {last} END AS p{axis}"
+        )
+        cells.append(f"p{axis} * {stride}")
     found = source.rows().beside(lists)
     found = found.project(*values, *lists, *others).project(*places, *others)
-    return found.project(f"CAST({' + '.join(cells)} AS BIGINT) AS term", *marks, *others)
+    found = found.project(*known, *others)
+    own = [f"p{axis}" for axis in range(len(cells))]
+    return found.project(f"CAST({' + '.join(cells)} AS BIGINT) AS term", *own, *others)
 
 
 def _expressions(

@@ -317,6 +317,7 @@ def count_bounded_terms(
     null_users: str = "refuse",
     key: str | None = None,
     cut: Cut | None = None,
+    missing: Mapping[str, Message] | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Bound each user, or each row, to `max_records` records, then count the terms.
 
@@ -324,18 +325,20 @@ def count_bounded_terms(
     ----------
     opened : function
         Returns rows of term and the `wanted` columns; term is an int64 from 0 to ``terms - 1``,
-        never null. Called once.
+        null only in rows where a wanted column is. Called once.
     run : function
         Calls a function that evaluates rows, and drops the engine's messages.
     source : the source of the rows.
     wanted : the columns ``amount``, how many records a row is, and ``who``, in this order, or one
-        of them. Without ``who``, each row is bounded by itself.
+        of them. Without ``who``, each row is bounded by itself. Others, before them, must not be
+        null.
     terms : the number of terms; None if they are too many for an array of all of them.
     max_records : maximum number of records; None for no maximum, without ``who``.
     null_users : what is done with rows without a user, as of `Bounds`.
     key : 32 hexadecimal digits
         Key for the choice of records (default: drawn at random).
     cut : the part of the users that is counted; None for all of them.
+    missing : by role, the messages about missing values of other columns.
 
     Returns
     -------
@@ -380,7 +383,7 @@ def count_bounded_terms(
         wanted,
         source.wall.problem,
         from_text=source.from_text,
-        missing=MISSING_USERS_OF_BINS,
+        missing={**MISSING_USERS_OF_BINS, **(missing or {})},
     )
     return found, counts
 
