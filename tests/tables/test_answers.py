@@ -12,6 +12,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
+from dphist.noise.repeatable import repeatable_source
 from dphist.report import json_of, report_html, summary_text
 from dphist.tables import Keys
 
@@ -115,6 +116,21 @@ def test_quantiles_and_their_intervals(release: dh.Release) -> None:
         held += one.low <= 50 <= one.high
     assert held >= 46  # 90 % at least, and intervals end at edges
     assert math.isnan(mechanism.release(cells * 0).value.quantile("age", 0.5, sex="f"))
+
+
+def test_quantile_intervals_hold_the_quantile_between_two_humps() -> None:
+    """Few records around the median: many edges are possible, and some are misjudged."""
+    edges = np.arange(65)
+    humps = np.exp(-((edges[:64] - 10.5) ** 2) / 10) + np.exp(-((edges[:64] - 53.5) ** 2) / 10)
+    counts = np.rint(humps * 200).astype(np.int64) + (edges[:64] % 8 == 0)
+    keys = {"x": dh.Axis.from_edges(edges.tolist())}
+    mechanism, source = dh.Tables(rho="0.005", keys=keys, tables=["x"]), repeatable_source()
+    place = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+    held, releases = 0, 120
+    for _ in range(releases):
+        one = mechanism.release(counts, source).value.quantile_interval("x", 0.5)
+        held += one.low <= edges[place] and edges[place + 1] <= one.high
+    assert held >= 0.95 * releases
 
 
 WRONG: dict[str, tuple[Any, str]] = {

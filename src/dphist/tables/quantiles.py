@@ -23,7 +23,8 @@ def estimate_quantile(
     """Return a quantile of the records in the bins of a key that satisfy conditions.
 
     For each edge, the records below it less that share of all have an exact error. The interval
-    goes from the last edge where that is surely below 0 to the first where it is surely above.
+    goes from the edge before the first that is not surely below 0 to the one after the last that
+    is not surely above: it misses the quantile only if one of the two edges around it is misjudged.
     Within a bin, records are taken to be spread evenly.
 
     Raises
@@ -56,8 +57,8 @@ def estimate_quantile(
         errors.append((found.high - found.low) / (2 * NormalDist().inv_cdf(0.75)))
     under = [g + wide * e < 0 for g, e in zip(gaps, errors, strict=True)]
     over = [g - wide * e > 0 for g, e in zip(gaps, errors, strict=True)]
-    low = max((place for place, sure in enumerate(under) if sure), default=0)
-    high = min((place for place, sure in enumerate(over) if sure), default=axis.bins)
+    low = max(under.index(False) - 1, 0)
+    high = min(axis.bins - over[::-1].index(False) + 1, axis.bins)
     reached = np.maximum.accumulate(np.array(below))
     place = int(np.flatnonzero(reached >= checked * total)[0]) if reached[-1] > 0 else axis.bins
     step = reached[place] - reached[place - 1]
