@@ -197,7 +197,8 @@ COMMAND = Releasing(
     text="Release tables of counts by several keys, such as region, sex and age, in one release: "
     "every cell has the same known error, and the tables add up to each other.",
     epilog="FILE has one row per record, unless --count is given. A row with a value that its key "
-    "does not list, or with none, is refused when it is counted, unless --other names it. With "
+    "does not list, or with none, is refused when it is counted, unless --other names it. The "
+    "refusal is a yes or no about the data: give --other wherever a program acts on it. With "
     "--user and --max-rows, all rows of a user are protected together. CSV, TSV (also gzip) and "
     "Parquet are read.",
     columns="table,KEYS...,count,error,low,high",
