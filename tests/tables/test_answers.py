@@ -46,6 +46,8 @@ def test_conditions_are_sums_of_cells(release: dh.Release) -> None:
     share = t.share({"region": "BE", "sick": True}, {"region": "BE"})
     assert share.low < COUNTS[0, :, 1].sum() / COUNTS[0].sum() < share.high
     assert t.share({"region": "BE", "sick": True}, {"region": "BE"}, 0.5).low > share.low
+    assert t.share({"region": "BE"}, {"region": ["BE", "UR"]}).value < 1
+    assert t.share({"region": "BE"}, {"sick": [False, True]}).value < 1  # that is no condition
 
 
 def test_all_tables_add_up(release: dh.Release) -> None:
@@ -144,6 +146,14 @@ WRONG: dict[str, tuple[Any, str]] = {
     "not asked": (lambda t: t.table("region", "age", "sick"), "region+age+sick"),
     "same": (lambda t: t.table("age", "age"), "different keys"),
     "level": (lambda t: t.interval(1.5, region="BE"), "level"),
+    "part": (lambda t: t.share({"region": "BE"}, {"sick": True}), "part must be part of the whole"),
+    "wide": (lambda t: t.share({"age": (0, 40)}, {"age": (0, 20)}), "values of 'age'"),
+    "term": (lambda t: t.combine([("x", {"region": "BE"})]), "terms must be pairs"),
+    "no pair": (lambda t: t.combine([{"region": "BE"}]), "terms must be pairs"),
+    "factor": (lambda t: t.combine([(math.nan, {"region": "BE"})]), "finite number"),
+    "self": (lambda t: t.count(**{"self": "a"}), "'self' is none"),
+    "self's error": (lambda t: t.error(**{"self": "a"}), "'self' is none"),
+    "whole": (lambda t: t.to_whole_numbers().count(**{"self": "a"}), "'self' is none"),
 }
 
 

@@ -1,5 +1,7 @@
 """Conditions on keys, as answers of released tables take them."""
 
+from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,31 @@ import numpy as np
 from dphist.arrays import FloatArray
 from dphist.errors import ParameterError
 from dphist.tables.keys import OTHER, Key
+
+_MOST = 1e150  # a factor below this has a square, and NaN is not below
+
+
+def read_terms(given: Any) -> list[tuple[float, Mapping[str, Any]]]:
+    """Return factors and conditions, checked.
+
+    Raises
+    ------
+    ParameterError
+    """
+    problem = ParameterError(
+        "terms", "must be pairs of a finite number and the conditions of a count: (1, {'sex': 'f'})"
+    )
+    if not isinstance(given, list | tuple):
+        raise problem
+    found = []
+    for each in given:
+        if not isinstance(each, list | tuple) or len(each) != 2:
+            raise problem
+        factor, where = each
+        if not (isinstance(where, Mapping) and isinstance(factor, Real) and abs(factor) < _MOST):
+            raise problem
+        found.append((float(factor), where))
+    return found
 
 
 def weights_of(key: Key, wanted: Any) -> FloatArray:

@@ -20,7 +20,7 @@ from dphist.parameters import checked_level
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.release import save_kind
 from dphist.release.released import Released
-from dphist.tables.conditions import weights_of
+from dphist.tables.conditions import read_terms, weights_of
 from dphist.tables.contrasts import combine_all, squares_of
 from dphist.tables.keyed_table import LEVEL, KeyedTable, label_columns
 from dphist.tables.keys import Keys, Names, read_tables
@@ -86,7 +86,7 @@ class KeyedTables(Released):
         keys = tuple(self.keys.keys[i] for i in places)
         return KeyedTable(keys, counts, np.full(counts.shape, error))
 
-    def count(self, **where: Any) -> float:
+    def count(self, /, **where: Any) -> float:
         """Return the estimated number of records that satisfy all conditions.
 
         Raises
@@ -102,7 +102,7 @@ class KeyedTables(Released):
         """
         return self._estimate(self._terms([(1.0, where)]))
 
-    def error(self, **where: Any) -> float:
+    def error(self, /, **where: Any) -> float:
         """Return the standard error of `count`, in records; the errors are the same."""
         return math.sqrt(self._variance(self._terms([(1.0, where)])))
 
@@ -152,8 +152,13 @@ class KeyedTables(Released):
 
         Parameters
         ----------
-        part, whole : conditions, as for `count`; those of `part` should imply those of `whole`.
+        part, whole : conditions, as for `count`; those of `part` imply those of `whole`.
         level : as for `interval`.
+
+        Raises
+        ------
+        ParameterError
+            As for `count`, and if the part has values that the whole has not.
 
         >>> from dphist.tables import Tables
         >>> asked = Tables(rho=50, keys={"sex": ["f", "m"], "age": [1, 2]}, tables=["sex+age"])
@@ -163,6 +168,14 @@ class KeyedTables(Released):
         """
         squared = NormalDist().inv_cdf(0.5 + checked_level(level) / 2) ** 2
         top, below = self._terms([(1.0, part)]), self._terms([(1.0, whole)])
+        for place, held in below[0].weights.items():
+            if (held < top[0].weights.get(place, np.ones(held.size))).any():
+                raise ParameterError(
+                    "part",
+                    f"must be part of the whole, which has not all its values of "
+                    f"{self.keys.names[place]!r}",
+                    "give it the conditions of the whole, and others besides",
+                )
         a, b = self._estimate(top), self._estimate(below)
         both = self._covariance(top, below)
         square, slope, rest = (
@@ -348,10 +361,7 @@ class KeyedTables(Released):
 
     def _terms(self, given: Any) -> list["_Term"]:
         """Return terms with the weights of the values of each key that they name."""
-        found = []
-        for factor, where in given:
-            found.append(_Term(float(factor), self.weights_where(where)))
-        return found
+        return [_Term(factor, self.weights_where(where)) for factor, where in read_terms(given)]
 
     def weights_where(self, where: Mapping[str, Any]) -> dict[int, FloatArray]:
         """Return 1 or 0 for the values of each key that conditions name, by its position."""

@@ -83,7 +83,7 @@ class WholeTables(Released):
         keys = tuple(self.source.keys.keys[i] for i in asked)
         return WholeTable(keys, found.reshape(shape).astype(np.float64), np.zeros(shape))
 
-    def count(self, **where: Any) -> int:
+    def count(self, /, **where: Any) -> int:
         """Return the number of records that satisfy all conditions: see `KeyedTables.count`."""
         weights = self.source.weights_where(where)
         kept = np.ones(len(self.counts), np.bool_)
