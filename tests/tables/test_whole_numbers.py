@@ -61,9 +61,21 @@ def test_they_are_whole_and_add_up_in_all_tables(name: str) -> None:
     assert "error" not in whole.to_arrow().column_names
 
 
+def test_what_is_whole_says_so() -> None:
+    whole = released(ASKED["three and one"]).to_whole_numbers()
+    table = whole.table("b", "c")
+    with pytest.raises(dh.UnsupportedError, match="no errors"):
+        table.errors  # noqa: B018
+    assert repr(table) == "WholeTable(b+c, 15 cells, whole numbers without errors)"
+    assert table.counts.dtype == np.int64
+    for shown in (table.to_arrow(), whole.to_arrow()):
+        assert b"made_whole" in shown.schema.metadata
+
+
 def test_they_are_the_same_each_time() -> None:
     tables = released(ASKED["pairs"])
     first, again = tables.to_whole_numbers(), tables.to_whole_numbers()
+    assert first == again != released(ASKED["pairs"]).to_whole_numbers()
     for names in combinations("abcd", 2):
         assert (first.table(*names).counts == again.table(*names).counts).all()
     assert first.to_records().to_arrow() == again.to_records().to_arrow()

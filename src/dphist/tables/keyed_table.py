@@ -1,5 +1,6 @@
 """KeyedTable: one released table as a frame, a row for each cell."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -42,13 +43,7 @@ class KeyedTable(Tabular):
         "other". A key of other values than text that has "other" is text. Intervals are of each
         cell by itself.
         """
-        columns: dict[str, pa.Array] = {}
-        for axis, key in enumerate(self.keys):
-            along = [1] * self.counts.ndim
-            along[axis] = key.size
-            places = np.broadcast_to(np.arange(key.size).reshape(along), self.counts.shape).ravel()
-            for name, values in label_columns(key).items():
-                columns[name] = values.take(pa.array(places))
+        columns = columns_of_cells(self.keys)
         counts, errors = self.counts.ravel(), self.errors.ravel()
         wide = NormalDist().inv_cdf(0.5 + LEVEL / 2) * errors
         numbers = {"count": counts, "error": errors, "low": counts - wide, "high": counts + wide}
@@ -59,6 +54,20 @@ class KeyedTable(Tabular):
     def __repr__(self) -> str:
         names = "+".join(key.name for key in self.keys)
         return f"KeyedTable({names or 'total'}, {len(self):,} cells)"
+
+
+def columns_of_cells(keys: Iterable[Key]) -> dict[str, pa.Array]:
+    """Return the values of keys, a row for each combination of them, the last key fastest."""
+    held = tuple(keys)
+    shape = tuple(key.size for key in held)
+    columns: dict[str, pa.Array] = {}
+    for axis, key in enumerate(held):
+        along = [1] * len(shape)
+        along[axis] = key.size
+        places = np.broadcast_to(np.arange(key.size).reshape(along), shape).ravel()
+        for name, values in label_columns(key).items():
+            columns[name] = values.take(pa.array(places))
+    return columns
 
 
 def label_columns(key: Key) -> dict[str, pa.Array]:

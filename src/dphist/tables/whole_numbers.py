@@ -20,14 +20,18 @@ from dphist.arrays import FloatArray, IntArray
 from dphist.errors import UnsupportedError
 from dphist.release.released import Released
 from dphist.release.tabular import Tabular
-from dphist.tables.keyed_table import KeyedTable, label_columns
+from dphist.tables.keyed_table import columns_of_cells, label_columns
 from dphist.tables.keyed_tables import KeyedTables
+from dphist.tables.keys import Key
 from dphist.tables.lattice import Table, subsets
 
 MOST_RECORDS = 2**24
 _SWEEPS = (5, 10)  # of repair; the step falls within each
 _STEP = 0.9
 _ROUNDS, _AT_ONCE = 200, 1000
+_MADE_WHOLE = {
+    "made_whole": "These counts were made whole: they are biased, and have no errors or intervals."
+}
 _MADE_UP = {
     "made_up": "These records are made up: their counts are about those of released tables."
 }
@@ -37,7 +41,7 @@ _Wanted = tuple[tuple[int, ...], FloatArray]
 """Columns of records, and the counts that they should have."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class WholeTables(Released):
     """Tables of whole, non-negative numbers that add up, made of released ones. Not secret.
 
@@ -81,7 +85,7 @@ class WholeTables(Released):
                 cells += self.places[:, self.used.index(i)]
         np.add.at(found, cells, self.counts)
         keys = tuple(self.source.keys.keys[i] for i in asked)
-        return WholeTable(keys, found.reshape(shape).astype(np.float64), np.zeros(shape))
+        return WholeTable(keys, found.reshape(shape))
 
     def count(self, /, **where: Any) -> int:
         """Return the number of records that satisfy all conditions: see `KeyedTables.count`."""
@@ -96,10 +100,7 @@ class WholeTables(Released):
 
     def interval(self, *_: object, **__: object) -> Never:
         """Refuse: whole numbers are biased, and no interval of the noise holds the truth."""
-        raise UnsupportedError(
-            "whole numbers have no errors or intervals: use those of the unbiased tables that they "
-            "were made of"
-        )
+        refuse_errors()
 
     error = interval
 
@@ -129,7 +130,16 @@ class WholeTables(Released):
             parts.append(shown.add_column(0, "table", named))
         whole = pa.concat_tables(parts, promote_options="default")
         order = [column for key in self.source.keys for column in label_columns(key)]
-        return whole.select(["table", *(n for n in order if n in whole.column_names), "count"])
+        shown = whole.select(["table", *(n for n in order if n in whole.column_names), "count"])
+        return shown.replace_schema_metadata(_MADE_WHOLE)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they were made of the same released tables, of which they follow."""
+        if not isinstance(other, WholeTables):
+            return NotImplemented
+        return self.source == other.source
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         tables = ", ".join("+".join(names) or "total" for names in self.source.tables)
@@ -137,16 +147,42 @@ class WholeTables(Released):
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class WholeTable(KeyedTable):
-    """One table of whole numbers, a row for each cell."""
+class WholeTable(Tabular):
+    """One table of whole numbers, a row for each cell.
+
+    Attributes
+    ----------
+    keys : those of the table.
+    counts : int64 with a dimension for each key.
+    """
+
+    keys: tuple[Key, ...]
+    counts: IntArray
+
+    def __len__(self) -> int:
+        return int(self.counts.size)
+
+    @property
+    def errors(self) -> Never:
+        """Refuse, as `WholeTables.interval` does."""
+        refuse_errors()
 
     def to_arrow(self) -> pa.Table:
-        """Return columns of the keys, and count."""
-        found = KeyedTable.to_arrow(self)
-        names = found.column_names[:-4]
-        return found.select(names).append_column(
-            "count", pa.array(self.counts.ravel().astype(np.int64))
-        )
+        """Return columns of the keys, and count; the schema's metadata say "made_whole"."""
+        columns = {**columns_of_cells(self.keys), "count": pa.array(self.counts.ravel())}
+        return pa.table(columns).replace_schema_metadata(_MADE_WHOLE)
+
+    def __repr__(self) -> str:
+        names = "+".join(key.name for key in self.keys)
+        return f"WholeTable({names or 'total'}, {len(self):,} cells, whole numbers without errors)"
+
+
+def refuse_errors() -> Never:
+    """Refuse: whole numbers are biased, and no interval of the noise holds the truth."""
+    raise UnsupportedError(
+        "whole numbers have no errors or intervals: use those of the unbiased tables that they "
+        "were made of"
+    )
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

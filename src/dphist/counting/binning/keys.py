@@ -197,8 +197,8 @@ def _rows_of_cells(source: SparkSource, grid: KeyGrid, others: Sequence[str]) ->
     found = source.rows().beside(lists)
     found = found.project(*values, *lists, *others).project(*places, *others)
     found = found.project(*known, *others)
-    own = [f"p{axis}" for axis in range(len(cells))]
-    return found.project(f"CAST({' + '.join(cells)} AS BIGINT) AS term", *own, *others)
+    held = [f"p{axis}" for axis in range(len(cells))]
+    return found.project(f"CAST({' + '.join(cells)} AS BIGINT) AS term", *held, *others)
 
 
 def _expressions(
