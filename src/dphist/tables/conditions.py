@@ -38,6 +38,10 @@ def read_terms(given: Any) -> list[tuple[float, Mapping[str, Any]]]:
     return found
 
 
+def _is_small(factor: Any) -> bool:
+    return isinstance(factor, Real) and -_MOST < factor < _MOST  # type: ignore[operator]
+
+
 def weights_of(key: Key, wanted: Any) -> FloatArray:
     """Return 1 for the values of a key that a condition names, and 0 for others.
 

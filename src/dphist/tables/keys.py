@@ -181,6 +181,7 @@ def _with_other(key: Key) -> Key:
 def _read_key(name: object, given: Any) -> Key:
     if not isinstance(name, str) or not name:
         raise ParameterError("keys", "must be named by columns, as text that is not empty")
+    _check_text(name)
     if "+" in name:
         raise ParameterError(
             "keys",
@@ -223,11 +224,22 @@ def _read_values(name: str, given: Any) -> tuple[Value, ...]:
             "values",
             "give dates, times and other numbers as bins between edges: a dphist.Axis",
         )
+    if sorts == {str}:
+        _check_text("".join(held))
     if sorts == {int} and not all(-(2**63) <= value < 2**63 for value in held):
         raise ParameterError("keys", f"must list whole numbers of {name!r} that are within int64")
     if len(set(held)) < len(held):
         raise ParameterError("keys", f"must list each value of {name!r} once")
     return tuple(held)
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ParameterError(
+            "keys", "must have names and values of UTF-8, without half a surrogate pair"
+        ) from None
 
 
 def _has_items(given: Any) -> bool:
@@ -265,9 +277,13 @@ def read_tables(given: Any, names: Names) -> tuple[Names, ...]:
         )
     found: list[Names] = []
     for each in given:
-        keys = each.split("+") if isinstance(each, str) else list(each) if _has_items(each) else []
-        if not all(isinstance(key, str) for key in keys):
-            raise ParameterError("tables", "must name keys, as text")
+        keys = each.split("+") if isinstance(each, str) else each
+        if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
+            raise ParameterError(
+                "tables",
+                "must each be text, such as 'sex+age', or a list of names of keys",
+                "an empty list asks for the number of all records",
+            )
         for key in keys:
             if key not in names:
                 raise ParameterError("tables", f"must name keys: {key!r} is none of them")
