@@ -15,6 +15,7 @@ from dphist.cli import main
 from dphist.noise.repeatable import repeatable_source
 from dphist.report import json_of, report_html, summary_text
 from dphist.tables import Keys
+from dphist.tables.command import read_keys
 
 SHAPE = (3, 4, 2, 1)
 KEYS: dict[str, Any] = {
@@ -291,8 +292,15 @@ def test_the_command_releases_what_python_does(
         ("--axis sex=f", "--axis"),
         ("--other canton", "--other"),
         ("--errors sex", "--errors"),
+        ("--axis year=0:100", "--axis must give 'year' bins as START:STOP:WIDTH"),
+        ("--axis day=2024-01-01:2024-02-01", "day=text:A,B,C"),
+        ("--axis year=0:100:0", "--axis must give 'year' bins as START:STOP:WIDTH: width"),
+        ("--axis year=edges:3,2", "--axis must give 'year' bins as edges:E0,E1,...: edges"),
+        ("--axis year=@none.txt", "none.txt, with the values of a key, does not exist"),
     ):
         assert main([*given, "--dry-run", *wrong.split(" ", 1)]) != 0
-        assert named in capsys.readouterr().err
+        assert named in re.sub(r"\s+", " ", capsys.readouterr().err)
+    times = Keys.of({"time": ["12:30", "b"]})
+    assert read_keys(["time=text:12:30,b"], None) == times
     assert main([*LINE.split(), "--rho", "1"]) != 0
     assert "--each-row-is-one-person" in capsys.readouterr().err

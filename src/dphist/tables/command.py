@@ -1,5 +1,6 @@
 """dphist tables: its options, as the kind declares them."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keys import Keys
 from dphist.tables.mechanism import Tables
 
+_BOUND_TEXT = re.compile(r"[+-]?[0-9][-+.0-9eE]*")  # a number or a date
 _INFINITE = ("inf", "+inf", "-inf")
 
 _OPTIONS: Table = [
@@ -107,22 +109,32 @@ def read_keys(texts: list[str], other: list[str] | None) -> Keys:
             raise ParameterError("keys", "must be written as NAME=VALUES, such as sex=f,m")
         if name in found:
             raise ParameterError("keys", f"must give each column once: {name!r} is given twice")
-        found[name] = _read_values(values)
+        found[name] = _read_values(name, values)
     return Keys.of(found, other or ())
 
 
-def _read_values(text: str) -> Any:
-    if text.startswith("edges:"):
-        edges = [_read_number(part) for part in parts_of(text.removeprefix("edges:"))]
-        return Axis.from_edges(edges)
+def _read_values(name: str, text: str) -> Any:
     if text.startswith("@"):
         return _read_sort(_read_lines(text[1:]))
     if text.startswith("text:"):
         return parts_of(text.removeprefix("text:"))
     bounds = text.split(":")
-    if len(bounds) == 3 and "," not in text:
-        return Axis.regular(*map(_read_number, bounds))
-    return _read_sort(parts_of(text))
+    try:
+        if bounds[0] == "edges":
+            return Axis.from_edges([_read_number(part) for part in parts_of(":".join(bounds[1:]))])
+        if len(bounds) == 3 and "," not in text:
+            return Axis.regular(*map(_read_number, bounds))
+    except ParameterError as error:
+        form = "edges:E0,E1,..." if bounds[0] == "edges" else "START:STOP:WIDTH"
+        raise ParameterError("keys", f"must give {name!r} bins as {form}: {error}") from None
+    listed = parts_of(text)
+    if any(":" in each and all(map(_BOUND_TEXT.fullmatch, each.split(":"))) for each in listed):
+        raise ParameterError(
+            "keys",
+            f"must give {name!r} bins as START:STOP:WIDTH, or values",
+            f"write {name}=text:A,B,C if these are texts",
+        )
+    return _read_sort(listed)
 
 
 def _read_number(text: str) -> Any:
@@ -146,6 +158,8 @@ def _read_lines(path: str) -> list[str]:
     problem = InputFileError(f"{path} must be a text file (UTF-8) with one value of a key a line")
     try:
         text = read_text(Path(path).read_bytes())
+    except FileNotFoundError:
+        raise InputFileError(f"{path}, with the values of a key, does not exist") from None
     except (OSError, ValueError):
         raise problem from None
     lines = [line for line in text.removeprefix("\ufeff").splitlines() if line]

@@ -30,9 +30,7 @@ def read_terms(given: Any) -> list[tuple[float, Mapping[str, Any]]]:
         if not isinstance(each, list | tuple) or len(each) != 2:
             raise problem
         factor, where = each
-        if not (
-            isinstance(where, Mapping) and isinstance(factor, Real) and -_MOST < factor < _MOST
-        ):
+        if not (isinstance(where, Mapping) and _is_small(factor)):
             raise problem
         found.append((float(factor), where))
     return found
