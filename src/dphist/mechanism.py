@@ -1,7 +1,7 @@
 """What all mechanisms share: the protocol, meanings of parameters, a target, releasing."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, Self, TypedDict, TypeVar, runtime_checkable
@@ -49,6 +49,8 @@ class Meaning(TypedDict, total=False):
     """The letter that stands for a number, such as N."""
     needs: Sequence[tuple[str, str]]
     """Parameters without which it changes nothing, each with the reason."""
+    shown: Callable[[Any], Sequence[str]]
+    """Returns the parts of a value that is given, as readers see them, of a mechanism."""
 
 
 @runtime_checkable
@@ -146,9 +148,11 @@ def parameter(
     public: bool = False,
     symbol: str = "",
     needs: Sequence[tuple[str, str]] = (),
+    shown: Callable[[Any], Sequence[str]] | None = None,
 ) -> Any:
     """Return the field of a mechanism's parameter: see `Meaning`."""
     told = {"not_given": not_given, "public": public, "symbol": symbol, "needs": needs}
+    told["shown"] = shown
     return field(metadata={"meaning": meaning} | {key: held for key, held in told.items() if held})
 
 

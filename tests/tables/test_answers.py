@@ -12,6 +12,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
+from dphist.document.mechanism_facts import parameters
 from dphist.noise.repeatable import repeatable_source
 from dphist.report import json_of, report_html, summary_text
 from dphist.tables import Keys
@@ -260,6 +261,9 @@ def test_what_is_said_states_each_error(release: dh.Release) -> None:
     for error in errors.values():
         assert f"± {math.ceil(1.959964 * error)}" in said
     assert "year has one value" in re.sub(r"\s+", " ", said)
+    told = {each.name: each.value for each in parameters(weighted)}
+    assert told["tables"] == "region+sick; age"
+    assert told["errors"] == "region+sick: 1; age: 3"
     page = report_html(release)
     assert "sick: True" in page
     assert "Together" in page

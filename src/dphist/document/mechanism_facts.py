@@ -36,7 +36,9 @@ def parameters(mechanism: Maker) -> list[Parameter]:
         if value is None:
             meaning = told.get("not_given", meaning)
         shown = "not given" if value is None else _readable(value)
-        if isinstance(value, Fraction):
+        if value is not None and "shown" in told:
+            shown = _readable(tuple(told["shown"](mechanism)), "; ")
+        elif isinstance(value, Fraction):
             shown = short_exact(value)
         found.append(Parameter(name, shown, meaning))
     return found + targets(mechanism)
@@ -116,10 +118,10 @@ def _too_many(value: tuple[Any, ...]) -> bool:
     return len(value) > _MOST_LISTED
 
 
-def _readable(value: Any) -> str:
+def _readable(value: Any, between: str = ", ") -> str:
     if isinstance(value, tuple):
-        shown = ", ".join(_readable(part) for part in value[:_MOST_LISTED])
-        return f"{shown}, ... ({len(value):,} in all)" if _too_many(value) else shown
+        shown = between.join(_readable(part) for part in value[:_MOST_LISTED])
+        return f"{shown}{between}... ({len(value):,} in all)" if _too_many(value) else shown
     if isinstance(value, Fraction):
         return decimal_text(value)
     if isinstance(value, int) and not isinstance(value, bool):

@@ -15,6 +15,7 @@ from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.parameters import (
     Exact,
+    decimal_text,
     positive_delta,
     positive_number,
     privacy_parameter,
@@ -108,16 +109,21 @@ class Tables(TablesMeasuring):
         needs=[("epsilon", "it is the other half of the total")],
     )
     keys: Keys = parameter("Keys and their values.", public=True)
-    tables: tuple[Names, ...] = parameter("Tables, each by its keys.")
+    tables: tuple[Names, ...] = parameter(
+        "Tables, each by its keys.", shown=lambda held: [*map(_name_of, held.tables)]
+    )
     max_rows: int = parameter(
         Sentence("{Records} that one protected unit can add or remove, at most."), symbol="M"
     )
     weights: tuple[Fraction, ...] | None = parameter(
         "Weights of the tables, by which their variances are added up and minimized.",
         "Every cell has the same error.",
+        shown=lambda held: _by_table(held, held.weights),
     )
     errors: tuple[Fraction, ...] | None = parameter(
-        "Standard errors of the tables, up to a factor.", "Every cell has the same error."
+        "Standard errors of the tables, up to a factor.",
+        "Every cell has the same error.",
+        shown=lambda held: _by_table(held, held.errors),
     )
 
     def __init__(
@@ -274,6 +280,16 @@ def variances_of(scales: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
     length of at least 2**k, so in sums of cells that is at most 2**-k / 12 beside sigma_A**2.
     """
     return {table: s**2 + Fraction(1, 12 << len(table)) for table, s in scales.items()}
+
+
+def _name_of(names: Names) -> str:
+    return "+".join(names) or "all"
+
+
+def _by_table(mechanism: Tables, numbers: tuple[Fraction, ...]) -> list[str]:
+    """Return the tables, each with its number, as text."""
+    pairs = zip(mechanism.tables, numbers, strict=True)
+    return [f"{_name_of(names)}: {decimal_text(number)}" for names, number in pairs]
 
 
 def _numbers_of(
