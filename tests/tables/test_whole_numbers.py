@@ -109,7 +109,10 @@ def test_records_are_made_up_and_have_these_counts() -> None:
     records = whole.to_records()
     table = records.to_arrow()
     assert len(records) == table.num_rows == whole.total
-    assert table.column_names == ["a", "b", "c_start", "c_stop", "d"]
+    assert table.column_names == ["a", "b", "c_start", "c_stop", "d", "one"]
+    assert table["one"].unique().to_pylist() == ["only"]
+    alone = released(ASKED["total"]).to_whole_numbers().to_records()
+    assert alone.to_arrow()["one"].to_pylist() == ["only"] * len(alone) != []
     assert b"made_up" in table.schema.metadata
     assert "made up" in repr(records)
     grouped = table.group_by(["c_start", "d"]).aggregate([([], "count_all")]).to_pylist()

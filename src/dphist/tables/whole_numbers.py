@@ -202,11 +202,18 @@ class MadeUpRecords(Tabular):
         return len(self.places)
 
     def to_arrow(self) -> pa.Table:
-        """Return a column for each key, two of bins; the schema's metadata say "made_up"."""
+        """Return a column for each key of a table, and for those with one value; two of bins.
+
+        The schema's metadata say "made_up".
+        """
         columns: dict[str, pa.Array] = {}
-        for column, i in enumerate(self.tables.used):
-            for name, values in label_columns(self.tables.source.keys.keys[i]).items():
-                columns[name] = values.take(pa.array(self.places[:, column]))
+        used = self.tables.used
+        for i, key in enumerate(self.tables.source.keys):
+            if i in used or key.size == 1:
+                alone = np.zeros(len(self), np.int64)  # every record has that value
+                places = self.places[:, used.index(i)] if i in used else alone
+                for name, values in label_columns(key).items():
+                    columns[name] = values.take(pa.array(places))
         return pa.table(columns).replace_schema_metadata(_MADE_UP)
 
     def __repr__(self) -> str:
