@@ -184,6 +184,12 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "key twice": ({"tables": ["a+a"]}, "each key once"),
     "rows": ({"max_rows": 0}, "max_rows must be at least 1"),
     "weights": ({"weights": {"b": 1}}, "weights must name tables that are asked: 'b'"),
+    "small weight": ({"weights": {"a": "1e-300"}}, "weights must be at least 1e-6"),
+    "large error": ({"errors": {"a": 10**7}}, "errors must be at most 1000000"),
+    "far errors": (
+        {"rho": "1e-20", "tables": ["a", "b"], "errors": {"a": "1e-6", "b": 10**6}},
+        "epsilon and rho is too small for tables of this size, with such errors",
+    ),
     "weight": ({"weights": {"a": 0}}, "weights must be greater than 0"),
     "errors": ({"errors": {"a": 1}, "weights": {"a": 1}}, "must not both be given"),
     "large": (

@@ -76,7 +76,8 @@ _OPTIONS: Table = [
     ),
     Option(
         "errors",
-        "standard errors of tables, up to a factor: region=2 may have twice that of the others",
+        "standard errors of tables, at most in this ratio: region=2 may have twice that of the "
+        "others",
         "TABLE=S,...",
         parts_of,
     ),

@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import TypeAlias
 
-from dphist.errors import ParameterError
+from dphist.errors import Argument, Message, ParameterError
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.tables.contrasts import contrasts_of, root_above
 
@@ -149,8 +149,14 @@ def scales_of(
     return {t: root_above(factor * relative[t]) for t in lattice.family}
 
 
-def check_scales(lattice: Lattice, scales: Mapping[Table, Fraction]) -> None:
+def check_scales(
+    lattice: Lattice, scales: Mapping[Table, Fraction], beside: str | None = None
+) -> None:
     """Refuse scales beyond those that noise is drawn at.
+
+    Parameters
+    ----------
+    beside : the parameter that the scales depend on beside rho, if there is one.
 
     Raises
     ------
@@ -161,9 +167,10 @@ def check_scales(lattice: Lattice, scales: Mapping[Table, Fraction]) -> None:
             max(s for s, _ in contrasts_of(lattice.shape[i]).groups()) for i in table
         )
         if scale * largest > LARGEST_SIGMA:
-            raise ParameterError(
-                ("epsilon", "rho"), "is too small for tables of this size", "raise one of them"
-            )
+            said: Message = "is too small for tables of this size"
+            if beside is not None:
+                said += ", with such " + Argument(beside)
+            raise ParameterError(("epsilon", "rho"), said, "raise one of them")
 
 
 def equal_variances(lattice: Lattice) -> dict[Table, Fraction]:

@@ -56,7 +56,8 @@ class Tables(TablesMeasuring):
         tables that are not named. Without `weights` and `errors`, every cell of every table has the
         same error.
     errors : mapping of tables to numbers, optional
-        Standard errors of cells, in about this ratio; 1 for tables that are not named.
+        Standard errors of cells, at most in this ratio, about; 1 for tables that are not named. Of
+        one table the error may be smaller, where others need its sums.
 
     Guarantee
     ---------
@@ -121,7 +122,7 @@ class Tables(TablesMeasuring):
         shown=lambda held: _by_table(held, held.weights),
     )
     errors: tuple[Fraction, ...] | None = parameter(
-        "Standard errors of the tables, up to a factor.",
+        "Standard errors of the tables, at most in this ratio.",
         "Every cell has the same error.",
         shown=lambda held: _by_table(held, held.errors),
     )
@@ -161,7 +162,8 @@ class Tables(TablesMeasuring):
         if self.epsilon is not None and self.delta is not None:
             self._hold(target=Target(ApproxDP(self.epsilon, self.delta, self._unit)))
         self.lattice.check_sizes()
-        check_scales(self.lattice, self.scales)
+        beside = "weights" if self.weights else "errors" if self.errors else None
+        check_scales(self.lattice, self.scales, beside)
 
     @property
     def dropped(self) -> Names:
@@ -310,7 +312,7 @@ def _numbers_of(
     else:
         if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != len(tables):
             raise ParameterError(name, "must be a mapping of tables to numbers")
-        numbers = [positive_number(each, name, 10**6) for each in given]
+        numbers = [_read_number(each, name) for each in given]
     return tuple(numbers)
 
 
@@ -322,5 +324,12 @@ def read_pairs(given: Mapping[Any, Any], name: str, keys: Keys) -> list[tuple[Na
             (names,) = read_tables([table], keys.names)
         except ParameterError as error:
             raise ParameterError(name, error.fault) from None
-        pairs.append((names, positive_number(number, name, 10**6)))
+        pairs.append((names, _read_number(number, name)))
     return pairs
+
+
+def _read_number(given: Any, name: str) -> Fraction:
+    number = positive_number(given, name, 10**6)
+    if number < Fraction(1, 10**6):
+        raise ParameterError(name, "must be at least 1e-6")
+    return number
