@@ -188,6 +188,16 @@ def test_python_objects_are_compared_as_text() -> None:
     assert found.sum_over((0,)).tolist() == [2, 1, 1, 1]
 
 
+def test_truth_values_of_text_are_written_in_either_way(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("x\nTrue\nfalse\ntrue\nFalse\nTRUE\n")
+    found = KeyedCounts.from_table(path, keys={"x": [True, False]}, other=["x"])
+    assert found.sum_over((0,)).tolist() == [2, 2, 1]
+    frame = pd.DataFrame({"x": [True, "True", None, "0"]}, dtype=object)
+    found = KeyedCounts.from_table(frame, keys={"x": [False, True]}, other=["x"])
+    assert found.sum_over((0,)).tolist() == [0, 2, 2]
+
+
 BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "no keys": ({"keys": {}}, ParameterError, "keys must name"),
     "empty": ({"keys": {"x": []}}, ParameterError, "at least one value of 'x'"),

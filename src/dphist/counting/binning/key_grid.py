@@ -157,7 +157,8 @@ class KeyGrid:
 def listed_search(column: KeyColumn, kind: pa.DataType, from_text: bool) -> ListedSearch:
     """Return the search for listed values in a column of a type.
 
-    Fields of text files and Python objects are compared as text, as `objects` writes them.
+    Fields of text files and Python objects are compared as text, as `objects` writes them; for a
+    truth value, both true and True stand for it.
 
     Raises
     ------
@@ -167,7 +168,8 @@ def listed_search(column: KeyColumn, kind: pa.DataType, from_text: bool) -> List
     values, held = column.values or (), decoded_type(kind)
     places = range(1, len(values) + 1)
     if from_text or held is OBJECTS:
-        return _search_of(map(_text_of, values), places, pa.large_string())
+        texts = [(text, p) for v, p in zip(values, places, strict=True) for text in _texts_of(v)]
+        return _search_of([text for text, _ in texts], [p for _, p in texts], pa.large_string())
     sort = type(values[0])
     if sort is str and canonical_type(held) == pa.string():
         return _search_of(values, places, pa.large_string())
@@ -191,8 +193,9 @@ def _search_of(values: Any, places: Sequence[int], kind: pa.DataType) -> ListedS
     return ListedSearch(pa.array(list(values), kind), np.array(list(places), np.int64))
 
 
-def _text_of(value: str | int | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _texts_of(value: str | int | bool) -> list[str]:
+    """Return how a value is written; truth values as most software does, or as Python does."""
+    return [str(value).lower(), str(value)] if isinstance(value, bool) else [str(value)]
 
 
 class Celling:
