@@ -3,6 +3,7 @@
 import datetime
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +238,9 @@ def test_releases_are_saved_and_charged(release: dh.Release, tmp_path: Path) -> 
     loaded = dh.Release.load(tmp_path / "t.json")
     assert loaded == release
     assert loaded.value.count(region="BE") == release.value.count(region="BE")
+    for total in (release.total + 1, None):
+        with pytest.raises(dh.ReleaseFileError):
+            dh.Release.from_json(replace(release, total=total).to_json())
     table = pa.table({"who": [1, 1, 2], "sex": ["f", "f", "m"]})
     held = dh.KeyedCounts.from_table(table, keys={"sex": ["f", "m"]}, user="who", max_rows=2)
     mechanism = dh.Tables(epsilon=1, delta="1e-6", keys=held.keys, tables=["sex"], max_rows=2)

@@ -79,6 +79,14 @@ class Restoring(Protocol):
 
 
 @runtime_checkable
+class Totaling(Protocol):
+    """A mechanism whose total follows from its noisy numbers."""
+
+    def total_of(self, noisy: Mapping[str, IntArray]) -> int:
+        """Return the total of a release with these noisy numbers."""
+
+
+@runtime_checkable
 class Inferred(Protocol):
     """A value that noisy counts and what is fixed about the data make together."""
 

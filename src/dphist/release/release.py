@@ -30,7 +30,7 @@ from dphist.release.document import (
 )
 from dphist.release.kind_names import OLD_TAGS, kinds_of_others
 from dphist.release.label_table import LabelTable
-from dphist.release.maker import Inferred, Maker, Restoring, target_of
+from dphist.release.maker import Inferred, Maker, Restoring, Totaling, target_of
 from dphist.release.mechanism_json import (
     describe,
     describe_guarantee,
@@ -382,6 +382,8 @@ def _decode_alone(content: dict[str, Any]) -> Release:
     noisy = {str(k): read_whole_numbers(v) for k, v in content["noisy"].items()}
     if isinstance(mechanism, Restoring):
         value = mechanism.restored(value, noisy)
+        if isinstance(mechanism, Totaling) and total != mechanism.total_of(noisy):
+            raise ValueError("the total is not that of the noisy numbers")
     elif isinstance(value, Inferred) and noisy:
         value = value.completed(mechanism.decode(noisy))
     return Release(

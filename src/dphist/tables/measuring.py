@@ -108,15 +108,18 @@ class TablesMeasuring(MechanismBase):
         data = accept_counts(counts, self.keys)
         self.accept(data)
         noisy = self._measure(data, source)
-        total = max(int(noisy[name_of((), self.keys, self.kept)][0]), 0)
         return self._given_out(
             self.decode(noisy),
             counts,
             source,
-            total=total,
+            total=self.total_of(noisy),
             noisy=noisy,
             provenance=provenance_of_unit(data),
         )
+
+    def total_of(self, noisy: Mapping[str, IntArray]) -> int:
+        """Return the number of all records by the noisy contrasts, at least 0."""
+        return max(int(noisy[name_of((), self.keys, self.kept)][0]), 0)
 
     def accept(self, data: KeyedCounts) -> None:
         """Refuse data with other keys, or a bound that is not protected; both are public."""
