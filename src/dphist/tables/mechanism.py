@@ -56,8 +56,8 @@ class Tables(TablesMeasuring):
         tables that are not named. Without `weights` and `errors`, every cell of every table has the
         same error.
     errors : mapping of tables to numbers, optional
-        Standard errors of cells, at most in this ratio, about; 1 for tables that are not named. Of
-        one table the error may be smaller, where others need its sums.
+        Standard errors of cells, at most in about this ratio; 1 for tables that are not named. The
+        error of a table may be smaller, where others need its sums.
 
     Guarantee
     ---------
