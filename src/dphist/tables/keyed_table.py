@@ -3,15 +3,20 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Never
 
 import numpy as np
 import pyarrow as pa
 
-from dphist.arrays import FloatArray
+from dphist.arrays import FloatArray, IntArray
+from dphist.errors import UnsupportedError
 from dphist.release.tabular import Tabular
 from dphist.tables.keys import Key, Keys
 
 LEVEL = 0.95
+MADE_WHOLE = {
+    "made_whole": "These counts were made whole: they are biased, and have no errors or intervals."
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -54,6 +59,45 @@ class KeyedTable(Tabular):
     def __repr__(self) -> str:
         names = "+".join(key.name for key in self.keys)
         return f"KeyedTable({names or 'total'}, {len(self):,} cells)"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class WholeTable(Tabular):
+    """One table of whole numbers, a row for each cell.
+
+    Attributes
+    ----------
+    keys : those of the table.
+    counts : int64 with a dimension for each key.
+    """
+
+    keys: tuple[Key, ...]
+    counts: IntArray
+
+    def __len__(self) -> int:
+        return int(self.counts.size)
+
+    @property
+    def errors(self) -> Never:
+        """Refuse, as `WholeTables.interval` does."""
+        refuse_errors()
+
+    def to_arrow(self) -> pa.Table:
+        """Return columns of the keys, and count; the schema's metadata say "made_whole"."""
+        columns = {**columns_of_cells(self.keys), "count": pa.array(self.counts.ravel())}
+        return pa.table(columns).replace_schema_metadata(MADE_WHOLE)
+
+    def __repr__(self) -> str:
+        names = "+".join(key.name for key in self.keys)
+        return f"WholeTable({names or 'total'}, {len(self):,} cells, whole numbers without errors)"
+
+
+def refuse_errors() -> Never:
+    """Refuse: whole numbers are biased, and no interval of the noise holds the truth."""
+    raise UnsupportedError(
+        "whole numbers have no errors or intervals: use those of the unbiased tables that they "
+        "were made of"
+    )
 
 
 def columns_of_cells(keys: Iterable[Key]) -> dict[str, pa.Array]:

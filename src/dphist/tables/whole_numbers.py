@@ -20,18 +20,14 @@ from dphist.arrays import FloatArray, IntArray
 from dphist.errors import UnsupportedError
 from dphist.release.released import Released
 from dphist.release.tabular import Tabular
-from dphist.tables.keyed_table import columns_of_cells, label_columns
+from dphist.tables.keyed_table import MADE_WHOLE, WholeTable, label_columns, refuse_errors
 from dphist.tables.keyed_tables import KeyedTables
-from dphist.tables.keys import Key
 from dphist.tables.lattice import Table, subsets
 
 MOST_RECORDS = 2**24
 _SWEEPS = (5, 10)  # of repair; the step falls within each
 _STEP = 0.9
 _ROUNDS, _AT_ONCE = 200, 1000
-_MADE_WHOLE = {
-    "made_whole": "These counts were made whole: they are biased, and have no errors or intervals."
-}
 _MADE_UP = {
     "made_up": "These records are made up: their counts are about those of released tables."
 }
@@ -67,7 +63,7 @@ class WholeTables(Released):
         """The number of all records."""
         return int(self.counts.sum())
 
-    def table(self, *names: str) -> "WholeTable":
+    def table(self, *names: str) -> WholeTable:
         """Return the table with these keys, in this order: whole numbers, without errors.
 
         Raises
@@ -131,7 +127,7 @@ class WholeTables(Released):
         whole = pa.concat_tables(parts, promote_options="default")
         order = [column for key in self.source.keys for column in label_columns(key)]
         shown = whole.select(["table", *(n for n in order if n in whole.column_names), "count"])
-        return shown.replace_schema_metadata(_MADE_WHOLE)
+        return shown.replace_schema_metadata(MADE_WHOLE)
 
     def __eq__(self, other: object) -> bool:
         """Whether they were made of the same released tables, of which they follow."""
@@ -144,45 +140,6 @@ class WholeTables(Released):
     def __repr__(self) -> str:
         tables = ", ".join("+".join(names) or "total" for names in self.source.tables)
         return f"WholeTables({tables}; {self.total:,} records, whole numbers without intervals)"
-
-
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class WholeTable(Tabular):
-    """One table of whole numbers, a row for each cell.
-
-    Attributes
-    ----------
-    keys : those of the table.
-    counts : int64 with a dimension for each key.
-    """
-
-    keys: tuple[Key, ...]
-    counts: IntArray
-
-    def __len__(self) -> int:
-        return int(self.counts.size)
-
-    @property
-    def errors(self) -> Never:
-        """Refuse, as `WholeTables.interval` does."""
-        refuse_errors()
-
-    def to_arrow(self) -> pa.Table:
-        """Return columns of the keys, and count; the schema's metadata say "made_whole"."""
-        columns = {**columns_of_cells(self.keys), "count": pa.array(self.counts.ravel())}
-        return pa.table(columns).replace_schema_metadata(_MADE_WHOLE)
-
-    def __repr__(self) -> str:
-        names = "+".join(key.name for key in self.keys)
-        return f"WholeTable({names or 'total'}, {len(self):,} cells, whole numbers without errors)"
-
-
-def refuse_errors() -> Never:
-    """Refuse: whole numbers are biased, and no interval of the noise holds the truth."""
-    raise UnsupportedError(
-        "whole numbers have no errors or intervals: use those of the unbiased tables that they "
-        "were made of"
-    )
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
