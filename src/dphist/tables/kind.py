@@ -21,7 +21,8 @@ from dphist.document.blocks import (
 )
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind
-from dphist.document.release import Promised, contribution_of, counts_section, make_document
+from dphist.document.promised import Promised, contribution_of
+from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import (
     Counted,
     Number,
