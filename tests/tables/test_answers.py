@@ -141,7 +141,14 @@ def test_quantile_intervals_hold_the_quantile_between_two_humps() -> None:
 WRONG: dict[str, tuple[Any, str]] = {
     "value": (lambda t: t.count(region="ZH"), "region must be a value"),
     "type": (lambda t: t.count(sick=1), "sick must be a value"),
-    "key": (lambda t: t.count(canton="BE"), "'canton' is none"),
+    "key": (
+        lambda t: t.count(canton="BE"),
+        "canton must be a key of the tables; the keys are 'region'",
+    ),
+    "keyword": (lambda t: t.interval(region="BE", level=0.9), "a level goes first"),
+    "one text": (lambda t: t.table("age+sick"), "give each by itself"),
+    "letters": (lambda t: t.cell_error("age"), "names must be a list of names"),
+    "no conditions": (lambda t: t.share(0.5, {}), "part must be the conditions of a count"),
     "edge": (lambda t: t.count(age=(0, 30)), "age must be an edge"),
     "empty": (lambda t: t.count(age=(20, 20)), "below its stop"),
     "bin": (lambda t: t.count(age=20), "must be a range"),
@@ -154,9 +161,9 @@ WRONG: dict[str, tuple[Any, str]] = {
     "term": (lambda t: t.combine([("x", {"region": "BE"})]), "terms must be pairs"),
     "no pair": (lambda t: t.combine([{"region": "BE"}]), "terms must be pairs"),
     "factor": (lambda t: t.combine([(math.nan, {"region": "BE"})]), "finite number"),
-    "self": (lambda t: t.count(**{"self": "a"}), "'self' is none"),
-    "self's error": (lambda t: t.error(**{"self": "a"}), "'self' is none"),
-    "whole": (lambda t: t.to_whole_numbers().count(**{"self": "a"}), "'self' is none"),
+    "self": (lambda t: t.count(**{"self": "a"}), "self must be a key"),
+    "self's error": (lambda t: t.error(**{"self": "a"}), "self must be a key"),
+    "whole": (lambda t: t.to_whole_numbers().count(**{"self": "a"}), "self must be a key"),
 }
 
 
@@ -275,7 +282,7 @@ def test_what_is_said_states_each_error(release: dh.Release) -> None:
     assert told["tables"] == "region+sick; age"
     assert told["errors"] == "region+sick: 1; age: 3"
     page = report_html(release)
-    assert "sick: True" in page
+    assert re.search('colspan="2">sick</th>.*<th scope="col">True</th>', page, re.DOTALL)
     assert "Together" in page
     content = json_of(release)
     assert content["errors"].keys() == {"region", "region+age", "region+sick+year", "age+sick"}
@@ -292,7 +299,7 @@ def test_the_command_releases_what_python_does(
     Path("rows.csv").write_text("who,sex,age,n\n" + "ann,f,30,1\nbob,m,70,2\nann,f,31,2\n" * 50)
     given = [*LINE.split(), "--user", "who", "--max-rows", "3", "--epsilon", "1", "--delta", "1e-6"]
     assert main([*given, "--dry-run"]) == 0
-    assert "Table by sex, age and n" in capsys.readouterr().out
+    assert "by sex, age and n: each cell ±" in capsys.readouterr().out
     written = ["--output", "r.json", "--table", "r.csv", "--report", "r.html"]
     assert main([*given, *written]) == 0
     release = dh.Release.load("r.json")
@@ -305,6 +312,7 @@ def test_the_command_releases_what_python_does(
         ("--axis region=", "--axis"),
         ("--axis sex=f", "--axis"),
         ("--other canton", "--other"),
+        ("--axis region=BE,", "'region' that are not empty; leave out the comma"),
         ("--errors sex", "--errors"),
         ("--axis year=0:100", "--axis must give 'year' bins as START:STOP:WIDTH"),
         ("--axis day=2024-01-01:2024-02-01", "day=text:A,B,C"),
@@ -314,6 +322,9 @@ def test_the_command_releases_what_python_does(
     ):
         assert main([*given, "--dry-run", *wrong.split(" ", 1)]) != 0
         assert named in re.sub(r"\s+", " ", capsys.readouterr().err)
+    Path("listed.txt").write_bytes("\ufeffBern\r\n  \r\n\r\nGenève\r\n".encode())
+    listed = Keys.of({"place": ["Bern", "Genève"], "rich": [True, False], "poor": [False]})
+    assert read_keys(["place=@listed.txt", "rich=True,False", "poor=false"], None) == listed
     times = Keys.of({"time": ["12:30", "b"]})
     assert read_keys(["time=text:12:30,b"], None) == times
     assert main([*LINE.split(), "--rho", "1"]) != 0

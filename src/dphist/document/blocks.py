@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import groupby
 from typing import Any, Literal, TypeAlias
 
 from dphist.arrays import IntArray, NumberArray
@@ -182,6 +183,7 @@ class Column:
     released : whether the cells are released labels, which are shown as they are.
     bars : surfaces that draw the numbers as bars too.
     digits : whether texts are numbers, which stand at the right.
+    over : a heading over this column and its neighbors of the same, such as the name of a key.
     """
 
     name: str
@@ -191,6 +193,7 @@ class Column:
     released: bool = False
     bars: Surfaces = frozenset()
     digits: bool = False
+    over: str = ""
 
     def shown(self, place: int) -> list[str]:
         """Return the texts of a row: the cell, then its interval if it has one."""
@@ -202,8 +205,9 @@ class Column:
 
     @property
     def names(self) -> list[str]:
-        """The heading, then that of the intervals."""
-        return [self.name] if self.low is None else [self.name, "95 % interval"]
+        """The heading, after the one over it, then that of the intervals."""
+        name = f"{self.over}: {self.name}" if self.over else self.name
+        return [name] if self.low is None else [name, "95 % interval"]
 
     @property
     def is_text(self) -> bool:
@@ -239,15 +243,25 @@ class Table:
         """The number of rows."""
         return len(self.columns[0].cells)
 
+    @property
+    def groups(self) -> list[tuple[str, list[Column]]]:
+        """The headings over columns, each with its columns; "" for those without any."""
+        return [(over, list(held)) for over, held in groupby(self.columns, lambda each: each.over)]
+
+    @property
+    def further(self) -> int:
+        """The number of rows that the columns do not hold."""
+        return 0 if self.total is None else self.total - self.rows
+
     def ends(self, size: int) -> tuple[range, range]:
         """Return the places of the first and the last `size` rows; of all if they are no more.
 
-        Of a table that is shown whole, all; of one with numbers, those of the first `2 * size`
-        rows, and no last ones.
+        Of a table that is shown whole, all; of one with numbers, or with further rows, those of the
+        first `2 * size` rows, and no last ones.
         """
         if self.whole:
             return range(self.rows), range(0)
-        if self.number:
+        if self.number or self.further:
             return range(min(2 * size, self.rows)), range(0)
         if self.rows <= 2 * size:
             return range(self.rows), range(0)

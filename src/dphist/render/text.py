@@ -150,10 +150,14 @@ def _table(table: Table, document: Document) -> list[str]:
     if table.whole:
         caption = textwrap.wrap(fill(table.caption[0], document.slots), WIDTH)
         return [*caption, *beside(*padded, gap=GAP[1:], width=None)]
-    while len(GAP.join(texts[0] for texts in padded)) > WIDTH - 2:  # enormous numbers
+    whole = len(padded)
+    while len(GAP.join(texts[0] for texts in padded)) > WIDTH - 2:  # too wide for a terminal
         padded.pop()
     lines = beside(*padded)
-    left_out = table.rows - len(head) - len(tail)
+    hidden = whole - len(padded)
+    if hidden:
+        lines.append(f"  ... {hidden} more column{'s'[: hidden != 1]} ...")
+    left_out = table.rows + table.further - len(head) - len(tail)
     if left_out:
         gap = f"... {left_out:,} more rows ...".center(len(lines[0]) - 2)
         lines.insert(high + len(head), f"  {gap}".rstrip())

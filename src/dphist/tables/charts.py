@@ -7,6 +7,7 @@ import numpy as np
 
 from dphist.arrays import FloatArray
 from dphist.data.axis.axis import Axis as Bins
+from dphist.data.axis.zones import local_texts
 from dphist.document.chart import Area, Axis, Chart, Line, Spans
 from dphist.document.unit_words import Counted, counted_of
 from dphist.errors import ParameterError
@@ -14,10 +15,12 @@ from dphist.release.release import Release
 from dphist.sentence import Sentence
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import OTHER, Key
+from dphist.visible import harmless
 
 MOST_CHARTS = 4
 MOST_VALUES, MOST_BINS = 40, 2000
-_LONGEST = 18  # characters of a value along an axis
+_LONGEST = 24  # characters of a value along an axis
+_MOST_LETTERS = 200  # of a value anywhere
 _HEIGHT, _OF_VALUE = 90, 18
 
 
@@ -49,28 +52,37 @@ def draw_keys(tables: KeyedTables, counted: Counted) -> list[Chart]:
     return found[:MOST_CHARTS]
 
 
-def texts_of(key: Key) -> list[str]:
-    """Return the values of a key as texts; of bins, from where to below where."""
+def texts_of(key: Key, most: int | None = None) -> list[str]:
+    """Return the values of a key as texts, or the first; of bins, from where to below where.
+
+    >>> texts_of(Key("day", axis=Bins.from_edges(["2024-01-01T00:00", "2024-02-01T00:00"])))
+    ['2024-01-01 to 2024-02-01']
+    >>> texts_of(Key("size", axis=Bins.from_edges([0.5, 1.0, float("inf")]), other=True))
+    ['0.5 to 1', '1 to inf', 'other']
+    """
     if key.axis is None:
-        return list(map(str, key.labels))
-    edges = key.axis.local_edges
-    shown = np.datetime_as_string(edges).tolist() if edges.dtype.kind == "M" else edges.tolist()
+        return [harmless(str(label), _MOST_LETTERS) for label in key.labels[:most]]
+    edges = key.axis.edges if most is None else key.axis.edges[: most + 1]
+    if edges.dtype.kind == "M":
+        shown = local_texts(edges.astype("M8[us]"), key.axis.zone or "UTC")
+    else:
+        shown = [
+            f"{edge:.12g}" if isinstance(edge, float) else str(edge) for edge in edges.tolist()
+        ]
     found = [f"{low} to {high}" for low, high in pairwise(shown)]
-    return [*found, OTHER] if key.other else found
+    return [*found, OTHER][:most] if key.other else found
 
 
 def _draw_values(tables: KeyedTables, key: Key, counted: Counted) -> Chart:
     counts = tables.table(key.name).counts
     low, high = tables.bounds([key.name])
     places = np.arange(key.size, 0, -1).astype(np.float64)  # the first value on top
-    texts = [
-        text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in texts_of(key)
-    ]
+    texts = [harmless(text, _LONGEST) for text in texts_of(key)]
     ticks: Sequence[tuple[float, str]] = list(zip(places.tolist(), texts, strict=True))
     return Chart(
         *_told(tables, key, counted),
         _scale(Sentence("{Records}"), low, high),
-        Axis(key.name, 0.0, key.size + 1.0, ticks=ticks),
+        Axis("", 0.0, key.size + 1.0, ticks=ticks),  # the heading names the key
         lines=[Line(counted.released, counts, places, style="dots")],
         spans=[Spans("95 % interval", places, low, high, "x")],
         height=_HEIGHT + _OF_VALUE * key.size,

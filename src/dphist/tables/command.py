@@ -118,7 +118,7 @@ def _read_values(name: str, text: str) -> Any:
     if text.startswith("@"):
         return _read_sort(_read_lines(text[1:]))
     if text.startswith("text:"):
-        return parts_of(text.removeprefix("text:"))
+        return _read_listed(name, text.removeprefix("text:"))
     bounds = text.split(":")
     try:
         if bounds[0] == "edges":
@@ -128,7 +128,7 @@ def _read_values(name: str, text: str) -> Any:
     except ParameterError as error:
         form = "edges:E0,E1,..." if bounds[0] == "edges" else "START:STOP:WIDTH"
         raise ParameterError("keys", f"must give {name!r} bins as {form}: {error}") from None
-    listed = parts_of(text)
+    listed = _read_listed(name, text)
     if any(":" in each and all(map(_BOUND_TEXT.fullmatch, each.split(":"))) for each in listed):
         raise ParameterError(
             "keys",
@@ -136,6 +136,18 @@ def _read_values(name: str, text: str) -> Any:
             f"write {name}=text:A,B,C if these are texts",
         )
     return _read_sort(listed)
+
+
+def _read_listed(name: str, text: str) -> list[str]:
+    """Return values with commas between them; a value of no letters would be a slip of the hand."""
+    listed = parts_of(text)
+    if not all(listed):
+        raise ParameterError(
+            "keys",
+            f"must list values of {name!r} that are not empty",
+            "leave out the comma; rows without a value are counted with " + Argument("other"),
+        )
+    return listed
 
 
 def _read_number(text: str) -> Any:
@@ -152,7 +164,9 @@ def _read_sort(texts: list[str]) -> list[Any]:
     numbers = [whole_of_text(text) for text in texts]
     if all(str(number) == text for number, text in zip(numbers, texts, strict=True)):
         return numbers
-    return [text == "true" for text in texts] if {*texts} <= {"true", "false"} else texts
+    if {*texts} <= {"true", "false"} or {*texts} <= {"True", "False"}:
+        return [text in ("true", "True") for text in texts]
+    return texts
 
 
 def _read_lines(path: str) -> list[str]:
@@ -163,7 +177,7 @@ def _read_lines(path: str) -> list[str]:
         raise InputFileError(f"{path}, with the values of a key, does not exist") from None
     except (OSError, ValueError):
         raise problem from None
-    lines = [line for line in text.removeprefix("\ufeff").splitlines() if line]
+    lines = [line for line in text.removeprefix("\ufeff").splitlines() if line.strip()]
     if not lines:
         raise problem
     return lines

@@ -167,6 +167,9 @@ class KeyedTables(Released):
         0.8
         """
         squared = NormalDist().inv_cdf(0.5 + checked_level(level) / 2) ** 2
+        for name, given in (("part", part), ("whole", whole)):
+            if not isinstance(given, Mapping):
+                raise ParameterError(name, "must be the conditions of a count: {'sex': 'f'}")
         top, below = self._terms([(1.0, part)]), self._terms([(1.0, whole)])
         for place, held in below[0].weights.items():
             if (held < top[0].weights.get(place, np.ones(held.size))).any():
@@ -305,9 +308,15 @@ class KeyedTables(Released):
 
     def places_of(self, names: Sequence[str]) -> Table:
         """Return the positions of keys, refusing sets that no table asked has."""
+        if isinstance(names, str):
+            raise ParameterError("names", "must be a list of names of keys")
         for name in names:
             if name not in self.keys.names:
-                raise ParameterError("names", f"must be keys of the tables: {name!r} is none")
+                raise ParameterError(
+                    "names",
+                    f"must be keys of the tables: {name!r} is none",
+                    f"give each by itself; the keys are {self._list_keys()}",
+                )
         if len(set(names)) < len(names):
             raise ParameterError("names", "must be different keys")
         if not any({*names} <= {*table} for table in self._with_dropped()):
@@ -319,6 +328,9 @@ class KeyedTables(Released):
                 "ask this table in a new release; what a release has not measured is not known",
             )
         return tuple(self.keys.names.index(name) for name in names)
+
+    def _list_keys(self) -> str:
+        return ", ".join(map(repr, self.keys.names))
 
     def _with_dropped(self) -> list[Names]:
         """Return the tables asked, each with the keys of one value, which every record has."""
@@ -365,6 +377,12 @@ class KeyedTables(Released):
 
     def weights_where(self, where: Mapping[str, Any]) -> dict[int, FloatArray]:
         """Return 1 or 0 for the values of each key that conditions name, by its position."""
+        for name in where:
+            if name not in self.keys.names:
+                remedy = f"the keys are {self._list_keys()}"
+                if name == "level":
+                    remedy = "a level goes first, without its name: interval(0.9, ...)"
+                raise ParameterError(str(name), "must be a key of the tables", remedy)
         places = self.places_of(list(where))
         return {
             i: weights_of(self.keys.keys[i], where[name])

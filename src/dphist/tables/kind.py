@@ -1,13 +1,13 @@
 """KIND: tables by several keys, declared once for all that shows, writes or reads them."""
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from itertools import islice, product
 
 from dphist.document.blocks import (
     ON_JSON,
     ON_PAGE,
+    ON_TERMINAL,
     READ,
     Block,
     Column,
@@ -18,6 +18,7 @@ from dphist.document.blocks import (
     PlusMinus,
     Section,
     Table,
+    number_text,
 )
 from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind
@@ -33,7 +34,7 @@ from dphist.document.unit_words import (
 )
 from dphist.release.maker import Maker
 from dphist.release.release import Release
-from dphist.sentence import Sentence, many
+from dphist.sentence import Sentence
 from dphist.tables import words
 from dphist.tables.auditing import AUDITING
 from dphist.tables.charts import charts_of, draw_keys, texts_of
@@ -43,9 +44,11 @@ from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Key, Names
 from dphist.tables.measuring import TablesMeasuring
 from dphist.tables.mechanism import Tables
+from dphist.visible import harmless
 
-_ACROSS = 8  # values of the last key that stand side by side
-_ROWS = 500  # of a table that a page shows
+_ROWS, _FACTS = 500, 20  # of a table that a page shows, and tables that a terminal names
+_WIDE, _GAP = 96, 2  # letters of a row, and between columns, as on printed pages
+_HEAD, _LABEL = 28, 40  # letters of a heading, and of a value
 
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
@@ -98,8 +101,7 @@ def _expected(mechanism: Maker) -> Section:
     errors = mechanism.errors_of_cells()
     blocks: list[Block] = [Fact("Keys", words.describe_keys(mechanism.keys))]
     for names in mechanism.tables:
-        name, said = words.say_expected(names, errors["+".join(names)])
-        blocks.append(Fact(name, said))
+        blocks.append(Fact("Table", words.say_expected(names, errors["+".join(names)])))
     blocks += _dropped(mechanism)
     blocks += [
         Fact("", "", "tables", ["+".join(names) for names in mechanism.tables], on=ON_JSON),
@@ -119,15 +121,12 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
     error = PlusMinus.of(value.error())
     of_records = Sentence("private estimate{after}", after=counted.after)
     errors = {"+".join(names): value.cell_error(names) for names in value.tables}
-    shown = [
-        Fact(
-            Sentence("Table by {names}", names=words.name_table(names)),
-            many(len(value.table(*names)), "cell"),
-            note=Sentence("each {error} (95 %)", error=words.say_error(value.cell_error(names))),
-        )
-        for names in value.tables
-        if names
-    ]
+    cells = sum(math.prod(value.keys[name].size for name in names) for names in value.tables)
+    least, most = min(errors.values()), max(errors.values())
+    shown = [Fact("Tables", f"{len(value.tables):,}", note=words.say_cells(cells, least, most))]
+    if words.say_error(least) != words.say_error(most):  # pages name it above each table
+        expected = map(words.say_expected, value.tables, errors.values())
+        shown += [Fact("Table", said, on=ON_TERMINAL) for said in islice(expected, _FACTS)]
     return [
         Fact(Sentence("{Records}"), f"{value.total:,.1f}", error=error, note=of_records),
         Fact("", "", "total", release.total, error=error, on=ON_JSON),
@@ -151,11 +150,10 @@ def _results(release: Release, counted: Counted) -> list[Block]:
 
 
 def _table(value: KeyedTables, names: Names, counted: Counted) -> Table:
-    """Return a table: the last key of few values across, with the sums over it."""
-    few = [name for name in names if value.keys[name].size <= _ACROSS]
-    across = few[-1] if few and len(names) > 1 else None
+    """Return a table: its last key whose values fit across, with the sums over it."""
+    across = next((name for name in reversed(names) if _fits_across(value, names, name)), None)
     down = tuple(name for name in names if name != across)
-    labels = _label_cells([value.keys[name] for name in down])
+    labels = list(islice(product(*(_shorten(value.keys[name]) for name in down)), _ROWS))
     error, sums = value.cell_error(names), value.table(*down).counts.ravel()[:_ROWS]
     columns = [Column(name, [row[place] for row in labels]) for place, name in enumerate(down)]
     if not down:
@@ -165,18 +163,36 @@ def _table(value: KeyedTables, names: Names, counted: Counted) -> Table:
         caption = words.caption_of(names, error)
     else:
         cells = value.table(*down, across).counts.reshape(-1, value.keys[across].size)[:_ROWS]
-        texts = texts_of(value.keys[across])
-        columns += [Column(f"{across}: {text}", cells[:, at]) for at, text in enumerate(texts)]
+        heads = texts_of(value.keys[across])
+        columns += [Column(head, cells[:, at], over=across) for at, head in enumerate(heads)]
         columns.append(Column("Together", sums))
         caption = words.caption_of(names, error, value.cell_error(down))
     rows = math.prod(value.keys[name].size for name in down)
-    captions = caption, Sentence("{caption}; the first rows", caption=caption), ""
-    return Table(columns, captions, total=rows if rows > len(sums) else None)
+    first = Sentence("{caption}; the first rows", caption=caption)
+    if rows > len(sums):
+        caption = words.caption_of_first(caption, len(sums), rows)
+    return Table(columns, (caption, first, ""), total=rows)
 
 
-def _label_cells(keys: Sequence[Key]) -> list[tuple[str, ...]]:
-    """Return the values of each row of a table of these keys, as far as a page shows them."""
-    return list(islice(product(*map(texts_of, keys)), _ROWS))
+def _fits_across(value: KeyedTables, names: Names, across: str) -> bool:
+    """Whether the values of a key can stand side by side, right of those of the other keys."""
+    key = value.keys[across]
+    if len(names) < 2 or key.size * _GAP > _WIDE:
+        return False
+    heads, number = [*texts_of(key), "Together"], len(number_text(value.total))
+    labels = [
+        max(map(len, [name, *_shorten(value.keys[name])])) for name in names if name != across
+    ]
+    numbers = [max(number, *map(len, head.split())) for head in heads]
+    wide = sum(labels) + sum(numbers) + _GAP * (len(labels) + len(numbers) - 1)
+    return max(map(len, heads)) <= _HEAD and wide <= _WIDE
+
+
+def _shorten(key: Key) -> list[str]:
+    """Return the first values of a key, short if they can still be distinguished."""
+    texts = texts_of(key, _ROWS)
+    short = [harmless(text, _LABEL) for text in texts]
+    return short if len(set(short)) == len(set(texts)) else texts
 
 
 def _reading(value: KeyedTables) -> str:

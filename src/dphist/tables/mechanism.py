@@ -109,7 +109,11 @@ class Tables(TablesMeasuring):
         symbol="D",
         needs=[("epsilon", "it is the other half of the total")],
     )
-    keys: Keys = parameter("Keys and their values.", public=True)
+    keys: Keys = parameter(
+        "Keys, and how many values each has.",
+        public=True,
+        shown=lambda held: [f"{key.name} ({key.size:,})" for key in held.keys],
+    )
     tables: tuple[Names, ...] = parameter(
         "Tables, each by its keys.", shown=lambda held: [*map(_name_of, held.tables)]
     )

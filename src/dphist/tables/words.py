@@ -5,19 +5,21 @@ from collections.abc import Sequence
 from dphist.document.blocks import PlusMinus
 from dphist.document.unit_words import Counted
 from dphist.privacy.as_text import plain, up
-from dphist.sentence import Sentence
+from dphist.sentence import Sentence, many
 from dphist.tables.keys import Key, Keys, Names
 from dphist.tables.mechanism import Tables
+from dphist.visible import harmless
 
 TITLE = Sentence("{Records} by several keys")
 _HALF = "± stands for half of a 95 % interval, 1.96 standard errors"
-_SHOWN = 8  # values of a key that are named
+_SHOWN, _LETTERS = 8, 40  # values of a key that are named, and letters of one
 
 LIMITS = [
     (
-        "The keys and their values.",
-        "They are published, and must be fixed without looking at the data. If they were taken "
-        "from the data, the guarantee does not cover what they reveal, and nothing here shows it.",
+        "The parameter keys.",
+        "Keys and their values are published, and must be fixed without looking at the data. If "
+        "they were taken from the data, the guarantee does not cover what they reveal, and nothing "
+        "here shows it.",
     ),
 ]
 NEIGHBORS = Sentence(
@@ -59,7 +61,7 @@ def describe_key(key: Key) -> str:
     """
     if key.axis is not None:
         return f"{key.axis.in_words}{', and other' if key.other else ''}"
-    labels = list(map(str, key.labels))
+    labels = [harmless(str(label), _LETTERS) for label in key.labels]
     shown = ", ".join(labels[:_SHOWN]) + (", ..." if len(labels) > _SHOWN else "")
     return f"{len(labels):,} value{'s'[: len(labels) > 1]}: {shown}"
 
@@ -81,13 +83,16 @@ def say_dropped(mechanism: Tables) -> Sentence:
 
 def say_result(total: float, error: float, tables: Sequence[Names], counted: Counted) -> Sentence:
     """Return the result in one sentence for a manager."""
+    shown = [f"by {name_table(names)}" if names else "all" for names in tables[:_SHOWN]]
+    if len(tables) > _SHOWN:
+        shown.append(f"and {len(tables) - _SHOWN:,} more")
     return Sentence(
         "{total:,.0f} ± {error} {records}{after}, in {number}: {names}. {half}.",
         total=total,
         error=PlusMinus.of(error).number,
         after=counted.after,
         number="one table" if len(tables) == 1 else f"{len(tables)} tables that add up",
-        names="; ".join(f"by {name_table(names)}" if names else "all" for names in tables[:_SHOWN]),
+        names="; ".join(shown),
         half=_HALF,
     )
 
@@ -101,11 +106,24 @@ def say_error(error: float) -> str:
     return f"± {PlusMinus.of(error).number}"
 
 
-def say_expected(names: Names, error: float) -> tuple[str, str]:
-    """Return what a table is called, and the error to expect of its cells."""
-    return f"Table by {name_table(names)}" if names else "Number of all", (
-        f"each cell {say_error(error)} (95 %), standard error {plain(up(error, 4))}"
-    )
+def say_cells(cells: int, least: float, most: float) -> str:
+    """Say how many numbers there are, and the smallest and the largest error.
+
+    >>> say_cells(1200, 10, 10), say_cells(12, 10, 20)
+    ('with 1,200 cells, each ± 20 (95 %)', 'with 12 cells, each ± 20 to ± 40 (95 %)')
+    """
+    errors = dict.fromkeys(map(say_error, (least, most)))
+    return f"with {many(cells, 'cell')}, each {' to '.join(errors)} (95 %)"
+
+
+def say_expected(names: Names, error: float) -> str:
+    """Say which table it is, and the error to expect of its cells.
+
+    >>> say_expected(("sex", "age"), 10)
+    'by sex and age: each cell ± 20 (95 %), standard error 10'
+    """
+    called = f"by {name_table(names)}" if names else "number of all"
+    return f"{called}: each cell {say_error(error)} (95 %), standard error {plain(up(error, 4))}"
 
 
 def caption_of(names: Names, error: float, together: float | None = None) -> Sentence:
@@ -124,4 +142,14 @@ def caption_of(names: Names, error: float, together: float | None = None) -> Sen
         "{Records} by {names}; each number {error}, and those together {together} (95 %)",
         **shown,
         together=say_error(together),
+    )
+
+
+def caption_of_first(caption: Sentence, shown: int, rows: int) -> Sentence:
+    """Return the caption of a table of which a page shows the first rows."""
+    return Sentence(
+        "{caption}; the first {shown:,} of {rows:,} rows, of which the CSV has all",
+        caption=caption,
+        shown=shown,
+        rows=rows,
     )
