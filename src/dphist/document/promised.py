@@ -171,7 +171,8 @@ class Promised:
                 headline=self.headline,
                 total=total,
             )
-        meaning = total_in_words(total, self.protected, self.number, self.guarantee)
+        alone = self.mechanism if self.data.users is None else None
+        meaning = total_in_words(total, self.protected, self.number, self.guarantee, alone)
         blocks: list[Block] = [
             Note(joined((follows, meaning))),
             Note(guarantee_in_symbols(total.guarantee), "formula", on=ON_PAGE),

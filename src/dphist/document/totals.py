@@ -35,9 +35,7 @@ def total_of(mechanism: Maker, users: Maker | None = None) -> Target:
     """Return the guarantee in epsilon that is stated first, and of how many releases.
 
     With the mechanism of a release that is carried (`Release.users`), it is that of both together.
-    Otherwise
-
-    it is the first of these that exists:
+    Otherwise it is the first of these that exists:
 
     1. what the mechanism was calibrated to cost, or its pure guarantee if that says more;
     2. the guarantee in epsilon that the mechanism proves;
@@ -114,17 +112,26 @@ def in_all(total: Target) -> str:
     return f"{total}, of which this is one"
 
 
-def total_in_words(total: Target, unit: Protected, number: Number, guarantee: Guarantee) -> str:
+def total_in_words(
+    total: Target,
+    unit: Protected,
+    number: Number,
+    guarantee: Guarantee,
+    mechanism: Maker | None = None,
+) -> str:
     """Say what a total means to a person who is responsible for the release.
 
     Parameters
     ----------
     guarantee : of one release. If it has no delta of its own, the delta of the total was a choice,
         and for a large number of units the sentence states a smaller one.
+    mechanism : whose guarantee it is, if it is that of one mechanism.
     """
     suited = advised(number)
     if isinstance(guarantee, ZCDP) and suited is not None and suited < delta_of(total.guarantee):
         together = ZCDP(total.releases * guarantee.rho).to_approx_dp(suited)
+        if isinstance(mechanism, MechanismBase):
+            together = _smaller(together, mechanism, total.releases)
         told = guarantee_in_words(together, unit, number, total.releases)
         return Sentence(
             "With a δ for {units:,} {noun} that is {together}. {told}",
@@ -266,7 +273,9 @@ def stated_of(releases: Sequence[Release]) -> Stated:
     if isinstance(composed, ZCDP):
         if target is not None and len(releases) == 1:
             how = (f"The mechanism was calibrated to {target}.",)
-        return Stated(composed, (*how, _implied(composed)))
+        if target is None or len(releases) > 1 or delta_of(target.guarantee) != USUAL_DELTA:
+            how = (*how, f"It implies {_proved_in_epsilon(releases, composed)}.")
+        return Stated(composed, how)
     return Stated(_least(releases, composed, proved), (*how, *_as_zcdp(composed)))
 
 
@@ -386,6 +395,25 @@ def _these(number: int) -> str:
 
 def _implied(guarantee: ZCDP) -> str:
     return f"It implies {guarantee.to_approx_dp(USUAL_DELTA)}."
+
+
+def _proved_in_epsilon(releases: Sequence[Release], composed: ZCDP) -> ApproxDP:
+    """Return the least epsilon known at the usual delta, of the noise itself where it is one."""
+    converted = composed.to_approx_dp(USUAL_DELTA)
+    mechanism = releases[0].mechanism
+    if not isinstance(mechanism, MechanismBase) or any(
+        each.mechanism != mechanism for each in releases
+    ):
+        return converted
+    return _smaller(converted, mechanism, len(releases))
+
+
+def _smaller(converted: ApproxDP, mechanism: MechanismBase, releases: int) -> ApproxDP:
+    """Return a guarantee with the epsilon that a mechanism proves, if that is smaller."""
+    direct = mechanism.epsilon_at(converted.delta, releases)
+    if not direct or direct >= converted.epsilon:
+        return converted
+    return replace(converted, epsilon=direct)
 
 
 def _as_zcdp(guarantee: Guarantee) -> tuple[str, ...]:

@@ -150,12 +150,11 @@ def _table(table: Table, document: Document) -> list[str]:
     if table.whole:
         caption = textwrap.wrap(fill(table.caption[0], document.slots), WIDTH)
         return [*caption, *beside(*padded, gap=GAP[1:], width=None)]
-    whole = len(padded)
     while len(GAP.join(texts[0] for texts in padded)) > WIDTH - 2:  # too wide for a terminal
         padded.pop()
     lines = beside(*padded)
-    hidden = whole - len(padded)
-    if hidden:
+    hidden = sum(len(column.names) for column in table.columns) - len(padded)  # bars may go
+    if hidden > 0 and any(column.over for column in table.columns):
         lines.append(f"  ... {hidden} more column{'s'[: hidden != 1]} ...")
     left_out = table.rows + table.further - len(head) - len(tail)
     if left_out:
