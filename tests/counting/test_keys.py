@@ -136,6 +136,21 @@ def test_a_row_without_a_cell_is_refused_by_its_column(
     assert found.sum_over((["region", "year", "smokes", "age"].index(key),))[-1] == 1
 
 
+@every_engine
+@pytest.mark.quick("pandas", "csv")
+def test_rows_without_a_user_are_refused(engine: Engine, tmp_path: Path) -> None:
+    table = pa.table({"x": ["a", "b", "b"], "who": ["p", None, SENTINEL]})
+    for dense in ({}, {f"y{i}": range(99) for i in range(4)}):
+        more = {name: pa.array([1] * 3) for name in dense}
+        frame = engine.make(
+            pa.table({**dict(zip(table.column_names, table, strict=True)), **more}), tmp_path
+        )
+        with pytest.raises(DataError) as caught:
+            KeyedCounts.from_table(frame, keys={"x": ["a", "b"], **dense}, user="who", max_rows=1)
+        said = "column 'who' has rows without a user: drop them or give them one"
+        assert str(caught.value) == said  # there is no parameter for them
+
+
 @pytest.mark.parametrize("users", [{}, {"user": "who", "max_rows": 1}])
 def test_rows_of_spark_are_evaluated_once(users: Any, tmp_path: Path) -> None:
     """Rows without a cell are found beside the counts: looked for before, they may be others."""

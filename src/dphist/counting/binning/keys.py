@@ -29,7 +29,7 @@ from dphist.counting.bounding.bounds import (
     problem_expression,
     raise_problem,
 )
-from dphist.counting.bounding.contributions import count_bounded_terms
+from dphist.counting.bounding.contributions import MISSING_USERS, count_bounded_terms
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
 from dphist.counting.engine.rows import SparkRows
@@ -98,6 +98,7 @@ def count_cells(
                 max_records=max_records,
                 key=key,
                 cut=cut,
+                missing=MISSING_USERS,
             )
         celling.check()
     return _sorted(*found, grid, wanted)
@@ -152,7 +153,7 @@ def _count_in_spark(
     # Of several problems the last is reported: that of the first key, as in other engines.
     keys = [key_column(f"p{i}", c.name, "keys") for i, c in enumerate(grid.columns) if not c.other]
     wanted = [*reversed(keys), *others]
-    missing = {f"p{i}": UNLISTED for i in range(len(grid.columns))}
+    missing = {**MISSING_USERS, **{f"p{i}": UNLISTED for i in range(len(grid.columns))}}
     if others:
         return count_bounded_terms(
             lambda: rows,
