@@ -123,9 +123,10 @@ class KeyedCounts(Secret):
             If a column is missing or repeated, or its type is not that of its values.
         DataError
             If a row has a value that its key does not have, or none, and the key has no "other":
-            the column is named, never the value. That is a yes or no about the data: give `other`
-            wherever a program acts on the refusal. Also if a row has no user, or a count is
-            missing, negative or too large.
+            the column is named, never the value. Also if a row has no user, a count is missing,
+            negative or too large, or a field of a text file cannot be read as a number or time of
+            bins, even with `other`. Each refusal is a yes or no about the data, which no guarantee
+            covers. Where a program acts on it, give `other`, and columns of the right types.
         InputFileError
             If a file is missing or its content does not match its extension.
         """
