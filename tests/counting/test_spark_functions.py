@@ -4,8 +4,11 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from dphist.counting.binning.key_grid import KeyColumn, listed_search
+from dphist.counting.binning.keys import _expressions
 from dphist.counting.bounding.bounds import Cut
 from dphist.counting.engine.rows import SparkRows
 from dphist.counting.reading.spark import USED, refuse_replaced
@@ -84,5 +87,15 @@ def test_the_functions_that_cut_a_table_are_listed() -> None:
     """Or a caller's function could put a user into every part."""
     frame = SimpleNamespace(dtypes=[("who", "string")])
     condition = Cut(0, 2).condition(SparkRows(frame))
-    called = {name.lower() for name in re.findall(r"\b([A-Za-z_]\w*)\s*\(", condition)}
-    assert {"md5", "coalesce"} <= called <= USED | {"cast"}
+    assert {"md5", "coalesce"} <= called_in(condition) <= USED | {"cast"}
+
+
+def test_the_functions_that_find_a_cell_are_listed() -> None:
+    """Or a caller's function could put the rows of a user anywhere."""
+    search = listed_search(KeyColumn("x", (300, 5)), pa.int8(), from_text=False)
+    value, place = _expressions(search, pa.int8(), "c0", 0, {})
+    assert {"array_position", "get"} <= called_in(value + place) <= USED | {"cast"}
+
+
+def called_in(text: str) -> set[str]:
+    return {name.lower() for name in re.findall(r"\b([A-Za-z_]\w*)\s*\(", text)}

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dphist import LabelCounts, Profile, ThresholdHistogram, bin_counts
+from dphist import Axis, KeyedCounts, LabelCounts, Profile, ThresholdHistogram, bin_counts
 from dphist.counting.binning.edges import WholeSearch
 from dphist.counting.binning.spark_slots import find_slots
 from dphist.counting.bounding import stores
@@ -57,6 +57,14 @@ TABLE = pa.table(
 )
 NAMES: dict[str, Any] = {"label": "term", "user": "who"}
 BINS: dict[str, Any] = {"column": "x", "start": 0, "stop": 900, "width": 60}
+CELLS: dict[str, Any] = {
+    "keys": {
+        "term": [f"t{i}" for i in range(50)],
+        "n": [3, 10**9, 0, 1, 2],  # one is not listed first, and one is no value of some types
+        "x": Axis.from_edges([0, 7, 500]),
+    },
+    "other": ["term", "x"],
+}
 
 has_python = pytest.mark.skipif(kind() == "no-python", reason="needs Python in the workers")
 
@@ -133,6 +141,14 @@ def as_dict(counts: LabelCounts) -> dict[str, int]:
 
 def pairs(profile: Profile) -> list[tuple[int, int]]:
     return list(zip(profile.counts.tolist(), profile.prevalences.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("users", [{}, {"user": "who", "max_rows": NUMBER}])
+def test_cells_of_keys_are_counted_as_in_arrow(frame: Any, users: dict[str, Any]) -> None:
+    rows = frame.selectExpr("who", "term", "CAST(n AS TINYINT) AS n", "x")
+    assert KeyedCounts.from_table(rows, **CELLS, **users) == KeyedCounts.from_table(
+        TABLE, **CELLS, **users
+    )
 
 
 def test_labels_are_counted_as_in_duckdb(frame: Any) -> None:
@@ -465,6 +481,8 @@ def test_no_other_function_is_called() -> None:
         one, two = (bin_counts(each, **way) for each in (rows, TABLE))
         assert np.array_equal(one.counts, two.counts)
         assert one.outside == two.outside
+    one, two = (KeyedCounts.from_table(each, **CELLS) for each in (rows, TABLE))
+    assert one == two
 
 
 def test_a_path_with_other_schemas_first_is_refused() -> None:

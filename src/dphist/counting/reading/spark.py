@@ -104,9 +104,9 @@ def _value_of(kind: pa.DataType, column: Wanted) -> str:
 
 
 USED = frozenset({
-    "aggregate", "array", "coalesce", "concat", "conv", "count", "explode", "get", "greatest",
-    "hash", "isnan", "least", "max", "md5", "min", "octet_length", "pmod", "row_number", "substr",
-    "substring", "sum", "transform", "unix_date", "unix_micros", "validate_utf8",
+    "aggregate", "array", "array_position", "coalesce", "concat", "conv", "count", "explode", "get",
+    "greatest", "hash", "isnan", "least", "max", "md5", "min", "octet_length", "pmod", "row_number",
+    "substr", "substring", "sum", "transform", "unix_date", "unix_micros", "validate_utf8",
 })  # fmt: skip
 """The functions that dphist's queries call."""
 
