@@ -16,7 +16,10 @@ def cases() -> dict[str, tuple[Any, Any]]:
     labels = dh.LabelCounts.from_table(ROWS, label="what", max_labels=2, **OF)
     profile = dh.Profile.from_table(ROWS, label="what", max_records=2, **OF)
     bins = dh.bin_counts(ROWS, column="age", edges=range(0, 11, 5), max_records=2, **OF)
+    cells = dh.KeyedCounts.from_table(ROWS, keys={"what": ["a", "b"]}, max_rows=2, **OF)
+    tables = dh.Tables(rho="0.01", keys=cells.keys, tables=["what"])
     return {
+        "tables": (tables, cells),
         "labels": (dh.ThresholdHistogram(epsilon="0.1", delta="1e-8", max_labels=1), labels),
         "anonymized": (dh.AdaptiveScan(epsilon="0.1"), profile),
         "ranges": (dh.AdaptiveTree(epsilon="0.1", bins=2), bins),
