@@ -136,6 +136,28 @@ def test_a_row_without_a_cell_is_refused_by_its_column(
     assert found.sum_over((["region", "year", "smokes", "age"].index(key),))[-1] == 1
 
 
+ENDS: dict[str, tuple[list[float], list[int]]] = {
+    "finite": ([0, 5, 10], [3, 2, 7]),
+    "endless": ([-np.inf, 0, 5, np.inf], [2, 3, 5, 2]),
+}
+
+
+@every_engine
+@pytest.mark.parametrize("ends", ENDS)
+@pytest.mark.quick("finite-pandas", "endless-pandas", "finite-csv", "endless-polars")
+def test_values_at_the_ends_of_bins(engine: Engine, ends: str, tmp_path: Path) -> None:
+    """NaN and null are in no bin, -0.0 is 0, and an infinite edge includes infinity."""
+    edges, expected = ENDS[ends]
+    smallest, below_ten = -5e-324, float(np.nextafter(10, 0))
+    values = [0.0, -0.0, 4.75, np.nan, None, np.inf, -np.inf, 5.0, 10.0, below_ten, 1e308, smallest]
+    table = pa.table({"x": pa.array(values, pa.float64()), "y": ["a"] * 12})
+    keys = {"x": dh.Axis.from_edges(edges), "y": ["a", "b"]}
+    found = KeyedCounts.from_table(engine.make(table, tmp_path), keys=keys, other=["x"])
+    assert found.sum_over((0,)).tolist() == expected
+    with refused(DataError, "column 'x'", "other"):
+        KeyedCounts.from_table(engine.make(table, tmp_path), keys=keys)
+
+
 @every_engine
 @pytest.mark.quick("pandas", "csv")
 def test_rows_without_a_user_are_refused(engine: Engine, tmp_path: Path) -> None:
