@@ -153,7 +153,7 @@ def _count_in_spark(
     # Of several problems the last is reported: that of the first key, as in other engines.
     keys = [key_column(f"p{i}", c.name, "keys") for i, c in enumerate(grid.columns) if not c.other]
     wanted = [*reversed(keys), *others]
-    missing = {**MISSING_USERS, **{f"p{i}": UNLISTED for i in range(len(grid.columns))}}
+    missing = MISSING_USERS | {f"p{i}": UNLISTED for i in range(len(grid.columns))}
     if others:
         return count_bounded_terms(
             lambda: rows,

@@ -266,7 +266,7 @@ def _with_prevalences(counts: IntArray) -> tuple[IntArray, IntArray]:
     return ordered[first], np.diff(first, append=len(ordered))
 
 
-MISSING_USERS = {"who": f"{MISSING_USER} or give them one"}
+MISSING_USERS: dict[str, Message] = {"who": f"{MISSING_USER} or give them one"}
 
 
 def _give_or_choose(counting: str) -> Text:
