@@ -1,10 +1,12 @@
 """Labels found at a total of (1, 1e-6): `DiscoverLabels` beside other methods.
 
     python -m benchmarks.discover [--runs N] [--data NAME ...] [--methods NAME ...]
+        [--dpsynth CHECKOUT]
 
 Each method gets the same total, at each of the caps of `CAPS` on the labels of a user, and shows
-the cap at which it finds most. That choice is not private: it favors all methods alike. DP-SIPS and
-policy Gaussian (`others.py`) are for comparison only: they are not exact.
+the cap at which it finds most. That choice is not private: it favors all methods alike. DP-SIPS,
+policy Gaussian (`others.py`) and MAD (`adaptive.py`) are for comparison only: they are not exact. A
+checkout of google/dpsynth adds the DP-SIPS of its authors (`dpsynth.py`).
 """
 
 import argparse
@@ -18,6 +20,8 @@ import polars as pl
 
 import dphist as dh
 from benchmarks.data import ROOT, folder
+from benchmarks.discover.adaptive import mad
+from benchmarks.discover.dpsynth import google_sips, primitives
 from benchmarks.discover.others import dp_sips, policy_gaussian
 from benchmarks.markdown import print_table
 
@@ -63,14 +67,11 @@ def frames() -> dict[str, pl.DataFrame]:
 
 @functools.lru_cache
 def threshold(cap: int) -> dh.ThresholdHistogram:
-    """Return the histogram with the lower threshold of the two kinds of noise."""
-    made = [
-        dh.calibrate(
-            dh.ThresholdHistogram, epsilon=EPSILON, delta=DELTA, max_labels=cap, noise=kind
-        )
-        for kind in ("laplace", "gaussian")
-    ]
-    return min(made, key=lambda mechanism: float(mechanism.threshold or 0))
+    """Return the histogram with the noise that shows most labels."""
+    found: dh.ThresholdHistogram = dh.calibrate(
+        dh.ThresholdHistogram, epsilon=EPSILON, delta=DELTA, max_labels=cap, noise="best"
+    )
+    return found
 
 
 @functools.lru_cache
@@ -85,8 +86,9 @@ def discover(cap: int, looks: int) -> dh.DiscoverLabels:
 METHODS: dict[str, Method] = {
     "ThresholdHistogram": lambda data, cap: len(threshold(cap).release(data).value),
     "1 look": lambda data, cap: len(discover(cap, 1).release(data).value),
-    "4 looks": lambda data, cap: len(discover(cap, 4).release(data).value),
-    "DiscoverLabels": lambda data, cap: len(discover(cap, 16).release(data).value),
+    "DiscoverLabels": lambda data, cap: len(discover(cap, 32).release(data).value),
+    "MAD": lambda data, cap: mad(data.sets, EPSILON, float(DELTA), cap),
+    "MAD2R": lambda data, cap: mad(data.sets, EPSILON, float(DELTA), cap, rounds=2),
     "DP-SIPS": lambda data, cap: dp_sips(data.sets, EPSILON, float(DELTA), cap),
     "policy Gaussian": lambda data, cap: policy_gaussian(data.sets, EPSILON, float(DELTA), cap),
 }
@@ -120,8 +122,15 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--data", nargs="*", default=[""], help="parts of names of data sets")
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=METHODS)
+    parser.add_argument("--dpsynth", type=Path, help="a checkout of google/dpsynth")
     options = parser.parse_args()
     methods: list[str] = options.methods
+    if options.dpsynth:
+        module = primitives(options.dpsynth)
+        METHODS["DP-SIPS of Google"] = lambda data, cap: google_sips(
+            module, data.sets, EPSILON, float(DELTA), cap
+        )
+        methods = [*methods, "DP-SIPS of Google"]
     chosen = {
         name: rows for name, rows in frames().items() if any(part in name for part in options.data)
     }

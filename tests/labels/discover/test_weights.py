@@ -108,8 +108,10 @@ def test_priorities_do_not_depend_on_other_labels() -> None:
         for place in (0, 1, 500, 1000):
             alone = next_priorities(noisy[place : place + 1], look, 16, sigma, threshold)
             assert together[place] == alone[0]
-    near = np.array([threshold * 5 // 16, 0, 10**12])
+    # After 5 of 16 looks, a mean of 69/80 of what decides is likely to end there.
+    near = np.array([threshold * 5 * 69 // (16 * 80), -(10**9), 10**12])
     assert next_priorities(near, 5, 16, sigma, threshold).tolist() == [HIGHEST, 8, 8]
+    assert next_priorities(near[:1], 5, 64, sigma, threshold)[0] < HIGHEST
 
 
 def test_totals_are_sums_of_users() -> None:

@@ -35,7 +35,8 @@ LARGEST_SET = 1 << 20
 
 _NORM_BITS = 12  # of the fraction of a norm
 
-_SPREAD = 1.2
+_SPREAD = 1.3
+_GROWTH = 0.2  # of the mean that decides: what weight that comes later adds, from the first look on
 _LOWEST = 8  # of HIGHEST: a label that seems out of reach keeps this priority
 _STEPS = 64  # in a spread
 # A table, because the last bit of NumPy's exp may depend on where in an array a number stands, and
@@ -119,12 +120,17 @@ def next_priorities(
 ) -> IntArray:
     """Return the priorities of labels, a function of noisy numbers and public ones alone.
 
-    A label gains most from weight where its total is near the threshold: there the probability of
-    being above it grows fastest. With a standard error s of the mean of the looks so far, a label
-    whose mean is z s _SPREAD away has the priority HIGHEST exp(-z**2 / 2), but at least _LOWEST.
+    A label gains most from weight where its total is likely to end near the threshold: there the
+    probability of being above it grows fastest. If looks to come are as those so far, with new
+    noise, the mean of all looks is that of the looks so far with an error of s, to which the noise
+    of one look is added. Such labels get more weight later, so theirs may be lower now, by the
+    share _GROWTH of what is to come. A label whose mean is z s _SPREAD away from that has the
+    priority HIGHEST exp(-z**2 / 2), but at least _LOWEST.
     """
-    spread = _SPREAD * sigma / np.sqrt(look)
-    steps = np.abs((noisy / look - threshold / looks) / spread) * _STEPS
+    left = 1 - look / looks
+    spread = _SPREAD * sigma * math.sqrt(left / look + 1 / looks**2)
+    wanted = threshold / looks * (1 - _GROWTH * left)
+    steps = np.abs((noisy / look - wanted) / spread) * _STEPS
     found: IntArray = _BY_DISTANCE[np.minimum(steps, len(_BY_DISTANCE) - 1).astype(np.int64)]
     return found
 

@@ -31,7 +31,7 @@ from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
 from dphist.sentence import Sentence
 
-LOOKS = 16
+LOOKS = 32
 _MOST_LOOKS = 64
 
 
