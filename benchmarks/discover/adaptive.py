@@ -64,7 +64,7 @@ def rerouted(who: Whole, what: Whole, weights: Floats, full: float, users: int, 
 
 
 def _threshold(sigma: float, delta: float, cap: int, most: Floats) -> float:
-    """Return a threshold for users of 1 to `cap` labels, new ones among them, whose weights are at most `most`."""
+    """Return a threshold for users of 1 to `cap` labels, whose weights are at most `most`."""
     sizes = np.arange(1, cap + 1)
     given = np.where((sizes > 1) & (sizes <= MOST), SHARE, 0.0)
     # With b new labels of t, at most 1 - b / t of what may be given on has come back.

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from dphist.ranges import AdaptiveTree as AdaptiveTree
     from dphist.ranges import HierarchicalTree as HierarchicalTree
     from dphist.ranges import LeafCounts as LeafCounts
+    from dphist.ranges.audiences import add_noise as add_noise
     from dphist.release.anonymized_histogram import AnonymizedHistogram as AnonymizedHistogram
     from dphist.release.mechanism_json import mechanism_from_json as mechanism_from_json
     from dphist.release.mechanism_json import mechanism_to_json as mechanism_to_json
@@ -144,6 +145,7 @@ _HOMES = {
     "release.user_records": ("share_cut",),
     "counting.engine.resources": ("Resources",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
+    "ranges.audiences": ("add_noise",),
     "tables": ("KeyedCounts", "Tables"),
     "labels": (
         "AutoThreshold",

@@ -110,7 +110,7 @@ def discover_labels() -> None:
         keep_sets=True,
         source=source,
     )
-    mechanism = dh.DiscoverLabels(epsilon="0.055", delta="1e-5", max_labels=8)
+    mechanism = dh.DiscoverLabels(epsilon="0.055", delta="1e-5", max_labels=8, looks=16)
     sets, looks = counts.sets, mechanism.looks
     if sets is None:
         raise ValueError("made without keep_sets=True")
@@ -147,7 +147,7 @@ def discover_labels() -> None:
         "On the left, the weight of eight labels if each user shares a weight of 1 equally: milk "
         "and bread have far more than the threshold, four labels are near it, two far below. On "
         "the right, the noisy mean of sixteen looks: weight has moved from milk and bread to the "
-        "labels near the threshold; five labels are above it and are released without counts.",
+        "labels near the threshold; six labels are above it and are released without counts.",
     )
 
 

@@ -35,6 +35,7 @@ _OWN = {
     "check": ("compare a release with a plan's criteria", "saved", "CHECK"),
     "ledger": ("keep one budget for all releases of a data set", "ledger.command", "COMMAND"),
     "properties": ("estimate entropy, the number of labels and more", "properties", "COMMAND"),
+    "add-noise": ("the same counts with more noise, for another audience", "add_noise", "COMMAND"),
     "diff": ("what changed between two releases", "diff", "COMMAND"),
     "show": ("summarize a saved release", "saved", "SHOW"),
     "cite": ("what to cite for a release, as BibTeX", "saved", "CITE"),

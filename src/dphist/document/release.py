@@ -165,6 +165,11 @@ def _about_section(release: Release) -> Section:
     said, who = release.presentation, release.guarantee.unit.who
     texts = said.to_content()
     rows = [Fact(name, texts[key], on=HEADED) for key, name in _SHOWN if key in texts]
+    had = release.provenance.get("added_to")
+    if had is not None:
+        more = f"noise that was added to a release of the same data at epsilon {had}. Who has both"
+        more += f" knows no more than that one tells: together they cost epsilon {had}"
+        rows.append(Fact("Made by", more, on=HEADED))
     meant = []
     if said.unit is not None:
         meant.append((said.unit, "one user of the data"))

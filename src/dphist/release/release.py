@@ -96,6 +96,7 @@ class Release(Released):
         ``null_users`` and ``null_labels``, the treatment of rows without a user or label;
         ``max_labels``, ``max_count`` and ``max_records``, the bounds applied to each user;
         ``counted``, "users" where users are counted and not records;
+        ``added_to``, the epsilon of the release from which `add_noise` made this one;
         ``configuration``, the SHA-256 hash of the file that asked for the release.
         Without ``unit``, the caller asserted the bounds of a release of labels, or a sensitivity
         above 1 of other releases.

@@ -6,6 +6,7 @@ from typing import Any
 
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError, phrase
+from dphist.parameters import decimal_text, exact_number
 from dphist.privacy import PrivacyUnit
 from dphist.release.presentation import forms_of
 
@@ -57,7 +58,11 @@ def check_unit_word(word: str, unit: PrivacyUnit) -> None:
 
 
 def read_stated(key: str, said: Any) -> Any:
-    return PrivacyUnit.from_content(said) if key == "unit" else read_text(said)
+    if key == "unit":
+        return PrivacyUnit.from_content(said)
+    return (
+        decimal_text(exact_number(read_text(said), key)) if key == "added_to" else read_text(said)
+    )
 
 
 def read_text(said: Any) -> str:

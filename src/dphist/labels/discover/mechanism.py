@@ -69,8 +69,8 @@ class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
     -----
     Data are a `LabelCounts` made with `keep_sets=True`, which says who has which label. Of
     a plain table of counts, which does not, each user is taken to have `max_labels`, and fewer
-    labels are found. For one or two labels a user, `ThresholdHistogram` with Laplace noise has a
-    lower threshold.
+    labels are found. For one label a user, `ThresholdHistogram` with optimal noise finds more, and
+    for two, one with geometric noise.
 
     Examples
     --------
