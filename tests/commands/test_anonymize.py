@@ -46,6 +46,28 @@ def test_summary_when_no_output_is_named(capsys) -> None:
     assert "labels" in out.lower()
 
 
+def test_rows_without_a_user(tmp_path, capsys) -> None:
+    path, out = tmp_path / "rows.csv", tmp_path / "out.json"
+    path.write_text("who,word\na,x\na,x\na,y\n,x\n,z\n")
+    command = ["anonymize", path, "--label", "word", "--user", "who", "--epsilon", 1]
+    assert run(*command, "--max-records", 2) == 1
+    assert "--null-users drop, or with --null-users separate" in capsys.readouterr().err
+    separate = [*command, "--max-records", 2, "--null-users", "separate"]
+    assert run(*separate, "--dry-run", "--json") == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert run(*separate, "--output", out) == 0
+    release = dh.Release.load(out)
+    assert release.provenance["null_users"] == "separate"
+    assert planned["guarantee"]["unit"] == "one user, or one row without a user"
+    capsys.readouterr()
+    for more in (["--null-users", "separate"], ["--max-records", 2, "--null-users", "keep"]):
+        assert run(*command, *more) == 2
+        assert "--null-users" in capsys.readouterr().err
+    assert run("anonymize", path, "--label", "word", "--each-row-is-one-person",
+               "--epsilon", 1, "--null-users", "drop") == 2  # fmt: skip
+    assert "needs --user" in capsys.readouterr().err
+
+
 @pytest.mark.verify
 def test_all_outputs(tmp_path, capsys) -> None:
     paths = {kind: tmp_path / f"out.{kind}" for kind in ("json", "csv", "html")}

@@ -666,7 +666,8 @@ def test_names_of_columns_do_not_matter(engine: Engine, name: str, tmp_path: Pat
 # --- Whole records, for profiles
 
 
-def kept_records(rows: Rows, most: int, key: str, engine: Engine) -> tuple[list[int], list[int]]:
+def kept_of_labels(rows: Rows, most: int, key: str, engine: Engine) -> Counter[str]:
+    """Count labels, each user cut by the hashes."""
     users: dict[str, list[tuple[int, str]]] = {}
     turns: Counter[tuple[str, str]] = Counter()
     records = []
@@ -675,7 +676,11 @@ def kept_records(rows: Rows, most: int, key: str, engine: Engine) -> tuple[list[
         records.append((user, label, str(turns[user, label])))
     for (user, label, _), place in hashed(key, engine.name, records).items():
         users.setdefault(user, []).append((place, label))
-    kept = Counter(label for own in users.values() for _, label in sorted(own)[:most])
+    return Counter(label for own in users.values() for _, label in sorted(own)[:most])
+
+
+def kept_records(rows: Rows, most: int, key: str, engine: Engine) -> tuple[list[int], list[int]]:
+    kept = kept_of_labels(rows, most, key, engine)
     found = sorted(Counter(kept.values()).items())
     return [n for n, _ in found], [n for _, n in found]
 

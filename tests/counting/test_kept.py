@@ -157,6 +157,22 @@ def test_users_and_labels_of_any_type_are_kept_in_any_order_of_rows(
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.parametrize("turns", [1, 3])
+@pytest.mark.parametrize("column", ["who", "term"])
+def test_rows_without_a_user_are_kept_whatever_numbers_values_have(
+    column: str, turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each user has one label, so it decides nothing which rows are kept."""
+    marked_alike(column, monkeypatch)
+    monkeypatch.setattr(kept, "_number_of_turns", lambda _: turns)
+    rows: list[Any] = [("u", "a", 1)] * 5 + [("u*", "a*", 1)] * 7 + [("v", "b", 1)] * 4
+    alone = [(None, label, 1) for label in ("a", "a", "b*", "b*", "b*", "b*", "b*", "b*")]
+    table = table_of([*alone, *rows])
+    told: dict[str, Any] = {"label": "term", "user": "who", "max_records": 3, "key": KEYS[1]}
+    counts, prevalences = count_bounded_records(table, null_users="separate", **told)
+    assert (counts.tolist(), prevalences.tolist()) == ([3, 5, 6], [2, 1, 1])
+
+
 FEW_ROWS = "dphist.counting.engine.rows.FEW_ROWS"
 
 

@@ -1,5 +1,7 @@
-"""Bins of rows without a user: refused, dropped, or each a user of its own, on every engine."""
+"""Rows without a user: refused, dropped, or each a user of its own, in bins and in profiles."""
 
+import pickle
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import dphist as dh
 from dphist.counting.binning import users as binned
 from dphist.counting.binning.users import bin_rows_bounded
+from dphist.counting.bounding.contributions import count_bounded_records
 from dphist.errors import DataError, ParameterError
 from dphist.report import report_html
 from tests.counting.binned_users import (
@@ -22,7 +25,10 @@ from tests.counting.binned_users import (
     table_of,
 )
 from tests.counting.contribution_engines import ENGINES, Engine
+from tests.counting.contribution_engines import table_of as labels_of
 from tests.counting.counted_bins import CountedRows, counted_table, shared_in_python
+from tests.counting.test_contributions import kept_of_labels
+from tests.counting.test_contributions import some_rows as some_labels
 
 LACKING: UserRows = [(None, value) for value in (-1, 1, 1, 1, 3, 3, 99, None)]
 SLOTS = [1, 3, 2, 0, 1, 1]
@@ -85,6 +91,32 @@ def test_counted_rows_without_a_user_are_bounded_each(engine: Engine, tmp_path: 
     assert slots(frame, 3, "separate", key, count="n") == added(of_users, [0, 6, 2, 0, 0, 3])
 
 
+def profile(frame: Any, most: int, null_users: str, key: str) -> Counter[int]:
+    told: dict[str, Any] = {"max_records": most, "null_users": null_users, "key": key}
+    counts, prevalences = count_bounded_records(frame, label="term", user="who", **told)
+    return Counter(dict(zip(counts.tolist(), prevalences.tolist(), strict=True)))
+
+
+@every_engine
+@pytest.mark.quick("[True-pyarrow]", "[False-pyarrow]", "[True-spark]")
+@pytest.mark.parametrize("few", [True, False])
+def test_profiles_have_rows_without_a_user_as_chosen(
+    engine: Engine, few: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their labels are some that users have, and some that nobody has."""
+    if not few:
+        monkeypatch.setattr("dphist.counting.engine.rows.FEW_ROWS", -1)
+    rows, key = some_labels(1, 120), KEYS[1]
+    alone = ["a", "a", "new", rows[0][1], "a", "new", "newer"]
+    lacking: list[Any] = [(None, label, 1) for label in alone]
+    frame = engine.make(labels_of([*lacking[:3], *rows, *lacking[3:]]), tmp_path)
+    of_users = kept_of_labels(rows, 4, key, engine)
+    assert profile(frame, 4, "drop", key) == Counter(of_users.values())
+    assert profile(frame, 4, "separate", key) == Counter((of_users + Counter(alone)).values())
+    with pytest.raises(DataError, match="null_users='drop'"):
+        profile(frame, 4, "refuse", key)
+
+
 @pytest.mark.parametrize("null_users", ["drop", "separate"])
 def test_rows_without_a_user_alone(null_users: str) -> None:
     expected = SLOTS if null_users == "separate" else [0] * 6
@@ -102,6 +134,46 @@ def test_parts_give_what_the_whole_gives(null_users: str) -> None:
     if null_users == "separate":
         with pytest.raises(ParameterError, match="treatment of missing values"):
             dh.BinnedCounts.merge(cut)
+
+
+@pytest.mark.parametrize("null_users", ["drop", "separate"])
+def test_parts_of_a_profile_give_what_the_whole_gives(null_users: str) -> None:
+    """A bound that cuts users who all have one label: which rows are kept then decides nothing."""
+    users = [(f"user {n % 9}", f"label {n % 9 % 4}", 1) for n in range(60)]
+    lacking: list[Any] = [(None, label, 1) for label in ("label 0", "label 0", "new", "new", "new")]
+    frame = labels_of([*users, *lacking])
+    told: dict[str, Any] = {"label": "term", "user": "who", "max_records": 2}
+    told["null_users"] = null_users
+    cut = [dh.Profile.partial(frame, **told, part=part, parts=3) for part in range(3)]
+    merged = dh.Profile.merge(cut)
+    assert merged == dh.Profile.from_table(frame, **told)
+    assert merged.total == 18 + 5 * (null_users == "separate")
+    cut[0] = dh.Profile.partial(frame, **{**told, "null_users": "refuse"}, part=1, parts=3)
+    with pytest.raises(ParameterError, match="treatment of missing values"):
+        dh.Profile.merge(cut)
+
+
+def test_what_a_profile_says_of_rows_without_a_user() -> None:
+    frame = labels_of([*some_labels(2), (None, "a", 1)])
+    told: dict[str, Any] = {"label": "term", "user": "who", "max_records": 2}
+    dropped = dh.Profile.from_table(frame, **told, null_users="drop")
+    kept = dh.Profile.from_table(frame, **told, null_users="separate")
+    assert (str(dropped.unit), dropped.null_users) == ("one user", "drop")
+    assert (str(kept.unit), kept.null_users) == ("one user, or one row without a user", "separate")
+    for counts, said in ((dropped, "are dropped"), (kept, "each count as a separate user")):
+        assert pickle.loads(pickle.dumps(counts)) == counts  # noqa: S301 - our own
+        assert counts.conjugate().conjugate() == counts
+        release = dh.AdaptiveScan(epsilon=1, sensitivity=2).release(counts)
+        assert release.guarantee.unit.or_rows == (counts is kept)
+        assert release.provenance["null_users"] == counts.null_users
+        assert f"Rows without a user {said}." in " ".join(report_html(release).split())
+        assert dh.Release.from_json(release.to_json()) == release
+    with pytest.raises(ParameterError, match="null_users needs user"):
+        dh.Profile.from_table(frame, label="term", null_users="drop")
+    with pytest.raises(ParameterError, match='"refuse", "drop" or "separate"'):
+        dh.Profile.from_table(frame, **told, null_users="keep")
+    with pytest.raises(ParameterError, match="null_users"):
+        dh.Profile(kept.counts, kept.prevalences, 2, "one user", "refuse")
 
 
 def test_what_is_said_of_rows_without_a_user() -> None:

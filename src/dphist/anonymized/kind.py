@@ -37,7 +37,14 @@ from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.mechanism_facts import parameters, public_parameters
 from dphist.document.promised import Promised, contribution_of
 from dphist.document.release import counts_section, make_document
-from dphist.document.unit_words import UNKNOWN, Counted, counted_of, neighbors_in_words, number_of
+from dphist.document.unit_words import (
+    UNKNOWN,
+    Counted,
+    counted_of,
+    neighbors_in_words,
+    number_of,
+    with_missing,
+)
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -50,6 +57,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     """Return what is to be said of an anonymized histogram, or of one that is not made yet."""
     sensitivity = mechanism.guarantee.unit.at_most
     neighbors = neighbors_in_words(sensitivity, data.unit)
+    neighbors = with_missing(neighbors, data.unit, data.bounds)
     number = UNKNOWN if release is None else number_of(release)
     records = contribution_of(mechanism, data)
     promised = Promised(mechanism, data, release, neighbors, number, records)

@@ -8,9 +8,11 @@ from dphist.anonymized.kind import KIND
 from dphist.commands.options import DELIMITER, FILE, guess, outputs
 from dphist.commands.presentation import get_unit_name
 from dphist.commands.records import (
+    NULL_USERS,
     check_protected,
     dry_run_options,
     get_guesses,
+    get_missing,
     get_protected,
     get_sensitivity,
     release_or_quote,
@@ -33,7 +35,7 @@ def _anonymize(options: argparse.Namespace) -> None:
     unit, records = get_protected(options, look)
     data = DataFacts(
         unit=unit,
-        bounds={} if unit is None else {"max_records": records},
+        bounds={} if unit is None else {"max_records": records, **get_missing(options)},
         guesses=get_guesses(options),
         shape=options.expect_shape,
     )
@@ -59,6 +61,7 @@ def _read_bounded(
         label=options.label,
         count=options.count,
         user=options.user,
+        null_users=options.null_users or "refuse",
         max_records=max_records,
         unit=get_unit_name(options),
         progress=progress,
@@ -92,6 +95,7 @@ COMMAND = Command(
             Needs(["label"], "the column of labels that users have"),
             Excludes(["count"], "users need raw records, one a row"),
         ),
+        NULL_USERS,
         *dry_run_options(),
         guess(
             "expect_shape",

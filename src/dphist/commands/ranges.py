@@ -1,7 +1,6 @@
 """dphist ranges: how many records lie in any range of a column."""
 
 import argparse
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +11,7 @@ from dphist.commands.records import (
     check_protected,
     dry_run_options,
     get_guesses,
+    get_missing,
     get_protected,
     get_sensitivity,
     release_or_quote,
@@ -20,7 +20,7 @@ from dphist.commands.records import (
 from dphist.commands.users_look import check_found, make_users_look
 from dphist.counting.engine.progress import Progress
 from dphist.data.axis.axis import Axis
-from dphist.data.binned_counts import BinnedCounts, bin_counts, state_treatment
+from dphist.data.binned_counts import BinnedCounts, bin_counts
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
     Command,
@@ -140,15 +140,13 @@ def _ranges(options: argparse.Namespace) -> None:
     shape = tuple(axis.bins for axis in _axes(bins))
     mechanism = _mechanism(options, shape, budget | {"sensitivity": sensitivity})
     unit, records = get_protected(options, look)
-    if unit is not None and options.null_users == "separate":
-        unit = replace(unit, or_rows=True)
     total = options.expected_total if options.expect_total is None else options.expect_total
     guesses = get_guesses(options) if total is None else (total,)
     release_or_quote(
         KIND,
         mechanism,
         options,
-        DataFacts(unit=unit, bounds=_missing_of(options), guesses=guesses),
+        DataFacts(unit=unit, bounds=get_missing(options), guesses=guesses),
         lambda progress: read(progress, options.max_records),
         records=records,
         look=look,
@@ -213,12 +211,6 @@ def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
         return [Axis.from_edges(edges, tz=zone) for edges, zone in each]
     regular = (dict(zip(bins, each, strict=True)) for each in zip(*bins.values(), strict=True))
     return [Axis.regular(**given) for given in regular]
-
-
-def _missing_of(options: argparse.Namespace) -> dict[str, str]:
-    """Return what is stated of rows without a user."""
-    said = state_treatment(options.null_users or "refuse")
-    return {} if said is None else {"null_users": said}
 
 
 def _mechanism(

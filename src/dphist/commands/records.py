@@ -29,6 +29,7 @@ from dphist.commands.users_look import (
 )
 from dphist.counting import redact_errors
 from dphist.counting.engine.progress import Report
+from dphist.data.counting import state_treatment
 from dphist.document.blocks import JSON, Block, Document, Fact, Note, Section
 from dphist.document.kind import DataFacts, Kind, Releasing
 from dphist.document.options import Command, Excludes, Needs, Option, Table, option_of
@@ -131,16 +132,24 @@ def get_protected(
     options: argparse.Namespace, look: UsersLook | None = None
 ) -> tuple[PrivacyUnit | None, int]:
     """Return whom the data will protect, as they will say themselves, and with how many records."""
-    if look is not None:
-        return get_named_unit(options) or ONE_USER, look.largest
-    if options.max_records is None:
+    if look is None and options.max_records is None:
         return None, 1
-    return _name_protected(options), options.max_records
+    records = options.max_records if look is None else look.largest
+    return _name_protected(options), records
 
 
 def _name_protected(options: argparse.Namespace) -> PrivacyUnit:
     """Return whom data protect that are bounded: users, or rows of several records."""
-    return ONE_ROW if options.user is None else get_named_unit(options) or ONE_USER
+    if options.user is None:
+        return ONE_ROW
+    unit = get_named_unit(options) or ONE_USER
+    return replace(unit, or_rows=getattr(options, "null_users", None) == "separate")
+
+
+def get_missing(options: argparse.Namespace) -> dict[str, str]:
+    """Return what records state of rows without a user: nothing if they are refused."""
+    said = state_treatment(options.null_users or "refuse")
+    return {} if said is None else {"null_users": said}
 
 
 def get_guesses(options: argparse.Namespace) -> tuple[int, ...]:

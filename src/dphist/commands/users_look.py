@@ -169,7 +169,7 @@ def make_users_look(
     budget = privacy_parameter(getattr(options, name), name)
     if not is_found(options) and options.users_by_records is None:
         return None, {name: budget}
-    if getattr(options, "null_users", None) == "separate":
+    if options.null_users == "separate":
         told = "separate rows are no users: give {max_records}, and leave out {users_by_records}"
         raise UsageError(phrase("{null_users} " + told))
     most = MOST if options.users_by_records is None else options.users_by_records
@@ -184,7 +184,7 @@ def make_users_look(
             count=column,
             most=most,
             max_records=bound,
-            null_users=getattr(options, "null_users", None) or "refuse",
+            null_users=options.null_users or "refuse",
             progress=progress,
             delimiter=options.delimiter,
             unit=get_unit_name(options),

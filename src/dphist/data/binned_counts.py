@@ -15,18 +15,23 @@ import pyarrow as pa
 from dphist.arrays import IntArray
 from dphist.counting import redact_errors
 from dphist.counting.binning.slots import OTHER_SLOTS
-from dphist.counting.bounding.bounds import check_null_users
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.axis.axis import Axis, axes_of_content
 from dphist.data.axis.edges import grid_of
-from dphist.data.counting import Counting, make_cut
+from dphist.data.counting import (
+    Counting,
+    check_treatment,
+    make_cut,
+    state_treatment,
+    unit_of_records,
+)
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, no_part, sum_slots
 from dphist.data.uhi import read_uhi
 from dphist.errors import ParameterError, UnsupportedError, phrase
 from dphist.parameters import whole_number
-from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data, unit_of_users
+from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data
 from dphist.signals import stoppable
 
 __all__ = ["BinnedCounts", "bin_counts"]
@@ -103,8 +108,7 @@ class BinnedCounts(Secret):
             raise ParameterError("outside", "must hold nonnegative whole numbers")
         if np.any(self.counts < 0):
             raise ParameterError("counts", "must not be negative")
-        if self.null_users not in (None, "drop", "separate"):
-            raise ParameterError("null_users", 'must be "drop", "separate" or None')
+        check_treatment(self.null_users)
         if self.unit is not None:
             object.__setattr__(self, "unit", unit_of_data(self.unit))
         bound = whole_number(self.sensitivity, "sensitivity", 1)
@@ -201,7 +205,7 @@ class BinnedCounts(Secret):
         """
         cut = make_cut(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
-        one, columns = _unit_of(user, unit, null_users), {"user": user, "count": count}
+        one, columns = unit_of_records(user, unit, null_users), {"user": user, "count": count}
         reading = Reading(progress=progress, delimiter=delimiter)
         counting = Counting(frame, columns, one, reading, cut)
         grid = grid_of(column, edges=edges, width=width, bins=bins, start=start, stop=stop, tz=tz)
@@ -388,9 +392,7 @@ def bin_counts(
             "max_records", phrase("needs {user}, a column of users, or {count}, one of counts")
         )
     most = 1 if max_records is None else whole_number(max_records, "max_records", 1)
-    if user is None and null_users != "refuse":
-        raise ParameterError("null_users", phrase("needs {user}"), "name the column of users")
-    one = _unit_of(user, unit, null_users)
+    one = unit_of_records(user, unit, null_users)
     reading = Reading(progress=progress, delimiter=delimiter)
     counting = Counting(frame, {"user": user, "count": count}, one, reading)
     grid = grid_of(column, edges=edges, width=width, bins=bins, start=start, stop=stop, tz=tz)
@@ -398,17 +400,6 @@ def bin_counts(
     protected = None if max_records is None else one
     axes = tuple(map(Axis, grid.names, grid.edges, grid.zones))
     return guarded(_of_slots(slots, axes, most, protected, null_users), ledger)
-
-
-def state_treatment(null_users: str) -> str | None:
-    """Return what counts state of rows without a user: nothing if they are refused."""
-    return None if null_users == "refuse" else null_users
-
-
-def _unit_of(user: str | None, unit: str | PrivacyUnit | None, null_users: Any) -> PrivacyUnit:
-    """Return whom bins protect, with the treatment of rows without a user checked."""
-    check_null_users(null_users)
-    return unit_of_users(user, unit, or_rows=null_users == "separate")
 
 
 def _of_slots(

@@ -83,20 +83,28 @@ class Counting:
 
         return redact_errors(hold, unheld)
 
-    def count_profile(self, max_records: int | None) -> Pairs:
+    def count_profile(self, max_records: int | None, null_users: str) -> Pairs:
         """Return how many labels have each count, with at most `max_records` rows of a user."""
         if max_records is not None:
             return count_bounded_records(
-                self.frame, **self._names, max_records=max_records, **self.reading
+                self.frame,
+                **self._names,
+                max_records=max_records,
+                null_users=null_users,
+                **self.reading,
             )
         count = sum_counts if "count" in self._names else count_records
         return count(self.frame, **self._names, **self.reading)
 
-    def count_records(self, max_records: int) -> Store:
+    def count_records(self, max_records: int, null_users: str) -> Store:
         """Return the counts of labels of this part, with at most `max_records` rows of a user."""
-        cut = cast("Cut", self.cut)
         return label_bounded_records(
-            self.frame, **self._names, max_records=max_records, cut=cut, **self.reading
+            self.frame,
+            **self._names,
+            max_records=max_records,
+            null_users=null_users,
+            cut=cast("Cut", self.cut),
+            **self.reading,
         )
 
     def count_bins(self, grid: Grid, max_records: int | None, null_users: str) -> IntArray:
@@ -149,8 +157,8 @@ def check_label_bounds(
     `most` is `users_by_labels` of `LabelCounts.from_table`.
     """
     user, count = columns["user"], columns["count"]
+    one = unit_of_records(user, unit, bounds.null_users)
     if user is None:
-        name_users = "name the column of users"
         if bounds.max_labels not in (None, 1):
             raise ParameterError(
                 "max_labels",
@@ -158,10 +166,8 @@ def check_label_bounds(
                     "must be 1 without {user}, because each row is then a separate user with one "
                     "label"
                 ),
-                name_users,
+                NAME_USERS,
             )
-        if bounds.null_users != "refuse":
-            raise ParameterError("null_users", phrase("needs {user}"), name_users)
         if count is None and bounds.max_count != 1:
             raise ParameterError(
                 "max_count",
@@ -172,12 +178,42 @@ def check_label_bounds(
                 "name the column of users, or of counts",
             )
         if most is not None:
-            raise ParameterError("users_by_labels", phrase("needs {user}"), name_users)
+            raise ParameterError("users_by_labels", phrase("needs {user}"), NAME_USERS)
         bounds = replace(bounds, max_labels=1)
     if most is not None:
         cells = make_cells(check_most(most, bounds.max_labels), bounds.max_labels)
         bounds = replace(bounds, users_by_labels=cells)
-    return bounds, unit_of_users(user, unit, or_rows=bounds.null_users == "separate")
+    return bounds, one
+
+
+NAME_USERS = "name the column of users"
+
+
+def unit_of_records(
+    user: str | None, unit: str | PrivacyUnit | None, null_users: Any
+) -> PrivacyUnit:
+    """Return whom records protect, with the treatment of rows without a user checked.
+
+    Raises
+    ------
+    ParameterError
+        If `null_users` is no treatment, or something else than "refuse" without a column of users.
+    """
+    bounds.check_null_users(null_users)
+    if user is None and null_users != "refuse":
+        raise ParameterError("null_users", phrase("needs {user}"), NAME_USERS)
+    return unit_of_users(user, unit, or_rows=null_users == "separate")
+
+
+def state_treatment(null_users: str) -> str | None:
+    """Return what counts state of rows without a user: nothing if they are refused."""
+    return None if null_users == "refuse" else null_users
+
+
+def check_treatment(null_users: Any) -> None:
+    """Refuse what counts do not state of rows without a user."""
+    if null_users not in (None, "drop", "separate"):
+        raise ParameterError("null_users", 'must be "drop", "separate" or None')
 
 
 def to_label_array(labels: Any, label_type: pa.DataType | None) -> Any:

@@ -159,7 +159,7 @@ def _is_sound(head: Any) -> bool:
         and head["columns"].keys() == _COLUMNS[kind]
         and PrivacyUnit.from_content(head["unit"])
         and (_are_label_bounds(head) if kind == "labels" else _is_bound(head["max_records"]))
-        and (kind == "records" or head["null_users"] in NULL_USERS)
+        and head["null_users"] in NULL_USERS
     )
 
 

@@ -19,19 +19,19 @@ from dphist.counting import (
 )
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
-from dphist.data.counting import Counting, make_cut
+from dphist.data.counting import (
+    Counting,
+    check_treatment,
+    make_cut,
+    state_treatment,
+    unit_of_records,
+)
 from dphist.data.diagram import Diagram, merge_pairs
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is
 from dphist.errors import DataError, ParameterError, phrase
 from dphist.parameters import whole_number
-from dphist.privacy.unit import (
-    ONE_EDGE,
-    PrivacyUnit,
-    asserted_unit,
-    unit_of_data,
-    unit_of_users,
-)
+from dphist.privacy.unit import ONE_EDGE, PrivacyUnit, asserted_unit, unit_of_data
 from dphist.signals import stoppable
 
 
@@ -49,6 +49,9 @@ class Profile(Diagram, Secret):
     unit : PrivacyUnit or None
         The privacy unit: ``one user`` if contributions of users were bounded, ``one edge`` of a
         graph; None for one record.
+    null_users : str or None
+        What was done with rows without a user, "drop" or "separate"; None if they were refused, or
+        no column names users. Public.
 
     Notes
     -----
@@ -58,6 +61,7 @@ class Profile(Diagram, Secret):
 
     sensitivity: int
     unit: PrivacyUnit | None
+    null_users: str | None
     _IN_PLACE_OF_AN_ARRAY = (
         "a Profile must be passed to an anonymized mechanism itself: an array would lose its "
         "sensitivity (the data owner may use .sorted_counts(), .counts, .prevalences)"
@@ -69,12 +73,15 @@ class Profile(Diagram, Secret):
         prevalences: IntArray,
         sensitivity: int = 1,
         unit: str | PrivacyUnit | None = None,
+        null_users: str | None = None,
     ) -> None:
         """Take checked, ascending, distinct pairs; callers use the constructors below."""
         self._hold_pairs(counts, prevalences)
         bound = whole_number(sensitivity, "sensitivity", 1)
         object.__setattr__(self, "sensitivity", bound)
         object.__setattr__(self, "unit", None if unit is None else unit_of_data(unit))
+        check_treatment(null_users)
+        object.__setattr__(self, "null_users", null_users)
 
     @classmethod
     def from_counts(
@@ -175,6 +182,7 @@ class Profile(Diagram, Secret):
         count: str | None = None,
         user: str | None = None,
         max_records: int | None = None,
+        null_users: str = "refuse",
         sensitivity: int = 1,
         progress: Progress | None = None,
         delimiter: str | None = None,
@@ -189,10 +197,13 @@ class Profile(Diagram, Secret):
         label : column of labels; each row is one record unless `count` is given.
         count : column of counts, if each row is a label with a count; counts of one label are
             added.
-        user : column of users, without missing values. Each user keeps at most `max_records`
+        user : column of users. Each user keeps at most `max_records`
             rows, chosen uniformly at random and independently of other users. The profile has
             ``sensitivity=max_records``: the privacy unit is a user, with all of the user's rows.
         max_records : required with `user`, refused without it.
+        null_users : "refuse" rows without a user, "drop" them, or keep them "separate", each as a
+            user of its own; the privacy unit is then a user, or a row without one. Refused without
+            `user`.
         sensitivity : records that one privacy unit adds to or removes from the table. You assert
             it; dphist cannot check it. Refused with `user`.
         progress, delimiter, unit, ledger : as for `LabelCounts.from_table`.
@@ -209,18 +220,19 @@ class Profile(Diagram, Secret):
         """
         if (user is None) != (max_records is None):
             raise ParameterError(("user", "max_records"), "must be given together, or neither")
-        one = unit_of_users(user, unit)
+        one = unit_of_records(user, unit, null_users)
         columns = {"label": label, "user": user, "count": count}
         counting = Counting(frame, columns, one, Reading(progress=progress, delimiter=delimiter))
         if user is None:
-            return guarded(cls(*counting.count_profile(None), sensitivity), ledger)
+            return guarded(cls(*counting.count_profile(None, null_users), sensitivity), ledger)
         if count is not None or sensitivity != 1:
             raise ParameterError(
                 "user",
                 phrase("needs one row per record, without {count}, and sets {sensitivity} itself"),
             )
         most = whole_number(max_records, "max_records", 1)
-        return guarded(cls(*counting.count_profile(most), most, one), ledger)
+        pairs, said = counting.count_profile(most, null_users), state_treatment(null_users)
+        return guarded(cls(*pairs, most, one, said), ledger)
 
     @classmethod
     @stoppable
@@ -234,6 +246,7 @@ class Profile(Diagram, Secret):
         part: int,
         parts: int,
         others: str = "drop",
+        null_users: str = "refuse",
         progress: Progress | None = None,
         delimiter: str | None = None,
         unit: str | PrivacyUnit | None = None,
@@ -243,7 +256,8 @@ class Profile(Diagram, Secret):
         Parameters
         ----------
         part, parts, others : as for `LabelCounts.partial`.
-        frame, label, user, max_records, progress, delimiter, unit : as for `from_table`.
+        frame, label, user, max_records, null_users, progress, delimiter, unit
+            As for `from_table`. Rows without a user belong to part 0.
 
         Raises
         ------
@@ -260,11 +274,11 @@ class Profile(Diagram, Secret):
         """
         cut = make_cut(user, part, parts, others)
         most = whole_number(max_records, "max_records", 1)
-        one, columns = unit_of_users(user, unit), {"label": label, "user": user}
+        one, columns = unit_of_records(user, unit, null_users), {"label": label, "user": user}
         reading = Reading(progress=progress, delimiter=delimiter)
         counting = Counting(frame, columns, one, reading, cut)
-        counts = counting.count_records(most).filter_batches(as_it_is)
-        return counting.to_partial("records", counts, max_records=most)
+        counts = counting.count_records(most, null_users).filter_batches(as_it_is)
+        return counting.to_partial("records", counts, max_records=most, null_users=null_users)
 
     @classmethod
     @stoppable
@@ -280,7 +294,7 @@ class Profile(Diagram, Secret):
         pairs = sum_counts(table, label="label", count="count")
         bound = whole_number(head["max_records"], "max_records", 1)
         unit = PrivacyUnit.from_content(head["unit"])
-        return guarded(cls(*pairs, bound, unit), ledger)
+        return guarded(cls(*pairs, bound, unit, state_treatment(head["null_users"])), ledger)
 
     @classmethod
     @stoppable
@@ -345,21 +359,22 @@ class Profile(Diagram, Secret):
         return cls(*pairs, 1 if directed else 2, ONE_EDGE)
 
     def _with_pairs(self, counts: IntArray, prevalences: IntArray) -> "Profile":
-        return Profile(counts, prevalences, self.sensitivity, self.unit)
+        return Profile(counts, prevalences, *self._bounds)
+
+    @property
+    def _bounds(self) -> tuple[int, PrivacyUnit | None, str | None]:
+        return self.sensitivity, self.unit, self.null_users
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Profile):
             return NotImplemented
-        bounds = self.sensitivity, self.unit
-        return bounds == (other.sensitivity, other.unit) and self._holds_the_pairs_of(other)
+        return self._bounds == other._bounds and self._holds_the_pairs_of(other)
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __reduce__(
-        self,
-    ) -> tuple[type["Profile"], tuple[IntArray, IntArray, int, PrivacyUnit | None]]:
+    def __reduce__(self) -> tuple[type["Profile"], tuple[Any, ...]]:
         """Copy and unpickle through the constructor, which makes the arrays read-only."""
-        return Profile, (self.counts, self.prevalences, self.sensitivity, self.unit)
+        return Profile, (self.counts, self.prevalences, *self._bounds)
 
     def __repr__(self) -> str:
         return f"Profile(sensitivity={self.sensitivity}; counts not shown)"

@@ -9,8 +9,9 @@ from dphist.counting import count_user_sizes
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.axis.axis import Axis
-from dphist.data.binned_counts import BinnedCounts, state_treatment
+from dphist.data.binned_counts import BinnedCounts
 from dphist.data.cells import check_most, make_cells
+from dphist.data.counting import state_treatment
 from dphist.data.guard import Guarding, guarded
 from dphist.errors import ParameterError
 from dphist.parameters import optional_whole

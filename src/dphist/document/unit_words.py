@@ -15,7 +15,7 @@ from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up, with_article
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
 from dphist.release.release import Release
-from dphist.sentence import EVENTS, Noun, Sentence, many
+from dphist.sentence import EVENTS, Noun, Sentence, joined, many
 
 
 def plural_of(unit: PrivacyUnit) -> str:
@@ -113,6 +113,11 @@ def missing_in_words(bounds: Mapping[str, Any], unit: PrivacyUnit) -> list[Sente
         for name, missing in (("null_users", a_user), ("null_labels", Sentence("{a_label}")))
         if bounds.get(name) in _MISSING
     ]
+
+
+def with_missing(said: Sentence, unit: PrivacyUnit | None, bounds: Mapping[str, Any]) -> Sentence:
+    """Add what becomes of rows without a user or a label, if data name a unit."""
+    return said if unit is None else joined([said, *missing_in_words(bounds, unit)])
 
 
 def several_of(unit: PrivacyUnit) -> str:

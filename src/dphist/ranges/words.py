@@ -8,14 +8,14 @@ from dphist.document import unit_words
 from dphist.document.blocks import Between, PlusMinus, number_text
 from dphist.document.guarantee_words import error_in_short
 from dphist.document.kind import DataFacts
-from dphist.document.unit_words import Counted, missing_in_words
+from dphist.document.unit_words import Counted, with_missing
 from dphist.privacy import PrivacyUnit
 from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
 from dphist.ranges.overview import Parts, Quantile, axis_text, short_edges, whole_of
 from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
-from dphist.sentence import Sentence, joined, many
+from dphist.sentence import Sentence, many
 
 TITLE = Sentence("{Records} by range")
 OF_QUANTILES = Sentence(
@@ -112,9 +112,8 @@ def _fullest(histogram: RangeHistogram, all_bins: str, first: Parts, name: str) 
 
 def neighbors_in_words(sensitivity: int, data: DataFacts) -> Sentence:
     """State which data are neighbors, and what becomes of rows without a user."""
-    unit = data.unit
-    found = _neighbors_in_words(sensitivity, unit, data.counts_users)
-    return found if unit is None else joined([found, *missing_in_words(data.bounds, unit)])
+    found = _neighbors_in_words(sensitivity, data.unit, data.counts_users)
+    return with_missing(found, data.unit, data.bounds)
 
 
 def _neighbors_in_words(sensitivity: int, unit: PrivacyUnit | None, counts_users: bool) -> Sentence:

@@ -238,18 +238,6 @@ def fresh_key() -> str:
     return secrets.token_hex(16)
 
 
-def keep_records(
-    rows: Rows,
-    wanted: Sequence[Wanted],
-    max_records: int,
-    key: str | None,
-    cut: Cut | None = None,
-) -> Rows:
-    """From (term, who) to (who, term, problem): the rows kept, and the rows with a problem."""
-    checked = check_rows(rows, wanted, Bounds(None, LARGEST, cut=cut))
-    return bound_records(checked, max_records, key or fresh_key())
-
-
 def check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
     """From the caller's rows to (who, term, amount, problem); see the two steps below."""
     return blank_problems(mark_problems(rows, wanted, bounds), bounds)

@@ -29,7 +29,6 @@ from dphist.counting.bounding.bounds import (
     clamped_sum,
     columns_of_users,
     fresh_key,
-    keep_records,
     mark_problems,
     raise_problem,
 )
@@ -103,6 +102,7 @@ def label_bounded_records(
     user: str,
     max_records: int,
     cut: Cut,
+    null_users: str = "refuse",
     key: str | None = None,
     **reading: Unpack[Reading],
 ) -> Store:
@@ -117,11 +117,13 @@ def label_bounded_records(
     wanted = _describe_columns({"label": label, "user": user}, cut=cut)
 
     def count_kept(rows: Rows) -> tuple[Rows, None]:
-        kept = keep_records(rows, wanted, max_records, key, cut)
+        bounds = Bounds(None, LARGEST, null_users, cut=cut)
+        kept = bound_records(check_rows(rows, wanted, bounds), max_records, key or fresh_key())
         counts = kept.group(["term"], "count(*) AS records", WORST)
         return counts.where("term IS NOT NULL OR problem > 0"), None
 
-    store, _ = _hold_checked(frame, wanted, count_kept, cut, missing=MISSING_USERS, **reading)
+    missing = MISSING_USERS_OF_RECORDS
+    store, _ = _hold_checked(frame, wanted, count_kept, cut, missing=missing, **reading)
     return store
 
 
@@ -212,6 +214,7 @@ def count_bounded_records(
     label: str,
     user: str,
     max_records: int,
+    null_users: str = "refuse",
     key: str | None = None,
     **reading: Unpack[Reading],
 ) -> tuple[IntArray, IntArray]:
@@ -225,6 +228,7 @@ def count_bounded_records(
         The columns of labels and of users.
     max_records : int
         Maximum number of rows of a user; a random subset is kept.
+    null_users : what is done with rows without a user, as of `Bounds`.
 
     Returns
     -------
@@ -242,10 +246,11 @@ def count_bounded_records(
         rows, salt, most = source.rows(), key or fresh_key(), min(max_records, LARGEST)
 
         def count_kept() -> tuple[tuple[IntArray, IntArray], int]:
-            bounds = Bounds(None, LARGEST)
+            bounds = Bounds(None, LARGEST, null_users)
             marked = mark_problems(rows, wanted, bounds)
             if isinstance(marked, DuckRows):
-                counts, worst = count_marked(marked, most, salt)
+                alone = null_users == "separate"
+                counts, worst = count_marked(marked, most, salt, alone=alone)
                 return _with_prevalences(counts), worst
             kept = bound_records(blank_problems(marked, bounds), most, salt)
             found = count_prevalences(kept.group(["term"], "count(*) AS records", WORST))
@@ -254,7 +259,11 @@ def count_bounded_records(
 
         pairs, worst = source.run(count_kept)
     raise_problem(
-        worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_USERS
+        worst,
+        wanted,
+        source.wall.problem,
+        from_text=source.from_text,
+        missing=MISSING_USERS_OF_RECORDS,
     )
     return pairs
 
@@ -280,7 +289,7 @@ def _give_or_choose(counting: str) -> Text:
     )
 
 
-MISSING_USERS_OF_BINS = {"who": _give_or_choose("count")}
+MISSING_USERS_OF_RECORDS = {"who": _give_or_choose("count")}
 _MISSING = {
     "who": _give_or_choose("count labels"),
     "term": f"{MISSING[Use.KEY]}, or count labels with " + Argument("null_labels", "drop"),
@@ -363,9 +372,9 @@ def count_bounded_terms(
         rows = opened()
         bounds = Bounds(None, most if alone else LARGEST, null_users, cut=cut)
         marked = mark_problems(rows, wanted, bounds)
-        ranked = "amount" not in roles and terms is not None and null_users != "separate"
-        if isinstance(marked, DuckRows) and ranked:
-            counts, worst = count_marked(marked, most, salt, terms)
+        if isinstance(marked, DuckRows) and "amount" not in roles and terms is not None:
+            apart = null_users == "separate"
+            counts, worst = count_marked(marked, most, salt, terms, alone=apart)
             return np.arange(len(counts)), counts, worst
         checked = blank_problems(marked, bounds)
         if "amount" not in roles:
@@ -383,7 +392,7 @@ def count_bounded_terms(
         wanted,
         source.wall.problem,
         from_text=source.from_text,
-        missing={**MISSING_USERS_OF_BINS, **(missing or {})},
+        missing={**MISSING_USERS_OF_RECORDS, **(missing or {})},
     )
     return found, counts
 

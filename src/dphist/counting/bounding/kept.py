@@ -73,13 +73,13 @@ class _Terms:
 
 
 def count_marked(
-    rows: DuckRows, most: int, key: str, terms: int | None = None
+    rows: DuckRows, most: int, key: str, terms: int | None = None, *, alone: bool = False
 ) -> tuple[IntArray, int]:
     """Evaluate marked rows once, and count the records kept of each term.
 
     Parameters
     ----------
-    most, key, terms : as for `count_kept`.
+    most, key, terms, alone : as for `count_kept`.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def count_marked(
         return np.zeros(0, np.int64), worst
     if rows.is_few:
         return _count_few(found, most, _halves_of(rows, key), terms), 0
-    return count_kept(held, most, key, terms), 0
+    return count_kept(held, most, key, terms, alone=alone), 0
 
 
 def count_kept(
@@ -107,15 +107,18 @@ def count_kept(
     key: str,
     terms: int | None = None,
     copied: Sequence[UserRows] | None = None,
+    *,
+    alone: bool = False,
 ) -> IntArray:
     """Bound each user to `most` records, then count the records of each term.
 
     Parameters
     ----------
-    rows : columns who and term, without nulls, of a known size.
+    rows : columns who and term, of a known size.
     most, key : maximum number of records of a user, and the key for the choice.
     terms : the number of terms, which are then the whole numbers from 0; None for other terms.
     copied : the numbers of all rows, where users are integers in memory; see `DuckRows.number_of`.
+    alone : whether there may be rows with a null `who`. Each is a user of its own, and kept.
 
     Returns
     -------
@@ -128,10 +131,10 @@ def count_kept(
         if len(few) != rows.size:
             raise RuntimeError("rows are missing")
         return _count_few(few, most, halves, terms)
-    found = _count(rows, most, halves, terms, copied)
+    found = _count(rows, most, halves, terms, copied, alone=alone)
     if found is None:
         numbered, halves = _number_one_by_one(rows, halves)
-        found = _count(numbered, most, halves, terms)
+        found = _count(numbered, most, halves, terms, alone=alone)
         assert found is not None  # noqa: S101 - different values have different numbers
     return found
 
@@ -157,7 +160,9 @@ def _count_few(few: pa.Table, most: int, halves: _Halves, terms: int | None) -> 
     Places in Arrow's dictionaries distinguish users and terms by their bytes, so that two of one
     number stay two. What is hashed is made of the numbers, as it is of many rows.
     """
-    (users, distinct), numbers = find_places(few["who"]), as_words(few["user"].to_numpy())
+    known = few["who"].is_valid().to_numpy()
+    own = few.filter(known)
+    (users, distinct), numbers = find_places(own["who"]), as_words(own["user"].to_numpy())
     user_half = partial(_look_up, halves[0], _numbers_at(users, numbers, len(distinct)))
     labels, term_half = as_words(few["label"].to_numpy()), halves[1]
     if terms is None:
@@ -165,7 +170,7 @@ def _count_few(few: pa.Table, most: int, halves: _Halves, terms: int | None) -> 
         labels, values = find_places(few["term"])
         terms = len(values)
         term_half = partial(_look_up, halves[1], _numbers_at(labels, numbers, terms))
-    dropped = drop_records(UserRows(users, labels), most, user_half, term_half)
+    dropped = drop_records(UserRows(users, labels[known]), most, user_half, term_half)
     return count_places(labels, terms) - count_places(dropped, terms)
 
 
@@ -193,6 +198,8 @@ def _count(
     halves: _Halves,
     terms: int | None,
     copied: Sequence[UserRows] | None = None,
+    *,
+    alone: bool = False,
 ) -> IntArray | None:
     """As `count_kept`; None if two users, or two terms, have the same number."""
     connection = rows.connection
@@ -200,13 +207,16 @@ def _count(
     found = _count_terms(rows) if terms is None else _Terms(np.zeros(terms, np.int64), None)
     if found is None:
         return None
+    of_users, lacking = rows, 0
+    if alone:
+        of_users, lacking = rows.where("who IS NOT NULL"), _count_alone(rows, found)
     ranked, compared = 0, False
-    for given in _in_turns(rows) if copied is None else [copied]:
+    for given in _in_turns(of_users) if copied is None else [copied]:
         ranked += sum(map(len, given))
         perhaps = PerhapsAbove([own.users for own in given], most, threads)
         dropped = drop_in_parts(given, perhaps, most, halves, threads)
         if any(map(len, dropped)) and not compared:
-            compared = users_differ(rows)
+            compared = users_differ(of_users)
             if not compared:
                 return None
         if terms is not None:
@@ -214,9 +224,20 @@ def _count(
                 found.add(own.terms)
         for gone in dropped:
             found.take_off(gone)
-    if ranked != rows.size:
+    if ranked + lacking != rows.size:
         raise RuntimeError("rows are missing")
     return found.counts
+
+
+def _count_alone(rows: DuckRows, found: _Terms) -> int:
+    """Count the rows without a user, unless `_count_terms` did; return how many there are."""
+    rows = rows.where("who IS NULL")
+    if found.numbers is not None:
+        return int(rows.fetch(["count(*)"])[0][0])
+    alone = rows.group(["term"], "count(*) AS records").to_arrow(["term", "records"])
+    terms, records = alone["term"].to_numpy(), alone["records"].to_numpy()
+    found.counts[terms] += records
+    return int(records.sum())
 
 
 def _count_terms(rows: DuckRows) -> _Terms | None:
@@ -276,7 +297,7 @@ def _number_one_by_one(rows: DuckRows, halves: _Halves) -> tuple[DuckRows, _Halv
         numbers, hashes = connection.sql(f"SELECT number, hashed FROM {table}").to_arrow_table()  # noqa: S608
         ordered = np.empty(len(numbers), np.uint64)
         ordered[numbers.to_numpy()] = hashes.to_numpy()
-        tables.append(f"JOIN {table} USING ({name})")
+        tables.append(f"LEFT JOIN {table} USING ({name})")  # a null user has no number
         columns.append(f"{table}.number AS {name}")
         found.append(partial(_look_up, half, ordered))
     rows.given.create_view(GIVEN, replace=True)
