@@ -13,6 +13,7 @@ import dphist as dh
 from dphist.cli import main
 from dphist.document.differing import Differing
 from dphist.document.kind import kind_of
+from dphist.labels.bounding import read_users_above
 
 
 def compare(before: dh.Release, after: dh.Release) -> Differing:
@@ -123,6 +124,72 @@ def test_nothing_stands_if_nothing_changed(size: int) -> None:
     assert wrong <= 6  # of 25 at 5 %: more has probability below 1e-3
 
 
+def users_with(users: int, labels: int) -> pd.DataFrame:
+    """Return rows of users who all have the same labels."""
+    pairs = [(user, f"label {label}") for user in range(users) for label in range(labels)]
+    return pd.DataFrame(pairs, columns=["who", "what"])
+
+
+def bound(frame: pd.DataFrame, most: int, cells: int | None = 20) -> dh.Release:
+    told: dict[str, Any] = {"max_labels": most, "users_by_labels": cells}
+    counts = dh.LabelCounts.from_table(frame, label="what", user="who", **told)
+    return dh.ThresholdHistogram(epsilon=2, delta="1e-6", **told).release(counts)
+
+
+def find(frame: pd.DataFrame, most: int) -> dh.Release:
+    told: dict[str, Any] = {"max_labels": most, "keep_sets": True}
+    counts = dh.LabelCounts.from_table(frame, label="what", user="who", **told)
+    return dh.AutoThreshold(epsilon=2, delta="1e-6", max_labels=most).release(counts)
+
+
+def test_users_who_are_bounded_differently() -> None:
+    """All users have four labels: a bound of one drops three quarters, and nothing changed."""
+    before, same, more = (
+        bound(users_with(users, 4), most) for users, most in ((1000, 1), (1000, 4), (3000, 4))
+    )
+    found = dh.difference(before, same)
+    assert len(found) == 4
+    assert not found.stands.any()
+    assert np.isnan(found.change).all()
+    bounded = found.after - found.before
+    assert (found.low < -bounded / 4).all()  # about 1000 - 250 - 1000
+    assert (found.low > -400).all()
+    assert (abs(found.high - bounded) < 40).all()
+    assert found.document.fact("intervals_of").value == "counts before bounding"
+    assert dh.difference(same, same).document.fact("intervals_of").value == "bounded counts"
+    grown = dh.difference(before, more)
+    assert grown.stands.all()
+    assert ((grown.low < 2000) & (grown.high > 2000)).all()
+    assert dh.difference(more, before).stands.all()
+    with pytest.raises(dh.ParameterError, match=r"same max_labels.*users_by_labels"):
+        dh.difference(before, bound(users_with(9, 4), 4, None))
+
+
+def test_what_a_found_number_of_labels_says_of_users_above_it() -> None:
+    """A number of labels that is the largest, 3, cuts users before they are counted."""
+    cut, whole = (find(users_with(1000, 6), most) for most in (3, 8))
+    found = dh.difference(cut, whole)
+    assert not found.stands.any()
+    assert ((found.low < -400) & (found.high > 400)).all()
+    few = dh.difference(find(users_with(1000, 3), 40), find(users_with(2000, 6), 40))
+    rows = few.to_pandas().set_index("label").loc["label 0"]
+    assert rows.stands
+    assert 800 < rows.low < 1000 < rows.high < 1200
+
+
+@pytest.mark.parametrize("most", [1, 4])
+def test_bounds_before_bounding_share_the_error(most: int) -> None:
+    """Half is for the noise of a count, and half for that of the number of users above."""
+    release = bound(users_with(1000, 4), most)
+    (low, high), _ = compare(release, bound(users_with(1000, 4), 5 - most)).bounds(0.9)
+    users, mechanism = read_users_above(release), release.mechanism
+    assert users is not None
+    width = mechanism.half_width(0.95)
+    counts = release.value.counts
+    assert (high == counts + width + users.users_above(0.95)[1]).all()
+    assert (low == counts - width).all()
+
+
 def test_one_sided() -> None:
     found = dh.difference(count({"gone": 500, "same": 400}), count({"new": 300, "same": 400}))
     rows = found.to_pandas().set_index("label")
@@ -143,7 +210,7 @@ def test_same_release_never_stands() -> None:
 
 REFUSED: dict[str, tuple[Callable[[], tuple[Any, Any]], str]] = {
     "kinds": (lambda: (count({"a": 90}), rank([9])), "one kind"),
-    "bounds": (lambda: (count({"a": 90}), count({"a": 90}, max_labels=2)), "max_labels"),
+    "bounds": (lambda: (count({"a": 90}), count({"a": 90}, max_labels=2)), "same max_labels"),
     "edges": (
         lambda: (
             bin_ages(AGES, dh.LeafCounts(epsilon=1, bins=4)),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dphist.arrays import FloatArray
-from dphist.errors import ParameterError
+from dphist.errors import Message, ParameterError
 from dphist.sentence import Sentence
 
 Bounds: TypeAlias = tuple[FloatArray, FloatArray]
@@ -15,10 +15,16 @@ BOTH = ("before", "after")
 """The parameters of `dphist.difference` that hold releases."""
 
 
-INTERVALS = Sentence(
+_INTERVALS = (
     "Each interval holds for its row with the stated probability, over the noise of both releases: "
     "each release's own interval is taken at half of the error, so that it does not matter what "
-    "the two have in common, such as the same people. It is of bounded counts."
+    "the two have in common, such as the same people."
+)
+INTERVALS = Sentence(f"{_INTERVALS} It is of bounded counts.")
+INTERVALS_BEFORE_BOUNDING = Sentence(
+    f"{_INTERVALS} The two releases bound {{users}} differently, so a change of their counts mixes "
+    "what happened with what bounding took, and none is stated. Intervals are of counts before "
+    "bounding, which are larger by at most the number of {users} who had more than was kept."
 )
 
 
@@ -43,6 +49,7 @@ class Differing:
     ordered : whether the rows have an order of their own.
     proved : whether the intervals are proved, not approximate.
     bounding : what is known of what bounding took from each release, as sentences.
+    alike : whether both count the same, so that one number may be subtracted from the other.
     """
 
     places: Mapping[str, Sequence[str]]
@@ -57,11 +64,11 @@ class Differing:
     ordered: bool = True
     proved: bool = True
     bounding: Sequence[str] = ()
+    alike: bool = True
 
 
-def check_same(what: str, before: Any, after: Any) -> None:
+def check_same(what: str, before: Any, after: Any, *, remedy: Message = "") -> None:
     """Refuse two releases that do not have something in common."""
     if before != after:
-        raise ParameterError(
-            BOTH, f"must have the same {what}; otherwise their numbers count different things"
-        )
+        different = f"must have the same {what}; otherwise their numbers count different things"
+        raise ParameterError(BOTH, different, remedy)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import FloatArray
-from dphist.document.differing import INTERVALS, Bounds, Differing
+from dphist.document.differing import INTERVALS, INTERVALS_BEFORE_BOUNDING, Bounds, Differing
 from dphist.sentence import Sentence
 
 UNSHOWN = Sentence(
@@ -27,11 +27,14 @@ class Reading:
     half_width : returns how far noise reaches with a probability, in records.
     threshold : true counts that are not shown are at most this, beside noise; None if all labels
         of the release are listed.
+    above : returns how much larger than the bounded count any count before bounding is at most,
+        with a probability; None if the bounded counts are compared.
     """
 
     counts: dict[str, int]
     half_width: Callable[[float], int | None]
     threshold: int | None
+    above: Callable[[float], int] | None = None
 
     def numbers(self, labels: list[str]) -> FloatArray:
         """Return the released counts of labels; NaN where there is none."""
@@ -39,11 +42,15 @@ class Reading:
 
     def bounds(self, labels: list[str], level: float) -> Bounds:
         """Return intervals for the true counts of labels, each with this probability."""
+        more = 0
+        if self.above is not None:
+            level = (1 + level) / 2  # of two bounds, each has half of the error
+            more = self.above(level)
         counts, width = self.numbers(labels), float(self.half_width(level) or 0)
         unshown = np.isnan(counts)
         low = np.where(unshown, 0, np.maximum(counts - width, 0))
         high = np.where(unshown, (self.threshold or 0) + width, np.maximum(counts + width, 0))
-        return low, high
+        return low, high + more
 
 
 def list_comparable(before: Reading, after: Reading) -> list[str]:
@@ -60,7 +67,9 @@ def compare_readings(readings: Sequence[Reading], labels: list[str], **more: Any
     """Return what two readings say of labels; `more` are fields of `Differing`."""
     before, after = readings
     thresholds = [each.threshold for each in readings if each.threshold is not None]
-    holds: list[str] = [INTERVALS, *([UNSHOWN] if thresholds else [])]
+    alike = all(each.above is None for each in readings)
+    holds: list[str] = [INTERVALS if alike else INTERVALS_BEFORE_BOUNDING]
+    holds += [UNSHOWN] if thresholds else []
     return Differing(
         places={"label": labels},
         before=before.numbers(labels),
@@ -70,5 +79,6 @@ def compare_readings(readings: Sequence[Reading], labels: list[str], **more: Any
         holds=holds,
         noun=Sentence("{label}"),
         ordered=False,
+        alike=alike,
         **more,
     )

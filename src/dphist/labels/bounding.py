@@ -1,6 +1,7 @@
 """How contributions to labels are bounded, in words: whom data protect, and what counts are of."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from dphist.arrays import IntArray
@@ -228,6 +229,28 @@ def bounding_cost(release: Release) -> str:
     if not counted_of(release).cut or unit == ONE_ROW:
         return ""
     return unknown_in_words(LABELS, nouns_of_unit(unit)[1])
+
+
+def read_users_above(release: Release) -> UsersBySize | None:
+    """Return numbers of users whose `users_above` are all who had more labels than were counted.
+
+    None if a release does not tell, or users add more than 1. Of a number that was found, users
+    above the largest were cut before the look, so those in the last cell may have had more.
+    """
+    found, mechanism = read_users(release), mechanism_of(release)
+    if mechanism.max_count > 1:
+        return None
+    auto, cap = release.mechanism, mechanism.max_labels
+    if not isinstance(auto, AutoThreshold) or cap is None:
+        return found
+    cells, law = auto.cells, replace(auto.law, scale=auto.division.users_scale)
+    users = tuple(release.noisy[NAME].tolist())
+    return UsersBySize(cells, users, law, min(cap, cells[-1] - 1))
+
+
+def max_labels_of(release: Release) -> int | None:
+    """Return how many labels of a user count in a release at most; None without a maximum."""
+    return _bounds(mechanism_of(release), release.provenance)[0]
 
 
 def facts_of_bounding(release: Release) -> list[Block]:

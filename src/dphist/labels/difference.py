@@ -1,21 +1,32 @@
 """What two releases of labels say of the same labels."""
 
+from dataclasses import replace
+from functools import partial
+
 from dphist.document.differing import Differing, check_same
 from dphist.document.label_readings import Reading, compare_readings, list_comparable
-from dphist.errors import UnsupportedError
-from dphist.labels.bounding import bounding_cost, mechanism_of
+from dphist.errors import UnsupportedError, phrase
+from dphist.labels.bounding import bounding_cost, max_labels_of, mechanism_of, read_users_above
 from dphist.labels.mechanism import least_shown
 from dphist.labels.words import threshold_base
 from dphist.release.release import Release
+from dphist.release.users_by_size import UsersBySize
 from dphist.sentence import Sentence
 
 
 def compare_releases(before: Release, after: Release) -> Differing:
     """Return what two releases say of the same labels."""
     readings = [_read(each) for each in (before, after)]
-    first, second = mechanism_of(before), mechanism_of(after)
-    check_same("max_labels", first.max_labels, second.max_labels)
-    check_same("max_count", first.max_count, second.max_count)
+    check_same("max_count", mechanism_of(before).max_count, mechanism_of(after).max_count)
+    bounds = max_labels_of(before), max_labels_of(after)
+    if bounds[0] != bounds[1]:
+        users = [each for each in map(read_users_above, (before, after)) if each is not None]
+        if len(users) < len(readings):
+            check_same("max_labels", *bounds, remedy=_REMEDY)
+        readings = [
+            replace(reading, above=partial(_count_above, each))
+            for reading, each in zip(readings, users, strict=True)
+        ]
     kinds = [each.value.to_arrow().schema.field("label").type for each in (before, after)]
     check_same("type of labels", *kinds)
     labels = list_comparable(*readings)
@@ -26,10 +37,19 @@ def compare_releases(before: Release, after: Release) -> Differing:
         labels,
         tests=(2 if chosen else 1) * max(len(labels), 1),
         correction=_correct(len(labels), chosen=chosen),
-        # One step of the proof is a sketch otherwise, and noise is symmetric there.
-        proved=len(set(thresholds)) < 2 and not any(map(_is_lopsided, (before, after))),
+        proved=not any(map(_is_lopsided, (before, after))),  # the proof is of symmetric noise
         bounding=[bounding_cost(each) for each in (before, after)],
     )
+
+
+_REMEDY = phrase(
+    "count both with one {max_labels}, or release with each how many users have more: with "
+    "{users_by_labels}, or by AutoThreshold; intervals are then of counts before bounding"
+)
+
+
+def _count_above(users: UsersBySize, level: float) -> int:
+    return users.users_above(level)[1]
 
 
 def _is_lopsided(release: Release) -> bool:

@@ -51,13 +51,13 @@ class UsersBySize:
         """The number of users, with the noise of all cells; at least 0."""
         return max(sum(self.noisy), 0)
 
-    def users_above(self) -> tuple[int, int]:
+    def users_above(self, level: float = _SIDE) -> tuple[int, int]:
         """Return how many users had more than the bound: the number, and its upper bound.
 
-        The bound holds with 97.5 %.
+        The upper bound holds with probability `level`.
         """
         above = np.array(self.cells) > self.bound
-        width = self._width_of(np.where(above, 1.0, 0.0).astype(np.float64))
+        width = float(width_of_sum(self.law, above.astype(np.float64), level))
         found = int(np.array(self.noisy)[above].sum())
         return max(found, 0), max(found + math.floor(width), 0)
 

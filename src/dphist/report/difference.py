@@ -35,7 +35,7 @@ from dphist.render.text import content, text
 from dphist.report import checked_release, shown_as
 from dphist.sentence import Sentence, joined
 
-_COMPARED = ("max_labels", "max_count", "max_records", "max_events", "null_users", "null_labels")
+_COMPARED = ("max_count", "max_records", "max_events", "null_users", "null_labels")
 _NAMED = 20  # rows of a chart that stand beside their names
 _WHOLE = 60  # rows that surfaces show without leaving any out
 _DRAWN = 2000  # rows of a chart
@@ -53,9 +53,12 @@ class Difference:
     ----------
     places : what the rows are, as columns of texts by name: labels, edges of bins, or ranks.
     before, after : (k,) float64, released numbers; NaN where a release does not show the row.
+    change : (k,) float64, the released `after` less `before`; NaN where a release does not show the
+        row, or the two bound users differently.
     low, high : (k,) float64, an interval for the true `after` less the true `before`, that holds
         for each row by itself with probability `level`, over the noise of both releases. It holds
-        also if the releases are of the same people. It is of bounded counts.
+        also if the releases are of the same people. It is of bounded counts, or of counts before
+        bounding where the two bound users differently.
     stands : (k,) bool, whether the change of a row is not explained by noise, also as one of all
         rows that were looked at: see `correction`.
     level : 0.95 unless asked for otherwise.
@@ -71,6 +74,7 @@ class Difference:
     places: Mapping[str, Sequence[str]]
     before: FloatArray
     after: FloatArray
+    change: FloatArray
     low: FloatArray
     high: FloatArray
     stands: AnyArray
@@ -81,11 +85,6 @@ class Difference:
 
     def __len__(self) -> int:
         return len(self.before)
-
-    @property
-    def change(self) -> FloatArray:
-        """The released `after` less `before`, (k,); NaN where a release does not show the row."""
-        return self.after - self.before
 
     def to_arrow(self) -> pa.Table:
         """Return a row for each that is compared; what is not shown is null."""
@@ -137,7 +136,8 @@ def difference(before: Release, after: Release, *, level: float = 0.95) -> Diffe
     Parameters
     ----------
     before, after : releases with the same unit, bounds, and edges or type of labels. Epsilon and
-        mechanism may differ.
+        mechanism may differ, and numbers of labels of a user that count, if both releases say how
+        many users have more.
     level : probability of each interval; 1 - `level` is the chance that any row of all stands
         although nothing changed.
 
@@ -192,14 +192,16 @@ def difference(before: Release, after: Release, *, level: float = 0.95) -> Diffe
     }
     old, new, low, high = (e[order] for e in (differing.before, differing.after, low, high))
     stands = stands[order]
-    chart = _chart(differing, places, low, high, stands, new - old, level)
+    change = new - old if differing.alike else np.full(len(old), np.nan)
+    chart = _chart(differing, places, low, high, stands, change, level)
     document = _describe(
-        (before, after), differing, places, [old, new, low, high, stands], chart, level
+        (before, after), differing, places, [old, new, change, low, high, stands], chart, level
     )
     return Difference(
         places=places,
         before=old,
         after=new,
+        change=change,
         low=low,
         high=high,
         stands=stands,
@@ -245,7 +247,7 @@ def _describe(
     level: float,
 ) -> Document:
     """Return what is said of a difference."""
-    before, after, low, high, stands = rows
+    before, after, change, low, high, stands = rows
     documents = [shown_as(each) for each in releases]
     many, standing, percent = len(before), int(stands.sum()), f"{100 * level:g} %"
     result = Sentence(
@@ -263,7 +265,7 @@ def _describe(
     released = list(places) == ["label"]
     columns = [Column(name, each, released=released) for name, each in places.items()]
     columns += [
-        Column("Change", [_number(each, True) for each in after - before], digits=True),
+        Column("Change", [_number(each, True) for each in change], digits=True),
         Column(
             f"{percent} interval",
             [f"{_number(a, True)} to {_number(b, True)}" for a, b in zip(low, high, strict=True)],
@@ -285,6 +287,8 @@ def _describe(
     ]
     program = {"level": level, "compared": many, "standing": standing}
     values = [Fact("", "", key, value, exact, on=ON_JSON) for key, value in program.items()]
+    of = "bounded counts" if differing.alike else "counts before bounding"
+    values.append(Fact("", "", "intervals_of", of, on=ON_JSON))
     values.append(Fact("", "", "correction", str(differing.correction), on=ON_JSON))
     values.append(Fact("", "", "bounding", [str(each) for each in said], on=ON_JSON))
     table = Table(columns, ("All changes", "The first rows", "The last rows"), whole=many <= _WHOLE)

@@ -29,7 +29,8 @@ from dphist.counting.bounding.bounds import (
     problem_expression,
     raise_problem,
 )
-from dphist.counting.bounding.contributions import MISSING_USERS, count_bounded_terms
+from dphist.counting.bounding.contributions import count_bounded_terms
+from dphist.counting.bounding.profiles import MISSING_USER
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
 from dphist.counting.engine.rows import SparkRows
@@ -37,7 +38,9 @@ from dphist.counting.reading.columns import Wanted, count_column, key_column
 from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Batches, Source, engine_failure, stream_rows
 from dphist.counting.reading.spark import SparkSource
+from dphist.errors import Message
 
+_MISSING_USERS: dict[str, Message] = {"who": f"{MISSING_USER} or give them one"}
 _DENSE = 2**22  # up to this number of cells, counts are an array of all of them
 
 
@@ -98,7 +101,7 @@ def count_cells(
                 max_records=max_records,
                 key=key,
                 cut=cut,
-                missing=MISSING_USERS,
+                missing=_MISSING_USERS,
             )
         celling.check()
     return _sorted(*found, grid, wanted)
@@ -153,7 +156,7 @@ def _count_in_spark(
     # Of several problems the last is reported: that of the first key, as in other engines.
     keys = [key_column(f"p{i}", c.name, "keys") for i, c in enumerate(grid.columns) if not c.other]
     wanted = [*reversed(keys), *others]
-    missing = MISSING_USERS | {f"p{i}": UNLISTED for i in range(len(grid.columns))}
+    missing = _MISSING_USERS | {f"p{i}": UNLISTED for i in range(len(grid.columns))}
     if others:
         return count_bounded_terms(
             lambda: rows,

@@ -38,7 +38,7 @@ from dphist.counting.bounding.bounds import (
     problem_number,
     raise_problem,
 )
-from dphist.counting.bounding.contributions import MISSING_USERS_OF_RECORDS, count_bounded_terms
+from dphist.counting.bounding.contributions import MISSING_USERS, count_bounded_terms
 from dphist.counting.bounding.kept import count_kept
 from dphist.counting.bounding.user_parts import UserRows, as_words
 from dphist.counting.checks import LARGEST, Problem
@@ -278,7 +278,7 @@ def _count_held(
     lacking = not pc.all(known, min_count=0).as_py()
     if lacking and null_users == "refuse":
         number = problem_number([user], user.role, Problem.MISSING)
-        raise_problem(number, [user], source.wall.problem, missing=MISSING_USERS_OF_RECORDS)
+        raise_problem(number, [user], source.wall.problem, missing=MISSING_USERS)
 
     def counted() -> IntArray:
         slots = number_of_slots(grid)

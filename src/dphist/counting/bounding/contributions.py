@@ -122,8 +122,7 @@ def label_bounded_records(
         counts = kept.group(["term"], "count(*) AS records", WORST)
         return counts.where("term IS NOT NULL OR problem > 0"), None
 
-    missing = MISSING_USERS_OF_RECORDS
-    store, _ = _hold_checked(frame, wanted, count_kept, cut, missing=missing, **reading)
+    store, _ = _hold_checked(frame, wanted, count_kept, cut, missing=MISSING_USERS, **reading)
     return store
 
 
@@ -259,11 +258,7 @@ def count_bounded_records(
 
         pairs, worst = source.run(count_kept)
     raise_problem(
-        worst,
-        wanted,
-        source.wall.problem,
-        from_text=source.from_text,
-        missing=MISSING_USERS_OF_RECORDS,
+        worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_USERS
     )
     return pairs
 
@@ -273,9 +268,6 @@ def _with_prevalences(counts: IntArray) -> tuple[IntArray, IntArray]:
     ordered = np.sort(counts[counts > 0])
     first = np.flatnonzero(np.diff(ordered, prepend=0))
     return ordered[first], np.diff(first, append=len(ordered))
-
-
-MISSING_USERS: dict[str, Message] = {"who": f"{MISSING_USER} or give them one"}
 
 
 def _give_or_choose(counting: str) -> Text:
@@ -289,7 +281,7 @@ def _give_or_choose(counting: str) -> Text:
     )
 
 
-MISSING_USERS_OF_RECORDS = {"who": _give_or_choose("count")}
+MISSING_USERS = {"who": _give_or_choose("count")}
 _MISSING = {
     "who": _give_or_choose("count labels"),
     "term": f"{MISSING[Use.KEY]}, or count labels with " + Argument("null_labels", "drop"),
@@ -392,7 +384,7 @@ def count_bounded_terms(
         wanted,
         source.wall.problem,
         from_text=source.from_text,
-        missing={**MISSING_USERS_OF_RECORDS, **(missing or {})},
+        missing={**MISSING_USERS, **(missing or {})},
     )
     return found, counts
 
