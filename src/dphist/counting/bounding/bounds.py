@@ -25,13 +25,19 @@ of the user would do (docs/understand/proofs/bounding.md, Lemma 8).
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.counting.bounding.held_pairs import bound_few, bound_in_arrays, hold_pairs
+from dphist.counting.bounding.held_pairs import (
+    add_ranked,
+    bound_few,
+    bound_in_arrays,
+    hold_above,
+    hold_pairs,
+)
 from dphist.counting.checks import LARGEST, Problem
 from dphist.counting.engine.rows import DuckRows, Rows
 from dphist.counting.reading.columns import Use, UserType, Wanted, type_of_users
@@ -355,6 +361,12 @@ def _keep_labels(rows: Rows, bounds: Bounds, key: str, others: Sequence[str]) ->
     starts = bounds.users_by_labels
     if bounds.max_labels is None and not starts:
         return rows
+    if not starts and isinstance(rows, DuckRows) and not rows.is_few:
+        held, above = hold_above(rows, cast(int, bounds.max_labels))
+        if above is None:
+            return held
+        ranked = _rank(above, key, others).where(f"place <= {bounds.max_labels}")
+        return add_ranked(held, cast(DuckRows, ranked.project("who", "term", *others, "problem")))
     rows = _rank(rows, key, others, [_OWN] if starts else [])
     if bounds.max_labels is not None:
         rows = rows.where(f"who IS NULL OR place <= {bounds.max_labels}")

@@ -42,6 +42,7 @@ SHARE = 4
 _ROWS_AT_ONCE = 1 << 18
 _ONE = np.uint64(1)
 _PAIRS, _LABELS, _DROPPED = "dphist_pairs", "dphist_labels", "dphist_dropped"
+_GROUPED, _ABOVE, _RANKED = "dphist_grouped", "dphist_above", "dphist_ranked"
 
 
 def hold_pairs(rows: DuckRows) -> DuckRows:
@@ -53,6 +54,34 @@ def hold_pairs(rows: DuckRows) -> DuckRows:
     if not held.is_few:  # how long many rows are decides nothing, and reading their text takes long
         return held
     return replace(held, nbytes=int(held.fetch([held.lengths("who", "term")])[0][0] or 0))
+
+
+def hold_above(rows: DuckRows, most: int) -> tuple[DuckRows, DuckRows | None]:
+    """Hold rows, one for each user and label, and return those of users above a bound.
+
+    Returns
+    -------
+    held : all rows, of one evaluation.
+    above : the rows of users with more than `most`, to be ranked; None if there are none.
+    """
+    connection = rows.connection
+    size = rows.create(_GROUPED)
+    connection.execute(
+        f"CREATE TABLE {_ABOVE} AS SELECT who FROM {_GROUPED} WHERE who IS NOT NULL "  # noqa: S608
+        f"GROUP BY who HAVING count(*) > {most}"
+    )
+    held = DuckRows(connection, connection.table(_GROUPED), size=size, spent=(_GROUPED, _ABOVE))
+    users = connection.execute(f"SELECT count(*) FROM {_ABOVE}").fetchall()[0][0]  # noqa: S608
+    return held, held.where(f"who IN (FROM {_ABOVE})") if users else None
+
+
+def add_ranked(held: DuckRows, ranked: DuckRows) -> DuckRows:
+    """Return the rows of users within the bound, and the ranked rows; both of `hold_above`."""
+    connection = held.connection
+    ranked.create(_RANKED)
+    others = f"FROM {_GROUPED} WHERE who IS NULL OR who NOT IN (FROM {_ABOVE})"
+    both = connection.sql(f"{others} UNION ALL FROM {_RANKED}")
+    return DuckRows(connection, both, spent=(*held.spent, _RANKED))
 
 
 def bound_in_arrays(

@@ -376,10 +376,12 @@ def make_sets(pairs: pa.Table, kind: pa.DataType) -> Sets:
     singles = np.zeros(len(order), np.int64)
     np.add.at(singles, members[alone], pairs["amount"].to_numpy()[alone])
     users, distinct = _encode(pairs["who"].filter(pc.invert(pairs["who"].is_null())))
-    by_user = np.lexsort((members[~alone], users))
+    # Places are below 2**31, as Arrow numbers them, so that a product fits.
+    ordered = users * np.int64(len(labels)) + members[~alone]
+    ordered.sort()
     starts = np.zeros(len(distinct) + 1, np.int64)
     np.cumsum(np.bincount(users, minlength=len(distinct)), out=starts[1:])
-    return Sets(labels, starts, members[~alone][by_user], singles)
+    return Sets(labels, starts, ordered % max(len(labels), 1), singles)
 
 
 def _encode(column: pa.ChunkedArray) -> tuple[IntArray, pa.Array]:
