@@ -170,10 +170,15 @@ class ParameterError(DphistError, ValueError):
         Exception.__init__(self, parameter, fault, remedy, more)
         self.parameter, self.fault, self.remedy, self.more = parameter, fault, remedy, more
 
-    def _lines(self) -> Sequence[Message]:
+    @property
+    def line(self) -> Message:
+        """Its first line."""
         names = self.parameter if isinstance(self.parameter, tuple) else (self.parameter,)
         said = join_arguments(names) + " " + self.fault
-        return (said + "; " + self.remedy if self.remedy else said, *self.more)
+        return said + "; " + self.remedy if self.remedy else said
+
+    def _lines(self) -> Sequence[Message]:
+        return (self.line, *self.more)
 
 
 class UnsupportedError(DphistError, ValueError):

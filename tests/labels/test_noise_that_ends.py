@@ -238,3 +238,25 @@ def test_errors_come_before_data() -> None:
     by_hand = dh.ThresholdHistogram(noise="truncated", **FEW)
     with pytest.raises(ParameterError, match="calibrated"):
         by_hand.compare_noises()
+
+
+class Choosy(dh.ThresholdHistogram):
+    """A mechanism that takes one of two noises, and neither suits."""
+
+    @classmethod
+    def calibration_forms(cls, delta: Any, **parameters: Any) -> list[dict[str, Any]]:
+        if "noise" in parameters:
+            return [parameters]
+        return [
+            {**parameters, "noise": noise, "max_count": count}
+            for noise, count in (("optimal", 2), ("optimal", 3), ("gaussian", 0))
+        ]
+
+
+def test_where_no_form_serves_each_fault_is_told_once() -> None:
+    with pytest.raises(ParameterError) as raised:
+        dh.calibrate(Choosy, epsilon=1, delta="1e-6", max_labels=1)
+    first, *more = str(raised.value).split("\n")
+    assert first.startswith("noise 'optimal' is for max_count=1 alone; ")
+    assert len(more) == 1
+    assert more[0].startswith("with noise='gaussian': max_count must be ")

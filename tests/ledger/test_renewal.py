@@ -1,5 +1,6 @@
 """Budgets that are renewed monthly: which month pays, and what months add up to."""
 
+import json
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 import dphist as dh
+from dphist.cli import main
+from dphist.commands.ledger.payment import is_paid
 from dphist.errors import BudgetError, LedgerError, ParameterError
 from dphist.ledger import Ledger
 from dphist.ledger.book import EVERYBODY
@@ -207,6 +210,37 @@ def test_a_reservation_is_of_its_month(monthly: Ledger, clock: Clock) -> None:
     assert monthly.balance().all_time.epsilon == 2
     (history,) = histories(list(monthly.entries()))
     assert history.months == ["2026-12", "2027-01"]
+
+
+def test_a_dry_run_says_that_a_reservation_of_a_month_before_pays_no_more(
+    tmp_path: Path, clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says what the command would do, and so does a plan."""
+    place, table = tmp_path / "clinic.ledger", tmp_path / "rows.csv"
+    table.write_text("word\na\n")
+    Ledger.create(place, epsilon=2, unit="one record", renew="monthly").close()
+    command = ["anonymize", str(table), "--label", "word", "--each-row-is-one-person"]
+    command += ["--epsilon", "1", "--ledger", str(place), "--by", "ana", "--key", "r"]
+    assert main([*command, "--reserve"]) == 0
+    for month, fits in (("11", True), ("12", False)):
+        clock.set(f"2026-{month}-30")
+        capsys.readouterr()
+        assert main([*command, "--dry-run", "--json"]) == 0
+        said = json.loads(capsys.readouterr().out)["ledger"]
+        assert said["fits"] is fits
+        assert ("set aside already" in said["key"]) is fits
+        assert ("would be refused: the key 'r' was reserved in 2026-11" in said["key"]) is not fits
+    assert main([*command, "--dry-run"]) == 0
+    assert "It fits" not in capsys.readouterr().out
+    assert main(command) == 1
+    assert (
+        "was reserved in 2026-11, and the budget of 'main' was renewed" in capsys.readouterr().err
+    )
+    with Ledger.open(place) as ledger:
+        with pytest.raises(LedgerError, match="was reserved in 2026-11"):
+            is_paid(ledger, "r", again=False)
+        ledger.cancel("r")
+        assert not is_paid(ledger, "r", again=False)
 
 
 def test_caps_are_renewed_with_the_account(monthly: Ledger, clock: Clock) -> None:

@@ -318,7 +318,8 @@ def _spend(entry: Entry, tables: Tables) -> None:
                 "release it in that name, or cancel it"
             )
         for name, _ in costs_of(entry):
-            _check_not_renewed(_open_account(tables, name), tables.entry(known.entry), entry)
+            _open_account(tables, name)
+        check_not_renewed(tables, known, entry.time)
         tables.put_charge(replace(known, entry=entry.number, state=entries.CHARGED))
         return
     if known is not None and known.state != entries.CANCELED:
@@ -337,15 +338,18 @@ def _spend(entry: Entry, tables: Tables) -> None:
     tables.put_charge(Charge(key, entry.number, entry.action, content["fingerprint"]))
 
 
-def _check_not_renewed(account: Account, reserved: Entry, entry: Entry) -> None:
+def check_not_renewed(tables: Tables, charge: Charge, time: str) -> None:
     """Refuse a reservation of a month that is over: the month of the release has to pay for it."""
-    period = account.find_period(reserved.time)
-    if period != account.find_period(entry.time):
-        raise LedgerError(
-            f"the key {entry.content['key']!r} was reserved in {period}, and the budget of "
-            f"{account.name!r} was renewed since: the month in which data are read has to pay. "
-            "Cancel the reservation, and charge again; nothing was charged"
-        )
+    reserved = tables.entry(charge.entry)
+    for name, _ in costs_of(reserved):
+        account = account_of(tables, name)
+        period = account.find_period(reserved.time)
+        if period != account.find_period(time):
+            raise LedgerError(
+                f"the key {charge.key!r} was reserved in {period}, and the budget of {name!r} was "
+                "renewed since: the month in which data are read has to pay. Cancel the "
+                "reservation, and charge again; nothing was charged"
+            )
 
 
 def _check_continued(content: Mapping[str, Any], before: Entry) -> None:

@@ -25,7 +25,7 @@ from dphist.ledger.balance import (
     list_held,
     plan_releases,
 )
-from dphist.ledger.book import Account, Charge, charge_of
+from dphist.ledger.book import Account, Charge, charge_of, check_not_renewed
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import check_one_step, checked_words
 from dphist.ledger.deferred import Deferred
@@ -494,6 +494,14 @@ class Ledger:
         checked_words(key, "key")
         with self._payments.reading() as tables:
             return charge_of(tables, key)
+
+    def check_reservation(self, key: str) -> None:
+        """Refuse a key that is reserved and pays no more, as its month is over; LedgerError."""
+        checked_words(key, "key")
+        with self._payments.reading() as tables:
+            charge = charge_of(tables, key)
+            if charge.state == actions.RESERVED:
+                check_not_renewed(tables, charge, tables.now())
 
     def stored(self, key: str) -> Release:
         """Return the release that was stored under a key; those of groups: `stored_groups`."""

@@ -1,6 +1,5 @@
 """Calibration: from a total guarantee to the parameters of a mechanism."""
 
-import contextlib
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -9,7 +8,7 @@ from fractions import Fraction
 from inspect import signature
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from dphist.errors import ParameterError
+from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, positive_number, probability, whole_number
 from dphist.privacy import ApproxDP, PureDP, Target, delta_of, least_epsilon
 from dphist.privacy.calibratable import (
@@ -289,13 +288,30 @@ def _forms(
 def _best_form(make: Callable[..., M], forms: Sequence[dict[str, Any]]) -> M:
     """Return the first mechanism in order, of those that the total suffices for."""
     found: list[Any] = []
+    faults: list[ParameterError] = []
     for form in forms:
-        with contextlib.suppress(ParameterError):
+        try:
             found.append(make(**form))
+        except ParameterError as error:
+            faults.append(error)
     if not found:
-        return make(**forms[0])  # says why not
+        raise _join_faults(forms, faults)
     best: M = min(found, key=lambda made: made.calibration_order)
     return best
+
+
+def _join_faults(
+    forms: Sequence[dict[str, Any]], faults: Sequence[ParameterError]
+) -> ParameterError:
+    """Return the fault of the first form, and those of the others that are not the same."""
+    first, said, more = faults[0], {str(faults[0])}, []
+    for form, fault in zip(forms, faults, strict=True):
+        if str(fault) in said:
+            continue
+        said.add(str(fault))
+        own = [Argument(name, form[name]) for name in form if form[name] != forms[0].get(name)]
+        more.append("with " + own[0] + ": " + fault.line)
+    return ParameterError(first.parameter, first.fault, first.remedy, (*first.more, *more))
 
 
 def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:

@@ -153,15 +153,16 @@ def quote_price(
             if options.by is not None:
                 cap = ledger.balance(price.account.name, by=options.by)
                 parts.append(Part(price, cap, options.by, data.protected))
-    known = _describe_key(ledger, options.key)
+    known, refused = _describe_key(ledger, options.key)
     said = {
         "name": ledger.name,
         "id": ledger.id,
-        "fits": all(part.fits for part in parts),
+        "fits": all(part.fits for part in parts) and not refused,
         "charges": [part.to_json(mechanism) for part in parts],
         **({"key": known} if known else {}),
     }
     lines = [line for part in parts for line in part.to_lines(ledger.name, mechanism)]
+    lines = [] if refused else lines
     return [*lines, *([known] if known else [])], {"ledger": said}
 
 
@@ -170,22 +171,26 @@ def left_text(balance: Balance) -> str:
     return left_in_words(balance.budget, balance.totals)
 
 
-def _describe_key(ledger: Ledger, key: str | None) -> str:
-    """Say what the ledger knows of a key."""
+def _describe_key(ledger: Ledger, key: str | None) -> tuple[str, bool]:
+    """Say what the ledger knows of a key, and whether its command would be refused for that."""
     if key is None:
-        return ""
+        return "", False
     try:
         charge = ledger.find(key)
     except LedgerError:
-        return ""
+        return "", False
     if charge.state == "canceled":
-        return ""
+        return "", False
+    try:
+        ledger.check_reservation(key)
+    except LedgerError as error:
+        return f"It would be refused: {error}.", True
     said = {
         "reserved": "its cost is set aside already, and would not be charged again",
         "finished": "the same command returns its release, and costs nothing",
         "charged": "it is running, or failed, or is a stream; only a stream goes on",
     }[charge.state]
-    return f"The key {key!r} is {charge.state} (entry {charge.entry}): {said}."
+    return f"The key {key!r} is {charge.state} (entry {charge.entry}): {said}.", False
 
 
 def is_paid(ledger: Ledger, key: str, *, again: bool) -> bool:
@@ -199,11 +204,14 @@ def is_paid(ledger: Ledger, key: str, *, again: bool) -> bool:
     ------
     UnfinishedError
         If it draws no more.
+    LedgerError
+        If it was reserved in a month that is over.
     """
     try:
         state = ledger.find(key).state
     except DphistError:
         return False
+    ledger.check_reservation(key)
     if state == entries.CHARGED and not again:
         raise UnfinishedError(
             f"the key {key!r} was charged and has not finished: it is running, or failed. If it "
