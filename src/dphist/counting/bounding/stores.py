@@ -388,8 +388,14 @@ def _encode(column: pa.ChunkedArray) -> tuple[IntArray, pa.Array]:
     """Return a column as places in an array of its distinct values, and this array."""
     if not len(column):
         return np.zeros(0, np.int64), pa.array([], column.type)
-    encoded = column.dictionary_encode().unify_dictionaries().combine_chunks()
-    return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary
+    encoded = column.dictionary_encode()
+    distinct = encoded.chunk(0).dictionary
+    # Arrow gives all pieces one dictionary; to join equal ones took most of the time.
+    if not all(piece.dictionary.equals(distinct) for piece in encoded.chunks):
+        encoded = encoded.unify_dictionaries()
+        distinct = encoded.chunk(0).dictionary
+    places = [piece.indices.to_numpy() for piece in encoded.chunks]
+    return np.concatenate(places).astype(np.int64), distinct
 
 
 def _as_labels(held: pa.Array, kind: pa.DataType) -> pa.Array:
