@@ -70,7 +70,8 @@ def hold_above(rows: DuckRows, most: int) -> tuple[DuckRows, DuckRows | None]:
         f"CREATE TABLE {_ABOVE} AS SELECT who FROM {_GROUPED} WHERE who IS NOT NULL "  # noqa: S608
         f"GROUP BY who HAVING count(*) > {most}"
     )
-    held = DuckRows(connection, connection.table(_GROUPED), size=size, spent=(_GROUPED, _ABOVE))
+    spent = (*rows.spent, _GROUPED, _ABOVE)
+    held = DuckRows(connection, connection.table(_GROUPED), size=size, spent=spent)
     users = connection.execute(f"SELECT count(*) FROM {_ABOVE}").fetchall()[0][0]  # noqa: S608
     return held, held.where(f"who IN (FROM {_ABOVE})") if users else None
 
