@@ -34,8 +34,19 @@ CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
         {"appears_from": 100},
         {"horizon": 5000, "delta": "1e-6", "max_events_per_user": 2},
     ),
+    "tables": (
+        dh.Tables,
+        {"error": 7},
+        {
+            "keys": {"region": range(26), "sex": ["f", "m"]},
+            "tables": ["region", "region+sex"],
+            "max_rows": 2,
+            "errors": {"region": 2},
+            "delta": "1e-6",
+        },
+    ),
 }
-QUICK = ("[labels]", "[known]", "[top]", "[units]", "[stream]")
+QUICK = ("[labels]", "[known]", "[top]", "[units]", "[stream]", "[tables]")
 
 
 def total_of(made: Any, releases: int = 1) -> Fraction:
@@ -56,6 +67,8 @@ def errors(made: Any, wanted: dict[str, Any]) -> list[tuple[float, float]]:
         if most is None:
             most = float(wanted["relative_error"]) * wanted["total"]
         return [(made.expected_error(wanted["total"]), most)]
+    if "error" in wanted:
+        return [(max(made.errors_of_cells().values()), wanted["error"])]
     expected = made.expected_error()
     return [(getattr(expected, name), most) for name, most in wanted.items()]
 
@@ -103,8 +116,8 @@ def test_the_cost_is_the_one_of_calibrate(case: str) -> None:
 
 
 @pytest.mark.long(every=2)
-@pytest.mark.quick("[tree]")
-@pytest.mark.parametrize("case", ["labels", "known", "tree", "anonymized", "stream"])
+@pytest.mark.quick("[tree]", "[tables]")
+@pytest.mark.parametrize("case", ["labels", "known", "tree", "anonymized", "stream", "tables"])
 def test_several_releases_share_the_total(case: str) -> None:
     kind, wanted, parameters = CASES[case]
     made = dh.for_error(kind, **wanted, **parameters, releases=4)
@@ -148,6 +161,11 @@ def test_another_mechanism_with_parameters_of_its_own_may_be_given() -> None:
         (dh.ThresholdHistogram, {**LABELS, "appears_from": 0}, "appears_from must be at least 1"),
         (dh.ThresholdHistogram, {**LABELS, "appears_from": 99, "total": 9}, "total must be left"),
         (dh.ThresholdHistogram, {**LABELS, "relative_error": 0.1, "total": 9}, "relative_error"),
+        (dh.ThresholdHistogram, {**LABELS, "error": 9}, "error must be left out"),
+        (dh.Tables, {**CASES["tables"][2], "half_width": 9}, "half_width must be left out"),
+        (dh.Tables, {**CASES["tables"][2], "error": 0}, "error must be greater than 0"),
+        (dh.Tables, {**CASES["tables"][2], "error": 9, "total": 9}, "total must be left out"),
+        (dh.Tables, {**CASES["tables"][2], "error": 9, "delta": 0}, "delta must be greater than 0"),
         (dh.ThresholdHistogram, {"max_labels": 2, "appears_from": 99}, "delta must"),
         (
             dh.ThresholdHistogram,

@@ -25,6 +25,17 @@ MADE: dict[str, Callable[[], dh.Plan]] = {
         "anonymized", total=5000, epsilon=["0.1", 1], unit="one patient", criteria=["epsilon <= 1"]
     ),
     "a stream": lambda: dh.plan("streams", horizon=10**6, max_events=[1, 5], max_labels=[1, 2]),
+    "tables": lambda: dh.plan(
+        "tables",
+        keys={"region": 26, "sex": ["f", "m"]},
+        tables=["region", "sex+region"],
+        errors={"region": 2},
+        max_rows=[1, 3],
+        epsilon=["0.5", 1],
+        total=10**6,
+        unit="one patient",
+        criteria=["cell error < 0.1 %"],
+    ),
     "one setting": lambda: dh.plan("streams", horizon=900, epsilon=[1], delta="1e-6"),
     "many settings": lambda: dh.plan(
         "labels",

@@ -24,6 +24,7 @@ _STEPS = 900
 _SMALLEST, _LARGEST = -6 * _STEPS, 2 * _STEPS  # epsilon from 10**-6 to 100
 _STRIDE = _STEPS // 2
 _SMALLEST_ASKED = {"appears_from": 1, "half_width": 0}  # errors of single counts
+_ERROR = "error"  # of tables, whose prediction is this one number
 
 
 def for_error(
@@ -31,6 +32,7 @@ def for_error(
     *,
     appears_from: int | None = None,
     half_width: int | None = None,
+    error: Exact | None = None,
     range_rmse: Exact | None = None,
     relative_error: Exact | None = None,
     total: int | None = None,
@@ -43,7 +45,7 @@ def for_error(
 
     Epsilon is the total of all releases, a decimal of three digits. The error that the library
     predicts from public numbers, `expected_error`, is at most what was asked for at this epsilon,
-    and more at the next smaller decimal. Predictions for labels and streams are exact, so that no
+    and more at the next smaller decimal. Those for labels, streams and tables are exact, so that no
     smaller epsilon is enough. Those for ranges and anonymized histograms come from a few trials on
     public data and fluctuate between neighboring epsilons (`docs/guides/planning.md` says by how
     much), so that a slightly smaller epsilon may have as small an error.
@@ -58,6 +60,9 @@ def for_error(
         Of mechanisms that look at the largest counts only, with a count that far above the next.
     half_width : int, records
         Of labels and streams: the noise of a count is within this with probability 0.95 or more.
+    error : number, records
+        Of tables: the standard error of a cell of each table asked; half of a 95 % interval is 1.96
+        times that.
     range_rmse : number, records
         Of ranges: the root of the mean squared error of a random range. Needs `total`.
     relative_error : number
@@ -97,6 +102,7 @@ def for_error(
     errors = {
         "appears_from": appears_from,
         "half_width": half_width,
+        _ERROR: error,
         "range_rmse": range_rmse,
         "relative_error": relative_error,
     }
@@ -241,14 +247,18 @@ class _Wanted:
             raise ParameterError(
                 tuple(errors),
                 "are errors, of which one must be given: the first two, or one of them, for labels "
-                "and streams, the third for ranges, the last for anonymized histograms or ranges",
+                "and streams, the third for tables, the fourth for ranges, the last for anonymized "
+                "histograms or ranges",
             )
-        if of_counts:
-            most = {n: whole_number(each, n, _SMALLEST_ASKED[n]) for n, each in asked.items()}
+        if of_counts or _ERROR in asked:
+            most = {
+                name: positive_number(each, name, most=2**62)
+                if name == _ERROR
+                else whole_number(each, name, _SMALLEST_ASKED[name])
+                for name, each in asked.items()
+            }
             if total is not None:
-                raise ParameterError(
-                    "total", "must be left out: errors of labels do not depend on it"
-                )
+                raise ParameterError("total", "must be left out: this error does not depend on it")
             if shape is not None:
                 raise _no_shape()
             return cls(most)
@@ -273,7 +283,7 @@ class _Wanted:
 
         Mechanisms whose errors depend on the number of records take a `total`, and return records:
         of a random range, or of a whole profile if they also take its `shape`. Others take nothing,
-        and return an `ExpectedError`.
+        and return an `ExpectedError`, or the one error of a cell.
         """
         found, predict = None, getattr(mechanism, "expected_error", None)
         if predict is not None:
@@ -285,6 +295,8 @@ class _Wanted:
                 found = predict(*self.guesses)
         if isinstance(found, ExpectedError):
             found = getattr(found, name, None)
+        elif name in _SMALLEST_ASKED:
+            found = None
         if not isinstance(found, int | float):
             raise ParameterError(
                 name,

@@ -92,7 +92,7 @@ def plan(
 
     Parameters
     ----------
-    kind : "anonymized", "ranges", "labels", "streams", or the name of a registered kind
+    kind : "anonymized", "ranges", "labels", "tables", "streams", or the name of a registered kind
     unit : str or PrivacyUnit, optional
         What is protected, such as "one patient" (default: "one user"; "one record" or "one event"
         where no bound of a user is given).
@@ -105,6 +105,7 @@ def plan(
         - all kinds: `epsilon`, total (default: 0.1, 0.2, 0.5, 1, 2 and 4);
         - labels: `max_labels` (default: 1, 3, 10 and 30), `max_count` (default: 1), `delta`;
         - ranges, anonymized: `sensitivity`, records of one unit (default: 1);
+        - tables: `max_rows` (default: 1), `delta`;
         - streams: `max_labels` (default: 1), `max_events` of one user (default: single events are
           protected), `delta`.
 
@@ -115,6 +116,9 @@ def plan(
           `ThresholdHistogram` (True is "auto" there); `users_like`, "flights", "forum" or "shop":
           public examples of how many labels users have, for how much too low counts are;
         - ranges: `bins`, `total` number of records, `workload`;
+        - tables: `keys`, each with its values or their number, `tables`, `other`, `weights` and
+          `errors` as in `Tables`; `total` number of records, `users`. A row is one table of a
+          release that has all of them;
         - anonymized: `total` number of records, `shape`, see `AdaptiveScan.expected_error`;
         - streams: `horizon`, events of the stream, `readings`, `users`.
 

@@ -54,7 +54,9 @@ def calibrate(
     ----------
     mechanism : class or function
         Called with ``epsilon``, ``delta`` if it has that parameter, and `parameters`. The result
-        has a `guarantee`, and optionally a method `epsilon_at` and a `threshold`.
+        has a `guarantee`, and optionally a method `epsilon_at` and a `threshold`. One that has a
+        parameter ``rho`` beside these, such as `Tables`, is given the total itself, or for several
+        releases the largest rho that fits.
     epsilon, delta : numbers
         Total for all releases. epsilon is above 0; delta is above 0, or 0 for a pure guarantee.
     releases : int
@@ -103,6 +105,8 @@ def calibrate(
         whole_number(releases, "releases", 1, 2**40),
         accounting == "best",
     )
+    if _takes_rho(mechanism):
+        return _of_rho(mechanism, aim, parameters)
     make = functools.partial(mechanism, **parameters)
     if not _needs_delta(mechanism, parameters):
         return aim.noted(_stated(_largest(make, aim, _FINE)))
@@ -312,6 +316,24 @@ def _join_faults(
         own = [Argument(name, form[name]) for name in form if form[name] != forms[0].get(name)]
         more.append("with " + own[0] + ": " + fault.line)
     return ParameterError(first.parameter, first.fault, first.remedy, (*first.more, *more))
+
+
+def _takes_rho(mechanism: Callable[..., Any]) -> bool:
+    """Whether the mechanism takes a rho, or else a total in epsilon and delta."""
+    return {"rho", "epsilon", "delta"} <= signature(mechanism).parameters.keys()
+
+
+def _of_rho(mechanism: Callable[..., M], aim: _Aim, parameters: dict[str, Any]) -> M:
+    """Return the mechanism of a total that it takes itself, or of its share of the rho of all."""
+    if not aim.delta > 0:
+        raise ParameterError("delta", "must be greater than 0: the mechanism needs a delta itself")
+    if aim.releases == 1 and aim.best:
+        return mechanism(epsilon=aim.epsilon, delta=aim.delta, **parameters)
+
+    def make(epsilon: Fraction) -> M:
+        return mechanism(rho=epsilon, **parameters)
+
+    return aim.noted(_stated(_largest(make, aim, _FINE)))
 
 
 def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:

@@ -183,7 +183,13 @@ def _read_lines(path: str) -> list[str]:
     return lines
 
 
-def _read_numbers(parts: list[str] | None, name: str) -> dict[str, str] | None:
+def read_numbers(parts: list[str] | None, name: str) -> dict[str, str] | None:
+    """Read tables with numbers as they are typed, such as region=2.
+
+    Raises
+    ------
+    ParameterError
+    """
     if parts is None:
         return None
     found = dict(part.partition("=")[::2] for part in parts)
@@ -203,8 +209,8 @@ def make_mechanism(options: Any) -> Tables:
         keys=read_keys(options.axis, options.other),
         tables=options.tables,
         max_rows=options.max_rows or 1,
-        weights=_read_numbers(options.weights, "weights"),
-        errors=_read_numbers(options.errors, "errors"),
+        weights=read_numbers(options.weights, "weights"),
+        errors=read_numbers(options.errors, "errors"),
     )
 
 

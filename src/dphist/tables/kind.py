@@ -44,6 +44,7 @@ from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Key, Names
 from dphist.tables.measuring import TablesMeasuring
 from dphist.tables.mechanism import Tables
+from dphist.tables.planning import PLANNING
 from dphist.visible import harmless
 
 _ROWS, _FACTS = 500, 20  # of a table that a page shows, and tables that a terminal names
@@ -282,5 +283,6 @@ KIND = Kind(
     disclosed=disclose,
     commands={"tables": COMMAND},
     of_value=describe_value,
+    planning=PLANNING,
     auditing=AUDITING,
 )
