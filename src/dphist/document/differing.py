@@ -46,6 +46,7 @@ class Differing:
     margin : what the gap between two intervals must exceed beside, in records.
     holds : what the intervals hold for, in sentences.
     noun : what is counted in a row, such as "label".
+    joint : what stands between the columns of a row where it is named in one text.
     ordered : whether the rows have an order of their own.
     proved : whether the intervals are proved, not approximate.
     bounding : what is known of what bounding took from each release, as sentences.
@@ -61,6 +62,7 @@ class Differing:
     holds: Sequence[str]
     noun: str
     margin: float = 0
+    joint: str = " to "
     ordered: bool = True
     proved: bool = True
     bounding: Sequence[str] = ()

@@ -344,7 +344,8 @@ def _chart(
     last = len(shown)
     zero = np.zeros(2), np.array([-0.6, max(last, 5) - 0.4]) if named else np.array([0, last + 1])
     if named:
-        texts = [" to ".join(each) for each in zip(*places.values(), strict=True)]
+        rows_named = zip(*places.values(), strict=True)
+        texts = [differing.joint.join(filter(None, each)) for each in rows_named]
         rows = Axis("", max(last, 5) - 0.4, -0.6, ticks=list(enumerate(texts[:last])))
         lines.insert(0, Line("No change", *zero, "dashed"))
     else:

@@ -1,0 +1,69 @@
+"""Differences of two releases of tables: coverage by the noise of both, and which cells stand."""
+
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dphist as dh
+from dphist.cli import main
+
+KEYS: dict[str, Any] = {"region": ["BE", "UR", "VS"], "age": dh.Axis.regular(0, 40, 20)}
+TABLES = ["region", "region+age"]
+OCTOBER = np.array([[400, 500], [300, 600], [700, 800]])
+NOVEMBER = OCTOBER + np.array([[0, 0], [900, 0], [0, 0]])
+
+
+def release(counts: Any, epsilon: float = 1, tables: Any = TABLES, **more: Any) -> dh.Release:
+    keys = more.pop("keys", KEYS)
+    made = dh.Tables(epsilon=epsilon, delta="1e-6", keys=keys, tables=tables, **more)
+    return made.release(counts)
+
+
+def test_intervals_hold_by_the_noise_of_both() -> None:
+    truth = np.concatenate([(NOVEMBER - OCTOBER).sum(1), (NOVEMBER - OCTOBER).ravel()])
+    missed, runs = np.zeros(truth.size), 40
+    for _ in range(runs):
+        before, after = release(OCTOBER, 2), release(NOVEMBER, tables=TABLES[::-1])
+        found = dh.difference(before, after)
+        missed += ~((found.low <= truth) & (truth <= found.high))
+        assert found.stands[[1, 5]].all(), "a change of 900"
+    assert missed.max() <= 3 + 0.12 * runs
+    reach = 2 * NormalDist().inv_cdf(1 - 0.05 / 4)
+    errors = [before.value.cell_error(["region"]), after.value.cell_error(["region"])]
+    assert (found.high - found.low)[:3] == pytest.approx(reach * sum(errors))
+    assert found.places["table"] == ["region"] * 3 + ["region+age"] * 6
+    assert found.places["age"][:4] == ["", "", "", "0 to 20"]
+    same = dh.difference(before, before)
+    assert not same.stands.any()
+    assert "Bonferroni over all 9 cells" in str(same)
+
+
+def test_cells_that_are_others_are_refused() -> None:
+    before = release(OCTOBER)
+    other: dict[str, Any] = {**KEYS, "region": ["BE", "VS", "UR"]}
+    for after, message in (
+        (release(OCTOBER, keys=other), "same keys and values"),
+        (release(OCTOBER, tables=["region"]), "same tables"),
+        (release(OCTOBER, max_rows=2), "same unit"),
+    ):
+        with pytest.raises(dh.ParameterError, match=message):
+            dh.difference(before, after)
+    named = release(OCTOBER, keys={"change": KEYS["region"], "age": KEYS["age"]}, tables=["age"])
+    with pytest.raises(dh.UnsupportedError, match="'change'"):
+        dh.difference(named, named)
+
+
+def test_on_the_command_line(tmp_path: Path, capsys: Any) -> None:
+    paths = [str(tmp_path / name) for name in ("october.json", "november.json")]
+    release(OCTOBER).save(paths[0])
+    release(NOVEMBER).save(paths[1])
+    assert main(["diff", *paths, "--csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "table,region,age,before,after,change,low,high,stands"
+    assert lines[6].startswith("region+age,UR,0 to 20,")
+    assert lines[6].endswith(",yes")
+    assert main(["diff", *paths, "--output", str(tmp_path / "page.html")]) == 0
+    assert "region+age, UR, 0 to 20" in (tmp_path / "page.html").read_text(encoding="utf-8")
