@@ -136,6 +136,55 @@ def test_a_row_without_a_cell_is_refused_by_its_column(
     assert found.sum_over((["region", "year", "smokes", "age"].index(key),))[-1] == 1
 
 
+@every_engine
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.quick("True-pandas", "False-csv", "True-duckdb", "False-polars", "True-parquet")
+def test_rows_outside_the_keys_are_as_if_they_were_not_there(
+    engine: Engine, dense: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of them is looked at, and of a user's rows those inside alone are ranked."""
+    monkeypatch.setattr(counting, "_DENSE", 2**22 if dense else 0)
+    keys = {**KEYS, "region": KEYS["region"], "year": [2021, 2019]}
+    rest, held = Counter[tuple[int, ...]](), Counter[tuple[int, ...]]()
+    per_user, marked = Counter[str](), rows().to_pylist()
+    for row in marked:
+        age = row["age"]
+        if row["region"] == "elsewhere" or row["year"] == 2020 or age is None or age >= 65:
+            row["who"], row["n"] = None, -5
+            continue
+        cell = REGIONS.index(row["region"]), keys["year"].index(row["year"]), int(row["smokes"])
+        rest[*cell, int(age >= 18)] += 1
+        held[*cell, int(age >= 18)] += row["n"]
+        per_user[row["who"]] += 1
+    table = pa.Table.from_pylist(marked, rows().schema)
+
+    def count(**given: Any) -> KeyedCounts:
+        frame = engine.make(table, tmp_path)
+        return KeyedCounts.from_table(frame, keys=keys, unlisted="drop", **given)
+
+    found = count()
+    assert cells(found) == rest
+    assert found.unlisted == "drop"
+    assert "unlisted='drop'" in repr(found)
+    assert cells(count(count="n")) == +held
+    users = count(user="who", max_rows=2)
+    assert users.counts.sum() == sum(min(2, each) for each in per_user.values())
+    assert all(each <= rest[cell] for cell, each in cells(users).items())
+    with refused(DataError, "column 'region'", "unlisted"):
+        KeyedCounts.from_table(engine.make(table, tmp_path), keys=keys)
+
+
+def test_unreadable_text_is_refused_although_rows_outside_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(f"x,y\n3,a\n,a\n12,a\n{SENTINEL},b\n")
+    keys = {"x": dh.Axis.regular(0, 10, 5), "y": ["a"]}
+    with refused(DataError, "column 'x'"):
+        KeyedCounts.from_table(path, keys=keys, unlisted="drop")
+    path.write_text("x,y\n3,a\n,a\n12,a\n3,b\n")
+    found = KeyedCounts.from_table(path, keys=keys, unlisted="drop")
+    assert found.sum_over((0,)).tolist() == [1, 0]
+
+
 ENDS: dict[str, tuple[list[float], list[int]]] = {
     "finite": ([0, 5, 10], [3, 2, 7]),
     "endless": ([-np.inf, 0, 5, np.inf], [2, 3, 5, 2]),
@@ -193,6 +242,9 @@ def test_rows_of_spark_are_evaluated_once(users: Any, tmp_path: Path) -> None:
         if wrong:
             with refused(DataError, "column 'x'", "other"):
                 KeyedCounts.from_table(rows, keys={"x": ["a", "b"]}, **users)
+            Path(path).write_bytes(b"")
+            held = KeyedCounts.from_table(rows, keys={"x": ["a", "b"]}, unlisted="drop", **users)
+            assert held.sum_over((0,)).tolist() == [0, 4]
         else:
             found = KeyedCounts.from_table(rows, keys={"x": ["a", "b"]}, **users)
             assert found.sum_over((0,)).tolist() == [0, 4]
@@ -256,6 +308,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "large": ({"keys": {f"x{i}": range(100) for i in range(10)}}, ParameterError, "2**62"),
     "user": ({"keys": {"x": ["a"]}, "user": "x"}, ParameterError, "together"),
     "rows": ({"keys": {"x": ["a"]}, "max_rows": 2}, ParameterError, "needs user"),
+    "unlisted": ({"keys": {"x": ["a"]}, "unlisted": "keep"}, ParameterError, '"error" or "drop"'),
     "type": ({"keys": {"x": [1, 2]}}, ColumnError, "whole numbers"),
     "no column": ({"keys": {"y": [1, 2]}}, ColumnError, "no column 'y'"),
 }

@@ -262,6 +262,31 @@ def test_releases_are_saved_and_charged(release: dh.Release, tmp_path: Path) -> 
     assert ledger.spent == spent
 
 
+def test_releases_say_that_rows_outside_the_keys_are_not_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, keys = tmp_path / "rows.csv", {"a": ["x", "y"], "b": [1, 2]}
+    path.write_text("a,b\nx,1\nz,1\ny,3\n")
+    counts = dh.KeyedCounts.from_table(path, keys=keys, other=["b"], unlisted="drop")
+    made = dh.Tables(rho=1, keys=counts.keys, tables=["a+b"]).release(counts)
+    said = "those whose a is not listed, in no bin, or missing"
+    for shown in (made, dh.Release.from_json(made.to_json())):
+        assert shown.provenance["unlisted"] == "drop"
+        assert said in " ".join(summary_text(shown).split())
+        assert said in report_html(shown)
+        assert json_of(shown)["unlisted"] == "drop"
+    every = dh.KeyedCounts.from_table(path, keys=keys, other=["a", "b"], unlisted="drop")
+    all_counted = dh.Tables(rho=1, keys=every.keys, tables=["a"]).release(every)
+    assert "not counted" not in summary_text(all_counted)
+    asked = ["tables", str(path), "--axis=a=x,y", "--axis=b=1,2", "--tables=a+b", "--rho=1"]
+    asked += ["--each-row-is-one-person", "--unlisted=drop"]
+    assert main([*asked, "--dry-run"]) == 0
+    dry = capsys.readouterr().out
+    assert "not counted, those whose a or b" in " ".join(dry.split())
+    assert main([*asked, "--json"]) == 0
+    assert '"unlisted": "drop"' in capsys.readouterr().out
+
+
 def test_calibration_to_a_total_for_several_releases() -> None:
     made = dh.calibrate(
         dh.Tables, epsilon=1, delta="1e-6", releases=4, keys={"a": [1, 2]}, tables=["a"]

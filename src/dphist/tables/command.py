@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.data.axis.axis import Axis
-from dphist.document.kind import Releasing
+from dphist.document.kind import DataFacts, Releasing
 from dphist.document.options import (
     Excludes,
     Needs,
@@ -19,7 +19,7 @@ from dphist.document.options import (
 from dphist.errors import Argument, InputFileError, ParameterError
 from dphist.foreign import read_text
 from dphist.parameters import number_of_text, whole_of_text
-from dphist.tables.keyed_counts import KeyedCounts
+from dphist.tables.keyed_counts import KeyedCounts, bounds_of
 from dphist.tables.keys import Keys
 from dphist.tables.mechanism import Tables
 
@@ -50,6 +50,13 @@ _OPTIONS: Table = [
         "keys that get one more value, other, for all other rows, those without a value included",
         "NAME,NAME,...",
         parts_of,
+    ),
+    Option(
+        "unlisted",
+        "what is done with rows that have a value which another key does not list, or none: refuse "
+        "them, or leave them out (default: error)",
+        choices=("error", "drop"),
+        default="error",
     ),
     Option(
         "count",
@@ -219,6 +226,7 @@ def read_counts(options: Any) -> KeyedCounts:
     return KeyedCounts.from_table(
         options.file,
         keys=read_keys(options.axis, options.other),
+        unlisted=options.unlisted,
         count=options.count,
         user=options.user,
         max_rows=options.max_rows,
@@ -232,13 +240,15 @@ COMMAND = Releasing(
     text="Release tables of counts by several keys, such as region, sex and age, in one release: "
     "every cell has the same known error, and the tables add up to each other.",
     epilog="FILE has one row per record, unless --count is given. A row with a value that its key "
-    "does not list, or with none, is refused when it is counted, unless --other names it. The "
-    "refusal is a yes or no about the data: give --other wherever a program acts on it. With "
+    "does not list, or with none, is refused when it is counted, unless --other names it or "
+    "--unlisted is drop. The refusal is a yes or no about the data: give one of these wherever a "
+    "program acts on it. With "
     "--user and --max-rows, all rows of a user are protected together. CSV, TSV (also gzip) and "
     "Parquet are read.",
     columns="table,KEYS...,count,error,low,high",
     options=_OPTIONS,
     mechanism=make_mechanism,
     read=read_counts,
+    data=lambda options: DataFacts(bounds=bounds_of(options.unlisted)),
     bound=_BOUND,
 )

@@ -42,6 +42,7 @@ class KeyedCounts(Secret):
     unit : PrivacyUnit or None
         The privacy unit: ``one user`` if rows of users were bounded, ``one row`` if those of rows
         of several records were; None for one record. Public.
+    unlisted : what was done with rows outside the keys: "error" or "drop". Public.
 
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"sex": ["f", "m", "f"], "region": ["BE", "UR", "BE"]})
@@ -54,6 +55,7 @@ class KeyedCounts(Secret):
     counts: IntArray
     max_rows: int = 1
     unit: PrivacyUnit | None = None
+    unlisted: str = "error"
     _IN_PLACE_OF_AN_ARRAY = (
         "KeyedCounts must be passed to Tables themselves: an array would lose their keys, bounds "
         "and unit"
@@ -77,6 +79,7 @@ class KeyedCounts(Secret):
         if self.unit is not None:
             object.__setattr__(self, "unit", unit_of_data(self.unit))
         object.__setattr__(self, "max_rows", whole_number(self.max_rows, "max_rows", 1))
+        _check_unlisted(self.unlisted)
 
     @classmethod
     @stoppable
@@ -86,6 +89,7 @@ class KeyedCounts(Secret):
         *,
         keys: Any,
         other: Sequence[str] = (),
+        unlisted: str = "error",
         count: str | None = None,
         user: str | None = None,
         max_rows: int | None = None,
@@ -105,6 +109,9 @@ class KeyedCounts(Secret):
             taken from the data: that they were cannot be seen.
         other : keys that get one more value, "other", for rows with a value that is not listed, in
             no bin, or missing.
+        unlisted : what is done with a row that has such a value of another key: "error" refuses the
+            table, and "drop" leaves the row out, as if it were not there, before users are bounded.
+            The guarantee covers it: such a row adds nothing to any count.
         count : column of counts, whole numbers from 0 to 2**62 - 1, if a row stands for that many
             records: a table that is counted already. Without `user` and `max_rows`, one of these
             records is protected, and not the row.
@@ -122,15 +129,17 @@ class KeyedCounts(Secret):
         ColumnError
             If a column is missing or repeated, or its type is not that of its values.
         DataError
-            If a row has a value that its key does not have, or none, and the key has no "other":
-            the column is named, never the value. Also if a row has no user, a count is missing,
-            negative or too large, or a field of a text file cannot be read as a number or time of
-            bins, even with `other`. Each refusal is a yes or no about the data, which no guarantee
-            covers. Where a program acts on it, give `other`, and columns of the right types.
+            If a row has a value that its key does not have, or none, and the key has no "other",
+            without ``unlisted="drop"``: the column is named, never the value. Also if a row has no
+            user, a count is missing, negative or too large, or a field of a text file cannot be
+            read as a number or time of bins, even with `other` or `unlisted`. Each refusal is a yes
+            or no about the data, which no guarantee covers. Where a program acts on it, give
+            `other` or `unlisted`, and columns of the right types.
         InputFileError
             If a file is missing or its content does not match its extension.
         """
         held, bound = Keys.of(keys, other), 1
+        _check_unlisted(unlisted)
         if user is not None and max_rows is None:
             raise ParameterError(("user", "max_rows"), "must be given together, or neither")
         if user is None and count is None and max_rows is not None:
@@ -142,7 +151,7 @@ class KeyedCounts(Secret):
         check_cells(held)
         one = unit_of_users(user, unit)
         reading = Reading(progress=progress, delimiter=delimiter)
-        grid = KeyGrid(tuple(map(_column_of, held)))
+        grid = KeyGrid(tuple(map(_column_of, held)), unlisted == "drop")
         found = count_cells(
             frame,
             grid,
@@ -152,7 +161,7 @@ class KeyedCounts(Secret):
             **reading,
         )
         protected = None if max_rows is None else one
-        return guarded(cls(held, *found, bound, protected), ledger)
+        return guarded(cls(held, *found, bound, protected, unlisted), ledger)
 
     @classmethod
     def from_counts(
@@ -224,7 +233,8 @@ class KeyedCounts(Secret):
         if not isinstance(other, KeyedCounts):
             return NotImplemented
         return (
-            (self.keys, self.max_rows, self.unit) == (other.keys, other.max_rows, other.unit)
+            (self.keys, self.max_rows, self.unit, self.unlisted)
+            == (other.keys, other.max_rows, other.unit, other.unlisted)
             and np.array_equal(self.cells, other.cells)
             and np.array_equal(self.counts, other.counts)
         )
@@ -233,11 +243,24 @@ class KeyedCounts(Secret):
 
     def __reduce__(self) -> tuple[type["KeyedCounts"], tuple[Any, ...]]:
         """Copy and unpickle through the constructor, which makes everything read-only."""
-        return KeyedCounts, (self.keys, self.cells, self.counts, self.max_rows, self.unit)
+        held = self.keys, self.cells, self.counts, self.max_rows, self.unit, self.unlisted
+        return KeyedCounts, held
 
     def __repr__(self) -> str:
         unit = "" if self.unit is None else f", unit={str(self.unit)!r}"
-        return f"KeyedCounts(keys={self.keys}, max_rows={self.max_rows}{unit}; counts not shown)"
+        rows = ", unlisted='drop'" if self.unlisted == "drop" else ""
+        bounds = f"max_rows={self.max_rows}{unit}{rows}"
+        return f"KeyedCounts(keys={self.keys}, {bounds}; counts not shown)"
+
+
+def _check_unlisted(given: object) -> None:
+    if not isinstance(given, str) or given not in ("error", "drop"):
+        raise ParameterError("unlisted", 'must be "error" or "drop"')
+
+
+def bounds_of(unlisted: str) -> dict[str, str]:
+    """Return what a release states of rows outside the keys: nothing if they were refused."""
+    return {"unlisted": unlisted} if unlisted == "drop" else {}
 
 
 def check_cells(keys: Keys) -> None:

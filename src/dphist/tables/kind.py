@@ -67,7 +67,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             KIND.name,
             words.TITLE,
             promised,
-            [_expected(mechanism)],
+            [_expected(mechanism, data)],
             limits=words.LIMITS,
             noise_on=frozenset(),
         )
@@ -97,14 +97,14 @@ def _guessed(mechanism: Maker, data: DataFacts) -> Number:
     return Number(units[0] if len(units) == 1 else None, noun, at_least=True)
 
 
-def _expected(mechanism: Maker) -> Section:
+def _expected(mechanism: Maker, data: DataFacts) -> Section:
     """Return the tables, and the error to expect of their cells."""
     assert isinstance(mechanism, Tables)  # noqa: S101 - a dry run is of a mechanism of ours
     errors = mechanism.errors_of_cells()
     blocks: list[Block] = [Fact("Keys", words.describe_keys(mechanism.keys))]
     for names in mechanism.tables:
         blocks.append(Fact("Table", words.say_expected(names, errors["+".join(names)])))
-    blocks += _dropped(mechanism)
+    blocks += _dropped(mechanism) + _outside(mechanism, data)
     blocks += [
         Fact("", "", "tables", ["+".join(names) for names in mechanism.tables], on=ON_JSON),
         Fact("", "", "errors", errors, on=ON_JSON),
@@ -115,6 +115,15 @@ def _expected(mechanism: Maker) -> Section:
 def _dropped(mechanism: Maker) -> list[Block]:
     said = words.say_dropped(mechanism) if isinstance(mechanism, Tables) else ""
     return [Fact("Keys with one value", said)] if said else []
+
+
+def _outside(mechanism: Maker, data: DataFacts) -> list[Block]:
+    """Return what is said of rows outside the keys, if they were left out."""
+    if data.bounds.get("unlisted") != "drop" or not isinstance(mechanism, Tables):
+        return []
+    said = words.say_outside(mechanism.keys)
+    alone = Fact("", "", "unlisted", "drop", on=ON_JSON)
+    return [Fact("Rows outside the keys", "not counted", note=said), alone] if said else []
 
 
 def _numbers(release: Release, counted: Counted) -> list[Block]:
@@ -138,6 +147,7 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         Fact("", "", "tables", ["+".join(names) for names in value.tables], on=ON_JSON),
         Fact("", "", "errors", errors, on=ON_JSON),
         *_dropped(release.mechanism),
+        *_outside(release.mechanism, DataFacts.of(release)),
     ]
 
 

@@ -18,7 +18,7 @@ from dphist.privacy import ZCDP, PrivacyUnit
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
 from dphist.tables.contrasts import contrasts_of, measure_all
-from dphist.tables.keyed_counts import KeyedCounts, accept_counts
+from dphist.tables.keyed_counts import KeyedCounts, accept_counts, bounds_of
 from dphist.tables.keys import Keys, Names
 from dphist.tables.lattice import Lattice, Table, subsets
 from dphist.tables.law import choose_scales, largest_rho, lattice_of, places_of
@@ -114,7 +114,7 @@ class TablesMeasuring(MechanismBase):
             source,
             total=self.total_of(noisy),
             noisy=noisy,
-            provenance=provenance_of_unit(data),
+            provenance=provenance_of_unit(data) | bounds_of(data.unlisted),
         )
 
     def total_of(self, noisy: Mapping[str, IntArray]) -> int:

@@ -81,6 +81,20 @@ def say_dropped(mechanism: Tables) -> Sentence:
     return Sentence(form, names=name_table(mechanism.dropped))
 
 
+def say_outside(keys: Keys) -> str:
+    """Say which rows were left out, as a key without "other" has no value for them.
+
+    >>> say_outside(Keys.of({"sex": ["f", "m"], "age": [1, 2]}, ["sex"]))
+    'those whose age is not listed, in no bin, or missing'
+    """
+    names = tuple(key.name for key in keys if not key.other)
+    if not names:
+        return ""
+    *others, last = names
+    named = f"{', '.join(others)} or {last}" if others else last
+    return f"those whose {named} is not listed, in no bin, or missing"
+
+
 def say_result(total: float, error: float, tables: Sequence[Names], counted: Counted) -> Sentence:
     """Return the result in one sentence for a manager."""
     shown = [f"by {name_table(names)}" if names else "all" for names in tables[:_SHOWN]]

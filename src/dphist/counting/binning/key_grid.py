@@ -2,7 +2,7 @@
 
 A key is a column with listed values, or with public edges, and perhaps with a last cell "other" for
 every other row, one without a value included. A row's cell is a number with one digit for each key,
-the last key fastest. It depends only on the row and on the keys.
+the last key fastest. It depends only on the row and on the keys, and so does whether it has one.
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.arrays import AnyArray, IntArray
+from dphist.arrays import AnyArray, BoolArray, IntArray
 from dphist.counting.binning.edges import Search, search_for
 from dphist.counting.binning.slots import search_for_text, unreadable_text
 from dphist.counting.binning.text_values import UnreadableText
@@ -106,9 +106,16 @@ class EdgeSearch:
 
 @dataclass(frozen=True, slots=True)
 class KeyGrid:
-    """The columns of all keys."""
+    """The columns of all keys.
+
+    Attributes
+    ----------
+    columns : of the keys.
+    drop : whether rows without a cell are left out; else they are refused.
+    """
 
     columns: tuple[KeyColumn, ...]
+    drop: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -213,9 +220,13 @@ class Celling:
         self.unlisted: set[str] = set()
         self.unreadable: set[str] = set()
 
-    def find(self, columns: Sequence[pa.Array]) -> IntArray:
-        """Return the cells of the rows of a batch; any cell for rows that have none."""
+    def find(self, columns: Sequence[pa.Array]) -> tuple[IntArray, BoolArray]:
+        """Return the cells of the rows of a batch, any cell for rows without one, and who has one.
+
+        The latter are all rows, unless the grid drops some.
+        """
         cells: IntArray = np.zeros(len(columns[0]), np.int64)
+        inside: BoolArray = np.ones(len(cells), np.bool_)
         for search, values, column, stride in zip(
             self._searches, columns, self._grid.columns, self._grid.strides, strict=True
         ):
@@ -228,22 +239,30 @@ class Celling:
                 places = np.where(places == 0, column.size, places)
             elif not places.all():
                 self.unlisted.add(column.name)
+                if self._grid.drop:
+                    inside &= places > 0
                 places = np.maximum(places, 1)
             cells += (places - 1) * stride
-        return cells
+        return cells, inside
 
     def check(self) -> None:
-        """Raise the error for the first column with a value that no cell has, if there is one."""
+        """Raise the error for the first column with a value that no cell has, if there is one.
+
+        Rows without a cell are no fault where the grid drops them; unreadable text always is.
+        """
         for column in self._grid.columns:
             if column.name in self.unreadable and column.edges is not None:
                 raise unreadable_text(column.name, column.edges, column.zone)
-        for column in self._grid.columns:
+        for column in () if self._grid.drop else self._grid.columns:
             if column.name in self.unlisted:
                 raise DataError(f"column {column.name!r} " + UNLISTED)
 
 
 UNLISTED = (
     "has rows that no value of its key has, or without a value: give the key a value for all "
-    "others with " + Argument("other") + ", list the missing values, or drop the rows"
+    "others with "
+    + Argument("other")
+    + ", list the missing values, or leave such rows out with "
+    + Argument("unlisted", "drop")
 )
 """What is wrong with a column that has rows without a cell."""

@@ -2,7 +2,8 @@
 
 The cell of a row takes the place of the slot of a bin, so users are bounded as those of bins are
 (see `users`). A row whose value no cell of some key has is a record that is invalid in itself:
-after all rows were read, the first such column is named.
+after all rows were read, the first such column is named. Or the grid drops such rows, before users
+are bounded: of a user's rows, those with a cell are ranked.
 """
 
 from collections.abc import Sequence
@@ -73,7 +74,8 @@ def count_cells(
     ParameterError, ColumnError, DataError, InputFileError
         As for `bin_rows_bounded`.
     DataError
-        Also if a row lies in no cell: the column is named, and nothing was counted.
+        Also if a row lies in no cell, unless the grid drops such rows: the column is named, and
+        nothing was counted.
     """
     others = [] if count is None else [count_column("amount", count, "count")]
     if user is not None:
@@ -111,20 +113,24 @@ def _with_cells(batches: Batches, celling: Celling, roles: Sequence[str]) -> Bat
     for batch in batches:
         columns = batch.columns
         keys = len(columns) - len(roles)
-        cells = pa.array(celling.find(columns[:keys]))
-        yield pa.RecordBatch.from_arrays([cells, *columns[keys:]], names=["term", *roles])
+        cells, inside = celling.find(columns[:keys])
+        found = pa.RecordBatch.from_arrays(
+            [pa.array(cells), *columns[keys:]], names=["term", *roles]
+        )
+        yield found if inside.all() else found.filter(pa.array(inside))
 
 
 def _count_rows(source: Source, celling: Celling, grid: KeyGrid) -> tuple[IntArray, IntArray]:
     """Count rows as they are, each of which is a record."""
+    batches = (batch["term"].to_numpy() for batch in _with_cells(source.batches(), celling, ()))
     if grid.cells <= _DENSE:
         dense: IntArray = np.zeros(grid.cells, np.int64)
-        for batch in source.batches():
-            dense += np.bincount(celling.find(batch.columns), minlength=grid.cells)
+        for cells in batches:
+            dense += np.bincount(cells, minlength=grid.cells)
         return np.arange(grid.cells), dense
     found: list[tuple[IntArray, IntArray]] = []
-    for batch in source.batches():
-        found.append(np.unique(celling.find(batch.columns), return_counts=True))
+    for cells in batches:
+        found.append(np.unique(cells, return_counts=True))
         if len(found) > 1 and len(found[-1][0]) * 2 > len(found[-2][0]):
             found[-2:] = [_add(found[-2], found[-1])]
     total: tuple[IntArray, IntArray] = (np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -153,6 +159,8 @@ def _count_in_spark(
 ) -> tuple[IntArray, IntArray]:
     """Find and count the cells in Spark; rows without one are found in the same evaluation."""
     rows = _rows_of_cells(source, grid, [column.role for column in others])
+    if grid.drop:
+        rows = rows.where("term IS NOT NULL")
     # Of several problems the last is reported: that of the first key, as in other engines.
     keys = [key_column(f"p{i}", c.name, "keys") for i, c in enumerate(grid.columns) if not c.other]
     wanted = [*reversed(keys), *others]
