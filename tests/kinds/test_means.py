@@ -215,7 +215,9 @@ def test_planning_is_declared_in_whole_or_in_part(change: Callable[..., None]) -
     change(planning=None)
     with pytest.raises(dh.ParameterError, match="the kind means declares no settings of a plan"):
         planned()
-    with pytest.raises(dh.ParameterError, match="one of anonymized, ranges, labels, streams"):
+    with pytest.raises(
+        dh.ParameterError, match="one of anonymized, ranges, labels, tables, streams"
+    ):
         dh.plan("median")
 
 

@@ -181,6 +181,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "share_cut": (partial(dh.share_cut, USERS_BY_RECORDS), {"max_records": 2}),
     "compare": (partial(dh.compare, dh.AdaptiveScan, PROFILE), {"epsilons": [1]}),
     "for_error": (partial(dh.for_error, dh.AdaptiveScan), {"total": 99, "relative_error": "0.1"}),
+    "add_noise": (
+        partial(dh.add_noise, dh.LeafCounts(epsilon=2, bins=2).release([4, 5])),
+        {"epsilon": 1},
+    ),
     "noise.rounded_gaussian": (noise.rounded_gaussian, {"sigma": 2, "size": 3}),
     "noise.two_sided_geometric": (noise.two_sided_geometric, {"epsilon": 2, "size": 3}),
     "plot": (partial(dh.plot, RELEASE), {}),
@@ -216,6 +220,7 @@ INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
         }.items()
     },
     ("for_error", "appears_from"): {},
+    ("for_error", "error"): {},
     ("for_error", "half_width"): {},
     ("for_error", "range_rmse"): {"total": 9},
     ("properties.guessing", "share"): {"source": PROFILE},

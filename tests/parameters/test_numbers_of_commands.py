@@ -23,6 +23,8 @@ LINES = {
     "plan ranges": "--bins 4 --expect-total 9",
     "plan anonymized": "--expect-total 9",
     "plan streams": "--horizon 9",
+    "plan tables": "--axis a=x,y --tables a",
+    "add-noise": "r.json --epsilon 0.5 --output s.json",
     "ledger create": "new.ledger --epsilon 1 --delta 0.1 --unit person",
     "ledger open": "old.ledger --epsilon 1 --delta 0.1 --unit person --account b",
     "ledger plan": "old.ledger --account main --epsilon 1",
@@ -109,6 +111,7 @@ def line(command: str, option: str, text: str, line: str = "") -> list[str]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.csv").write_text("count,prevalence\n1,2\n")
+    dh.LeafCounts(epsilon=1, bins=2).release([4, 5]).save("r.json")
     ledger = dh.Ledger.create("old.ledger", epsilon=1, delta="0.1", unit="person")
     ledger.open_account("zcdp", rho=1, unit="person")
     return tmp_path
