@@ -1,15 +1,23 @@
 """What a kind declares for audits of its mechanisms: neighbors, and how these are replayed."""
 
+import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+
 from dphist.arrays import IntArray
+from dphist.errors import ParameterError
 from dphist.release.release import Release
 
 SMALL_DELTA = "0.05"
 """Deltas of tables are far smaller, and no number of runs sees them: a fault shows at this one."""
+
+_MOST_CELLS = 4096
+_LARGEST = 2**62 - 1  # of the sum of all cells
+_HUGE = "counts next to 2**62 in all"
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,67 @@ class Neighbors(Protocol):
 
     def vary(self, name: str, raw: Any, draw: random.Random) -> Iterator[Pair]:
         """Return pairs like that of this name; both are changed alike, so they stay neighbors."""
+
+
+class CellNeighbors:
+    """One unit adds up to `most` records to cells of a grid, such as bins or those of keys.
+
+    Parameters
+    ----------
+    shape : the number of cells along each axis.
+    word : what a cell is called.
+    parameter : the one that sets the shape.
+
+    Raises
+    ------
+    ParameterError
+        If there are too many cells.
+    """
+
+    def __init__(self, shape: Sequence[int], most: int, word: str, parameter: str) -> None:
+        self.shape, self.size, self.most, self.word = shape, math.prod(shape), most, word
+        if self.size > _MOST_CELLS:
+            fault = f"must be of at most {_MOST_CELLS} {word}s in all to be audited"
+            raise ParameterError(parameter, fault)
+
+    def pairs(self) -> Iterator[Pair]:
+        """Return edge cases first, then a unit in many cells, and random counts."""
+        word, flat = self.word, np.zeros(self.size, np.int64)
+        one = flat.copy()
+        one[self.size // 3] = 10**6
+        bases = {"no records": flat, f"a few in each {word}": flat + 3, f"many in one {word}": one}
+        bases[_HUGE] = flat + (_LARGEST // self.size - self.most)
+        draw = np.random.default_rng(3)
+        bases["random counts"] = draw.geometric(0.1, self.size) * draw.integers(0, 2, self.size)
+        places = {f"the first {word}": 0, f"the last {word}": self.size - 1}
+        places[f"a {word} in the middle"] = self.size // 2
+        for name, base in bases.items():
+            for where, place in places.items():
+                grown = base.copy()
+                grown[place] += self.most
+                yield self._make(f"{name}; one unit in {where}", base, grown, name == _HUGE)
+        spread = flat.copy()
+        for k in range(self.most):
+            spread[k * (self.size - 1) // max(self.most - 1, 1)] += 1
+        yield self._make(f"no records; one unit in many {word}s", flat, spread)
+
+    def vary(self, name: str, raw: Any, draw: random.Random) -> Iterator[Pair]:
+        """Add the same records to both, or the unit somewhere else."""
+        one, other = (each.copy() for each in raw)
+        if one.max(initial=0) > 2**40:
+            return
+        place = draw.randrange(self.size)
+        more = draw.choice((1, 3, 30, 1000))
+        one[place] += more
+        other[place] += more
+        yield self._make(f"{name}; {more} more in {self.word} {place + 1}", one, other)
+        moved = raw[0].copy()
+        moved[place] += self.most
+        base = name.partition(";")[0]
+        yield self._make(f"{base}; one unit in {self.word} {place + 1}", raw[0], moved)
+
+    def _make(self, name: str, one: IntArray, other: IntArray, huge: bool = False) -> Pair:
+        return Pair(name, one.reshape(self.shape), other.reshape(self.shape), (one, other), huge)
 
 
 @dataclass(frozen=True)
