@@ -190,7 +190,7 @@ def test_epsilon_and_delta_are_those_of_the_gaussian_law(epsilon: Any, delta: An
 
 def test_noise_is_independent_of_the_data(seeded: Any) -> None:
     """The same random bytes give the same noise, whatever the counts are."""
-    keys = Keys.of(KEYS)
+    keys = Keys.read(KEYS)
     mechanism = Tables(rho="0.3", keys=keys, tables=["a+b+c", "d"])
     rng = np.random.default_rng(1)
     noises = []

@@ -80,7 +80,7 @@ def test_tables_are_frames(release: dh.Release) -> None:
 
 
 def test_other_and_times_are_shown_as_they_are() -> None:
-    keys = Keys.of(
+    keys = Keys.read(
         {
             "day": dh.Axis.regular("2024-03-30", "2024-04-01", "1d", tz="Europe/Zurich"),
             "n": [7, 8],
@@ -348,9 +348,9 @@ def test_the_command_releases_what_python_does(
         assert main([*given, "--dry-run", *wrong.split(" ", 1)]) != 0
         assert named in re.sub(r"\s+", " ", capsys.readouterr().err)
     Path("listed.txt").write_bytes("\ufeffBern\r\n  \r\n\r\nGenève\r\n".encode())
-    listed = Keys.of({"place": ["Bern", "Genève"], "rich": [True, False], "poor": [False]})
+    listed = Keys.read({"place": ["Bern", "Genève"], "rich": [True, False], "poor": [False]})
     assert read_keys(["place=@listed.txt", "rich=True,False", "poor=false"], None) == listed
-    times = Keys.of({"time": ["12:30", "b"]})
+    times = Keys.read({"time": ["12:30", "b"]})
     assert read_keys(["time=text:12:30,b"], None) == times
     assert main([*LINE.split(), "--rho", "1"]) != 0
     assert "--each-row-is-one-person" in capsys.readouterr().err

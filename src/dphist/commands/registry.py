@@ -28,7 +28,7 @@ _OWN = {
     "ranges": ("release how many records lie in any range", "ranges", "COMMAND"),
     "labels": ("release common labels with their counts", "labels", "LABELS"),
     "top": ("release the most common labels, ranked", "labels", "TOP"),
-    "tables": ("release counts by several keys that add up", "of_kinds", "TABLES"),
+    "tables": ("release counts by several keys that add up", "tables", "COMMAND"),
     "stream": ("release running counts of a stream of events", "stream.command", "COMMAND"),
     "run": ("make all releases of a configuration file", "run", "COMMAND"),
     "plan": ("what a release would cost and be worth", "plan", "command"),

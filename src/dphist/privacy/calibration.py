@@ -106,7 +106,7 @@ def calibrate(
         accounting == "best",
     )
     if _takes_rho(mechanism):
-        return _of_rho(mechanism, aim, parameters)
+        return _calibrate_rho(mechanism, aim, parameters)
     make = functools.partial(mechanism, **parameters)
     if not _needs_delta(mechanism, parameters):
         return aim.noted(_stated(_largest(make, aim, _FINE)))
@@ -323,7 +323,7 @@ def _takes_rho(mechanism: Callable[..., Any]) -> bool:
     return {"rho", "epsilon", "delta"} <= signature(mechanism).parameters.keys()
 
 
-def _of_rho(mechanism: Callable[..., M], aim: _Aim, parameters: dict[str, Any]) -> M:
+def _calibrate_rho(mechanism: Callable[..., M], aim: _Aim, parameters: dict[str, Any]) -> M:
     """Return the mechanism of a total that it takes itself, or of its share of the rho of all."""
     if not aim.delta > 0:
         raise ParameterError("delta", "must be greater than 0: the mechanism needs a delta itself")

@@ -52,7 +52,7 @@ def add_noise(release: Release, *, epsilon: Exact, source: Source | None = None)
     >>> add_noise(ministry, epsilon="0.5").guarantee.epsilon
     Fraction(1, 2)
     """
-    mechanism = _of_geometric_noise(release)
+    mechanism = _check_geometric(release)
     wanted = privacy_parameter(epsilon, "epsilon")
     had = mechanism.epsilon
     if had is None or wanted >= had:
@@ -84,7 +84,7 @@ def add_noise(release: Release, *, epsilon: Exact, source: Source | None = None)
     )
 
 
-def _of_geometric_noise(release: Release) -> LeafCounts | HierarchicalTree:
+def _check_geometric(release: Release) -> LeafCounts | HierarchicalTree:
     """Return the mechanism of a release to whose noise more can be added."""
     made = release.mechanism
     if not isinstance(made, LeafCounts | HierarchicalTree):

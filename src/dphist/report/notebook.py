@@ -172,7 +172,7 @@ def _of_binned_counts(counts: BinnedCounts) -> Document:
     return _of_secret(counts, "Counts of bins, not released", bounds)
 
 
-def _of_data(data: Any) -> Document:
+def _describe_data(data: Any) -> Document:
     """Return what data of a kind say of themselves, which is public."""
     bounds = [Fact("Data", repr(data)), _unit(data.unit), _sensitivity(data.sensitivity)]
     return _of_secret(data, "Data, not released", bounds)
@@ -203,6 +203,6 @@ _VIEWS: dict[type[Any], View] = {
     Profile: _of_profile,
     LabelCounts: _of_label_counts,
     BinnedCounts: _of_binned_counts,
-    Secret: _of_data,
+    Secret: _describe_data,
     Guarded: _of_guarded,
 }

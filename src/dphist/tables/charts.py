@@ -80,7 +80,7 @@ def _draw_values(tables: KeyedTables, key: Key, counted: Counted) -> Chart:
     texts = [harmless(text, _LONGEST) for text in texts_of(key)]
     ticks: Sequence[tuple[float, str]] = list(zip(places.tolist(), texts, strict=True))
     return Chart(
-        *_told(tables, key, counted),
+        *_name_chart(tables, key, counted),
         _scale(Sentence("{Records}"), low, high),
         Axis("", 0.0, key.size + 1.0, ticks=ticks),  # the heading names the key
         lines=[Line(counted.released, counts, places, style="dots")],
@@ -105,7 +105,7 @@ def _draw_bins(tables: KeyedTables, key: Key, axis: Bins, counted: Counted) -> C
     )
     outline = np.append(steps, steps[::-1]), np.append(high, low[::-1])
     return Chart(
-        *_told(tables, key, counted),
+        *_name_chart(tables, key, counted),
         Axis(key.name, float(x[0]), float(x[-1]), ticks="dates" if dates else "in full"),
         _scale(Sentence("{Records}"), low, high),
         areas=[Area("95 % band", *outline, strength=0.35)],
@@ -113,7 +113,7 @@ def _draw_bins(tables: KeyedTables, key: Key, axis: Bins, counted: Counted) -> C
     )
 
 
-def _told(tables: KeyedTables, key: Key, counted: Counted) -> tuple[str, Sentence, Sentence]:
+def _name_chart(tables: KeyedTables, key: Key, counted: Counted) -> tuple[str, Sentence, Sentence]:
     """Return the name of a chart, its heading, and what it shows."""
     return (
         f"key{tables.keys.names.index(key.name)}",

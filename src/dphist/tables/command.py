@@ -26,6 +26,14 @@ from dphist.tables.mechanism import Tables
 _BOUND_TEXT = re.compile(r"[+-]?[0-9][-+.0-9eE]*")  # a number or a date
 _INFINITE = ("inf", "+inf", "-inf")
 
+TABLES_OPTION = Option(
+    "tables",
+    "the tables, each its keys with + between them, such as region,sex+age",
+    "TABLE,TABLE,...",
+    parts_of,
+    required=True,
+)
+
 _OPTIONS: Table = [
     Option(
         "axis",
@@ -38,13 +46,7 @@ _OPTIONS: Table = [
         repeats=True,
         parameter="keys",
     ),
-    Option(
-        "tables",
-        "the tables, each its keys with + between them, such as region,sex+age",
-        "TABLE,TABLE,...",
-        parts_of,
-        required=True,
-    ),
+    TABLES_OPTION,
     Option(
         "other",
         "keys that get one more value, other, for all other rows, those without a value included",
@@ -118,7 +120,7 @@ def read_keys(texts: list[str], other: list[str] | None) -> Keys:
         if name in found:
             raise ParameterError("keys", f"must give each column once: {name!r} is given twice")
         found[name] = _read_values(name, values)
-    return Keys.of(found, other or ())
+    return Keys.read(found, other or ())
 
 
 def _read_values(name: str, text: str) -> Any:

@@ -1,6 +1,7 @@
-"""Conditions on keys, as answers of released tables take them."""
+"""Conditions on keys, as answers of released tables take them, and covariances of such counts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -9,8 +10,17 @@ import numpy as np
 from dphist.arrays import FloatArray
 from dphist.errors import ParameterError
 from dphist.tables.keys import OTHER, Key
+from dphist.tables.lattice import Table, subsets
 
 _MOST = 1e150  # a factor below this has a square, and NaN is not below
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A count times a factor, by the weights of the values of each key that it names."""
+
+    factor: float
+    weights: Mapping[int, FloatArray]
 
 
 def read_terms(given: Any) -> list[tuple[float, Mapping[str, Any]]]:
@@ -77,3 +87,39 @@ def _places_of(key: Key, wanted: Any) -> slice:
     raise ParameterError(
         key.name, "must be a value of the key, or a list of values", "see keys of the tables"
     )
+
+
+def covariance_of(
+    ones: Sequence[Term],
+    others: Sequence[Term],
+    variances: Mapping[Table, float],
+    has_several: Callable[[int], bool],
+) -> float:
+    """Return the covariance of two sums of counts, by the contrasts that they share.
+
+    A count with weights g_i on the values of key i has, in the contrasts of A, the product of
+    g_i less its mean over A, times that of the means over all other keys. A key that a count
+    does not name has equal weights, which have no contrast.
+
+    Parameters
+    ----------
+    variances : sigma_A**2, by the positions of keys.
+    has_several : whether the key at a position has two values or more, and so contrasts.
+    """
+    total = 0.0
+    for one in ones:
+        for other in others:
+            shared = tuple(sorted(filter(has_several, {*one.weights} & {*other.weights})))
+            for part in subsets(shared):
+                each = one.factor * other.factor * variances[part]
+                for i in part:
+                    each *= float(
+                        one.weights[i] @ other.weights[i]
+                        - one.weights[i].mean() * other.weights[i].sum()
+                    )
+                for term in (one, other):
+                    for i, weights in term.weights.items():
+                        if i not in part:
+                            each *= float(weights.mean())
+                total += each
+    return total

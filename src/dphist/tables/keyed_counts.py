@@ -62,7 +62,7 @@ class KeyedCounts(Secret):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "keys", Keys.of(self.keys))
+        object.__setattr__(self, "keys", Keys.read(self.keys))
         for name in ("cells", "counts"):
             held = getattr(self, name)
             if not isinstance(held, np.ndarray) or held.dtype != np.int64 or held.ndim != 1:
@@ -138,7 +138,7 @@ class KeyedCounts(Secret):
         InputFileError
             If a file is missing or its content does not match its extension.
         """
-        held, bound = Keys.of(keys, other), 1
+        held, bound = Keys.read(keys, other), 1
         _check_unlisted(unlisted)
         if user is not None and max_rows is None:
             raise ParameterError(("user", "max_rows"), "must be given together, or neither")
@@ -189,7 +189,7 @@ class KeyedCounts(Secret):
         >>> KeyedCounts.from_counts([[3, 4], [5, 0]], keys={"a": ["x", "y"], "b": [1, 2]}).max_rows
         1
         """
-        held = Keys.of(keys)
+        held = Keys.read(keys)
         flat, shape = check_grid(counts if len(held) > 1 else [counts], "counts")
         if shape != (held.shape if len(held) > 1 else (1, *held.shape)):
             raise ParameterError("counts", "must have a dimension for each key, of its values")

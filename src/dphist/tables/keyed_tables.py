@@ -20,9 +20,9 @@ from dphist.parameters import checked_level
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.release import save_kind
 from dphist.release.released import Released
-from dphist.tables.conditions import read_terms, weights_of
+from dphist.tables.cells import LEVEL, KeyedTable, label_columns
+from dphist.tables.conditions import Term, covariance_of, read_terms, weights_of
 from dphist.tables.contrasts import combine_all, squares_of
-from dphist.tables.keyed_table import LEVEL, KeyedTable, label_columns
 from dphist.tables.keys import Keys, Names, read_tables
 from dphist.tables.lattice import Table, subsets
 
@@ -288,7 +288,7 @@ class KeyedTables(Released):
         """
         if {*content} != {"keys", "tables"}:
             raise ValueError("released tables have keys and tables")
-        keys = Keys.of(content["keys"])
+        keys = Keys.read(content["keys"])
         return cls(keys, read_tables(content["tables"], keys.names))
 
     def __eq__(self, other: object) -> bool:
@@ -371,9 +371,9 @@ class KeyedTables(Released):
             total += each
         return total
 
-    def _terms(self, given: Any) -> list["_Term"]:
+    def _terms(self, given: Any) -> list[Term]:
         """Return terms with the weights of the values of each key that they name."""
-        return [_Term(factor, self.weights_where(where)) for factor, where in read_terms(given)]
+        return [Term(factor, self.weights_where(where)) for factor, where in read_terms(given)]
 
     def weights_where(self, where: Mapping[str, Any]) -> dict[int, FloatArray]:
         """Return 1 or 0 for the values of each key that conditions name, by its position."""
@@ -389,7 +389,7 @@ class KeyedTables(Released):
             for i, name in zip(places, where, strict=True)
         }
 
-    def _estimate(self, terms: Sequence["_Term"]) -> float:
+    def _estimate(self, terms: Sequence[Term]) -> float:
         total = 0.0
         for term in terms:
             places = tuple(sorted(term.weights))
@@ -399,46 +399,14 @@ class KeyedTables(Released):
             total += term.factor * float(counts)
         return total
 
-    def _variance(self, terms: Sequence["_Term"]) -> float:
+    def _variance(self, terms: Sequence[Term]) -> float:
         return max(self._covariance(terms, terms), 0.0)
 
-    def _covariance(self, ones: Sequence["_Term"], others: Sequence["_Term"]) -> float:
-        """Return the covariance of two sums of counts, by the contrasts that they share.
-
-        A count with weights g_i on the values of key i has, in the contrasts of A, the product of
-        g_i less its mean over A, times that of the means over all other keys. A key that a count
-        does not name has equal weights, which have no contrast.
-        """
-        total = 0.0
-        for one in ones:
-            for other in others:
-                shared = tuple(
-                    sorted(i for i in {*one.weights} & {*other.weights} if self._several(i))
-                )
-                for part in subsets(shared):
-                    each = one.factor * other.factor * self.variances[part]
-                    for i in part:
-                        each *= float(
-                            one.weights[i] @ other.weights[i]
-                            - one.weights[i].mean() * other.weights[i].sum()
-                        )
-                    for term in (one, other):
-                        for i, weights in term.weights.items():
-                            if i not in part:
-                                each *= float(weights.mean())
-                    total += each
-        return total
+    def _covariance(self, ones: Sequence[Term], others: Sequence[Term]) -> float:
+        return covariance_of(ones, others, self.variances, self._several)
 
     def _several(self, place: int) -> bool:
         return self.keys.keys[place].size > 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Term:
-    """A count times a factor, by the weights of the values of each key that it names."""
-
-    factor: float
-    weights: Mapping[int, FloatArray]
 
 
 save_kind("tables", KeyedTables)

@@ -67,17 +67,17 @@ class Key:
 class Keys:
     """Keys by name, in the order given.
 
-    >>> keys = Keys.of({"sex": ["f", "m"], "age": Axis.regular(0, 100, 50)})
+    >>> keys = Keys.read({"sex": ["f", "m"], "age": Axis.regular(0, 100, 50)})
     >>> keys
     {'sex': ['f', 'm'], 'age': 2 bins from 0 to 100}
-    >>> keys.shape, Keys.of(keys.to_content()) == keys
+    >>> keys.shape, Keys.read(keys.to_content()) == keys
     ((2, 2), True)
     """
 
     keys: tuple[Key, ...]
 
     @classmethod
-    def of(cls, given: Any, other: Sequence[str] = ()) -> "Keys":
+    def read(cls, given: Any, other: Sequence[str] = ()) -> "Keys":
         """Return keys, checked.
 
         Parameters
@@ -213,7 +213,7 @@ def _read_values(name: str, given: Any) -> tuple[Value, ...]:
             f"must list the values of {name!r}, in their order, or give a dphist.Axis; the values "
             "must be public, and not taken from the data",
         )
-    held = [_plain(value) for value in (given.tolist() if hasattr(given, "tolist") else given)]
+    held = [_to_plain(value) for value in (given.tolist() if hasattr(given, "tolist") else given)]
     if not held:
         raise ParameterError("keys", f"must list at least one value of {name!r}")
     sorts = set(map(type, held))
@@ -246,7 +246,7 @@ def _has_items(given: Any) -> bool:
     return hasattr(given, "__len__") and hasattr(given, "__iter__")
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, Integral):

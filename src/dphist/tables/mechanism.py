@@ -147,7 +147,7 @@ class Tables(TablesMeasuring):
             raise ParameterError(
                 "rho", "must be given, or " + Argument("epsilon") + " and " + Argument("delta")
             )
-        held = Keys.of(keys)
+        held = Keys.read(keys)
         asked = read_tables(tables, held.names)
         self._hold(
             rho=None if rho is None else privacy_parameter(rho, "rho"),

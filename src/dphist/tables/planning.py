@@ -15,7 +15,7 @@ from dphist.parameters import optional_whole, positive_delta, privacy_parameter,
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ONE_RECORD, ONE_USER
 from dphist.release.release import Release
-from dphist.tables.command import read_keys, read_numbers
+from dphist.tables.command import TABLES_OPTION, read_keys, read_numbers
 from dphist.tables.keys import Keys, read_tables
 from dphist.tables.mechanism import Tables
 
@@ -79,7 +79,7 @@ def settings(
     sizes = dict(keys)
     if not {*other} <= {*sizes}:
         raise ParameterError("other", "must name keys")
-    held = Keys.of({name: range(size + (name in other)) for name, size in sizes.items()})
+    held = Keys.read({name: range(size + (name in other)) for name, size in sizes.items()})
     shared: dict[str, Any] = {
         name: dict(each) for name, each in (("weights", weights), ("errors", errors)) if each
     }
@@ -126,7 +126,7 @@ def _keep_sizes(given: Any) -> list[list[Any]]:
     sizes: dict[str, int] = {}
     for name, values in pairs:
         number = isinstance(values, Integral)
-        (key,) = Keys.of({name: [0] if number else values})
+        (key,) = Keys.read({name: [0] if number else values})
         if name in sizes:
             raise ParameterError("keys", f"must give each column once: {name!r} is given twice")
         sizes[name] = whole_number(values, "keys", 1, _MAX_VALUES) if number else key.size
@@ -195,13 +195,7 @@ def _options() -> Table:
             repeats=True,
             parameter="keys",
         ),
-        Option(
-            "tables",
-            "the tables, each its keys with + between them, such as region,sex+age",
-            "TABLE,TABLE,...",
-            parts_of,
-            required=True,
-        ),
+        TABLES_OPTION,
         Option("other", "keys that get one more value, other", "NAME,NAME,...", parts_of),
         planning.compared(Tables, "max_rows"),
         planning.DELTA_OPTION,

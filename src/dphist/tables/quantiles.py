@@ -42,7 +42,7 @@ def estimate_quantile(
     assert axis is not None  # noqa: S101 - found above
     edges = axis.edges
     ends = [edges[0], *edges[1:]]
-    whole = {**where, name: (_plain(ends[0]), _plain(ends[-1]))}
+    whole = {**where, name: (_to_condition(ends[0]), _to_condition(ends[-1]))}
     total, off = tables.count(**whole), tables.error(**whole)
     missing = np.datetime64("NaT") if edges.dtype.kind == "M" else math.nan
     first, last = axis.at(np.array([0.0, float(axis.bins)]))
@@ -50,7 +50,7 @@ def estimate_quantile(
         return IntervalEstimate(missing, first, last, level, _UNKNOWN)
     below, gaps, errors = [0.0], [-checked * total], [checked * off]
     for edge in ends[1:]:
-        part = {**where, name: (_plain(ends[0]), _plain(edge))}
+        part = {**where, name: (_to_condition(ends[0]), _to_condition(edge))}
         found = tables.combine([(1.0, part), (-checked, whole)], 0.5)
         below.append(tables.count(**part))
         gaps.append(found.value)
@@ -67,6 +67,6 @@ def estimate_quantile(
     return IntervalEstimate(value, start, stop, level)
 
 
-def _plain(edge: Any) -> Any:
+def _to_condition(edge: Any) -> Any:
     """Return an edge as conditions take it."""
     return edge if isinstance(edge, np.datetime64) else edge.item()

@@ -20,7 +20,7 @@ from dphist.arrays import FloatArray, IntArray
 from dphist.errors import UnsupportedError
 from dphist.release.released import Released
 from dphist.release.tabular import Tabular
-from dphist.tables.keyed_table import MADE_WHOLE, WholeTable, label_columns, refuse_errors
+from dphist.tables.cells import MADE_WHOLE, WholeTable, label_columns, refuse_errors
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.lattice import Table, subsets
 

@@ -84,7 +84,7 @@ def say_dropped(mechanism: Tables) -> Sentence:
 def say_outside(keys: Keys) -> str:
     """Say which rows were left out, as a key without "other" has no value for them.
 
-    >>> say_outside(Keys.of({"sex": ["f", "m"], "age": [1, 2]}, ["sex"]))
+    >>> say_outside(Keys.read({"sex": ["f", "m"], "age": [1, 2]}, ["sex"]))
     'those whose age is not listed, in no bin, or missing'
     """
     names = tuple(key.name for key in keys if not key.other)

@@ -379,13 +379,8 @@ def count_bounded_terms(
         return found["term"].to_numpy(), found["records"].to_numpy(), worst
 
     found, counts, worst = run(count_kept)
-    raise_problem(
-        worst,
-        wanted,
-        source.wall.problem,
-        from_text=source.from_text,
-        missing={**MISSING_USERS, **(missing or {})},
-    )
+    missing = {**MISSING_USERS, **(missing or {})}
+    raise_problem(worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing)
     return found, counts
 
 

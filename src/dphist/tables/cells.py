@@ -29,7 +29,8 @@ class KeyedTable(Tabular):
     counts : float64 with a dimension for each key.
     errors : float64 of the same shape: standard errors.
 
-    >>> table = KeyedTable(Keys.of({"sex": ["f", "m"]}), np.array([3.5, 2.0]), np.array([1.0, 1.0]))
+    >>> keys = Keys.read({"sex": ["f", "m"]})
+    >>> table = KeyedTable(keys, np.array([3.5, 2.0]), np.array([1.0, 1.0]))
     >>> table.to_arrow().column_names, len(table)
     (['sex', 'count', 'error', 'low', 'high'], 2)
     """
