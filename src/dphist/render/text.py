@@ -72,7 +72,8 @@ def count_columns(text: str) -> int:
 _ROWS = 5  # of each end of a table
 _HEADING = 14  # letters of a line of a heading
 _BAR = 20  # letters of the longest bar
-_LABEL = 40  # columns of a terminal for a released label
+_LABEL = 40  # columns of a terminal for a released label, where the others leave so many
+_SHORT_LABEL = 16
 
 
 def text(document: Document) -> str:
@@ -128,15 +129,18 @@ def _table(table: Table, document: Document) -> list[str]:
     headings: list[list[str]] = []
     columns: list[list[str]] = []
     sides: list[Callable[[Sequence[str]], list[str]]] = []
+    labels: list[int] = []
     for column in table.columns:
         shown = zip(*(column.shown(place) for place in (*head, *tail)), strict=True)
         for name, cells in zip(column.names, shown, strict=True):
             headings.append(textwrap.wrap(fill(name, document.slots), _HEADING))
             own = [harmless(cell, 200) for cell in cells] if column.released else cells
             columns.append([fill(cell, document.slots) for cell in own])
-            wide = max(map(count_columns, [name, *own])) if table.whole else _LABEL
-            of_texts = partial(left, width=wide) if column.released else left
-            sides.append(of_texts if column.is_text else right)
+            sides.append(left if column.is_text else right)
+            if column.released and column.is_text:
+                labels.append(len(columns) - 1)
+    for place, wide in zip(labels, _fit(columns, headings, labels, table.whole), strict=True):
+        sides[place] = partial(left, width=wide)
     for column in table.columns:
         if TERMINAL in column.bars:
             headings.append([])
@@ -154,13 +158,32 @@ def _table(table: Table, document: Document) -> list[str]:
         padded.pop()
     lines = beside(*padded)
     hidden = sum(len(column.names) for column in table.columns) - len(padded)  # bars may go
-    if hidden > 0 and any(column.over for column in table.columns):
+    if hidden > 0:
         lines.append(f"  ... {hidden} more column{'s'[: hidden != 1]} ...")
     left_out = table.rows + table.further - len(head) - len(tail)
     if left_out:
         gap = f"... {left_out:,} more rows ...".center(len(lines[0]) - 2)
         lines.insert(high + len(head), f"  {gap}".rstrip())
     return lines
+
+
+def _fit(
+    columns: Sequence[Sequence[str]],
+    headings: Sequence[Sequence[str]],
+    labels: Sequence[int],
+    whole: bool,
+) -> list[int]:
+    """Return the widths of the columns of released labels: narrower where others need the room."""
+    widths = [
+        max(map(count_columns, [*heading, *cells]), default=0)
+        for heading, cells in zip(headings, columns, strict=True)
+    ]
+    if whole:
+        return [widths[place] for place in labels]
+    others = sum(wide for place, wide in enumerate(widths) if place not in labels)
+    room = WIDTH - 2 - others - len(GAP) * (len(columns) - 1)
+    wide = min(_LABEL, max(_SHORT_LABEL, room // max(len(labels), 1)))
+    return [wide] * len(labels)
 
 
 def _bars(numbers: list[float]) -> list[str]:
