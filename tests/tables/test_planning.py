@@ -101,3 +101,17 @@ def test_a_total_of_tables_is_kept_as_it_is_asked() -> None:
     assert 0.999 < cdp.guarantee.to_approx_dp("1e-6").epsilon <= 1
     with pytest.raises(dh.ParameterError, match="delta must be greater than 0"):
         dh.calibrate(dh.Tables, epsilon=1, delta=0, keys=KEYS, **ASKED)
+
+
+@pytest.mark.parametrize("kind", ["tables", "ranges"])
+def test_a_guessed_number_of_records_is_of_at_least_so_many_users(kind: str, capsys: Any) -> None:
+    """With at most two records each, 800,000 records are of 400,000 users, as they are called."""
+    asked = {
+        "tables": ["FILE", "--axis", "sex=f,m", "--tables", "sex", "--max-rows", "2"],
+        "ranges": ["FILE", "--column", "age", "--edges", "0,50,100", "--max-records", "2"],
+    }
+    limits = ["--rho", "0.05"]
+    data = ["--user", "person", "--expect-total", "800000", "--dry-run"]
+    assert main([kind, *asked[kind], *limits, *data]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "a δ for 400,000 users" in said

@@ -6,7 +6,7 @@ and program output says what was counted.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -362,6 +362,21 @@ def number_shown(release: Release, records: int, most: int = 1, *, exact: bool =
     """
     noun = several_of(release.guarantee.unit)
     return Number(-(-records // most) or None, noun, at_least=not exact)
+
+
+def number_guessed(
+    guesses: Sequence[int], guarantee: PrivacyUnit, unit: PrivacyUnit | None
+) -> Number:
+    """Return how many units the guessed number of records shows at least, if there is one guess.
+
+    Parameters
+    ----------
+    guarantee : the unit of the mechanism's guarantee: so many records.
+    unit : whom the data protect, if they name someone.
+    """
+    units = [-(-guess // guarantee.at_most) for guess in guesses]
+    noun = several_of(unit or guarantee) if guarantee.at_most > 1 else Sentence("{records}")
+    return Number(units[0] if len(units) == 1 else None, noun, at_least=True)
 
 
 def most_shown(counts: list[int], labels: int | None, most: int) -> tuple[int, int]:

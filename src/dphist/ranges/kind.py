@@ -33,7 +33,13 @@ from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.promised import Promised, contribution_of
 from dphist.document.release import counts_section, make_document
-from dphist.document.unit_words import Counted, Number, counted_of, counted_records, number_of
+from dphist.document.unit_words import (
+    Counted,
+    counted_of,
+    counted_records,
+    number_guessed,
+    number_of,
+)
 from dphist.ranges import words
 from dphist.ranges.auditing import AUDITING
 from dphist.ranges.charts import bins_chart, charts_of, map_of, window_of
@@ -68,7 +74,11 @@ _FEW = 2**22  # bins; of more, a range in several axes takes seconds
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of a histogram over ranges, or of one that is not made yet."""
     neighbors = words.neighbors_in_words(mechanism.guarantee.unit.at_most, data)
-    number = _guessed(mechanism, data) if release is None else number_of(release)
+    number = (
+        number_guessed(data.guesses, mechanism.guarantee.unit, data.unit)
+        if release is None
+        else number_of(release)
+    )
     records = contribution_of(mechanism, data)
     promised = Promised(mechanism, data, release, neighbors, number, records)
     if release is None:
@@ -104,14 +114,6 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         reading=_reading(value),
         unit=data.unit,
     )
-
-
-def _guessed(mechanism: Maker, data: DataFacts) -> Number:
-    """Return how many units there are by the guess of the number of records, if it is one."""
-    sensitivity = mechanism.guarantee.unit.at_most
-    units = [-(-guess // sensitivity) for guess in data.guesses]
-    noun: str = "units" if sensitivity > 1 else Sentence("{records}")
-    return Number(units[0] if len(units) == 1 else None, noun, at_least=True)
 
 
 def _expected(mechanism: Any, data: DataFacts) -> Section:

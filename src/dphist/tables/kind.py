@@ -26,10 +26,10 @@ from dphist.document.promised import Promised, contribution_of
 from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import (
     Counted,
-    Number,
     counted_of,
     counted_records,
     neighbors_in_words,
+    number_guessed,
     number_of,
 )
 from dphist.release.maker import Maker
@@ -58,7 +58,11 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     unit = mechanism.guarantee.unit
     alone = unit.at_most == 1 and data.unit is None
     neighbors = words.NEIGHBORS if alone else neighbors_in_words(unit.at_most, data.unit)
-    number = _guessed(mechanism, data) if release is None else number_of(release)
+    number = (
+        number_guessed(data.guesses, mechanism.guarantee.unit, data.unit)
+        if release is None
+        else number_of(release)
+    )
     promised = Promised(
         mechanism, data, release, neighbors, number, contribution_of(mechanism, data)
     )
@@ -87,14 +91,6 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         noise_on=frozenset(),
         reading=_reading(value),
     )
-
-
-def _guessed(mechanism: Maker, data: DataFacts) -> Number:
-    """Return how many units there are by the guess of the number of records, if it is one."""
-    rows = mechanism.guarantee.unit.at_most
-    units = [-(-guess // rows) for guess in data.guesses]
-    noun: str = "units" if rows > 1 else Sentence("{records}")
-    return Number(units[0] if len(units) == 1 else None, noun, at_least=True)
 
 
 def _expected(mechanism: Maker, data: DataFacts) -> Section:
