@@ -1,4 +1,4 @@
-"""Queries that count in a warehouse, run in DuckDB and in PostgreSQL."""
+"""Queries that count labels in a warehouse, run in DuckDB and in PostgreSQL."""
 
 import re
 from collections import Counter

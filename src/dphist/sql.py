@@ -1,4 +1,4 @@
-"""SQL that bounds users and counts labels in a warehouse, from which only counts leave.
+"""SQL that bounds users and counts labels or keys in a warehouse, from which only counts leave.
 
 `count_labels` returns the text of one query. A warehouse runs it, and its rows become a
 `LabelCounts` by `label_counts`:
@@ -12,10 +12,19 @@
 >>> counts = dh.sql.label_counts(duckdb.sql(query).to_arrow_table(), max_labels=2)
 >>> counts.counts_of(["ham", "tea"])
 [1, 2]
+
+`count_keys` and `keyed_counts` do the same for tables by several keys:
+
+>>> rows = duckdb.sql("SELECT * FROM (VALUES (1, 'f', 'BE'), (2, 'm', 'BE')) t(who, sex, region)")
+>>> keys = {"sex": ["f", "m"], "region": ["BE", "UR"]}
+>>> query = dh.sql.count_keys(dialect="duckdb", table="rows", keys=keys, user="who", max_rows=2)
+>>> counts = dh.sql.keyed_counts(duckdb.sql(query).to_arrow_table(), keys=keys, max_rows=2)
+>>> counts.sum_over((1,)).tolist()
+[2, 0]
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dphist.counting import LARGEST
@@ -23,8 +32,11 @@ from dphist.counting.bounding.bounds import fresh_key
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
+from dphist.privacy.unit import PrivacyUnit, asserted_unit
+from dphist.tables.keyed_counts import KeyedCounts
+from dphist.tables.keys import Key, Keys
 
-__all__ = ["DIALECTS", "count_labels", "label_counts"]
+__all__ = ["DIALECTS", "count_keys", "count_labels", "keyed_counts", "label_counts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +63,7 @@ _DIALECTS = {
 }
 
 DIALECTS = tuple(_DIALECTS)
-"""The warehouses that `count_labels` writes for: tests run its queries in each."""
+"""The warehouses that queries are written for: tests run them in each."""
 
 
 def count_labels(
@@ -99,12 +111,9 @@ def count_labels(
     `max_labels` counts, each by at most `max_count` (docs/understand/proofs/bounding.md, Lemma 9),
     if the warehouse evaluates the query as SQL says, over one state of the table.
     """
-    if dialect not in _DIALECTS:
-        raise ParameterError("dialect", f"must be one of {', '.join(map(repr, DIALECTS))}")
-    used = _DIALECTS[dialect]
+    used = _find(dialect)
     labels = whole_number(max_labels, "max_labels", 1, most=LARGEST)
     most = whole_number(max_count, "max_count", 1, most=LARGEST)
-    source = _source(table)
     who, term = (
         used.octets.format(_quoted(name, role)) for name, role in ((user, "user"), (label, "label"))
     )
@@ -119,7 +128,7 @@ WITH
   -- Texts as bytes, so that no collation merges two users or labels.
   dphist_given AS (
     SELECT {who} AS dphist_who, {term} AS dphist_term, {amount} AS dphist_amount
-    FROM (SELECT * FROM {source}) AS dphist_table
+    FROM {_source(table)} AS dphist_table
   ),
   dphist_pairs AS (
     SELECT dphist_who, dphist_term,
@@ -165,12 +174,151 @@ def label_counts(
     return LabelCounts.promised(rows, bound, max_count, unit, only_adds=True)
 
 
+def count_keys(
+    *,
+    dialect: str,
+    table: str | Sequence[str],
+    keys: Any,
+    user: str | None = None,
+    max_rows: int | None = None,
+) -> str:
+    """Return a query that bounds each user, then counts the rows of a table by several keys.
+
+    Parameters
+    ----------
+    dialect, table : as for `count_labels`.
+    keys : as for `KeyedCounts.from_table`. Their names are the columns that rows are counted by,
+        and their values say which type these have: the query itself lists no value.
+    user : column of users, as for `count_labels`. Rows without a user are dropped.
+    max_rows : required with `user`: maximum number of rows of one user. Each user keeps that many,
+        chosen at random and independently of other users, before a value is found to be listed or
+        not.
+
+    Returns
+    -------
+    str
+        A query with a column for each key, and count (whole numbers, at least 1), for
+        `keyed_counts`. Its result is as secret as the table. Each call draws a key for the choice
+        of rows, so that no two results need to be the same.
+
+    Raises
+    ------
+    ParameterError
+
+    Notes
+    -----
+    **Guarantee.** In the result of one run of the query, all rows of one user change the counts by
+    at most `max_rows` together (docs/understand/proofs/bounding.md, Lemma 9), if the warehouse
+    evaluates the query as SQL says, over one state of the table.
+    """
+    used = _find(dialect)
+    held = Keys.read(keys)
+    if (user is None) != (max_rows is None):
+        raise ParameterError(("user", "max_rows"), "must be given together, or neither")
+    columns = [_quoted(key.name, "keys") for key in held]
+    who = "1" if user is None else used.octets.format(_quoted(user, "user"))
+    given = ", ".join(
+        f"{used.octets.format(column)} AS dphist_key{place}" for place, column in enumerate(columns)
+    )
+    texts = [f"dphist_key{place}" for place in range(len(columns))]
+    listed = ", ".join(texts)
+    kept = "dphist_given"
+    ranked = ""
+    if max_rows is not None:
+        most = whole_number(max_rows, "max_rows", 1, most=LARGEST)
+        hashes = ", ".join(f"COALESCE(md5({text}), '-')" for text in texts)
+        hashed = f"md5(CONCAT('{fresh_key()}', md5(dphist_who), {hashes}, dphist_same))"
+        kept = f"dphist_ranked\nWHERE dphist_place <= {most}"
+        ranked = f""",
+  -- Rows of one user and cell differ in their number alone.
+  dphist_numbered AS (
+    SELECT dphist_who, {listed},
+      ROW_NUMBER() OVER (PARTITION BY dphist_who, {listed} ORDER BY dphist_who) AS dphist_same
+    FROM dphist_given
+    WHERE dphist_who IS NOT NULL
+  ),
+  -- Which rows a user keeps depends on the key and on this user's rows alone.
+  dphist_ranked AS (
+    SELECT {listed},
+      ROW_NUMBER() OVER (
+        PARTITION BY dphist_who ORDER BY {hashed}, {listed}, dphist_same
+      ) AS dphist_place
+    FROM dphist_numbered
+  )"""  # noqa: S608 - names are quoted, all else is ours
+    shown = ", ".join(
+        f"{_typed(key, used.text.format(text))} AS {column}"
+        for key, text, column in zip(held, texts, columns, strict=True)
+    )
+    # No alias is a name that a caller can give: it could stand in for a column that is missing.
+    return f"""\
+WITH
+  -- Texts as bytes, so that no collation merges two users or values.
+  dphist_given AS (
+    SELECT {who} AS dphist_who, {given}
+    FROM {_source(table)} AS dphist_table
+  ){ranked}
+SELECT {shown}, COUNT(*) AS "count"
+FROM {kept}
+GROUP BY {listed}
+"""  # noqa: S608 - names are quoted, all else is ours
+
+
+def keyed_counts(
+    rows: Any,
+    *,
+    keys: Any,
+    other: Sequence[str] = (),
+    unlisted: str = "error",
+    max_rows: int | None = None,
+    unit: str | PrivacyUnit | None = None,
+) -> KeyedCounts:
+    """Return the rows of a query of `count_keys` as `KeyedCounts`.
+
+    Parameters
+    ----------
+    rows : all rows of the result, as a table of pandas, Polars, Arrow or DuckDB.
+    keys : those of the query.
+    other, unlisted : as for `KeyedCounts.from_table`.
+    max_rows : that of the query, which dphist cannot check; None if it bounded no users.
+    unit : what a user is, such as "one patient" (default: "one user"). Refused without `max_rows`.
+
+    Raises
+    ------
+    ParameterError, ColumnError, DataError
+    """
+    if max_rows is None and unit is not None:
+        raise ParameterError("unit", "needs max_rows: it says whose rows the query bounded")
+    bound = None if max_rows is None else whole_number(max_rows, "max_rows", 1)
+    protected = asserted_unit("user" if unit is None else unit)
+    counts = KeyedCounts.from_table(rows, keys=keys, other=other, unlisted=unlisted, count="count")
+    return counts if bound is None else replace(counts, max_rows=bound, unit=protected)
+
+
+def _typed(key: Key, text: str) -> str:
+    """Return the value of a text, of the type that the values of the key have."""
+    if key.axis is None:
+        kind = {str: "", int: "BIGINT", bool: "BOOLEAN"}[type(key.values[0])]
+    elif key.axis.edges.dtype.kind == "M":
+        kind = "TIMESTAMP" if key.axis.zone is None else "TIMESTAMP WITH TIME ZONE"
+    else:
+        kind = "DOUBLE PRECISION"
+    return f"CAST({text} AS {kind})" if kind else text
+
+
+def _find(dialect: str) -> _Dialect:
+    """Return how a warehouse writes; ParameterError if none is called so."""
+    if dialect not in _DIALECTS:
+        raise ParameterError("dialect", f"must be one of {', '.join(map(repr, DIALECTS))}")
+    return _DIALECTS[dialect]
+
+
 def _source(table: Any) -> str:
-    """Return the name of a table, or of its schema and it, as SQL writes it."""
+    """Return a table as a subquery, so that its own name is no column that stands for a row."""
     names = [table] if isinstance(table, str) else table
     if not isinstance(names, list | tuple) or not names:
         raise ParameterError("table", "must be the name of a table, or a list of names")
-    return ".".join(_quoted(name, "table") for name in names)
+    name = ".".join(_quoted(name, "table") for name in names)
+    return f"(SELECT * FROM {name})"  # noqa: S608 - names are quoted
 
 
 def _quoted(name: Any, parameter: str) -> str:

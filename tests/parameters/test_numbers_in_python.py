@@ -192,6 +192,14 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         sql.count_labels,
         {"dialect": "duckdb", "table": "t", "label": "l", "user": "u", "max_labels": 1},
     ),
+    "sql.count_keys": (
+        sql.count_keys,
+        {"dialect": "duckdb", "table": "t", "keys": {"label": ["a"]}, "user": "u", "max_rows": 1},
+    ),
+    "sql.keyed_counts": (
+        partial(sql.keyed_counts, FRAME[["label", "count"]], keys={"label": ["a", "b"]}),
+        {"max_rows": 1},
+    ),
     "sql.label_counts": (
         partial(sql.label_counts, FRAME[["label", "count"]]),
         {"max_labels": 1},
@@ -227,7 +235,14 @@ INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
 }
 # Values of reports that are made by the library, not by its callers.
 NOT_ASKED = (
-    *("AuditResult", "Release", "LabelCounts", "sql.whole_number", "sql.LabelCounts"),
+    *(
+        "AuditResult",
+        "Release",
+        "LabelCounts",
+        "sql.whole_number",
+        "sql.LabelCounts",
+        "sql.KeyedCounts",
+    ),
     *("ThresholdHistogram.calibration_forms", "ContinualMechanism.threshold_units_at"),
 )
 
