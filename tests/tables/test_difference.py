@@ -5,6 +5,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dphist as dh
@@ -54,6 +55,21 @@ def test_cells_that_are_others_are_refused() -> None:
     named = release(OCTOBER, keys={"change": KEYS["region"], "age": KEYS["age"]}, tables=["age"])
     with pytest.raises(dh.UnsupportedError, match="'change'"):
         dh.difference(named, named)
+
+
+def test_rows_that_were_left_out_are_said() -> None:
+    frame = {"region": ["BE", "UR", "elsewhere"], "age": [1, 30, 2]}
+    table = pa.table(frame)
+    dropping = release(dh.KeyedCounts.from_table(table, keys=KEYS, unlisted="drop"))
+    refusing = release(dh.KeyedCounts.from_table(table.slice(0, 2), keys=KEYS))
+    for before, after, said in (
+        (refusing, dropping, "The release after leaves rows outside the keys out"),
+        (dropping, refusing, "The release before leaves rows outside the keys out"),
+        (dropping, dropping, "Both releases leave rows outside the keys out"),
+    ):
+        text = " ".join(str(dh.difference(before, after)).split())
+        assert said in text
+    assert "outside the keys" not in str(dh.difference(refusing, refusing))
 
 
 def test_on_the_command_line(tmp_path: Path, capsys: Any) -> None:

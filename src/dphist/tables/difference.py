@@ -20,6 +20,7 @@ from dphist.sentence import Sentence
 from dphist.tables.charts import texts_of
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Names
+from dphist.tables.words import say_outside
 
 _COLUMNS = ("before", "after", "change", "stands")
 _NEARLY = (
@@ -53,12 +54,26 @@ def compare_releases(before: Release, after: Release) -> Differing:
         bounds=lambda level: (_bounds(first, tables, level), _bounds(second, tables, level)),
         tests=old.size,
         correction=Sentence("Bonferroni over all {n:,} cells", n=old.size),
-        holds=[INTERVALS, _NEARLY],
+        holds=[INTERVALS, _NEARLY, *_outside(before, after)],
         noun="cell",
         joint=", ",
         proved=False,
         bounding=bounded,
     )
+
+
+def _outside(before: Release, after: Release) -> list[str]:
+    """Return which releases left out rows outside the keys, which may be why a cell changed."""
+    dropping = [each.provenance.get("unlisted") == "drop" for each in (before, after)]
+    said = say_outside(before.value.keys) if any(dropping) else ""
+    if not said:
+        return []
+    where = "Both releases" if all(dropping) else f"The release {BOTH[dropping.index(True)]}"
+    verb = "leave" if all(dropping) else "leaves"
+    return [
+        f"{where} {verb} rows outside the keys out, such as those with a misspelled value: a "
+        "change may come from how many rows lie outside."
+    ]
 
 
 def _counts(value: KeyedTables, tables: tuple[Names, ...]) -> FloatArray:
