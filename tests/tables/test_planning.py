@@ -115,3 +115,12 @@ def test_a_guessed_number_of_records_is_of_at_least_so_many_users(kind: str, cap
     assert main([kind, *asked[kind], *limits, *data]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "a δ for 400,000 users" in said
+
+
+@pytest.mark.parametrize("releases", [1, 2])
+def test_a_rho_that_is_to_be_found_is_not_given(releases: int) -> None:
+    total: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "releases": releases}
+    more: dict[str, Any] = {"keys": {"sex": ["f", "m"]}, "tables": ["sex"]}
+    with pytest.raises(dh.ParameterError, match="rho must not be given: it is what is calibrated"):
+        dh.calibrate(dh.Tables, rho=1, **total, **more)
+    assert dh.calibrate(dh.Tables, rho=None, **total, **more).max_rows == 1

@@ -325,6 +325,9 @@ def _takes_rho(mechanism: Callable[..., Any]) -> bool:
 
 def _calibrate_rho(mechanism: Callable[..., M], aim: _Aim, parameters: dict[str, Any]) -> M:
     """Return the mechanism of a total that it takes itself, or of its share of the rho of all."""
+    if parameters.get("rho") is not None:
+        raise ParameterError("rho", "must not be given: it is what is calibrated", "leave it out")
+    parameters = {name: value for name, value in parameters.items() if name != "rho"}
     if not aim.delta > 0:
         raise ParameterError("delta", "must be greater than 0: the mechanism needs a delta itself")
     if aim.releases == 1 and aim.best:
