@@ -54,7 +54,8 @@ class Tables(TablesMeasuring):
     weights : mapping of tables to numbers, optional
         The sum of weight times the variance of a cell, over the tables asked, is minimized; 1 for
         tables that are not named. Without `weights` and `errors`, every cell of every table has the
-        same error.
+        same error, and so has every sum over keys of a table. Where only the cells of one table
+        matter, a weight for it gives these less error, and sums of them more.
     errors : mapping of tables to numbers, optional
         Standard errors of cells, at most in about this ratio; 1 for tables that are not named. The
         error of a table may be smaller, where others need its sums.
