@@ -177,9 +177,12 @@ def test_a_column_that_is_missing_is_no_other(warehouse: Warehouse) -> None:
 
 
 @both
-@pytest.mark.parametrize("user", ["visits", "rowid", "ctid"])
+@pytest.mark.parametrize(
+    "user",
+    ["visits", "rowid", "ctid", "user", "current_user", "current_date", "row_to_json", "text"],
+)
 def test_a_user_column_that_is_missing_is_no_row(warehouse: Warehouse, user: str) -> None:
-    """A table's name stands for a whole row there, so that each row would be a user."""
+    """A table's name stands for a whole row there, and others for functions: of it, or of none."""
     warehouse._connection.execute(
         "CREATE TEMPORARY TABLE IF NOT EXISTS visits (who TEXT, item TEXT)"
     )

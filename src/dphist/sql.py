@@ -45,20 +45,28 @@ class _Dialect:
 
     Attributes
     ----------
+    column : a column of the table that is read. DuckDB takes a name alone, such as "user", for a
+        function of that name where no column has it; PostgreSQL takes one after the table's for a
+        function of the row.
     octets : the bytes of any value's text; equal exactly if the texts are, whatever the collation.
     text : the text of such bytes.
     wide : type of sums of whole numbers of 64 bits.
     """
 
+    column: str
     octets: str
     text: str
     wide: str
 
+    def read(self, name: Any, parameter: str) -> str:
+        """Return the bytes of the text of a column."""
+        return self.octets.format(self.column.format(_quoted(name, parameter)))
+
 
 _DIALECTS = {
-    "duckdb": _Dialect("encode(CAST({} AS VARCHAR))", "decode({})", "HUGEINT"),
+    "duckdb": _Dialect("dphist_table.{}", "encode(CAST({} AS VARCHAR))", "decode({})", "HUGEINT"),
     "postgres": _Dialect(
-        "convert_to(CAST({} AS TEXT), 'UTF8')", "convert_from({}, 'UTF8')", "NUMERIC"
+        "{}", "convert_to(CAST({} AS TEXT), 'UTF8')", "convert_from({}, 'UTF8')", "NUMERIC"
     ),
 }
 
@@ -114,12 +122,10 @@ def count_labels(
     used = _find(dialect)
     labels = whole_number(max_labels, "max_labels", 1, most=LARGEST)
     most = whole_number(max_count, "max_count", 1, most=LARGEST)
-    who, term = (
-        used.octets.format(_quoted(name, role)) for name, role in ((user, "user"), (label, "label"))
-    )
+    who, term = used.read(user, "user"), used.read(label, "label")
     amount = "1"
     if count is not None:
-        counted = f"CAST({_quoted(count, 'count')} AS BIGINT)"
+        counted = f"CAST({used.column.format(_quoted(count, 'count'))} AS BIGINT)"
         amount = f"GREATEST(LEAST(COALESCE({counted}, 0), {most}), 0)"
     hashed = f"md5(CONCAT('{fresh_key()}', md5(dphist_who), md5(dphist_term)))"
     # No alias is a name that a caller can give: it could stand in for a column that is missing.
@@ -188,8 +194,12 @@ def count_keys(
     ----------
     dialect, table : as for `count_labels`.
     keys : as for `KeyedCounts.from_table`. Their names are the columns that rows are counted by,
-        and their values say which type these have: the query itself lists no value.
-    user : column of users, as for `count_labels`. Rows without a user are dropped.
+        and their values say which type these must have: text, whole numbers, truth values, or for
+        an `Axis` numbers, dates or times, with a time zone exactly if the axis has one. The query
+        casts texts to that type, in the warehouse's own way, so that a column of another type may
+        be rounded or end in an error: cast such a column before. The query itself lists no value.
+    user : column of users, as for `count_labels`: text or integers, as two users with values of the
+        same text are bounded as one. Rows without a user are dropped.
     max_rows : required with `user`: maximum number of rows of one user. Each user keeps that many,
         chosen at random and independently of other users, before a value is found to be listed or
         not.
@@ -216,9 +226,9 @@ def count_keys(
     if (user is None) != (max_rows is None):
         raise ParameterError(("user", "max_rows"), "must be given together, or neither")
     columns = [_quoted(key.name, "keys") for key in held]
-    who = "1" if user is None else used.octets.format(_quoted(user, "user"))
+    who = "1" if user is None else used.read(user, "user")
     given = ", ".join(
-        f"{used.octets.format(column)} AS dphist_key{place}" for place, column in enumerate(columns)
+        f"{used.read(key.name, 'keys')} AS dphist_key{place}" for place, key in enumerate(held)
     )
     texts = [f"dphist_key{place}" for place in range(len(columns))]
     listed = ", ".join(texts)
@@ -276,7 +286,8 @@ def keyed_counts(
 
     Parameters
     ----------
-    rows : all rows of the result, as a table of pandas, Polars, Arrow or DuckDB.
+    rows : all rows of the result, as a table of Arrow, Polars or DuckDB; of pandas, if no key has a
+        missing value.
     keys : those of the query.
     other, unlisted : as for `KeyedCounts.from_table`.
     max_rows : that of the query, which dphist cannot check; None if it bounded no users.

@@ -172,11 +172,17 @@ def test_rows_without_a_user_are_dropped(run: Callable[[str], Any], dialect: str
 
 
 @both
-@pytest.mark.parametrize("names", [("visits", "a"), ("who", "visits"), ("ctid", "a")])
+@pytest.mark.parametrize(
+    "names",
+    [
+        *[("visits", "a"), ("who", "visits"), ("ctid", "a"), ("user", "a"), ("who", "user")],
+        *[("current_user", "a"), ("current_date", "a"), ("row_to_json", "a")],
+    ],
+)
 def test_a_column_that_is_missing_is_no_row(
     run: Callable[[str], Any], dialect: str, names: tuple[str, str]
 ) -> None:
-    """A table's name stands for a whole row there, so that each row would be a user."""
+    """A table's name stands for a whole row there, and others for functions: of it, or of none."""
     hold(run, OWN, TWO)
     user, key = names
     with pytest.raises((duckdb.Error, psycopg.Error)):
