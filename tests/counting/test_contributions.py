@@ -363,15 +363,17 @@ def test_a_lazy_frame_is_evaluated_once() -> None:
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize("max_count", [1, 2])
-def test_a_random_relation_is_evaluated_once(max_count: int) -> None:
+@pytest.mark.parametrize(
+    "bounds", [{"max_count": 1}, {"max_count": 2}, {"max_count": 2, "users_by_labels": 9}]
+)
+def test_a_random_relation_is_evaluated_once(bounds: dict[str, Any]) -> None:
     import duckdb
 
     connection = duckdb.connect()
     relation = connection.sql(
         "SELECT i % 20 AS who, random()::VARCHAR AS term FROM range(100) t(i)"
     )
-    _three_answers_agree(count(relation, max_labels=2, max_count=max_count))
+    _three_answers_agree(count(relation, max_labels=2, **bounds))
     # Nothing is left behind on the caller's connection.
     assert connection.sql("SHOW ALL TABLES").fetchall() == []
 
