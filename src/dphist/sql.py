@@ -90,7 +90,8 @@ def count_labels(
     ----------
     dialect : "duckdb" or "postgres".
     table : name of a table or view; for several parts, such as schema and table, a list of names.
-        Names are quoted, so that they stay names.
+        Names are quoted, so that they stay names. No column of it may be called dphist_table: of a
+        column of records or JSON, DuckDB would take its fields for columns that are missing.
     label, user : columns of any type that the warehouse can write as text. Two values are one label
         or user exactly if their texts have the same bytes: no collation of the warehouse merges
         two. Cast users to text or integers before: two users with values of the same text, such
