@@ -16,7 +16,7 @@ SHORTEST, LONGEST = 16, 40
 def test_intervals_of_large_counts_stand_beside_them(label: str) -> None:
     """Labels get less room where numbers are wide; no interval is left out."""
     mechanism = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1)
-    counts = pa.table({"label": [label, "c"], "count": [1_000_000_000, 2_000_000_000]})
+    counts = pa.table({"label": [label, "c"], "count": [1_000_000_500, 2_000_000_500]})
     shown = summary_text(mechanism.release(counts))
     assert "95 % interval" in shown
     assert "to 2,000,000," in shown

@@ -371,7 +371,7 @@ def number_guessed(
 
     Parameters
     ----------
-    guarantee : the unit of the mechanism's guarantee: so many records.
+    guarantee : the unit of the mechanism's guarantee, a number of records.
     unit : whom the data protect, if they name someone.
     """
     units = [-(-guess // guarantee.at_most) for guess in guesses]

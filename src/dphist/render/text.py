@@ -72,8 +72,8 @@ def count_columns(text: str) -> int:
 _ROWS = 5  # of each end of a table
 _HEADING = 14  # letters of a line of a heading
 _BAR = 20  # letters of the longest bar
-_LABEL = 40  # columns of a terminal for a released label, where the others leave so many
-_SHORT_LABEL = 16
+_LABEL = 40  # columns of a terminal for a released label, if there is room
+_SHORT_LABEL = 16  # where other columns need the room
 
 
 def text(document: Document) -> str:

@@ -244,8 +244,8 @@ COMMAND = Releasing(
     epilog="FILE has one row per record, unless --count is given. A row with a value that its key "
     "does not list, or with none, is refused when it is counted, unless --other names it or "
     "--unlisted is drop. The refusal is a yes or no about the data: give one of these wherever a "
-    "program acts on it, and Parquet: a field of a text file that is no number or time is refused "
-    "all the same, if its key has bins. With "
+    "program acts on it. If a key has bins, a field of a text file that is no number or time is "
+    "refused even so: give Parquet there. With "
     "--user and --max-rows, all rows of a user are protected together. CSV, TSV (also gzip) and "
     "Parquet are read.",
     columns="table,KEYS...,count,error,low,high",

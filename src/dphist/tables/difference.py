@@ -20,7 +20,6 @@ from dphist.sentence import Sentence
 from dphist.tables.charts import texts_of
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Names
-from dphist.tables.words import say_outside
 
 _COLUMNS = ("before", "after", "change", "stands")
 _NEARLY = (
@@ -65,8 +64,7 @@ def compare_releases(before: Release, after: Release) -> Differing:
 def _outside(before: Release, after: Release) -> list[str]:
     """Return which releases left out rows outside the keys, which may be why a cell changed."""
     dropping = [each.provenance.get("unlisted") == "drop" for each in (before, after)]
-    said = say_outside(before.value.keys) if any(dropping) else ""
-    if not said:
+    if not any(dropping) or all(key.other for key in before.value.keys):
         return []
     where = "Both releases" if all(dropping) else f"The release {BOTH[dropping.index(True)]}"
     verb = "leave" if all(dropping) else "leaves"
