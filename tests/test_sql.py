@@ -193,6 +193,20 @@ def test_a_user_column_that_is_missing_is_no_row(warehouse: Warehouse, user: str
         warehouse._connection.execute(query).fetchall()
 
 
+def test_a_field_of_a_record_is_no_column() -> None:
+    """DuckDB reads `a.b` as the field b of a column a, too: no column is called like the table."""
+    with duckdb.connect() as connection:
+        for name in ("dphist_table", "dphist_given"):
+            connection.execute(
+                f"CREATE TABLE of_{name} AS SELECT 'tea' AS item, {{'person': 1}} AS {name}"
+            )
+            query = dh.sql.count_labels(
+                dialect="duckdb", table=f"of_{name}", label="item", user="person", max_labels=1
+            )
+            with pytest.raises(duckdb.Error, match="person"):
+                connection.execute(query).fetchall()
+
+
 @both
 @pytest.mark.parametrize("evil", ['x"; DROP TABLE t; --', "x`; DROP TABLE t; --", "x'; --"])
 def test_names_stay_names(warehouse: Warehouse, evil: str) -> None:

@@ -23,6 +23,7 @@
 [2, 0]
 """
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -51,22 +52,29 @@ class _Dialect:
     octets : the bytes of any value's text; equal exactly if the texts are, whatever the collation.
     text : the text of such bytes.
     wide : type of sums of whole numbers of 64 bits.
+    table : what a query calls the table that is read. It is drawn for each: of a column of records
+        with that name, DuckDB would take the fields for columns that are missing.
     """
 
     column: str
     octets: str
     text: str
     wide: str
+    table: str = ""
+
+    def name(self, name: Any, parameter: str) -> str:
+        """Return a column of the table that is read."""
+        return self.column.format(table=self.table, name=_quoted(name, parameter))
 
     def read(self, name: Any, parameter: str) -> str:
         """Return the bytes of the text of a column."""
-        return self.octets.format(self.column.format(_quoted(name, parameter)))
+        return self.octets.format(self.name(name, parameter))
 
 
 _DIALECTS = {
-    "duckdb": _Dialect("dphist_table.{}", "encode(CAST({} AS VARCHAR))", "decode({})", "HUGEINT"),
+    "duckdb": _Dialect("{table}.{name}", "encode(CAST({} AS VARCHAR))", "decode({})", "HUGEINT"),
     "postgres": _Dialect(
-        "{}", "convert_to(CAST({} AS TEXT), 'UTF8')", "convert_from({}, 'UTF8')", "NUMERIC"
+        "{name}", "convert_to(CAST({} AS TEXT), 'UTF8')", "convert_from({}, 'UTF8')", "NUMERIC"
     ),
 }
 
@@ -90,8 +98,7 @@ def count_labels(
     ----------
     dialect : "duckdb" or "postgres".
     table : name of a table or view; for several parts, such as schema and table, a list of names.
-        Names are quoted, so that they stay names. No column of it may be called dphist_table: of a
-        column of records or JSON, DuckDB would take its fields for columns that are missing.
+        Names are quoted, so that they stay names.
     label, user : columns of any type that the warehouse can write as text. Two values are one label
         or user exactly if their texts have the same bytes: no collation of the warehouse merges
         two. Cast users to text or integers before: two users with values of the same text, such
@@ -126,7 +133,7 @@ def count_labels(
     who, term = used.read(user, "user"), used.read(label, "label")
     amount = "1"
     if count is not None:
-        counted = f"CAST({used.column.format(_quoted(count, 'count'))} AS BIGINT)"
+        counted = f"CAST({used.name(count, 'count')} AS BIGINT)"
         amount = f"GREATEST(LEAST(COALESCE({counted}, 0), {most}), 0)"
     hashed = f"md5(CONCAT('{fresh_key()}', md5(dphist_who), md5(dphist_term)))"
     # No alias is a name that a caller can give: it could stand in for a column that is missing.
@@ -135,7 +142,7 @@ WITH
   -- Texts as bytes, so that no collation merges two users or labels.
   dphist_given AS (
     SELECT {who} AS dphist_who, {term} AS dphist_term, {amount} AS dphist_amount
-    FROM {_source(table)} AS dphist_table
+    FROM {_source(table)} AS {used.table}
   ),
   dphist_pairs AS (
     SELECT dphist_who, dphist_term,
@@ -266,7 +273,7 @@ WITH
   -- Texts as bytes, so that no collation merges two users or values.
   dphist_given AS (
     SELECT {who} AS dphist_who, {given}
-    FROM {_source(table)} AS dphist_table
+    FROM {_source(table)} AS {used.table}
   ){ranked}
 SELECT {shown}, COUNT(*) AS "count"
 FROM {kept}
@@ -318,10 +325,10 @@ def _typed(key: Key, text: str) -> str:
 
 
 def _find(dialect: str) -> _Dialect:
-    """Return how a warehouse writes; ParameterError if none is called so."""
+    """Return how a warehouse writes, for one query; ParameterError if none is called so."""
     if dialect not in _DIALECTS:
         raise ParameterError("dialect", f"must be one of {', '.join(map(repr, DIALECTS))}")
-    return _DIALECTS[dialect]
+    return replace(_DIALECTS[dialect], table=f"dphist_table_{secrets.token_hex(8)}")
 
 
 def _source(table: Any) -> str:
