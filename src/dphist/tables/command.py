@@ -34,25 +34,29 @@ TABLES_OPTION = Option(
     required=True,
 )
 
+KEYS_OPTION = Option(
+    "axis",
+    "a key: the column and its public values, as NAME=A,B,C or NAME=@FILE with one value a "
+    "line; or bins, as NAME=START:STOP:WIDTH or NAME=edges:E0,E1,... for numbers and dates. "
+    "Values that all are whole numbers, or true and false, are that: NAME=text:1,2 is text. "
+    "Never take the values from the data",
+    "NAME=VALUES",
+    required=True,
+    repeats=True,
+    parameter="keys",
+)
+
+OTHER_OPTION = Option(
+    "other",
+    "keys that get one more value, other, for all other rows, those without a value included",
+    "NAME,NAME,...",
+    parts_of,
+)
+
 _OPTIONS: Table = [
-    Option(
-        "axis",
-        "a key: the column and its public values, as NAME=A,B,C or NAME=@FILE with one value a "
-        "line; or bins, as NAME=START:STOP:WIDTH or NAME=edges:E0,E1,... for numbers and dates. "
-        "Values that all are whole numbers, or true and false, are that: NAME=text:1,2 is text. "
-        "Never take the values from the data",
-        "NAME=VALUES",
-        required=True,
-        repeats=True,
-        parameter="keys",
-    ),
+    KEYS_OPTION,
     TABLES_OPTION,
-    Option(
-        "other",
-        "keys that get one more value, other, for all other rows, those without a value included",
-        "NAME,NAME,...",
-        parts_of,
-    ),
+    OTHER_OPTION,
     Option(
         "unlisted",
         "what is done with rows that have a value which another key does not list, or none: refuse "

@@ -39,6 +39,7 @@ from dphist.tables import words
 from dphist.tables.auditing import AUDITING
 from dphist.tables.charts import charts_of, draw_keys, texts_of
 from dphist.tables.command import COMMAND
+from dphist.tables.comparing import COMPARING
 from dphist.tables.difference import compare_releases
 from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keyed_tables import KeyedTables
@@ -292,5 +293,6 @@ KIND = Kind(
     of_value=describe_value,
     planning=PLANNING,
     auditing=AUDITING,
+    comparing=COMPARING,
     differing=compare_releases,
 )

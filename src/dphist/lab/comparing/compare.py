@@ -82,11 +82,12 @@ def compare(
         replaced; ``functools.partial`` of a class; or a function that takes epsilon and returns a
         mechanism. A mechanism of your own needs a method `release`. Parameters that a class
         requires, such as the number of labels, are taken from the data, and the result says so.
-    data : Profile (anonymized), BinnedCounts or array of counts (ranges), LabelCounts (labels), or
-        a sequence of events, each a sequence of labels (streams); or what a kind that you
-        registered is compared on.
-    epsilons : totals of a release; of labels and streams with `delta`.
-    delta : total delta; required for labels and streams (anonymized: 1e-9 where one is needed).
+    data : Profile (anonymized), BinnedCounts or array of counts (ranges), LabelCounts (labels),
+        KeyedCounts (tables), or a sequence of events, each a sequence of labels (streams); or what
+        a kind that you registered is compared on.
+    epsilons : totals of a release; of labels, tables and streams with `delta`.
+    delta : total delta; required for labels, tables and streams (anonymized: 1e-9 where one is
+        needed).
     published : also compare with every mechanism of this kind that dphist has or that was
         implemented for comparison only.
     seconds : time for everything. A run that does not end in time is cut, and the result lists
@@ -114,7 +115,7 @@ def compare(
     Notes
     -----
     Noise is fresh in each run, as in releases, and all mechanisms get equal data. Mechanisms for
-    labels and streams are calibrated to the total.
+    labels, tables and streams are calibrated to the total.
 
     >>> import dphist as dh
     >>> profile = dh.Profile.from_counts([9, 7, 4, 2, 1, 1])
