@@ -16,6 +16,7 @@ WANTED: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 LABELS = (dh.ThresholdHistogram, {"max_labels": 10, "noise": "gaussian"})
 BINS = (dh.LeafCounts, {"bins": 24, "epsilon": None})
 PURE_BINS = (dh.LeafCounts, {"bins": 24, "rho": None})
+STREAM: dict[str, Any] = {"epsilon": "0.1", "delta": "1e-7", "horizon": 9, "max_labels": 1}
 USER = {"unit": "one user"}
 
 
@@ -36,6 +37,8 @@ def test_a_list_comes_back_that_costs_what_was_asked() -> None:
     assert stated.account == "gaussian"
     assert Fraction("0.9999999999") < stated.fixed.epsilon <= 1
     assert stated.fixed.unit == dh.PrivacyUnit("user")
+    assert stated.unit.asserted  # that a user has one record in the bins
+    assert not plan([labels, labels], **USER).unit.asserted
     # Equal prices, and none of them has the total.
     assert float(labels.guarantee.rho / bins.rho) == pytest.approx(1, abs=1e-9)
     assert labels.target is None
@@ -182,6 +185,14 @@ def test_both_totals_and_the_account_are_shown(tmp_path) -> None:
     assert "Decided beforehand" in stated._repr_html_()
 
 
+def test_a_pure_plan_is_shown() -> None:
+    stated = plan(dh.calibrate([PURE_BINS, dh.AdaptiveScan], epsilon=1, delta=0), "0")
+    assert stated.account == "epsilon"
+    assert isinstance(stated.charge, dh.PureDP)
+    assert stated.fixed.epsilon == stated.charge.epsilon <= 1
+    assert "Epsilons were added up" in stated._repr_html_()
+
+
 # --- What is refused, before any data
 
 
@@ -235,6 +246,8 @@ def test_one_clear_error(name: str) -> None:
     [
         ([], "must name at least one mechanism"),
         ([dh.LeafCounts], "number 1 is the class LeafCounts, without one"),
+        ([dh.ContinualHistogram(**STREAM)], "number 1 is a ContinualHistogram, to which data come"),
+        ([dh.ContinualMechanism(**STREAM)], "number 1 is a ContinualMechanism, to which data come"),
         ("abc", "must be a sequence of mechanisms"),
         (3, "must be a sequence of mechanisms"),
     ],

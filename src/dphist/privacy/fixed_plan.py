@@ -67,7 +67,8 @@ class FixedPlan:
     Guarantee
     ---------
     - `fixed` holds if exactly these mechanisms are released from the data, each once, and were
-      decided before the first result. Neighbors differ in one `unit`.
+      decided before the first result. Neighbors differ in one `unit`. Streams and sessions are
+      refused, as data come to them more than once.
     - `chosen_on_the_way` also holds if later ones are chosen after earlier results, as long as
       their costs are within these. It is what a `dphist.Ledger` charges; a ledger never uses
       `fixed`.
@@ -219,6 +220,13 @@ def check_mechanisms(mechanisms: Iterable[Any]) -> tuple[Any, ...]:
                 f"must all state a guarantee: number {number} is {_name_of(made)}, without one",
                 "have its `guarantee` be a PureDP, ZCDP, ApproxDP or ApproxZCDP",
             )
+        if hasattr(made, "update") or not hasattr(made, "release"):
+            raise ParameterError(
+                "mechanisms",
+                f"must each be released once: number {number} is {_name_of(made)}, to which data "
+                "come more than once",
+                "charge it to a ledger",
+            )
     return held
 
 
@@ -242,7 +250,10 @@ def find_unit(mechanisms: Sequence[Any], unit: PrivacyUnit | str | None) -> Priv
     units: list[PrivacyUnit] = [made.guarantee.unit for made in mechanisms]
     protected = asked or units[0]
     for each in units:
-        if each == protected or (asked is not None and _is_asserted(each, asked)):
+        if each == protected:
+            continue
+        if asked is not None and _is_asserted(each, asked):
+            protected = replace(asked, asserted=True)
             continue
         if asked is None:
             raise ParameterError(

@@ -65,6 +65,7 @@ class _Trial:
 
     plan: FixedPlan
     fixed: bool
+    factor: Fraction
 
     @property
     def guarantee(self) -> Guarantee:
@@ -117,15 +118,16 @@ class _Search:
         return [*found.plan.mechanisms]
 
     def _best_share(self) -> Fraction:
-        """Return the share of delta with the smallest thresholds and noise, by added rhos."""
-        sizes = {}
+        """Return the share of delta with the smallest thresholds and noise."""
+        sizes, price = {}, self._first_price()
         alone = len(self.members) == 1 and self.aim.best
         for share in [*_SHARES, *(_NEARLY_ALL if alone else [])]:
             try:
-                found, _ = self._find(self._first_price(), share, COARSE, fixed=alone)
+                found, factor = self._find(price, share, COARSE, fixed=self.aim.best)
             except ParameterError:
                 continue
             sizes[share] = _size(self.members, found.plan.mechanisms)
+            price *= factor * factor
         return min(sizes, key=lambda share: sizes[share], default=_USUAL)
 
     def _find(
@@ -140,22 +142,17 @@ class _Search:
         ]
         first = [m.made(a, own) for m, a in zip(self.members, amounts, strict=True)]
         unit = find_unit(check_mechanisms(first), self.unit)
-        factors: dict[int, Fraction] = {}
 
         def make(epsilon: Fraction) -> _Trial:
             made = tuple(
                 member.made(down(amount * (epsilon**2 if member.knob == "rho" else epsilon)), own)
                 for member, amount in zip(self.members, amounts, strict=True)
             )
-            trial = _Trial(assemble_plan(made, self.aim.delta, unit), fixed)
-            factors[id(trial.plan)] = epsilon
-            held.append(trial)
-            return trial
+            return _Trial(assemble_plan(made, self.aim.delta, unit), fixed, epsilon)
 
-        held: list[_Trial] = []  # so that ids stay theirs
         aim = replace(self.aim, best=True)
         found = check_found(find_largest(make, aim, closeness, Fraction(1)))
-        return found, factors[id(found.plan)]
+        return found, found.factor
 
     def _first_price(self) -> Fraction:
         """Return about the price of all: an epsilon, or with a delta a rho."""
@@ -199,12 +196,13 @@ def _size(members: Sequence[Member], made: Sequence[Any]) -> float:
     found = 0.0
     for member, mechanism in zip(members, made, strict=True):
         threshold = getattr(mechanism, "threshold", None)
-        if threshold:
+        scale = getattr(mechanism, "noise_scale", None) if member.either else None
+        if threshold is not None and threshold > 0:
             found += math.log(threshold)
-        elif member.either:
+        elif isinstance(scale, Fraction | float | int):
             # The standard deviation of geometric noise is about sqrt(2) of its scale.
             doubled = 2 if member.knob == "epsilon" else 1
-            found += math.log(mechanism.noise_scale) + math.log(doubled) / 2
+            found += math.log(scale) + math.log(doubled) / 2
         else:
             found -= math.log(rho_of(mechanism.guarantee)) / 2
     return found
