@@ -11,6 +11,7 @@ import dphist as dh
 from dphist.errors import BudgetError, ParameterError
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.privacy.losses import GaussianLoss
+from tests.mechanisms.cases import CASES, made
 
 WANTED: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 LABELS = (dh.ThresholdHistogram, {"max_labels": 10, "noise": "gaussian"})
@@ -262,3 +263,15 @@ def test_what_is_beyond_the_exact_curve_is_stated_by_rhos() -> None:
     made = dh.LeafCounts(rho="0.01", bins=3)
     stated = dh.FixedPlan([made, made], Fraction(1, 10**1300))
     assert stated.account == "rho"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_mechanism_has_a_place_in_a_plan(name: str) -> None:
+    mechanism = made(name)
+    if not hasattr(mechanism, "release"):
+        with pytest.raises(ParameterError, match="must each be released once"):
+            plan([mechanism], "1e-3")
+        return
+    one, two = plan([mechanism], "1e-3"), plan([mechanism, mechanism], "1e-3")
+    assert one.fixed.epsilon < two.fixed.epsilon <= two.chosen_on_the_way.epsilon
+    assert one.fixed.epsilon <= one.chosen_on_the_way.epsilon
