@@ -22,7 +22,8 @@ from dphist.parameters import (
     probability,
     whole_number,
 )
-from dphist.privacy import MOST_RELEASES, ApproxDP, Target, dp_events
+from dphist.privacy import MOST_RELEASES, ApproxDP, Target
+from dphist.privacy.losses import GaussianLoss, Losses
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
@@ -214,8 +215,9 @@ class Tables(TablesMeasuring):
             return None
         return gaussian_epsilon(times * 2 * self.guarantee.rho, total)
 
-    def _dp_event(self) -> Any:
-        return dp_events.gaussian(2 * self.guarantee.rho)
+    def privacy_losses(self) -> Losses:
+        """Return the losses of a release: all contrasts are one Gaussian vector."""
+        return Losses((GaussianLoss(2 * self.guarantee.rho),))
 
     def decode(self, noisy: Mapping[str, IntArray]) -> KeyedTables:
         """Return the tables inferred from noisy contrasts; post-processing.
