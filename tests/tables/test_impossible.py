@@ -63,7 +63,7 @@ def check_whole(value: Any, rules: Any) -> None:
             others = [name for place, name in enumerate(names) if place != axis]
             assert (found.sum(axis=axis) == whole.table(*others).counts).all()
     held = Impossible.read(rules, value.keys)
-    possible = ~held.mark(tuple(range(len(value.keys))))
+    possible: Any = ~held.mark(tuple(range(len(value.keys))))
     hidden = tuple(i for i in range(len(value.keys)) if i not in whole.used)
     assert possible.any(axis=hidden)[tuple(whole.places.T)].all()
     assert len(whole.to_records()) == whole.total

@@ -219,8 +219,8 @@ def _fits_across(value: KeyedTables, names: Names, across: str) -> bool:
     labels = [
         max(map(len, [name, *_shorten(value.keys[name])])) for name in names if name != across
     ]
-    held = value.table(*(name for name in names if name != across), across).impossible
-    if held is not None and held.any():
+    places = tuple(sorted(map(value.keys.names.index, names)))
+    if value.impossible is not None and value.impossible.mark(places).any():
         number += len(words.MARK)
     numbers = [max(number, *map(len, head.split())) for head in heads]
     wide = sum(labels) + sum(numbers) + _GAP * (len(labels) + len(numbers) - 1)
