@@ -173,6 +173,22 @@ def test_many_rules_leave_records_possible() -> None:
             check_whole(value, rules)
 
 
+def test_a_value_may_be_impossible_by_a_key_that_no_table_has() -> None:
+    rules = [{"insured": False, "sex": sex, "year": 2024} | {"ward": "eyes"} for sex in "fm"]
+    value = released(["ward+age", "age+insured", "ward+insured"], rules).value
+    assert value.table("insured", "ward").impossible.tolist() == [
+        [False, False, True, False],
+        [False] * 4,
+    ]
+    check_whole(value, rules)
+    wards = KEYS["ward"][1:]
+    rules = [{"sex": sex, "ward": ward} for sex in "fm" for ward in wards]  # leaves maternity
+    value = released(["ward+age", "age+insured"], rules).value
+    assert value.table("ward").impossible.tolist() == [False, True, True, True]
+    check_whole(value, rules)
+    assert value.to_whole_numbers().count(ward="maternity") == round(value.total)
+
+
 def test_a_cell_that_everybody_knows_is_empty_makes_whole_numbers_closer() -> None:
     errors = np.zeros(2)
     mark = Impossible.read(RULES, Keys.read(KEYS)).mark((0, 1, 2, 3, 4))

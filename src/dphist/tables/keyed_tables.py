@@ -242,7 +242,7 @@ class KeyedTables(Released):
 
         They are close to these estimates, and closer to the truth where counts are small beside
         their noise; but they are biased, so show both. They are the same each time, and computing
-        them costs no privacy.
+        them costs no privacy. Cells that the mechanism was told are impossible are 0.
 
         Raises
         ------

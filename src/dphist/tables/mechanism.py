@@ -76,8 +76,8 @@ class Tables(TablesMeasuring):
       releases together as one with R times rho.
     - A unit with m rows costs m**2 times what one row does; that is tight if all are in one cell.
     - Covered is the whole release, with all noisy contrasts and what is computed from them. Not
-      covered are the time it takes, keys that were taken from the data, which rows bounding left
-      out, and that counting refused rows.
+      covered are the time it takes, keys or impossible combinations that were taken from the data,
+      which rows bounding left out, and that counting refused rows.
 
     Notes
     -----

@@ -4,6 +4,7 @@ Three steps. Interactions of keys are shrunk towards independence, cell by cell,
 within their noise. Each table is projected onto tables that are not negative and have the total.
 Then records are made up whose counts come close to these tables: counts of records are whole, and
 add up in all tables. One table that has all others in it needs no records: its cells are rounded.
+Each step leaves cells empty that are impossible (`dphist.tables.impossible`).
 """
 
 import hashlib
