@@ -5,7 +5,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from dphist.data.guard import refuse_guarded
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source, rounded_gaussian
-from dphist.privacy import ZCDP, PrivacyUnit
+from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
 from dphist.tables.contrasts import contrasts_of, measure_all
+from dphist.tables.discover_keys import DiscoverKeys
+from dphist.tables.discovery import LabelSearch, make_search
 from dphist.tables.keyed_counts import KeyedCounts, accept_counts, bounds_of
 from dphist.tables.keys import Keys, Names
 from dphist.tables.lattice import Lattice, Table, subsets
@@ -44,18 +46,58 @@ class TablesMeasuring(MechanismBase):
         return PrivacyUnit("record", self.max_rows)
 
     @property
-    def guarantee(self) -> ZCDP:
+    def guarantee(self) -> ZCDP | ApproxZCDP:
         """What a release costs a unit that adds or removes at most `max_rows` records."""
-        return ZCDP(self.rho_of_row * self.max_rows**2, self._unit)
+        failing = self.delta_of_finding
+        if failing:
+            return ApproxZCDP(self.rho_of_all, failing, self._unit)
+        return ZCDP(self.rho_of_all, self._unit)
+
+    @property
+    def rho_of_all(self) -> Fraction:
+        """The rho of a whole release, for a unit with all of its rows."""
+        if self.rho is not None:
+            return self.rho
+        assert self.epsilon is not None and self.delta is not None  # noqa: S101, PT018
+        return largest_rho(self.epsilon, self.delta - self.delta_of_finding)
+
+    @property
+    def delta_of_finding(self) -> Fraction:
+        """The delta with which values of keys are found; 0 where all are listed.
+
+        All of it where rho is given, and half of that of a total.
+        """
+        if not self.keys.discovering or self.delta is None:
+            return Fraction(0)
+        return self.delta if self.epsilon is None else self.delta / 2
+
+    @property
+    def rho_of_tables(self) -> Fraction:
+        """The rho of the tables themselves: that of all, without the shares for finding values."""
+        shares = sum((search.share for search in self._discovering.values()), Fraction(0))
+        return self.rho_of_all * (1 - shares)
 
     @property
     def rho_of_row(self) -> Fraction:
-        """The rho of one record: that of a unit over the square of its rows."""
-        whole = self.rho
-        if whole is None:
-            assert self.epsilon is not None and self.delta is not None  # noqa: S101, PT018
-            whole = largest_rho(self.epsilon, self.delta)
-        return whole / self.max_rows**2
+        """The rho of one record for the tables: that of a unit over the square of its rows."""
+        return self.rho_of_tables / self.max_rows**2
+
+    @property
+    def _discovering(self) -> dict[str, DiscoverKeys]:
+        """The keys whose values are found, by name."""
+        return {key.name: key.discover for key in self.keys if key.discover is not None}
+
+    @property
+    def searches(self) -> dict[str, LabelSearch]:
+        """How values of keys are found, by the names of these keys."""
+        asked = self._discovering
+        rho, rows = self.rho_of_all, self.max_rows
+        return {
+            name: make_search(
+                rho * key.share, self.delta_of_finding / len(asked), rows, key.max_found
+            )
+            for name, key in asked.items()
+        }
 
     @property
     def places(self) -> tuple[Table, ...]:
@@ -107,15 +149,42 @@ class TablesMeasuring(MechanismBase):
         refuse_released(counts, "counts")
         data = accept_counts(counts, self.keys)
         self.accept(data)
-        noisy = self._measure(data, source)
+        own, held = self, data
+        if self._discovering:
+            found = self._find(data, source)
+            own = self.with_found(found)
+            held = data.with_found(own.keys)
+        noisy = own._measure(held, source)
         return self._given_out(
-            self.decode(noisy),
+            own.decode(noisy),
             counts,
             source,
-            total=self.total_of(noisy),
+            total=own.total_of(noisy),
             noisy=noisy,
             provenance=provenance_of_unit(data) | bounds_of(data.unlisted),
         )
+
+    def with_found(self, found: Mapping[str, tuple[str, ...]]) -> Self:
+        """Return the mechanism of the tables, once values of all keys are known.
+
+        It pays what finding them left: `rho_of_tables`, whatever was found.
+        """
+        return type(self)(
+            rho=self.rho_of_tables,
+            keys=self.keys.with_found(found),
+            tables=self.tables,
+            max_rows=self.max_rows,
+        )
+
+    def _find(self, data: KeyedCounts, source: Source | None) -> dict[str, tuple[str, ...]]:
+        """Return the values found of each key whose values nobody listed."""
+        found = {}
+        for name, search in self.searches.items():
+            rho = self.rho_of_all * self._discovering[name].share
+            if not search.costs_at_most(rho, self.max_rows):
+                raise RuntimeError("finding values costs more than the release states")
+            found[name] = search.find(*data.rows_by_label(name), source)
+        return found
 
     def total_of(self, noisy: Mapping[str, IntArray]) -> int:
         """Return the number of all records by the noisy contrasts, at least 0."""

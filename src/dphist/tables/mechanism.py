@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray
-from dphist.errors import Argument, ParameterError
-from dphist.mechanism import Intervals, check_kind, parameter
+from dphist.errors import Argument, ParameterError, UnsupportedError
+from dphist.labels.threshold.cost import epsilon_of_noise
+from dphist.mechanism import Intervals, MechanismBase, check_kind, parameter
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.parameters import (
@@ -29,9 +30,10 @@ from dphist.release.release import Release
 from dphist.sentence import Sentence
 from dphist.tables.contrasts import shortest
 from dphist.tables.impossible import Impossible
+from dphist.tables.keyed_counts import check_cells
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Keys, Names, read_tables
-from dphist.tables.lattice import Table, check_scales
+from dphist.tables.lattice import Table, check_found_scales, check_scales
 from dphist.tables.measuring import TablesMeasuring, name_of
 
 
@@ -46,9 +48,13 @@ class Tables(TablesMeasuring):
         Privacy parameter of the whole release, for a unit with all of its rows. Or instead
     epsilon, delta : numbers, optional
         a total: the release is (epsilon, delta)-DP, with the smallest noise for which that holds.
+        Where values of keys are found, rho needs a delta, that of finding them; of a total, half
+        of delta is.
     keys : mapping of names to values
         The keys and their public values, as for `KeyedCounts.from_table`: ``counts.keys`` of the
-        counted data. A key with one value is dropped: see `dropped`.
+        counted data. A key with one value is dropped: see `dropped`. With `DiscoverKeys` in place
+        of values, those that enough records have are found first, in the same release; all other
+        records are counted as "other". See `searches`.
     tables : sequence of tables
         Each the names of its keys, as text with "+" between them or as a list.
     max_rows : int
@@ -57,7 +63,8 @@ class Tables(TablesMeasuring):
         The sum of weight times the variance of a cell, over the tables asked, is minimized; 1 for
         tables that are not named. Without `weights` and `errors`, every cell of every table has the
         same error, and so has every sum over keys of a table. Where only the cells of one table
-        matter, a weight for it gives these less error, and sums of them more.
+        matter, a weight for it gives these less error, and sums of them more. Neither `weights`
+        nor `errors` go with values that are found.
     errors : mapping of tables to numbers, optional
         Standard errors of cells, at most in about this ratio; 1 for tables that are not named. The
         error of a table may be smaller, where others need its sums.
@@ -73,7 +80,8 @@ class Tables(TablesMeasuring):
     - Neighbors differ by adding or removing one unit with at most `max_rows` records, each in one
       cell of the keys: `KeyedCounts.from_table(user=)` has bounded them, or the caller promises it.
     - rho-zCDP; (epsilon, delta)-DP for every delta, by the exact law of Gaussian noise, and R
-      releases together as one with R times rho.
+      releases together as one with R times rho. Where values of keys are found, with a delta in
+      all of d: d-approximate rho-zCDP, for finding values and counting together.
     - A unit with m rows costs m**2 times what one row does; that is tight if all are in one cell.
     - Covered is the whole release, with all noisy contrasts and what is computed from them. Not
       covered are the time it takes, keys or impossible combinations that were taken from the data,
@@ -116,12 +124,9 @@ class Tables(TablesMeasuring):
         "Total delta of the whole release.",
         "The guarantee was asked for in rho.",
         symbol="D",
-        needs=[("epsilon", "it is the other half of the total")],
     )
     keys: Keys = parameter(
-        "Keys, and how many values each has.",
-        public=True,
-        shown=lambda held: [f"{key.name} ({key.size:,})" for key in held.keys],
+        "Keys, and how many values each has.", public=True, shown=lambda held: held.keys.sizes()
     )
     tables: tuple[Names, ...] = parameter(
         "Tables, each by its keys.", shown=lambda held: [*map(_name_of, held.tables)]
@@ -159,18 +164,29 @@ class Tables(TablesMeasuring):
         errors: Any = None,
         impossible: Any = None,
     ) -> None:
-        if (rho is None) == (epsilon is None) or (rho is not None and delta is not None):
+        held = Keys.read(keys)
+        finding = bool(held.discovering)
+        if (rho is None) == (epsilon is None):
             raise ParameterError(
                 "rho", "must be given, or " + Argument("epsilon") + " and " + Argument("delta")
             )
-        held = Keys.read(keys)
+        if rho is not None and delta is not None and not finding:
+            raise ParameterError(
+                "delta", "must be given with " + Argument("epsilon") + ", whose other half it is"
+            )
+        known = {"weights": weights, "errors": errors, "impossible": impossible}
+        for name in [name for name, given in known.items() if finding and given is not None]:
+            raise ParameterError(
+                name,
+                "must be left out where values of keys are found: which there are is not known",
+                "list the values in " + Argument("keys"),
+            )
+        held.check_shares()
         asked = read_tables(tables, held.names)
         self._hold(
             rho=None if rho is None else privacy_parameter(rho, "rho"),
             epsilon=None if epsilon is None else privacy_parameter(epsilon, "epsilon"),
-            delta=None
-            if epsilon is None
-            else positive_delta(delta, "Gaussian noise has no guarantee in epsilon alone"),
+            delta=_read_delta(delta, total=epsilon is not None, finding=finding),
             keys=held,
             tables=asked,
             max_rows=whole_number(max_rows, "max_rows", 1, 10**6),
@@ -185,6 +201,21 @@ class Tables(TablesMeasuring):
         self.lattice.check_sizes()
         beside = "weights" if self.weights else "errors" if self.errors else None
         check_scales(self.lattice, self.scales, beside)
+        if finding:
+            self._check_finding()
+
+    def _check_finding(self) -> None:
+        """Refuse, before any data are read, what some number of values found would not allow."""
+        check_cells(self.keys)
+        privacy_parameter(self.rho_of_tables, "rho")
+        fewer = [i for i, place in enumerate(self.kept) if self.keys.keys[place].discover]
+        check_found_scales(self.lattice, self.scales, fewer)
+        _ = self.searches  # which are refused where their noise cannot be drawn
+
+    @classmethod
+    def needs_delta(cls, *, keys: Any, **_: Any) -> bool:
+        """Return whether the mechanism has a delta of its own, beside that of a total."""
+        return bool(Keys.read(keys).discovering)
 
     @property
     def dropped(self) -> Names:
@@ -193,7 +224,13 @@ class Tables(TablesMeasuring):
 
     @property
     def noise_scale(self) -> Fraction:
-        """The smallest standard deviation of the noise on a contrast; see `errors_of_cells`."""
+        """The smallest standard deviation of the noise on a contrast; see `errors_of_cells`.
+
+        Where values of keys are found, the smallest there may be, in any step.
+        """
+        if self.keys.discovering:
+            least = self.with_found(dict.fromkeys(self._discovering, ())).noise_scale
+            return min(least, *(search.sigma for search in self.searches.values()))
         return min(
             scale * math.prod(shortest(self.lattice.shape[i]) for i in table)
             for table, scale in self.scales.items()
@@ -202,14 +239,19 @@ class Tables(TablesMeasuring):
     def errors_of_cells(self) -> dict[str, float]:
         """Return the standard error of a cell of each table asked, in records; public.
 
+        Where values of keys are found, the largest, that of `max_found` values; it is hardly less
+        for fewer.
+
         >>> tables = Tables(rho="1/2", keys={"a": range(18), "b": [0, 1], "c": range(50)},
         ...     tables=["a+b+c", "a"])
         >>> tables.errors_of_cells()
         {'a+b+c': 2.22..., 'a': 2.23...}
         """
-        variances = variances_of(self.scales)
+        variances, more = variances_of(self.scales), Fraction(0)
+        if self.keys.discovering:  # of fewer values, rounding may add more, up to 1/12
+            variances, more = {t: s**2 for t, s in self.scales.items()}, Fraction(1, 12)
         return {
-            "+".join(names): math.sqrt(self.lattice.variance(place, variances))
+            "+".join(names): math.sqrt(self.lattice.variance(place, variances) + more)
             for names, place in zip(self.tables, self.places, strict=True)
         }
 
@@ -228,11 +270,14 @@ class Tables(TablesMeasuring):
         times = whole_number(releases, "releases", 1, MOST_RELEASES)
         if total == 0:
             return None
-        return gaussian_epsilon(times * 2 * self.guarantee.rho, total)
+        if not self.delta_of_finding:
+            return gaussian_epsilon(times * 2 * self.guarantee.rho, total)
+        exact = epsilon_of_noise(2 * self.rho_of_all, self.delta_of_finding, total, times)
+        return MechanismBase.epsilon_at(self, total, times) if exact is None else exact
 
     def privacy_losses(self) -> Losses:
         """Return the losses of a release: all contrasts are one Gaussian vector."""
-        return Losses((GaussianLoss(2 * self.guarantee.rho),))
+        return Losses((GaussianLoss(2 * self.guarantee.rho),), self.delta_of_finding)
 
     def decode(self, noisy: Mapping[str, IntArray]) -> KeyedTables:
         """Return the tables inferred from noisy contrasts; post-processing.
@@ -241,7 +286,13 @@ class Tables(TablesMeasuring):
         ------
         ParameterError
             If `noisy` does not hold the contrasts of a release of this mechanism.
+        UnsupportedError
+            If values of keys were found: they are in the value of a release alone.
         """
+        if self.keys.discovering:
+            raise UnsupportedError(
+                "the values found of keys are not among noisy contrasts: use the value of a release"
+            )
         lattice, kept = self.lattice, self.kept
         problem = ParameterError("noisy", "must hold the contrasts of a release of this mechanism")
         named = {name_of(table, self.keys, kept): table for table in lattice.family}
@@ -269,12 +320,21 @@ class Tables(TablesMeasuring):
             If they have other keys or tables than this mechanism.
         """
         check_kind(value, KeyedTables)
+        if self.keys.discovering:
+            return self._restored_found(value, noisy)
         if (value.keys, value.tables) != (self.keys, self.tables):
             raise ValueError("the tables are not those of the mechanism")
         return self.decode(noisy)
 
+    def _restored_found(self, value: KeyedTables, noisy: Mapping[str, IntArray]) -> KeyedTables:
+        """Return tables with values that may have been found, with the contrasts that make them."""
+        return self.with_found(self.keys.found_in(value.keys)).restored(value, noisy)
+
     def expected_error(self) -> float:
-        """Return the largest standard error of a cell of the tables asked, in records."""
+        """Return the largest standard error of a cell of the tables asked, in records.
+
+        Where values of keys are found, no cell has a larger one.
+        """
         return max(self.errors_of_cells().values())
 
     def intervals(self, release: Release, level: float = 0.95) -> Intervals:
@@ -290,8 +350,13 @@ class Tables(TablesMeasuring):
     @property
     def description(self) -> str:
         """How a release is made."""
-        number = len(self.lattice.family)
-        return (
+        number, first = len(self.lattice.family), ""
+        if self.keys.discovering:
+            first = (
+                "Values of some keys are found first: those whose number of records, with Gaussian "
+                "noise, is above a threshold; all other records are counted as other. "
+            )
+        return first + (
             f"Tables that add up (residual mechanism). Contrasts of {number} sets of keys with "
             "rounded Gaussian noise; each table is their sum."
         )
@@ -304,6 +369,15 @@ def variances_of(scales: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
     length of at least 2**k, so in sums of cells that is at most 2**-k / 12 beside sigma_A**2.
     """
     return {table: s**2 + Fraction(1, 12 << len(table)) for table, s in scales.items()}
+
+
+def _read_delta(given: Exact | None, *, total: bool, finding: bool) -> Fraction | None:
+    """Return delta, checked: that of a total, or that of finding values of keys."""
+    if total:
+        return positive_delta(given, "Gaussian noise has no guarantee in epsilon alone")
+    if finding:
+        return positive_delta(given, "values of keys are found with a threshold")
+    return None
 
 
 def _name_of(names: Names) -> str:
