@@ -37,6 +37,10 @@ SETS = dh.LabelCounts.from_table(
     keep_sets=True,
 )
 GRID = np.arange(12).reshape(3, 4)
+TEXTS = dh.KeyedCounts.from_table(
+    pa.table({"a": ["x", "y", "z", None] * 40 + ["rare"], "b": [True, False] * 80 + [True]}),
+    keys={"a": dh.DiscoverKeys(share="0.4"), "b": [False, True]},
+)
 KEYED = dh.KeyedCounts.from_table(
     pa.table(
         {
@@ -99,6 +103,12 @@ CASES: dict[str, tuple[Make, object]] = {
         ),
         KEYED,
     ),
+    "Tables, found": (
+        lambda epsilon, delta: dh.Tables(
+            rho=epsilon, delta=delta, keys=TEXTS.keys, tables=["a+b", "b"]
+        ),
+        TEXTS,
+    ),
     "ThresholdHistogram, laplace": (
         lambda **k: dh.ThresholdHistogram(max_labels=2, **k),
         LABELS,
@@ -149,13 +159,20 @@ CASES: dict[str, tuple[Make, object]] = {
         None,
     ),
 }
-WITHOUT_DELTA = {"PartitionSampler", "TopThreshold", "TopLabels", "DiscoverLabels", "AutoThreshold"}
+WITHOUT_DELTA = {
+    "Tables, found",
+    "PartitionSampler",
+    "TopThreshold",
+    "TopLabels",
+    "DiscoverLabels",
+    "AutoThreshold",
+}
 NOISY_BESIDE = {"AutoThreshold"}
 """Those whose value does not come from the noisy numbers that stand beside it."""
 KEEPING_NOISY = {
     *("AdaptiveScan", "AdaptiveScan, users", "RankSplit", "RankSplit, public total"),
     *("PrivHist, split", "PrivHist, blocks", "PrivHist, empty"),
-    *("Tables", "Tables, overlapping"),
+    *("Tables", "Tables, overlapping", "Tables, found"),
     *(name for name in CASES if name.startswith(("AdaptiveTree", "HierarchicalTree"))),
 }
 

@@ -10,7 +10,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.errors import ParameterError, UnsupportedError
+from dphist.errors import ParameterError
 from dphist.report import json_of, report_html, summary_text
 from tests.support.abouts import ABOUT
 
@@ -67,8 +67,12 @@ def test_a_release_is_saved_and_loaded(release: dh.Release, tmp_path: Path) -> N
         content["value"]["keys"]["drug"]["values"] = wrong
         with pytest.raises(dh.errors.ReleaseFileError):
             dh.Release.from_json(json.dumps(content))
-    with pytest.raises(UnsupportedError, match="value of a release"):
-        release.redecode()
+    assert release.redecode().value == release.value
+    for wrong in ([1, 98, 1, 97], [2, 97], [1, 97, 1, 97], [1, -5], [1, 0xD800], [-1], [1] * 2002):
+        with pytest.raises(ParameterError, match="noisy"):
+            release.mechanism.decode({**release.noisy, "+drug": np.array(wrong)})
+    with pytest.raises(ParameterError, match="noisy"):
+        release.mechanism.decode({k: v for k, v in release.noisy.items() if k != "+drug"})
 
 
 def test_nothing_is_found_of_rare_labels() -> None:

@@ -160,27 +160,6 @@ class Keys:
             )
         )
 
-    def found_in(self, held: "Keys") -> dict[str, tuple[str, ...]]:
-        """Return the values that were found, from keys that may be those `with_found`.
-
-        Raises
-        ------
-        ValueError
-            If values of these keys cannot have been found.
-        """
-        if held.names != self.names:
-            raise ValueError("the keys are not those of the mechanism")
-        found = {}
-        for one, other in zip(self.keys, held.keys, strict=True):
-            if one.discover is None:
-                continue
-            texts = tuple(value for value in other.values if isinstance(value, str))
-            ordered = texts == other.values and [*texts] == sorted({*texts})
-            if not ordered or len(texts) > one.discover.max_found:
-                raise ValueError("the values are not those that can be found")
-            found[one.name] = texts
-        return found
-
     def __getitem__(self, name: str) -> Key:
         return next(key for key in self.keys if key.name == name)
 

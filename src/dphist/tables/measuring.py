@@ -20,6 +20,7 @@ from dphist.release.released import refuse_released
 from dphist.tables.contrasts import contrasts_of, measure_all
 from dphist.tables.discover_keys import DiscoverKeys
 from dphist.tables.discovery import LabelSearch, make_search
+from dphist.tables.found import write_found
 from dphist.tables.keyed_counts import KeyedCounts, accept_counts, bounds_of
 from dphist.tables.keys import Keys, Names
 from dphist.tables.lattice import Lattice, Table, subsets
@@ -136,7 +137,7 @@ class TablesMeasuring(MechanismBase):
         -------
         Release
             Its `value` is KeyedTables, `total` their number of all records, `noisy` the noisy
-            contrasts of each table.
+            contrasts of each table, and the values found of keys as numbers.
 
         Raises
         ------
@@ -149,17 +150,12 @@ class TablesMeasuring(MechanismBase):
         refuse_released(counts, "counts")
         data = accept_counts(counts, self.keys)
         self.accept(data)
-        own, held = self, data
-        if self._discovering:
-            found = self._find(data, source)
-            own = self.with_found(found)
-            held = data.with_found(own.keys)
-        noisy = own._measure(held, source)
+        noisy = self._measure(data, source)
         return self._given_out(
-            own.decode(noisy),
+            self.decode(noisy),
             counts,
             source,
-            total=own.total_of(noisy),
+            total=self.total_of(noisy),
             noisy=noisy,
             provenance=provenance_of_unit(data) | bounds_of(data.unlisted),
         )
@@ -175,6 +171,12 @@ class TablesMeasuring(MechanismBase):
             tables=self.tables,
             max_rows=self.max_rows,
         )
+
+    def _find_and_measure(self, data: KeyedCounts, source: Source | None) -> dict[str, IntArray]:
+        """Return the values found, as numbers, and the noisy contrasts of tables by these."""
+        found = self._find(data, source)
+        own = self.with_found(found)
+        return write_found(found) | own._measure(data.with_found(own.keys), source)
 
     def _find(self, data: KeyedCounts, source: Source | None) -> dict[str, tuple[str, ...]]:
         """Return the values found of each key whose values nobody listed."""
@@ -208,6 +210,8 @@ class TablesMeasuring(MechanismBase):
 
     def _measure(self, data: KeyedCounts, source: Source | None) -> dict[str, IntArray]:
         """Return the noisy contrasts of each table of the lattice, flat: each is drawn once."""
+        if self._discovering:
+            return self._find_and_measure(data, source)
         lattice, scales, kept = self.lattice, self.scales, self.kept
         if not lattice.costs_at_most(scales, self.rho_of_row):
             raise RuntimeError("the scales of the noise cost more than the release states")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray
-from dphist.errors import Argument, ParameterError, UnsupportedError
+from dphist.errors import Argument, ParameterError
 from dphist.labels.threshold.cost import epsilon_of_noise
 from dphist.mechanism import Intervals, MechanismBase, check_kind, parameter
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
@@ -29,6 +29,7 @@ from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 from dphist.tables.contrasts import shortest
+from dphist.tables.found import split_found
 from dphist.tables.impossible import Impossible
 from dphist.tables.keyed_counts import check_cells
 from dphist.tables.keyed_tables import KeyedTables
@@ -286,15 +287,12 @@ class Tables(TablesMeasuring):
         ------
         ParameterError
             If `noisy` does not hold the contrasts of a release of this mechanism.
-        UnsupportedError
-            If values of keys were found: they are in the value of a release alone.
         """
-        if self.keys.discovering:
-            raise UnsupportedError(
-                "the values found of keys are not among noisy contrasts: use the value of a release"
-            )
-        lattice, kept = self.lattice, self.kept
         problem = ParameterError("noisy", "must hold the contrasts of a release of this mechanism")
+        if self.keys.discovering:
+            found, rest = split_found(noisy, self.keys, problem)
+            return self.with_found(found).decode(rest)
+        lattice, kept = self.lattice, self.kept
         named = {name_of(table, self.keys, kept): table for table in lattice.family}
         if sorted(named) != sorted(noisy):
             raise problem
@@ -320,15 +318,10 @@ class Tables(TablesMeasuring):
             If they have other keys or tables than this mechanism.
         """
         check_kind(value, KeyedTables)
-        if self.keys.discovering:
-            return self._restored_found(value, noisy)
-        if (value.keys, value.tables) != (self.keys, self.tables):
+        decoded = self.decode(noisy)
+        if (value.keys, value.tables) != (decoded.keys, decoded.tables):
             raise ValueError("the tables are not those of the mechanism")
-        return self.decode(noisy)
-
-    def _restored_found(self, value: KeyedTables, noisy: Mapping[str, IntArray]) -> KeyedTables:
-        """Return tables with values that may have been found, with the contrasts that make them."""
-        return self.with_found(self.keys.found_in(value.keys)).restored(value, noisy)
+        return decoded
 
     def expected_error(self) -> float:
         """Return the largest standard error of a cell of the tables asked, in records.
