@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Never
 
 import numpy as np
@@ -12,6 +11,7 @@ from dphist.arrays import FloatArray, IntArray
 from dphist.errors import UnsupportedError
 from dphist.release.tabular import Tabular
 from dphist.tables.keys import Key, Keys
+from dphist.tables.widths import NORMAL, Reach
 
 LEVEL = 0.95
 MADE_WHOLE = {
@@ -28,6 +28,7 @@ class KeyedTable(Tabular):
     keys : those of the table.
     counts : float64 with a dimension for each key.
     errors : float64 of the same shape: standard errors.
+    reach : how many standard errors intervals reach.
 
     >>> keys = Keys.read({"sex": ["f", "m"]})
     >>> table = KeyedTable(keys, np.array([3.5, 2.0]), np.array([1.0, 1.0]))
@@ -38,6 +39,7 @@ class KeyedTable(Tabular):
     keys: tuple[Key, ...] | Keys
     counts: FloatArray
     errors: FloatArray
+    reach: Reach = NORMAL
 
     def __len__(self) -> int:
         return int(self.counts.size)
@@ -51,7 +53,7 @@ class KeyedTable(Tabular):
         """
         columns = columns_of_cells(self.keys)
         counts, errors = self.counts.ravel(), self.errors.ravel()
-        wide = NormalDist().inv_cdf(0.5 + LEVEL / 2) * errors
+        wide = self.reach.of(LEVEL) * errors
         numbers = {"count": counts, "error": errors, "low": counts - wide, "high": counts + wide}
         for name, values in numbers.items():
             columns[name] = pa.array(values)

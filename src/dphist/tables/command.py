@@ -213,8 +213,6 @@ def read_numbers(parts: list[str] | None, name: str) -> dict[str, str] | None:
 
 def make_mechanism(options: Any) -> Tables:
     """Return the mechanism that a command line asks for."""
-    if options.epsilon is not None and options.delta is None:
-        raise ParameterError("delta", "must be given with " + Argument("epsilon"))
     return Tables(
         rho=options.rho,
         epsilon=options.epsilon,
