@@ -109,7 +109,7 @@ class Tables(TablesMeasuring):
 
     rho: Fraction | None = parameter(
         "Privacy parameter of the whole release; smaller is more private.",
-        "The guarantee was asked for in epsilon and delta.",
+        "The guarantee was asked for in epsilon.",
         symbol="R",
     )
     epsilon: Fraction | None = parameter(
@@ -118,7 +118,7 @@ class Tables(TablesMeasuring):
         symbol="E",
     )
     delta: Fraction | None = parameter(
-        "Total delta of the whole release, with Gaussian noise.",
+        "Total delta of the whole release.",
         "The guarantee has no delta: it is in rho, or in epsilon alone by geometric noise.",
         symbol="D",
         needs=[("epsilon", "it is the other half of the total")],
@@ -136,12 +136,12 @@ class Tables(TablesMeasuring):
     )
     weights: tuple[Fraction, ...] | None = parameter(
         "Weights of the tables, by which their variances are added up and minimized.",
-        "Every cell has the same error.",
+        "Every cell has the same error, unless noise is on cells.",
         shown=lambda held: _by_table(held, held.weights),
     )
     errors: tuple[Fraction, ...] | None = parameter(
         "Standard errors of the tables, at most in this ratio.",
-        "Every cell has the same error.",
+        "Every cell has the same error, unless noise is on cells.",
         shown=lambda held: _by_table(held, held.errors),
     )
 

@@ -22,10 +22,12 @@ LIMITS = [
         "here shows it.",
     ),
 ]
-NEIGHBORS = Sentence(
+_NEIGHBORS = (
     "D and D′ are neighbors if adding or removing one {record} turns one into the other. Moving "
-    "{a_record} to another cell removes one and adds one, which costs up to four times the ρ."
+    "{a_record} to another cell removes one and adds one, which costs up to "
 )
+NEIGHBORS = Sentence(_NEIGHBORS + "four times the ρ.")
+PURE_NEIGHBORS = Sentence(_NEIGHBORS + "twice the ε.")
 
 
 def half_of_interval(reach: Reach) -> str:
