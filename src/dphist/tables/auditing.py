@@ -38,6 +38,7 @@ AUDITING = Auditing(
                     "tables": ["a+b"],
                 },
             },
+            tiny={"of two cells": {"delta": 0, "keys": {"a": [1, 2]}, "tables": ["a"]}},
         )
     },
 )

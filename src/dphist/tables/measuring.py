@@ -199,7 +199,8 @@ class TablesMeasuring(MechanismBase):
         scale : 1 / rate of the noise of each cell.
         """
         exact = data.sum_over(tuple(self.kept[i] for i in cover))
-        cells = exact + two_sided_geometric(1 / scale, exact.size, source).reshape(exact.shape)
+        drawn = two_sided_geometric(1 / scale, exact.size, source) + exact.ravel()
+        cells = drawn.reshape(exact.shape)
         found = {}
         for part in self.lattice.family:
             rest = tuple(axis for axis, i in enumerate(cover) if i not in part)
