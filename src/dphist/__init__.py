@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from dphist.privacy import PureDP as PureDP
     from dphist.privacy import compose as compose
     from dphist.privacy.calibration import calibrate as calibrate
+    from dphist.privacy.fixed_plan import FixedPlan as FixedPlan
     from dphist.ranges import AdaptiveTree as AdaptiveTree
     from dphist.ranges import HierarchicalTree as HierarchicalTree
     from dphist.ranges import LeafCounts as LeafCounts
@@ -106,6 +107,7 @@ _HOMES = {
     "data.axis.axis": ("Axis",),
     "data.binned_counts": ("BinnedCounts", "bin_counts"),
     "privacy.calibration": ("calibrate",),
+    "privacy.fixed_plan": ("FixedPlan",),
     "streams": ("ContinualHistogram", "ContinualMechanism"),
     "errors": (
         "BoundsError",

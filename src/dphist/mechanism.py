@@ -24,6 +24,7 @@ from dphist.privacy import (
     dp_events,
     least_epsilon,
 )
+from dphist.privacy.losses import Losses, covering
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD
 from dphist.release.maker import Maker, parameters_of
 from dphist.release.mechanisms import savable
@@ -282,12 +283,12 @@ class MechanismBase(Maker):
             is missing or too small.
         """
         if delta is not None:
-            return dp_events.covering_at(self.to_approx_dp(delta))
-        return self._dp_event()
+            return dp_events.event_of(covering([self.to_approx_dp(delta)]))
+        return dp_events.event_of(self.privacy_losses())
 
-    def _dp_event(self) -> Any:
-        """Return the event of a release; subclasses know more of their noise."""
-        return dp_events.covering([*reversed(self._guarantees())])
+    def privacy_losses(self) -> Losses:
+        """Return the privacy losses of a release, or larger ones, as accounts add them up."""
+        return covering([*reversed(self._guarantees())])  # subclasses know more of their noise
 
     def calibrated_to(self, target: Target) -> Self:
         """Return this mechanism with what it was asked to cost; `dphist.calibrate` calls it.

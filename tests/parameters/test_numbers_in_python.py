@@ -42,6 +42,7 @@ MADE: dict[str, dict[str, Any]] = {
     "ContinualMechanism": STREAM,
     "CumulativeCounts": {"epsilon": 1, "largest": 9},
     "DiscoverLabels": {"epsilon": 1, "delta": "0.1", "max_labels": 2},
+    "FixedPlan": {"mechanisms": [dh.LeafCounts(epsilon=1, bins=4)], "delta": "0.1"},
     "HierarchicalTree": {"epsilon": 1, "bins": 4},
     "LeafCounts": {"epsilon": 1, "bins": 4},
     "PartitionSampler": {"epsilon": 1, "delta": "0.1"},

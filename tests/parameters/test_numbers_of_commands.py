@@ -44,6 +44,7 @@ WORDS = {
     *("C", "COLUMN", "COMMAND", "CSV", "DIR", "FILE", "FILE|URL", "HTML", "JSON", "KEY", "NAME"),
     *(
         "NAME=VALUE",
+        "NAME=VALUE,...",
         "NAME=VALUES",
         "NAME,NAME,...",
         "TABLE,TABLE,...",

@@ -20,8 +20,9 @@ from dphist.errors import Argument, BoundsError, ParameterError, SizeError
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_upper_bound
-from dphist.privacy import Guarantee, PrivacyUnit, PureDP, dp_events
+from dphist.privacy import Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.conversion import geometric_to_rho
+from dphist.privacy.losses import GeometricLoss, Losses
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
@@ -70,11 +71,11 @@ class AnonymizedMeasuring(MechanismBase):
         """
         return ()
 
-    def _dp_event(self) -> Any:
+    def privacy_losses(self) -> Losses:
+        """Return the losses of a release, or larger ones: those of the epsilon of each part."""
         if not self._rates:
-            return MechanismBase._dp_event(self)
-        parts = [dp_events.geometric(rate * self.sensitivity) for rate in self._rates]
-        return parts[0] if len(parts) == 1 else dp_events.together(parts)
+            return MechanismBase.privacy_losses(self)
+        return Losses(tuple(GeometricLoss(rate * self.sensitivity) for rate in self._rates))
 
     @property
     def cell_epsilon(self) -> Fraction:

@@ -65,6 +65,18 @@ def gaussian_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
     return found
 
 
+def gaussian_delta_above(epsilon: Fraction, mu_squared: Fraction, bits: int) -> int:
+    """Bound 2**bits d(epsilon) from above, for any epsilon, also below 0.
+
+    d(-E) = 1 - e**-E (1 - d(E)), as the two laws are each other's mirror image.
+    """
+    above = min(max(_chance_and_slope(abs(epsilon), mu_squared, bits)[0], 0), 1 << bits)
+    if epsilon >= 0:
+        return above
+    least, _ = exp_negative(-epsilon, bits)
+    return (1 << bits) - (least * ((1 << bits) - above) >> bits)
+
+
 def _least(mu_squared: Fraction, delta: Fraction, proposal: Fraction, bits: int) -> Fraction | None:
     """Return the smallest epsilon of 12 digits that is proved to be enough; None if none is found.
 

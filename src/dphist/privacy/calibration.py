@@ -2,31 +2,28 @@
 
 import functools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from inspect import signature
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, positive_number, probability, whole_number
-from dphist.privacy import ApproxDP, PureDP, Target, delta_of, least_epsilon
 from dphist.privacy.calibratable import (
-    Accounting,
     Choosing,
     Deciding,
     Guaranteeing,
     Ordering,
-    Remembering,
     Thresholding,
 )
-from dphist.privacy.epsilon_search import approach, bracket, down, fits_if_possible
+from dphist.privacy.largest import COARSE, FINE, Aim, check_found, find_largest, find_own_delta
+from dphist.privacy.plan_search import calibrate_plan, read_aim, read_entry
+from dphist.privacy.unit import PrivacyUnit
 
 M = TypeVar("M", bound=Guaranteeing)
 Proof: TypeAlias = Literal["best", "cdp"]
+Plan: TypeAlias = Sequence[Callable[..., Any] | tuple[Callable[..., Any], Mapping[str, Any]]]
 
-_SMALLEST = Fraction(1, 10**9)
-_COARSE, _FINE = 1e-4, 1e-13  # relative precision of the search for epsilon
 # Shares of delta tried for the mechanism's own: the threshold is flat near its minimum.
 _SHARES = [Fraction(n, 32) for n in (1, 2, 4, 8, 12, 16, 20, 24, 28, 30, 31)]
 _USUAL_SHARE = Fraction(12, 32)
@@ -34,15 +31,36 @@ _USUAL_SHARE = Fraction(12, 32)
 _NEARLY_ALL = [Fraction(127, 128), Fraction(1023, 1024)]
 
 
+@overload
 def calibrate(
     mechanism: Callable[..., M],
+    *,
+    epsilon: Exact,
+    delta: Exact,
+    releases: int = ...,
+    accounting: Proof = ...,
+    **parameters: Any,
+) -> M: ...
+@overload
+def calibrate(
+    mechanism: Plan,
+    *,
+    epsilon: Exact,
+    delta: Exact,
+    accounting: Proof = ...,
+    weights: Sequence[Exact] | None = ...,
+    unit: PrivacyUnit | str | None = ...,
+    **parameters: Any,
+) -> list[Any]: ...
+def calibrate(
+    mechanism: Callable[..., M] | Plan,
     *,
     epsilon: Exact,
     delta: Exact,
     releases: int = 1,
     accounting: Proof = "best",
     **parameters: Any,
-) -> M:
+) -> M | list[Any]:
     """Return a mechanism that costs at most (epsilon, delta) for all releases together.
 
     The mechanism's epsilon is the largest, to 12 digits, for which the total claim is at most
@@ -52,11 +70,14 @@ def calibrate(
 
     Parameters
     ----------
-    mechanism : class or function
-        Called with ``epsilon``, ``delta`` if it has that parameter, and `parameters`. The result
-        has a `guarantee`, and optionally a method `epsilon_at` and a `threshold`. One that has a
-        parameter ``rho`` beside these, such as `Tables`, is given the total itself, or for several
-        releases the largest rho that fits; with a delta of 0, an epsilon.
+    mechanism : class or function, or a list
+        Several releases that are decided together: a list of classes, which share `parameters`, or
+        of pairs of a class and a dictionary of its own. A list of mechanisms comes back, one for
+        each; see the notes.
+        Otherwise called with ``epsilon``, ``delta`` if it has that parameter, and `parameters`. The
+        result has a `guarantee`, and optionally a method `epsilon_at` and a `threshold`. One that
+        has a parameter ``rho`` beside these, such as `Tables`, is given the total itself, or for
+        several releases the largest rho that fits; with a delta of 0, an epsilon.
     epsilon, delta : numbers
         Total for all releases. epsilon is above 0; delta is above 0, or 0 for a pure guarantee.
     releases : int
@@ -64,7 +85,15 @@ def calibrate(
     accounting : "best" or "cdp"
         "best": use the smallest known epsilon for these releases, `epsilon_at(delta, releases)`.
         "cdp": use that of `guarantee` alone, for releases that are composed with others in zCDP.
-        Converting the result of `compose` may give a larger epsilon than "best".
+        Converting the result of `compose` may give a larger epsilon than "best". Of a list, "best"
+        holds if all releases are decided beforehand, and "cdp" also if later ones are chosen after
+        earlier results.
+    weights : sequence of numbers above 0, of a list
+        The price of each release relative to the others', in rho, or if delta is 0 in epsilon
+        (default: equal prices).
+    unit : PrivacyUnit or str, of a list
+        Whom all releases protect, such as "one user"; required where some mechanisms protect a
+        number of records and others a user. See `FixedPlan`.
     **parameters : passed to the mechanism. A `ThresholdHistogram` with ``noise="best"`` gets the
         noise with which labels are released with 95 % from the smallest count on at this total, or
         of listed labels the noise that varies least; so it does without `noise`, if labels are
@@ -78,7 +107,17 @@ def calibrate(
     Guarantee
     ---------
     The result is a mechanism with its own guarantee. No data are read. Every conversion is rounded
-    so that the total claimed is never below the total that holds.
+    so that the total claimed is never below the total that holds. Of a list, the total holds if
+    exactly these mechanisms are released, each once; `FixedPlan` states it, and what it would be
+    if some were chosen on the way.
+
+    Notes
+    -----
+    The mechanisms of a list have no `target` each, as none of them has the total. A part of delta
+    goes to the mechanisms that need a delta, in equal parts; that and the noise of mechanisms such
+    as `LeafCounts`, which take epsilon or rho, are those with the smallest thresholds and standard
+    deviations (their product). ``rho=None`` among the parameters of such a mechanism asks for
+    epsilon, ``epsilon=None`` for rho.
 
     Examples
     --------
@@ -91,38 +130,55 @@ def calibrate(
     """
     if accounting not in ("best", "cdp"):
         raise ParameterError("accounting", "must be 'best' or 'cdp'")
+    if not callable(mechanism):
+        of_list = {name: parameters.pop(name, None) for name in ("weights", "unit")}
+        aim = read_aim(epsilon, delta, best=accounting == "best")
+        return _calibrate_list(mechanism, releases, parameters, aim, of_list)
+    if "weights" in parameters:
+        raise ParameterError("weights", "are for a list of mechanisms", "leave it out")
+    asked: dict[str, Any] = {"releases": releases, "accounting": accounting}
+    return _calibrate_one(mechanism, epsilon, delta, asked, parameters)
+
+
+def _calibrate_one(
+    mechanism: Callable[..., M],
+    epsilon: Exact,
+    delta: Exact,
+    asked: dict[str, Any],
+    parameters: dict[str, Any],
+) -> M:
+    """Return a mechanism that costs at most this for all of its releases."""
     forms = _forms(mechanism, delta, parameters)
     if len(forms) > 1:
-        asked: dict[str, Any] = {"releases": releases, "accounting": accounting}
         again: Callable[..., M] = functools.partial(
             calibrate, mechanism, epsilon=epsilon, delta=delta, **asked
         )
         return _best_form(again, forms)
     (parameters,) = forms
-    aim = _Aim(
+    aim = Aim(
         positive_number(epsilon, "epsilon"),
         probability(delta, "delta"),
-        whole_number(releases, "releases", 1, 2**40),
-        accounting == "best",
+        whole_number(asked["releases"], "releases", 1, 2**40),
+        asked["accounting"] == "best",
     )
     if _takes_rho(mechanism):
         return _calibrate_rho(mechanism, aim, parameters)
     make = functools.partial(mechanism, **parameters)
     if not _needs_delta(mechanism, parameters):
-        return aim.noted(_stated(_largest(make, aim, _FINE)))
+        return aim.noted(check_found(find_largest(make, aim, FINE)))
     if not aim.delta > 0:
         raise ParameterError("delta", "must be greater than 0: the mechanism needs a delta itself")
 
     def found(share: Fraction, closeness: float, near: Fraction | None) -> M | None:
-        own = _own_delta(make, aim, share)
-        return _largest(functools.partial(make, delta=own), aim, closeness, near)
+        own = find_own_delta(make, aim, share)
+        return find_largest(functools.partial(make, delta=own), aim, closeness, near)
 
     shares = [*_SHARES]
     if aim.best:
         shares += [*(_NEARLY_ALL if aim.releases == 1 else []), Fraction(1)]
     share, near = _best_share(found, shares)
-    chosen: M | None = found(share, _FINE, near)
-    return aim.noted(_stated(chosen))
+    chosen: M | None = found(share, FINE, near)
+    return aim.noted(check_found(chosen))
 
 
 def _best_share(
@@ -141,7 +197,7 @@ def _best_share(
         nonlocal near
         if place not in tried:
             tried[place] = (math.inf, math.inf, 0)
-            made = found(shares[place], _COARSE, near)
+            made = found(shares[place], COARSE, near)
             if isinstance(made, Ordering):
                 height, second = made.share_order
                 near = made.epsilon
@@ -173,7 +229,7 @@ def _lowest_whole(lowness: Callable[[int], Any], last: int) -> int:
     left to convert falls with the share. Then thresholds only fall, too.
     """
     first, end = lowness(0), lowness(last)
-    if end[0] == math.inf or first[0] == math.inf or -first[1] > -end[1] * (1 + 10 * _COARSE):
+    if end[0] == math.inf or first[0] == math.inf or -first[1] > -end[1] * (1 + 10 * COARSE):
         return min(range(last + 1), key=lowness)
     low, high = -1, last
     while high - low > 1:
@@ -193,90 +249,21 @@ def _descend(lowness: Callable[[int], Any], place: int, places: int) -> int:
     return place
 
 
-@dataclass(frozen=True, slots=True)
-class _Aim:
-    """The total cost allowed, and whether accounting other than zCDP may prove it."""
-
-    epsilon: Fraction
-    delta: Fraction
-    releases: int
-    best: bool
-
-    def claim(self, made: Guaranteeing) -> Fraction | None:
-        """Return the epsilon of all releases at `delta`; None if none can be claimed."""
-        if self.best and isinstance(made, Accounting):
-            return made.epsilon_at(self.delta, self.releases)
-        return least_epsilon([made.guarantee], self.delta, self.releases)
-
-    def noted(self, made: M) -> M:
-        """Return the mechanism with this aim as its target, if it can hold one."""
-        held: object = made
-        if not isinstance(held, Remembering):
-            return made
-        asked = ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
-        calibrated: M = held.calibrated_to(Target(asked, self.releases))
-        return calibrated
-
-
-def _own_delta(make: Callable[..., Guaranteeing], aim: _Aim, share: Fraction) -> Fraction:
-    """Return the `delta` parameter for which all releases use this share of the total delta."""
-    wanted = aim.delta * share / aim.releases
-    made = make(epsilon=down(aim.epsilon), delta=down(wanted))
-    used = max(delta_of(made.guarantee), wanted)  # a release with several queries adds it up
-    return down(wanted * wanted / used)
-
-
-def _largest(
-    make: Callable[..., M], aim: _Aim, closeness: float, near: Fraction | None = None
-) -> M | None:
-    """Return the mechanism with the largest epsilon whose cost is within the aim, or None.
-
-    Parameters
-    ----------
-    near : where to search first, such as the epsilon found for another share of delta.
-    """
-
-    claims: dict[Fraction, Fraction | None] = {}
-
-    def claim_of(candidate: Fraction) -> Fraction | None:
-        if candidate not in claims:
-            claims[candidate] = aim.claim(make(epsilon=candidate))
-        return claims[candidate]
-
-    def fits(candidate: Fraction) -> bool:
-        claim = claim_of(candidate)
-        ratios[candidate] = None if claim is None else float(claim / aim.epsilon)
-        return claim is not None and claim <= aim.epsilon
-
-    ratios: dict[Fraction, float | None] = {}
-    first = near or down(aim.epsilon / aim.releases)
-    if claim_of(first) is None:  # for every epsilon: no delta is left to convert
-        if not aim.delta > 0:
-            raise ParameterError(
-                "delta", "must be greater than 0: this noise has no guarantee without a delta"
-            )
-        return None
-    if closeness == _COARSE:
-        close = approach(fits, ratios, first, closeness)
-        if close is not None:
-            return make(epsilon=close)
-    found = bracket(fits, ratios, first, closeness, _SMALLEST * aim.epsilon)
-    if found is None:
-        return None
-    low, high = found
-    chosen = down(high) if fits_if_possible(fits, down(high)) else down(low)
-    # Claims are rounded up, so in the last digits they need not increase with epsilon.
-    while not fits_if_possible(fits, chosen):
-        chosen = down(chosen * (1 - Fraction(1, 10**11)))
-    return make(epsilon=chosen)
-
-
-def _stated(made: M | None) -> M:
-    if made is None:
+def _calibrate_list(
+    entries: Plan, releases: int, shared: Mapping[str, Any], aim: Aim, asked: Mapping[str, Any]
+) -> list[Any]:
+    """Return mechanisms that are decided together."""
+    if not isinstance(entries, list | tuple):
+        raise ParameterError("mechanism", "must be a class or a function, or a list of them")
+    if whole_number(releases, "releases", 1, 2**40) != 1:
         raise ParameterError(
-            ("epsilon", "delta"), "are too small for this mechanism", "raise one of them"
+            "releases", "must be 1 of a list", "list a mechanism as often as it is released"
         )
-    return made
+    pairs = [read_entry(entry, number, shared) for number, entry in enumerate(entries, 1)]
+    if any(len(_forms(made, aim.delta, own)) > 1 for made, own in pairs):
+        fault = "must be named of a list: a total of its own decides which is best"
+        raise ParameterError("noise", fault)
+    return calibrate_plan(pairs, aim, asked["weights"], asked["unit"])
 
 
 def _forms(
@@ -323,13 +310,15 @@ def _takes_rho(mechanism: Callable[..., Any]) -> bool:
     return {"rho", "epsilon", "delta"} <= signature(mechanism).parameters.keys()
 
 
-def _calibrate_rho(mechanism: Callable[..., M], aim: _Aim, parameters: dict[str, Any]) -> M:
+def _calibrate_rho(mechanism: Callable[..., M], aim: Aim, parameters: dict[str, Any]) -> M:
     """Return the mechanism of a total that it takes itself, or of its share of the rho of all."""
     if parameters.get("rho") is not None:
         raise ParameterError("rho", "must not be given: it is what is calibrated", "leave it out")
     parameters = {name: value for name, value in parameters.items() if name != "rho"}
     if not aim.delta > 0 and not _needs_delta(mechanism, parameters):
-        return aim.noted(_stated(_largest(functools.partial(mechanism, **parameters), aim, _FINE)))
+        return aim.noted(
+            check_found(find_largest(functools.partial(mechanism, **parameters), aim, FINE))
+        )
     if not aim.delta > 0:
         raise ParameterError("delta", "must be greater than 0: the mechanism needs a delta itself")
     if aim.releases == 1 and aim.best:
@@ -338,7 +327,7 @@ def _calibrate_rho(mechanism: Callable[..., M], aim: _Aim, parameters: dict[str,
     def make(epsilon: Fraction) -> M:
         return mechanism(rho=epsilon, **parameters)
 
-    return aim.noted(_stated(_largest(make, aim, _FINE)))
+    return aim.noted(check_found(find_largest(make, aim, FINE)))
 
 
 def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:

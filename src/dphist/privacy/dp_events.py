@@ -12,7 +12,7 @@ from typing import Any
 
 from dphist.errors import DphistError, ParameterError
 from dphist.privacy.as_text import float_up
-from dphist.privacy.guarantees import ZCDP, ApproxDP, ApproxZCDP, Guarantee, delta_of
+from dphist.privacy.losses import ConcentratedLoss, GaussianLoss, Loss, Losses
 from dphist.privacy.rounding import readable
 
 _STEPS = 2**80
@@ -62,40 +62,31 @@ def composed(noise: Any, delta: Fraction) -> Any:
     return noise if delta == 0 else together([noise, failing(delta)])
 
 
-def covering(guarantees: Sequence[Guarantee]) -> Any:
-    """Return an event that costs as much as one of the guarantees allows, or more.
-
-    Of pure epsilon-DP it is geometric noise of rate epsilon on a number that changes by 1. This
-    has two privacy losses, epsilon and -epsilon, as randomized response has, which every pure
-    mechanism is a post-processing of (Kairouz, Oh and Viswanath 2015). (epsilon, delta)-DP also
-    fails with probability delta.
-
-    Parameters
-    ----------
-    guarantees : of one mechanism, at least one of them; those in epsilon are preferred.
+def event_of(losses: Losses) -> Any:
+    """Return the event of a release with these losses.
 
     Raises
     ------
     ParameterError
-        If the only guarantee is approximate zCDP, for which there is no event.
+        If they are known in approximate zCDP alone, for which there is no event.
     """
-    for guarantee in guarantees:
-        if not isinstance(guarantee, ZCDP | ApproxZCDP):
-            return composed(geometric(guarantee.epsilon), delta_of(guarantee))
-    for guarantee in guarantees:
-        if isinstance(guarantee, ZCDP):
-            return _events().ZCDpEvent(float_up(guarantee.rho))
-    own = readable(delta_of(guarantees[0]))
-    raise ParameterError(
-        "delta",
-        f"must be given, above {own}: this mechanism has approximate zCDP, for which "
-        "dp_accounting has no event; at a delta it has (epsilon, delta)-DP",
-    )
+    parts = losses.parts
+    if losses.delta and any(isinstance(part, ConcentratedLoss) for part in parts):
+        raise ParameterError(
+            "delta",
+            f"must be given, above {readable(losses.delta)}: this mechanism has approximate zCDP, "
+            "for which dp_accounting has no event; at a delta it has (epsilon, delta)-DP",
+        )
+    events = [_event_of(part) for part in parts]
+    return composed(events[0] if len(events) == 1 else together(events), losses.delta)
 
 
-def covering_at(guarantee: ApproxDP) -> Any:
-    """Return an event that costs as much as (epsilon, delta)-DP allows."""
-    return covering([guarantee])
+def _event_of(part: Loss) -> Any:
+    if isinstance(part, GaussianLoss):
+        return gaussian(part.squared)
+    if isinstance(part, ConcentratedLoss):
+        return _events().ZCDpEvent(float_up(part.rho))
+    return geometric(part.rate, part.moved, part.times)
 
 
 def _float_down(number: Fraction) -> float:

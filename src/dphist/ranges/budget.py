@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -19,7 +18,8 @@ from dphist.noise.magnitude import (
     geometric_standard_deviation,
 )
 from dphist.parameters import Exact, privacy_parameter
-from dphist.privacy import ONE_RECORD, ZCDP, PrivacyUnit, PureDP, dp_events
+from dphist.privacy import ONE_RECORD, ZCDP, PrivacyUnit, PureDP
+from dphist.privacy.losses import GaussianLoss, GeometricLoss, Losses
 
 _SIGMA_STEPS = 2**40  # sigma is a multiple of 1 / this
 
@@ -114,8 +114,8 @@ def budget_of(guarantee: PureDP | ZCDP, sensitivity: int) -> Budget:
     return Budget(False, guarantee.epsilon / sensitivity)
 
 
-def event_of_noise(guarantee: PureDP | ZCDP, sensitivity: int, levels: int = 1) -> Any:
-    """Return the event of noise that is the same on all counts, for `MechanismBase.dp_event`.
+def losses_of_noise(guarantee: PureDP | ZCDP, sensitivity: int, levels: int = 1) -> Losses:
+    """Return the losses of noise that is the same on all counts, as `privacy_losses` has them.
 
     Parameters
     ----------
@@ -123,8 +123,9 @@ def event_of_noise(guarantee: PureDP | ZCDP, sensitivity: int, levels: int = 1) 
     levels : how many levels are measured, each at an equal share of the cost.
     """
     if isinstance(guarantee, ZCDP):
-        return dp_events.gaussian(2 * guarantee.rho)  # the levels are one Gaussian vector
-    return dp_events.geometric(guarantee.epsilon / (sensitivity * levels), sensitivity, levels)
+        return Losses((GaussianLoss(2 * guarantee.rho),))  # the levels are one Gaussian vector
+    rate = guarantee.epsilon / (sensitivity * levels)
+    return Losses((GeometricLoss(rate, sensitivity, levels),))
 
 
 def _rounded_gaussian_variance(sigma: float) -> float:

@@ -4,14 +4,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.mechanism import parameter
 from dphist.parameters import Exact
-from dphist.ranges.budget import event_of_noise
+from dphist.privacy.losses import Losses
+from dphist.ranges.budget import losses_of_noise
 from dphist.ranges.measuring import LeafCountsMeasuring, Noisy
 from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, RangesMechanism
 from dphist.release.mechanisms import savable
@@ -73,8 +73,9 @@ class LeafCounts(LeafCountsMeasuring, RangesMechanism):
         self._hold_shared(epsilon, rho, bins, sensitivity)
         self.budget.check(Fraction(1))
 
-    def _dp_event(self) -> Any:
-        return event_of_noise(self.guarantee, self.sensitivity)
+    def privacy_losses(self) -> Losses:
+        """Return the losses of a release: those of the noise on all counts."""
+        return losses_of_noise(self.guarantee, self.sensitivity)
 
     def answers(self, bins: NumberArray, noisy: Noisy) -> "BinAnswers":
         """Return sums of bins; errors of bins are independent."""

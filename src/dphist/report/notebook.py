@@ -8,6 +8,7 @@ a document of it.
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from dphist.data.binned_counts import BinnedCounts
@@ -21,12 +22,13 @@ from dphist.document.mechanism_facts import parameters
 from dphist.document.totals import USUAL_DELTA, in_all, total_of, wider
 from dphist.document.unit_words import Number
 from dphist.errors import ParameterError, UnsupportedError
+from dphist.files import check_output_path, write_text
 from dphist.mechanism import MechanismBase
 from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, delta_of
 from dphist.privacy.guarantees import Protecting
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.released import Released
-from dphist.render.html import HEAD, card
+from dphist.render.html import HEAD, card, page
 from dphist.report import shown_as
 from dphist.sentence import many
 
@@ -41,10 +43,20 @@ _NOT_SHOWN = (
 
 def html_of(value: Any) -> str:
     """Return what a notebook shows of a value, as HTML."""
+    return card(_document_of(value))
+
+
+def write_page(value: Any, path: str | Path) -> None:
+    """Write what a notebook shows of a value as a page for a browser; it loads nothing."""
+    check_output_path(path)
+    write_text(path, page(_document_of(value)))
+
+
+def _document_of(value: Any) -> Document:
     for known in type(value).__mro__:
         view = _view_of(known)
         if view is not None:
-            return card(view(value))
+            return view(value)
     raise UnsupportedError(f"a value of type {type(value).__name__} has no view: see register_view")
 
 
@@ -193,6 +205,7 @@ def _of_guarded(data: Guarded) -> Document:
 
 _DOCUMENTS = {
     "dphist.ledger.ledger.Ledger": "dphist.ledger.document",
+    "dphist.privacy.fixed_plan.FixedPlan": "dphist.planning.fixed_document",
     "dphist.planning.plan.Plan": "dphist.planning.document",
 }
 _VIEWS: dict[type[Any], View] = {

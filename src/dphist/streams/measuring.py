@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from dphist.errors import ParameterError
 from dphist.mechanism import MechanismBase
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.parameters import Exact, probability, whole_number
-from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP, dp_events
+from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP
 from dphist.privacy.conversion import geometric_to_rho
+from dphist.privacy.losses import GeometricLoss, Losses
 from dphist.privacy.unit import ONE_EVENT, ONE_USER
 from dphist.streams.counters.autoregressive import autoregressive_counter
 from dphist.streams.counters.binary import BinaryCounter, levels
@@ -76,11 +76,12 @@ class StreamMeasuring(MechanismBase):
         rho, unit = self.mu_squared / 2, self._unit
         return ZCDP(rho, unit) if self.delta is None else ApproxZCDP(rho, self.delta, unit)
 
-    def _dp_event(self) -> Any:
+    def privacy_losses(self) -> Losses:
+        """Return the losses of all readings, or larger ones."""
         if self.method != "laplace":
-            return MechanismBase._dp_event(self)
+            return MechanismBase.privacy_losses(self)
         blocks = self._blocks_of_event
-        return dp_events.geometric(self.epsilon / blocks, times=blocks)
+        return Losses((GeometricLoss(self.epsilon / blocks, times=blocks),))
 
     @property
     def _blocks_of_event(self) -> int:

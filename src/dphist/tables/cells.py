@@ -7,7 +7,7 @@ from typing import Never
 import numpy as np
 import pyarrow as pa
 
-from dphist.arrays import FloatArray, IntArray
+from dphist.arrays import BoolArray, FloatArray, IntArray
 from dphist.errors import UnsupportedError
 from dphist.release.tabular import Tabular
 from dphist.tables.keys import Key, Keys
@@ -28,6 +28,8 @@ class KeyedTable(Tabular):
     keys : those of the table.
     counts : float64 with a dimension for each key.
     errors : float64 of the same shape: standard errors.
+    impossible : bool of the same shape: cells in which no record can be, as everybody knows; None
+        if no such cells were named. Their counts are as unbiased as others: noise around 0.
     reach : how many standard errors intervals reach.
 
     >>> keys = Keys.read({"sex": ["f", "m"]})
@@ -39,6 +41,7 @@ class KeyedTable(Tabular):
     keys: tuple[Key, ...] | Keys
     counts: FloatArray
     errors: FloatArray
+    impossible: BoolArray | None = None
     reach: Reach = NORMAL
 
     def __len__(self) -> int:
@@ -49,7 +52,7 @@ class KeyedTable(Tabular):
 
         A key of bins has two columns, its name with _start and _stop, the same and null for
         "other". A key of other values than text that has "other" is text. Intervals are of each
-        cell by itself.
+        cell by itself. If impossible cells were named, a column `impossible` marks them.
         """
         columns = columns_of_cells(self.keys)
         counts, errors = self.counts.ravel(), self.errors.ravel()
@@ -57,6 +60,8 @@ class KeyedTable(Tabular):
         numbers = {"count": counts, "error": errors, "low": counts - wide, "high": counts + wide}
         for name, values in numbers.items():
             columns[name] = pa.array(values)
+        if self.impossible is not None:
+            columns["impossible"] = pa.array(self.impossible.ravel())
         return pa.table(columns)
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ from dphist.errors import Argument, InputFileError, ParameterError
 from dphist.foreign import read_text
 from dphist.parameters import number_of_text, whole_of_text
 from dphist.tables.keyed_counts import KeyedCounts, bounds_of
-from dphist.tables.keys import Keys
+from dphist.tables.keys import Key, Keys
 from dphist.tables.mechanism import Tables
 
 _BOUND_TEXT = re.compile(r"[+-]?[0-9][-+.0-9eE]*")  # a number or a date
@@ -93,6 +93,14 @@ _OPTIONS: Table = [
         "others",
         "TABLE=S,...",
         parts_of,
+    ),
+    Option(
+        "impossible",
+        "values that no record can have together, as everybody knows: the table marks their cells "
+        "in one more column, impossible, and whole numbers are 0 there. Of bins it is "
+        "NAME=START:STOP. Never take them from the data",
+        "NAME=VALUE,...",
+        repeats=True,
     ),
 ]
 
@@ -211,17 +219,57 @@ def read_numbers(parts: list[str] | None, name: str) -> dict[str, str] | None:
     return found
 
 
+def read_impossible(given: list[str] | None, keys: Keys) -> list[dict[str, Any]] | None:
+    """Read values that exclude each other as they are typed, such as sex=m,ward=maternity.
+
+    Raises
+    ------
+    ParameterError
+
+    >>> read_impossible(["sex=m,age=0:18"], read_keys(["sex=f,m", "age=edges:0,18,99"], None))
+    [{'sex': 'm', 'age': (0, 18)}]
+    """
+    if given is None:
+        return None
+    found = []
+    for text in given:
+        pairs = [part.partition("=") for part in parts_of(text)]
+        if len({name for name, _, _ in pairs}) < len(pairs) or not all(v for _, _, v in pairs):
+            raise ParameterError(
+                "impossible",
+                "must be written as NAME=VALUE,NAME=VALUE, with each key once",
+                "give the option again for other values",
+            )
+        held = {key.name: key for key in keys}
+        found.append({n: _read_value(held[n], v) if n in held else v for n, _, v in pairs})
+    return found
+
+
+def _read_value(key: Key, text: str) -> Any:
+    """Read a value of a key, or of bins a range; a text that is none is refused later."""
+    if key.axis is not None:
+        parts = text.split(":")
+        half = len(parts) // 2  # a time has colons, too
+        ends = ":".join(parts[:half]), ":".join(parts[half:])
+        return tuple(map(_read_number, ends)) if half and not len(parts) % 2 else text
+    if text in ("true", "false") and isinstance(key.labels[0], bool):
+        return text == "true"
+    return next((value for value in key.labels if str(value) == text), text)
+
+
 def make_mechanism(options: Any) -> Tables:
     """Return the mechanism that a command line asks for."""
+    keys = read_keys(options.axis, options.other)
     return Tables(
         rho=options.rho,
         epsilon=options.epsilon,
         delta=options.delta,
-        keys=read_keys(options.axis, options.other),
+        keys=keys,
         tables=options.tables,
         max_rows=options.max_rows or 1,
         weights=read_numbers(options.weights, "weights"),
         errors=read_numbers(options.errors, "errors"),
+        impossible=read_impossible(options.impossible, keys),
     )
 
 

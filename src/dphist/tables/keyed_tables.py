@@ -22,6 +22,7 @@ from dphist.release.released import Released
 from dphist.tables.cells import LEVEL, KeyedTable, label_columns
 from dphist.tables.conditions import Term, covariance_of, read_terms, weights_of
 from dphist.tables.contrasts import combine_all, squares_of
+from dphist.tables.impossible import Impossible
 from dphist.tables.keys import Keys, Names, read_tables
 from dphist.tables.lattice import Table, subsets
 from dphist.tables.widths import NORMAL, Reach
@@ -40,6 +41,7 @@ class KeyedTables(Released):
     tables : the tables asked, each by its keys; `table` also gives those with fewer of them.
     contrasts : noisy contrasts by the positions of keys; int64, of n - 1 for each key.
     variances : of the noise of contrasts by the positions of keys: sigma_A**2, records squared.
+    impossible : combinations of values that no record can have; None if none were given.
     reach : how many standard errors intervals reach.
 
     Notes
@@ -55,6 +57,7 @@ class KeyedTables(Released):
     tables: tuple[Names, ...]
     contrasts: Mapping[Table, IntArray] = field(default_factory=dict)
     variances: Mapping[Table, float] = field(default_factory=dict)
+    impossible: Impossible | None = None
     reach: Reach = NORMAL
     _known: dict[Table, FloatArray] = field(default_factory=dict, init=False)
 
@@ -85,10 +88,15 @@ class KeyedTables(Released):
         """
         places = self.places_of(names)
         ordered = tuple(sorted(places))
-        counts = self.cells_of(ordered).transpose([ordered.index(i) for i in places])
+        order = [ordered.index(i) for i in places]
+        counts = self.cells_of(ordered).transpose(order)
         error = math.sqrt(self._variance_of_cell(ordered))
         keys = tuple(self.keys.keys[i] for i in places)
-        return KeyedTable(keys, counts, np.full(counts.shape, error), self.reach)
+        marks = None
+        if self.impossible is not None:
+            marks = self.impossible.mark(ordered).transpose(order)
+        errors = np.full(counts.shape, error)
+        return KeyedTable(keys, counts, errors, marks, self.reach)
 
     def count(self, /, **where: Any) -> float:
         """Return the estimated number of records that satisfy all conditions.
@@ -239,7 +247,7 @@ class KeyedTables(Released):
 
         They are close to these estimates, and closer to the truth where counts are small beside
         their noise; but they are biased, so show both. They are the same each time, and computing
-        them costs no privacy.
+        them costs no privacy. Cells that the mechanism was told are impossible are 0.
 
         Raises
         ------
@@ -298,8 +306,8 @@ class KeyedTables(Released):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeyedTables):
             return NotImplemented
-        same = (self.keys, self.tables) == (other.keys, other.tables)
-        return same and (
+        public = [(each.keys, each.tables, each.impossible) for each in (self, other)]
+        return public[0] == public[1] and (
             {t: held.tolist() for t, held in self.contrasts.items()}
             == {t: held.tolist() for t, held in other.contrasts.items()}
         )

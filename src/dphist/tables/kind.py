@@ -4,6 +4,7 @@ import math
 from functools import partial
 from itertools import islice, product, repeat
 
+from dphist.arrays import BoolArray, FloatArray
 from dphist.document.blocks import (
     ON_JSON,
     ON_PAGE,
@@ -107,7 +108,7 @@ def _expected(mechanism: Maker, data: DataFacts) -> Section:
     blocks: list[Block] = [Fact("Keys", words.describe_keys(mechanism.keys))]
     for names in mechanism.tables:
         blocks.append(Fact("Table", words.say_expected(names, errors["+".join(names)], reach)))
-    blocks += _dropped(mechanism) + _outside(mechanism, data)
+    blocks += _dropped(mechanism) + _outside(mechanism, data) + _impossible(mechanism)
     blocks += [
         Fact("", "", "tables", ["+".join(names) for names in mechanism.tables], on=ON_JSON),
         Fact("", "", "errors", errors, on=ON_JSON),
@@ -127,6 +128,17 @@ def _outside(mechanism: Maker, data: DataFacts) -> list[Block]:
     said = words.say_outside(mechanism.keys)
     alone = Fact("", "", "unlisted", "drop", on=ON_JSON)
     return [Fact("Rows outside the keys", "not counted", note=said), alone] if said else []
+
+
+def _impossible(mechanism: Maker) -> list[Block]:
+    """Return what is said of combinations of values that no record can have."""
+    if not isinstance(mechanism, Tables) or mechanism.impossible is None:
+        return []
+    held = mechanism.impossible
+    said, note = words.say_marked(held, mechanism.tables), words.say_impossible(held)
+    listed = held.to_content()["combinations"]
+    alone = Fact("", "", "impossible", listed, on=ON_JSON)
+    return [Fact("Impossible", said, note=note), alone]
 
 
 def _numbers(release: Release, counted: Counted) -> list[Block]:
@@ -152,6 +164,7 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         Fact("", "", "errors", errors, on=ON_JSON),
         *_dropped(release.mechanism),
         *_outside(release.mechanism, DataFacts.of(release)),
+        *_impossible(release.mechanism),
     ]
 
 
@@ -170,18 +183,22 @@ def _table(value: KeyedTables, names: Names, counted: Counted) -> Table:
     across = next((name for name in reversed(names) if _fits_across(value, names, name)), None)
     down = tuple(name for name in names if name != across)
     labels = list(islice(product(*(_shorten(value.keys[name]) for name in down)), _ROWS))
-    error, sums = _shown_error(value, names), value.table(*down).counts.ravel()[:_ROWS]
+    error, rest = _shown_error(value, names), value.table(*down)
+    sums = _mark(rest.counts.ravel()[:_ROWS], rest.impossible)
+    marked = rest.impossible is not None
     columns = [Column(name, [row[place] for row in labels]) for place, name in enumerate(down)]
     if not down:
         columns = [Column("", ["All"])]
     if across is None:
-        columns.append(Column(counted.head("{Records}"), sums))
+        columns.append(Column(counted.head("{Records}"), sums, digits=marked))
         caption = words.caption_of(names, error)
     else:
-        cells = value.table(*down, across).counts.reshape(-1, value.keys[across].size)[:_ROWS]
-        heads = texts_of(value.keys[across])
-        columns += [Column(head, cells[:, at], over=across) for at, head in enumerate(heads)]
-        columns.append(Column("Together", sums))
+        held, size = value.table(*down, across), value.keys[across].size
+        cells = held.counts.reshape(-1, size)[:_ROWS]
+        for at, head in enumerate(texts_of(value.keys[across])):
+            marks = None if held.impossible is None else held.impossible.reshape(-1, size)[:, at]
+            columns.append(Column(head, _mark(cells[:, at], marks), over=across, digits=marked))
+        columns.append(Column("Together", sums, digits=marked))
         caption = words.caption_of(names, error, _shown_error(value, down))
     rows = math.prod(value.keys[name].size for name in down)
     first = Sentence("{caption}; the first rows", caption=caption)
@@ -194,6 +211,16 @@ def _shown_error(value: KeyedTables, names: Names) -> float:
     return value.reach.widen(value.cell_error(names))
 
 
+def _mark(counts: FloatArray, marks: BoolArray | None) -> FloatArray | list[str]:
+    """Return counts, or texts of them with a word where they are impossible."""
+    if marks is None:
+        return counts
+    return [
+        words.mark_number(float(count), bool(mark))
+        for count, mark in zip(counts, marks.ravel()[: len(counts)], strict=True)
+    ]
+
+
 def _fits_across(value: KeyedTables, names: Names, across: str) -> bool:
     """Whether the values of a key can stand side by side, right of those of the other keys."""
     key = value.keys[across]
@@ -203,6 +230,9 @@ def _fits_across(value: KeyedTables, names: Names, across: str) -> bool:
     labels = [
         max(map(len, [name, *_shorten(value.keys[name])])) for name in names if name != across
     ]
+    places = tuple(sorted(map(value.keys.names.index, names)))
+    if value.impossible is not None and value.impossible.mark(places).any():
+        number += len(words.MARK)
     numbers = [max(number, *map(len, head.split())) for head in heads]
     wide = sum(labels) + sum(numbers) + _GAP * (len(labels) + len(numbers) - 1)
     return max(map(len, heads)) <= _HEAD and wide <= _WIDE
@@ -230,21 +260,24 @@ def table_csv(release: Release, field: Field) -> str:
 
     Columns are the table, by its keys, the keys, empty where a table does not have one (of bins
     with _start and _stop), count, error, low and high: an estimate in records to a thousandth, its
-    standard error to six digits, and a 95 % interval.
+    standard error to six digits, and a 95 % interval. If impossible cells were named, a column
+    `impossible` is true or false.
 
     Parameters
     ----------
     field : writes a text, such as a value of a key.
     """
     table = release.value.to_arrow()
-    numbers = table.column_names[-4:]
+    numbers = ("count", "error", "low", "high")
     lines = [",".join(map(field, table.column_names))]
     columns = []
     for name in table.column_names:
         cells = table[name].to_pylist()
         if name in numbers:
-            form = "{:.6g}" if name == numbers[1] else "{:.3f}"
+            form = "{:.6g}" if name == "error" else "{:.3f}"
             columns.append([form.format(cell) for cell in cells])
+        elif name == "impossible" and release.value.impossible is not None:
+            columns.append(["true" if cell else "false" for cell in cells])
         else:
             columns.append(["" if cell is None else field(_text(cell)) for cell in cells])
     lines += map(",".join, zip(*columns, strict=True))
@@ -256,16 +289,16 @@ def _text(cell: object) -> str:
 
 
 def disclose(mechanism: TablesMeasuring, _value: KeyedTables | None = None) -> Disclosed:
-    """Return what is disclosed: keys and tables are public."""
+    """Return what is disclosed: keys, tables and impossible combinations are public."""
     tables = "; ".join(words.name_table(names) if names else "all" for names in mechanism.tables)
-    return Disclosed(
-        public=[
-            Sentence(
-                "The keys and their values: {keys}.", keys=words.describe_keys(mechanism.keys)
-            ),
-            Sentence("Which tables there are: {tables}.", tables=tables),
-        ]
-    )
+    public = [
+        Sentence("The keys and their values: {keys}.", keys=words.describe_keys(mechanism.keys)),
+        Sentence("Which tables there are: {tables}.", tables=tables),
+    ]
+    if isinstance(mechanism, Tables) and mechanism.impossible is not None:
+        listed = words.list_impossible(mechanism.impossible)
+        public.append(Sentence("Which values no {record} can have: {listed}.", listed=listed))
+    return Disclosed(public=public)
 
 
 def describe_value(value: KeyedTables, most: int) -> Section:
@@ -279,6 +312,8 @@ def describe_value(value: KeyedTables, most: int) -> Section:
             cells = table[name].slice(0, most).to_pylist()
             digits = name in ("count", "error", "low", "high")
             texts = [f"{cell:,.1f}" if digits else _text(cell) for cell in cells]
+            if name == "impossible" and value.impossible is not None:
+                texts = ["impossible" if cell else "" for cell in cells]
             columns.append(Column(name, texts, digits=digits))
         caption = f"By {words.name_table(names)}", f"By {words.name_table(names)}", ""
         blocks.append(Table(columns, caption, total=table.num_rows))

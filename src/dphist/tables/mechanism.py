@@ -28,13 +28,14 @@ from dphist.privacy import (
     ApproxDP,
     PureDP,
     Target,
-    dp_events,
     least_epsilon,
 )
+from dphist.privacy.losses import GaussianLoss, GeometricLoss, Losses, covering
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 from dphist.tables.contrasts import shortest
+from dphist.tables.impossible import Impossible
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Keys, Names, read_tables
 from dphist.tables.lattice import Table, check_scales, too_small
@@ -71,6 +72,12 @@ class Tables(TablesMeasuring):
     errors : mapping of tables to numbers, optional
         Standard errors of cells, at most in about this ratio; 1 for tables that are not named. The
         error of a table may be smaller, where others need its sums.
+    impossible : sequence of mappings, optional
+        Combinations of values that no record can have, as everybody knows: ``[{"sex": "m", "ward":
+        "maternity"}]``. Each names values of two keys or more, as conditions of `count` do. They
+        must not be taken from the data. Unbiased numbers stay as they are, and tables have a column
+        that marks these cells; whole numbers are 0 there, and no made-up record is in one, also
+        where no table has the keys together.
 
     Guarantee
     ---------
@@ -82,8 +89,8 @@ class Tables(TablesMeasuring):
     - In rho, a unit with m rows costs m**2 times what one row does, and in a pure epsilon m times;
       that is tight if all are in one cell.
     - Covered is the whole release, with all noisy contrasts and what is computed from them. Not
-      covered are the time it takes, keys that were taken from the data, which rows bounding left
-      out, and that counting refused rows.
+      covered are the time it takes, keys or impossible combinations that were taken from the data,
+      which rows bounding left out, and that counting refused rows.
 
     Notes
     -----
@@ -144,6 +151,12 @@ class Tables(TablesMeasuring):
         "Every cell has the same error, unless noise is on cells.",
         shown=lambda held: _by_table(held, held.errors),
     )
+    impossible: Impossible | None = parameter(
+        Sentence("Combinations of values that no {record} can have, as everybody knows."),
+        "No combination of values was said to be impossible.",
+        public=True,
+        shown=lambda held: held.impossible.texts(),
+    )
 
     def __init__(
         self,
@@ -156,6 +169,7 @@ class Tables(TablesMeasuring):
         max_rows: int = 1,
         weights: Any = None,
         errors: Any = None,
+        impossible: Any = None,
     ) -> None:
         if (rho is None) == (epsilon is None) or (rho is not None and delta is not None):
             raise ParameterError(
@@ -176,6 +190,7 @@ class Tables(TablesMeasuring):
             max_rows=whole_number(max_rows, "max_rows", 1, 10**6),
             weights=_numbers_of(weights, "weights", asked, held),
             errors=_numbers_of(errors, "errors", asked, held),
+            impossible=None if impossible is None else Impossible.read(impossible, held),
         )
         if weights is not None and errors is not None:
             raise ParameterError(("weights", "errors"), "must not both be given")
@@ -266,14 +281,15 @@ class Tables(TablesMeasuring):
             return None
         return gaussian_epsilon(times * 2 * stated.rho, total)
 
-    def _dp_event(self) -> Any:
+    def privacy_losses(self) -> Losses:
+        """Return the losses of a release: all contrasts are one Gaussian vector."""
         stated = self.guarantee
         if isinstance(stated, ZCDP):
-            return dp_events.gaussian(2 * stated.rho)
+            return Losses((GaussianLoss(2 * stated.rho),))
         if self.pure is not None and self.pure.cover is not None:
-            return dp_events.geometric(self.epsilon_of_row, self.max_rows)
+            return Losses((GeometricLoss(self.epsilon_of_row, self.max_rows),))
         # Noise on contrasts has many rates, and far less rho than its epsilon allows.
-        return dp_events.covering([stated.to_zcdp()])
+        return covering([stated.to_zcdp()])
 
     def decode(self, noisy: Mapping[str, IntArray]) -> KeyedTables:
         """Return the tables inferred from noisy contrasts; post-processing.
@@ -299,7 +315,7 @@ class Tables(TablesMeasuring):
             tuple(kept[i] for i in table): float(variance)
             for table, variance in self._variances.items()
         }
-        return KeyedTables(self.keys, self.tables, held, variances, self.reach)
+        return KeyedTables(self.keys, self.tables, held, variances, self.impossible, self.reach)
 
     def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> KeyedTables:
         """Return tables that were read from a file, with the contrasts that make them.

@@ -4,6 +4,7 @@ Three steps. Interactions of keys are shrunk towards independence, cell by cell,
 within their noise. Each table is projected onto tables that are not negative and have the total.
 Then records are made up whose counts come close to these tables: counts of records are whole, and
 add up in all tables. One table that has all others in it needs no records: its cells are rounded.
+Each step leaves cells empty that are impossible (`dphist.tables.impossible`).
 """
 
 import hashlib
@@ -21,6 +22,7 @@ from dphist.errors import UnsupportedError
 from dphist.release.released import Released
 from dphist.release.tabular import Tabular
 from dphist.tables.cells import MADE_WHOLE, WholeTable, label_columns, refuse_errors
+from dphist.tables.impossible import Rules
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.lattice import Table, subsets
 
@@ -195,7 +197,7 @@ def make_whole(tables: KeyedTables) -> WholeTables:
         return WholeTables(tables, np.zeros((len(counts), len(used)), np.int64), counts, used)
     parts = shrink(tables, maximal)
     if len(maximal) == 1:
-        target = project(_lift(tables, parts, used), total)
+        target = _fit(tables, parts, used, total)
         counts = round_in_order(target.ravel(), total)
         cells = np.flatnonzero(counts)
         places = np.array(np.unravel_index(cells, target.shape), np.int64).T
@@ -205,7 +207,7 @@ def make_whole(tables: KeyedTables) -> WholeTables:
             f"whole numbers of several tables are made for at most {MOST_RECORDS:,} records; ask "
             "for one table with all keys, or use the unbiased tables"
         )
-    targets = {t: project(_lift(tables, parts, t), total) for t in maximal}
+    targets = {t: _fit(tables, parts, t, total) for t in maximal}
     records = make_up(tables, targets, parts, used, total)
     places, counts = np.unique(records, axis=0, return_counts=True)
     return WholeTables(tables, places.astype(np.int64), counts.astype(np.int64), used)
@@ -268,7 +270,22 @@ def _lift(tables: KeyedTables, parts: Mapping[Table, FloatArray], table: Table) 
     return found
 
 
-def _polish(records: IntArray, wanted: Sequence[_Wanted], draw: np.random.Generator) -> None:
+def _fit(
+    tables: KeyedTables, parts: Mapping[Table, FloatArray], table: Table, total: int
+) -> FloatArray:
+    """Return a table that is not negative, is 0 in impossible cells, and has a total."""
+    cells = _lift(tables, parts, table)
+    if tables.impossible is None:
+        return project(cells, total)
+    possible = ~tables.impossible.mark(table)
+    found = np.zeros_like(cells)
+    found[possible] = project(cells[possible], total)
+    return found
+
+
+def _polish(
+    records: IntArray, wanted: Sequence[_Wanted], rules: Rules, draw: np.random.Generator
+) -> None:
     """Give records the value of one key with which all tables are nearer to their targets.
 
     By least squares: a record that leaves a cell with surplus a for one with surplus b changes the
@@ -293,6 +310,7 @@ def _polish(records: IntArray, wanted: Sequence[_Wanted], draw: np.random.Genera
                 along = np.moveaxis(surplus[place], columns.index(column), -1)
                 change = change + along[others]
             own = change[np.arange(size), held[:, column]] - len(having)
+            rules.forbid(held, column, change)
             best = np.argmin(change, axis=1).astype(records.dtype)
             moved = np.flatnonzero(change[np.arange(size), best] < own)
             after = held.copy()
@@ -343,21 +361,23 @@ def make_up(
 
     They are drawn from the tables of single keys. Then, for one table after the other, surplus
     records of its cells become records of cells with too few: half by copying a record that is
-    there, half by changing the values of the table's keys.
+    there, half by changing the values of the table's keys. No record is ever impossible.
     """
     draw = generator_of(tables)
     columns = []
     for i in used:
-        alone = project(_lift(tables, parts, (i,)), total)
+        alone = _fit(tables, parts, (i,), total)
         values = np.repeat(np.arange(alone.size, dtype=np.int32), round_in_order(alone, total))
         columns.append(draw.permutation(values))
     records = np.stack(columns, axis=1)
+    rules = Rules.of(tables.impossible, used)
+    rules.correct(records, draw)
     wanted = [(tuple(used.index(i) for i in t), target) for t, target in targets.items()]
     for sweeps in _SWEEPS:
         for sweep in range(sweeps):
             for place in draw.permutation(len(wanted)).tolist():
-                _repair(records, wanted[place], _STEP**sweep, draw)
-    _polish(records, wanted, draw)
+                _repair(records, wanted[place], _STEP**sweep, rules, draw)
+    _polish(records, wanted, rules, draw)
     return records.astype(np.int64)
 
 
@@ -365,6 +385,7 @@ def _repair(
     records: IntArray,
     wanted: _Wanted,
     step: float,
+    rules: Rules,
     draw: np.random.Generator,
 ) -> None:
     """Move records from cells with too many to those with too few, in place."""
@@ -390,7 +411,10 @@ def _repair(
     copied = (have[cells] > 0) & (draw.random(len(moved)) < 0.5)
     within = (draw.random(len(moved)) * np.maximum(have[cells], 1)).astype(np.int64)
     source = order[np.minimum(first[cells] + within, total - 1)]
+    before = records[moved]
     records[moved[copied]] = records[source[copied]]
     values = np.unravel_index(cells[~copied], target.shape)
     for column, value in zip(columns, values, strict=True):
         records[moved[~copied], column] = value
+    back = rules.find(records[moved])
+    records[moved[back]] = before[back]

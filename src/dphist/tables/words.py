@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 
-from dphist.document.blocks import PlusMinus
+from dphist.document.blocks import PlusMinus, number_text
 from dphist.document.unit_words import Counted
 from dphist.privacy.as_text import plain, up
 from dphist.sentence import Sentence, many
+from dphist.tables.impossible import Impossible
 from dphist.tables.keys import Key, Keys, Names
 from dphist.tables.mechanism import Tables
 from dphist.tables.widths import NORMAL, Reach
 from dphist.visible import harmless
 
 TITLE = Sentence("{Records} by several keys")
+MARK = " (impossible)"
 _SHOWN, _LETTERS = 8, 40  # values of a key that are named, and letters of one
 
 LIMITS = [
@@ -94,6 +96,52 @@ def say_dropped(mechanism: Tables) -> Sentence:
     if len(mechanism.dropped) == 1:
         form = "{names} has one value, which every {record} has: no noise was spent on it."
     return Sentence(form, names=name_table(mechanism.dropped))
+
+
+def say_marked(impossible: Impossible, tables: Sequence[Names]) -> str:
+    """Say how many cells of tables are impossible.
+
+    >>> keys = Keys.read({"sex": ["f", "m"], "ward": [1, 2], "age": [1, 2, 3]})
+    >>> found = Impossible.read([{"sex": "m", "ward": 1}], keys)
+    >>> say_marked(found, [("sex", "ward", "age"), ("age",)]), say_marked(found, [("age",)])
+    ('3 cells of these tables', 'no cell of these tables')
+    """
+    places = [tuple(map(impossible.keys.names.index, names)) for names in tables]
+    cells = sum(int(impossible.mark(table).sum()) for table in places)
+    return f"{many(cells, 'cell') if cells else 'no cell'} of these tables"
+
+
+def say_impossible(impossible: Impossible) -> Sentence:
+    """Say which combinations are impossible, and what that means for numbers."""
+    return Sentence(
+        "as the publisher says, without looking at data, that no {record} can have {combinations}. "
+        "Unbiased numbers are not changed by that, and marked; whole numbers are 0 there.",
+        combinations=list_impossible(impossible),
+    )
+
+
+def list_impossible(impossible: Impossible) -> str:
+    """Return the first combinations.
+
+    >>> from dphist.data.axis.axis import Axis
+    >>> keys = Keys.read({"sex": ["f", "m"], "age": Axis.from_edges([0, 12, 50, 120])})
+    >>> list_impossible(Impossible.read([{"sex": "f", "age": [(0, 12), (50, 120)]}], keys))
+    'sex=f, age=0 to 12 or 50 to 120'
+    """
+    texts = impossible.texts()
+    shown = [harmless(text, 4 * _LETTERS) for text in texts[:_SHOWN]]
+    if len(texts) > _SHOWN:
+        shown.append(f"and {len(texts) - _SHOWN:,} more")
+    return "; ".join(shown)
+
+
+def mark_number(number: float, impossible: bool) -> str:
+    """Return an estimate as text, with a word if its cell is impossible.
+
+    >>> mark_number(1234.5, False), mark_number(-3.25, True)
+    ('1,234.5', '-3.2 (impossible)')
+    """
+    return f"{number_text(number)}{MARK if impossible else ''}"
 
 
 def say_outside(keys: Keys) -> str:

@@ -28,7 +28,8 @@ from dphist.labels.threshold.law import (
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, probability, whole_number
-from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP, dp_events
+from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
+from dphist.privacy.losses import GaussianLoss, GeometricLoss, Loss, Losses
 from dphist.privacy.rounding import UP, decimal, round_up
 from dphist.release.label_table import LabelTable
 
@@ -110,16 +111,17 @@ class ThresholdMeasuring(LabelsMeasuring):
         exact = self._cost.exact_epsilon_at(total, times)
         return LabelsMeasuring.epsilon_at(self, total, times) if exact is None else exact
 
-    def _dp_event(self) -> Any:
+    def privacy_losses(self) -> Losses:
+        """Return the losses of a release: of the noise, and a failure where there is a delta."""
         if self.noise == "gaussian":
-            noise = dp_events.gaussian(self._changed * self.epsilon**2)
+            parts: list[Loss] = [GaussianLoss(self._changed * self.epsilon**2)]
         else:
             # The numbers of users change by 1 and have noise for that, which costs the same.
             rate = self.epsilon / self.max_count
-            noise = dp_events.geometric(rate, self.max_count, self.changed_labels)
+            parts = [GeometricLoss(rate, self.max_count, self.changed_labels)]
             if self._counts_users:
-                noise = dp_events.together([noise, dp_events.geometric(self.epsilon)])
-        return dp_events.composed(noise, self.delta or Fraction(0))
+                parts.append(GeometricLoss(self.epsilon))
+        return Losses(tuple(parts), self.delta or Fraction(0))
 
     @property
     def threshold(self) -> int | Fraction | None:

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.errors import Argument, ParameterError
 from dphist.mechanism import parameter
 from dphist.parameters import Exact, whole_number
-from dphist.ranges.budget import event_of_noise
+from dphist.privacy.losses import Losses
+from dphist.ranges.budget import losses_of_noise
 from dphist.ranges.consistency import consistent, subtree_estimates, zero_subtrees
 from dphist.ranges.hierarchical_tree.answers import NodeAnswers, TreeAnswers
 from dphist.ranges.leaf_counts import BinAnswers
@@ -121,8 +122,9 @@ class HierarchicalTree(HierarchicalTreeMeasuring, RangesMechanism):
         """Scale of the noise on the count of each node, in records."""
         return self.budget.scale(self.share)
 
-    def _dp_event(self) -> Any:
-        return event_of_noise(self.guarantee, self.sensitivity, self.levels)
+    def privacy_losses(self) -> Losses:
+        """Return the losses of a release: those of the noise on all counts."""
+        return losses_of_noise(self.guarantee, self.sensitivity, self.levels)
 
     def decode(self, noisy: Noisy) -> RangeHistogram:
         """Return the histogram inferred from the noisy counts; post-processing.
