@@ -99,6 +99,18 @@ CASES: dict[str, tuple[Make, object]] = {
         ),
         KEYED,
     ),
+    "Tables, pure": (
+        lambda epsilon: dh.Tables(
+            epsilon=epsilon, keys=KEYED.keys, tables=["a+b", "b+c"], max_rows=2
+        ),
+        KEYED,
+    ),
+    "Tables, pure, on contrasts": (
+        lambda epsilon: dh.Tables(
+            epsilon=epsilon, keys={"a": range(64), "b": range(16)}, tables=["a+b"]
+        ),
+        np.arange(1024).reshape(64, 16),
+    ),
     "ThresholdHistogram, laplace": (
         lambda **k: dh.ThresholdHistogram(max_labels=2, **k),
         LABELS,
@@ -155,7 +167,7 @@ NOISY_BESIDE = {"AutoThreshold"}
 KEEPING_NOISY = {
     *("AdaptiveScan", "AdaptiveScan, users", "RankSplit", "RankSplit, public total"),
     *("PrivHist, split", "PrivHist, blocks", "PrivHist, empty"),
-    *("Tables", "Tables, overlapping"),
+    *("Tables", "Tables, overlapping", "Tables, pure", "Tables, pure, on contrasts"),
     *(name for name in CASES if name.startswith(("AdaptiveTree", "HierarchicalTree"))),
 }
 

@@ -9,10 +9,10 @@ from dphist.sentence import Sentence, many
 from dphist.tables.impossible import Impossible
 from dphist.tables.keys import Key, Keys, Names
 from dphist.tables.mechanism import Tables
+from dphist.tables.widths import NORMAL, Reach
 from dphist.visible import harmless
 
 TITLE = Sentence("{Records} by several keys")
-_HALF = "± stands for half of a 95 % interval, 1.96 standard errors"
 MARK = " (impossible)"
 _SHOWN, _LETTERS = 8, 40  # values of a key that are named, and letters of one
 
@@ -24,16 +24,31 @@ LIMITS = [
         "here shows it.",
     ),
 ]
-NEIGHBORS = Sentence(
+_NEIGHBORS = (
     "D and D′ are neighbors if adding or removing one {record} turns one into the other. Moving "
-    "{a_record} to another cell removes one and adds one, which costs up to four times the ρ."
+    "{a_record} to another cell removes one and adds one, which costs up to "
 )
-ERRORS = Sentence(
-    f"{_HALF}. An interval holds the true number in about 95 % of releases, for each number by "
-    "itself. The mechanism alone determines the error. Estimates are unbiased: they are not whole, "
-    "and may be negative where there are few {records}; cut off at 0 they would add up to too "
-    "much. The tables add up to each other."
-)
+NEIGHBORS = Sentence(_NEIGHBORS + "four times the ρ.")
+PURE_NEIGHBORS = Sentence(_NEIGHBORS + "twice the ε.")
+
+
+def half_of_interval(reach: Reach) -> str:
+    """Say what ± stands for; an interval of geometric noise is wider than of normal noise.
+
+    >>> half_of_interval(NORMAL)
+    '± stands for half of a 95 % interval, 1.96 standard errors'
+    """
+    return f"± stands for half of a 95 % interval, {reach.of(0.95):.2f} standard errors"
+
+
+def say_errors(reach: Reach) -> Sentence:
+    """Say what the errors of estimates mean."""
+    return Sentence(
+        f"{half_of_interval(reach)}. An interval holds the true number in about 95 % of releases, "
+        "for each number by itself. The mechanism alone determines the error. Estimates are "
+        "unbiased: they are not whole, and may be negative where there are few {records}; cut off "
+        "at 0 they would add up to too much. The tables add up to each other."
+    )
 
 
 def name_table(names: Names) -> str:
@@ -143,8 +158,15 @@ def say_outside(keys: Keys) -> str:
     return f"those whose {named} is not listed, in no bin, or missing"
 
 
-def say_result(total: float, error: float, tables: Sequence[Names], counted: Counted) -> Sentence:
-    """Return the result in one sentence for a manager."""
+def say_result(
+    total: float, error: float, tables: Sequence[Names], counted: Counted, reach: Reach
+) -> Sentence:
+    """Return the result in one sentence for a manager.
+
+    Parameters
+    ----------
+    error : of the total, as `Reach.widen` returns it.
+    """
     shown = [f"by {name_table(names)}" if names else "all" for names in tables[:_SHOWN]]
     if len(tables) > _SHOWN:
         shown.append(f"and {len(tables) - _SHOWN:,} more")
@@ -155,7 +177,7 @@ def say_result(total: float, error: float, tables: Sequence[Names], counted: Cou
         after=counted.after,
         number="one table" if len(tables) == 1 else f"{len(tables)} tables that add up",
         names="; ".join(shown),
-        half=_HALF,
+        half=half_of_interval(reach),
     )
 
 
@@ -178,14 +200,15 @@ def say_cells(cells: int, least: float, most: float) -> str:
     return f"with {many(cells, 'cell')}, each {' to '.join(errors)} (95 %)"
 
 
-def say_expected(names: Names, error: float) -> str:
-    """Say which table it is, and the error to expect of its cells.
+def say_expected(names: Names, error: float, reach: Reach = NORMAL) -> str:
+    """Say which table it is, and the error to expect of its cells; `error` is a standard error.
 
     >>> say_expected(("sex", "age"), 10)
     'by sex and age: each cell ± 20 (95 %), standard error 10'
     """
     called = f"by {name_table(names)}" if names else "number of all"
-    return f"{called}: each cell {say_error(error)} (95 %), standard error {plain(up(error, 4))}"
+    half = say_error(reach.widen(error))
+    return f"{called}: each cell {half} (95 %), standard error {plain(up(error, 4))}"
 
 
 def caption_of(names: Names, error: float, together: float | None = None) -> Sentence:
