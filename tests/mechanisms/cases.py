@@ -109,6 +109,18 @@ CASES: dict[str, tuple[Make, object]] = {
         ),
         TEXTS,
     ),
+    "Tables, pure": (
+        lambda epsilon: dh.Tables(
+            epsilon=epsilon, keys=KEYED.keys, tables=["a+b", "b+c"], max_rows=2
+        ),
+        KEYED,
+    ),
+    "Tables, pure, on contrasts": (
+        lambda epsilon: dh.Tables(
+            epsilon=epsilon, keys={"a": range(64), "b": range(16)}, tables=["a+b"]
+        ),
+        np.arange(1024).reshape(64, 16),
+    ),
     "ThresholdHistogram, laplace": (
         lambda **k: dh.ThresholdHistogram(max_labels=2, **k),
         LABELS,
@@ -173,6 +185,7 @@ KEEPING_NOISY = {
     *("AdaptiveScan", "AdaptiveScan, users", "RankSplit", "RankSplit, public total"),
     *("PrivHist, split", "PrivHist, blocks", "PrivHist, empty"),
     *("Tables", "Tables, overlapping", "Tables, found"),
+    *("Tables, pure", "Tables, pure, on contrasts"),
     *(name for name in CASES if name.startswith(("AdaptiveTree", "HierarchicalTree"))),
 }
 

@@ -34,6 +34,11 @@ CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
         {"appears_from": 100},
         {"horizon": 5000, "delta": "1e-6", "max_events_per_user": 2},
     ),
+    "tables, pure": (
+        dh.Tables,
+        {"error": 7},
+        {"keys": {"region": range(26), "sex": ["f", "m"]}, "tables": ["region", "region+sex"]},
+    ),
     "tables": (
         dh.Tables,
         {"error": 7},
@@ -165,7 +170,7 @@ def test_another_mechanism_with_parameters_of_its_own_may_be_given() -> None:
         (dh.Tables, {**CASES["tables"][2], "half_width": 9}, "half_width must be left out"),
         (dh.Tables, {**CASES["tables"][2], "error": 0}, "error must be greater than 0"),
         (dh.Tables, {**CASES["tables"][2], "error": 9, "total": 9}, "total must be left out"),
-        (dh.Tables, {**CASES["tables"][2], "error": 9, "delta": 0}, "delta must be greater than 0"),
+        (dh.Tables, {**CASES["tables"][2], "error": 9, "delta": -1}, "delta must be"),
         (dh.ThresholdHistogram, {"max_labels": 2, "appears_from": 99}, "delta must"),
         (
             dh.ThresholdHistogram,

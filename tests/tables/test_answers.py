@@ -176,9 +176,13 @@ def test_what_no_release_can_answer_is_refused(name: str, release: dh.Release) -
 
 GIVEN: dict[str, Any] = {"rho": 1, "keys": {"a": [1, 2], "b": [1, 2]}, "tables": ["a"]}
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "both": ({"epsilon": 1, "delta": "1e-6"}, "rho must be given, or epsilon and delta"),
+    "both": ({"epsilon": 1, "delta": "1e-6"}, "rho must be given, or epsilon with or without"),
     "neither": ({"rho": None}, "rho must be given"),
-    "no delta": ({"rho": None, "epsilon": 1}, "delta must be given"),
+    "delta alone": ({"rho": None, "delta": "1e-6"}, "rho must be given"),
+    "small epsilon": (
+        {"rho": None, "epsilon": "1e-9", "max_rows": 9},
+        "epsilon is too small for tables of this size",
+    ),
     "no table": ({"tables": []}, "at least one table"),
     "text": ({"tables": "a"}, "at least one table"),
     "unknown": ({"tables": ["a+c"]}, "'c' is none"),

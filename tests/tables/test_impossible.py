@@ -1,4 +1,4 @@
-"""Combinations of values that no record can have: proofs/tables.md, Lemma 7."""
+"""Combinations of values that no record can have: proofs/tables.md, Lemma 11."""
 
 import itertools
 import json

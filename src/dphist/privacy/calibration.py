@@ -78,7 +78,7 @@ def calibrate(
         Otherwise called with ``epsilon``, ``delta`` if it has that parameter, and `parameters`. The
         result has a `guarantee`, and optionally a method `epsilon_at` and a `threshold`. One that
         has a parameter ``rho`` beside these, such as `Tables`, is given the total itself, or for
-        several releases the largest rho that fits.
+        several releases the largest rho that fits; with a delta of 0, an epsilon.
     epsilon, delta : numbers
         Total for all releases. epsilon is above 0; delta is above 0, or 0 for a pure guarantee.
     releases : int
@@ -316,6 +316,10 @@ def _calibrate_rho(mechanism: Callable[..., M], aim: Aim, parameters: dict[str, 
     if parameters.get("rho") is not None:
         raise ParameterError("rho", "must not be given: it is what is calibrated", "leave it out")
     parameters = {name: value for name, value in parameters.items() if name != "rho"}
+    if not aim.delta > 0 and not _needs_delta(mechanism, parameters):
+        return aim.noted(
+            check_found(find_largest(functools.partial(mechanism, **parameters), aim, FINE))
+        )
     if not aim.delta > 0:
         raise ParameterError("delta", "must be greater than 0: the mechanism needs a delta itself")
     if aim.releases == 1 and aim.best:

@@ -268,7 +268,8 @@ def _member(
     both = {"epsilon", "rho"} <= names
     totals = both and "delta" in names  # takes a total in epsilon and delta, or a rho
     either = both and not totals and aim.delta > 0 and not {"epsilon", "rho"} & parameters.keys()
-    by_rho = "epsilon" not in names or totals or (both and "epsilon" in parameters)
+    by_rho = "epsilon" not in names or (both and "epsilon" in parameters)
+    by_rho = by_rho or (totals and aim.delta > 0)
     needs = not totals and _needs_delta(made, given)
     if (needs or by_rho) and not aim.delta > 0:
         raise ParameterError("delta", "must be greater than 0: a mechanism needs a delta")

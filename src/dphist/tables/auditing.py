@@ -38,8 +38,19 @@ AUDITING = Auditing(
                     "delta": SMALL_DELTA,
                     "keys": {"a": [1, 2, 3], "b": [1, 2], "c": [1, 2, 3, 4, 5]},
                     "tables": ["a+b", "b+c"],
-                }
+                },
+                "of pure epsilon": {
+                    "delta": 0,
+                    "keys": {"a": [1, 2, 3], "b": [1, 2, 3, 4], "c": [1, 2, 3, 4]},
+                    "tables": ["a+b", "b+c", "a+c"],
+                },
+                "of pure epsilon, on cells": {
+                    "delta": 0,
+                    "keys": {"a": [1, 2], "b": [1, 2]},
+                    "tables": ["a+b"],
+                },
             },
+            tiny={"of two cells": {"delta": 0, "keys": {"a": [1, 2]}, "tables": ["a"]}},
         )
     },
 )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Never
 
 import numpy as np
@@ -12,6 +11,7 @@ from dphist.arrays import BoolArray, FloatArray, IntArray
 from dphist.errors import UnsupportedError
 from dphist.release.tabular import Tabular
 from dphist.tables.keys import Key, Keys
+from dphist.tables.widths import NORMAL, Reach
 
 LEVEL = 0.95
 MADE_WHOLE = {
@@ -30,6 +30,7 @@ class KeyedTable(Tabular):
     errors : float64 of the same shape: standard errors.
     impossible : bool of the same shape: cells in which no record can be, as everybody knows; None
         if no such cells were named. Their counts are as unbiased as others: noise around 0.
+    reach : how many standard errors intervals reach.
 
     >>> keys = Keys.read({"sex": ["f", "m"]})
     >>> table = KeyedTable(keys, np.array([3.5, 2.0]), np.array([1.0, 1.0]))
@@ -41,6 +42,7 @@ class KeyedTable(Tabular):
     counts: FloatArray
     errors: FloatArray
     impossible: BoolArray | None = None
+    reach: Reach = NORMAL
 
     def __len__(self) -> int:
         return int(self.counts.size)
@@ -54,7 +56,7 @@ class KeyedTable(Tabular):
         """
         columns = columns_of_cells(self.keys)
         counts, errors = self.counts.ravel(), self.errors.ravel()
-        wide = NormalDist().inv_cdf(0.5 + LEVEL / 2) * errors
+        wide = self.reach.of(LEVEL) * errors
         numbers = {"count": counts, "error": errors, "low": counts - wide, "high": counts + wide}
         for name, values in numbers.items():
             columns[name] = pa.array(values)

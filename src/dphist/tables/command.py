@@ -280,8 +280,6 @@ def _read_value(key: Key, text: str) -> Any:
 
 def make_mechanism(options: Any) -> Tables:
     """Return the mechanism that a command line asks for."""
-    if options.epsilon is not None and options.delta is None:
-        raise ParameterError("delta", "must be given with " + Argument("epsilon"))
     keys = read_keys(options.axis, options.other)
     return Tables(
         rho=options.rho,

@@ -181,11 +181,11 @@ def measure_all(counts: AnyArray) -> AnyArray:
 
     Parameters
     ----------
-    counts : of int64, not negative, each at most 2**62 - 1; their sum may be larger.
+    counts : of int64, each of a size of at most 2**62 - 1 and noise; their sum may be larger.
     """
     keys = [contrasts_of(size) for size in counts.shape]
     # The sum is off by a small part, far less than half: below 2**61 nothing leaves int64.
-    near = int(counts.sum(dtype=np.float64)) * math.prod(key.largest for key in keys)
+    near = int(np.abs(counts).sum(dtype=np.float64)) * math.prod(key.largest for key in keys)
     found = counts if near < 2**61 else counts.astype(object)
     for axis, key in enumerate(keys):
         found = key.measure(found, axis)

@@ -1,7 +1,6 @@
 """What two releases of the same tables say of each cell."""
 
 from itertools import product
-from statistics import NormalDist
 
 import numpy as np
 
@@ -92,7 +91,7 @@ def _places(value: KeyedTables) -> dict[str, list[str]]:
 
 def _bounds(value: KeyedTables, tables: tuple[Names, ...], level: float) -> Bounds:
     """Return intervals for the true counts of all cells, which are not negative."""
-    reach = -NormalDist().inv_cdf((1 - level) / 2)
+    reach = value.reach.of(level)
     shown = [value.table(*names) for names in tables]
     wide = reach * np.concatenate([each.errors.ravel() for each in shown])
     counts = np.concatenate([each.counts.ravel() for each in shown])

@@ -3,7 +3,7 @@
 Each label that occurs gets Gaussian noise on its number of rows, and is found if the noisy number
 is above a threshold: the rule of `ThresholdHistogram`. A unit with up to m rows moves the numbers
 of all labels by m together, not each by m, so noise for a length of m is enough, and the threshold
-is that for m labels of m rows each (`docs/understand/proofs/tables.md`, Lemma 8).
+is that for m labels of m rows each (`docs/understand/proofs/tables.md`, Lemma 12).
 """
 
 from collections.abc import Sequence

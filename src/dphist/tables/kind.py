@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from itertools import islice, product
+from itertools import islice, product, repeat
 
 from dphist.arrays import BoolArray, FloatArray
 from dphist.document.blocks import (
@@ -33,6 +33,7 @@ from dphist.document.unit_words import (
     number_guessed,
     number_of,
 )
+from dphist.privacy import PureDP
 from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.sentence import Sentence
@@ -60,7 +61,10 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     """Return what is to be said of tables, or of tables that are not made yet."""
     unit = mechanism.guarantee.unit
     alone = unit.at_most == 1 and data.unit is None and not _searches(mechanism)
-    neighbors = words.NEIGHBORS if alone else neighbors_in_words(unit.at_most, data.unit)
+    pure = isinstance(mechanism.guarantee, PureDP)
+    neighbors = words.PURE_NEIGHBORS if pure else words.NEIGHBORS
+    if not alone:
+        neighbors = neighbors_in_words(unit.at_most, data.unit)
     number = (
         number_guessed(data.guesses, mechanism.guarantee.unit, data.unit)
         if release is None
@@ -89,7 +93,9 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             Section("tables", "Results", partial(_results, release, counted), READ, wide=True),
         ],
         numbers=[Section("numbers", "", _numbers(release, counted))],
-        result=words.say_result(value.total, value.error(), value.tables, counted),
+        result=words.say_result(
+            value.total, value.reach.widen(value.error()), value.tables, counted, value.reach
+        ),
         limits=words.LIMITS,
         noise_on=frozenset(),
         reading=_reading(value),
@@ -104,8 +110,8 @@ def _expected(mechanism: Maker, data: DataFacts) -> Section:
     for name, search in searches.items():
         blocks.append(Fact(f"Values of {name}", words.say_search(search)))
     for names in mechanism.tables:
-        error = errors["+".join(names)]
-        blocks.append(Fact("Table", words.say_expected(names, error, at_most=bool(searches))))
+        error, reach = errors["+".join(names)], None if searches else mechanism.reach
+        blocks.append(Fact("Table", words.say_expected(names, error, reach)))
     blocks += _dropped(mechanism) + _outside(mechanism, data) + _impossible(mechanism)
     blocks += [
         Fact("", "", "tables", ["+".join(names) for names in mechanism.tables], on=ON_JSON),
@@ -174,14 +180,15 @@ def _impossible(mechanism: Maker) -> list[Block]:
 def _numbers(release: Release, counted: Counted) -> list[Block]:
     """Return the numbers that a reader wants to know first."""
     value = release.value
-    error = PlusMinus.of(value.error())
+    error = PlusMinus.of(value.reach.widen(value.error()))
     of_records = Sentence("private estimate{after}", after=counted.after)
     errors = {"+".join(names): value.cell_error(names) for names in value.tables}
     cells = sum(math.prod(value.keys[name].size for name in names) for names in value.tables)
-    least, most = min(errors.values()), max(errors.values())
+    least, most = (value.reach.widen(end) for end in (min(errors.values()), max(errors.values())))
     shown = [Fact("Tables", f"{len(value.tables):,}", note=words.say_cells(cells, least, most))]
     if words.say_error(least) != words.say_error(most):  # pages name it above each table
-        expected = map(words.say_expected, value.tables, errors.values())
+        reaches = repeat(value.reach)
+        expected = map(words.say_expected, value.tables, errors.values(), reaches)
         shown += [Fact("Table", said, on=ON_TERMINAL) for said in islice(expected, _FACTS)]
     return [
         Fact(Sentence("{Records}"), f"{value.total:,.1f}", error=error, note=of_records),
@@ -204,7 +211,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     charts = draw_keys(value, counted)
     blocks: list[Block] = [Figures(charts)] if charts else []
     blocks += [_table(value, names, counted) for names in value.tables]
-    blocks.append(Note(words.ERRORS, "aside", on=ON_PAGE))
+    blocks.append(Note(words.say_errors(value.reach), "aside", on=ON_PAGE))
     return blocks
 
 
@@ -213,7 +220,7 @@ def _table(value: KeyedTables, names: Names, counted: Counted) -> Table:
     across = next((name for name in reversed(names) if _fits_across(value, names, name)), None)
     down = tuple(name for name in names if name != across)
     labels = list(islice(product(*(_shorten(value.keys[name]) for name in down)), _ROWS))
-    error, rest = value.cell_error(names), value.table(*down)
+    error, rest = _shown_error(value, names), value.table(*down)
     sums = _mark(rest.counts.ravel()[:_ROWS], rest.impossible)
     marked = rest.impossible is not None
     columns = [Column(name, [row[place] for row in labels]) for place, name in enumerate(down)]
@@ -229,12 +236,16 @@ def _table(value: KeyedTables, names: Names, counted: Counted) -> Table:
             marks = None if held.impossible is None else held.impossible.reshape(-1, size)[:, at]
             columns.append(Column(head, _mark(cells[:, at], marks), over=across, digits=marked))
         columns.append(Column("Together", sums, digits=marked))
-        caption = words.caption_of(names, error, value.cell_error(down))
+        caption = words.caption_of(names, error, _shown_error(value, down))
     rows = math.prod(value.keys[name].size for name in down)
     first = Sentence("{caption}; the first rows", caption=caption)
     if rows > len(sums):
         caption = words.caption_of_first(caption, len(sums), rows)
     return Table(columns, (caption, first, ""), total=rows)
+
+
+def _shown_error(value: KeyedTables, names: Names) -> float:
+    return value.reach.widen(value.cell_error(names))
 
 
 def _mark(counts: FloatArray, marks: BoolArray | None) -> FloatArray | list[str]:

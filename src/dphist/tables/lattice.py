@@ -9,7 +9,7 @@ its rows. One record costs rho = sum over A of p_A / (2 sigma_A**2), whatever it
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -92,17 +92,8 @@ class Lattice:
         )
 
     def costs_at_most(self, scales: Mapping[Table, Fraction], rho: Fraction) -> bool:
-        """Whether one record pays at most rho for the scales sigma_A of all tables of F; exact.
-
-        Fractions are added in pairs and not reduced: of thousands, sums have a million digits.
-        """
-        terms = [(self.share(t) / (2 * scales[t] ** 2)).as_integer_ratio() for t in self.family]
-        while len(terms) > 1:
-            odd = terms[len(terms) // 2 * 2 :]
-            pairs = zip(terms[::2], terms[1::2], strict=False)
-            terms = [(a * d + b * c, c * d) for (a, c), (b, d) in pairs] + odd
-        (above, below), (most, unit) = terms[0], rho.as_integer_ratio()
-        return above * unit <= most * below
+        """Whether one record pays at most rho for the scales sigma_A of all tables of F; exact."""
+        return add_up_to_at_most((self.share(t) / (2 * scales[t] ** 2) for t in self.family), rho)
 
     def check_sizes(self) -> None:
         """Refuse, before any data are read, what outgrows memory.
@@ -121,6 +112,20 @@ class Lattice:
 def subsets(table: Table) -> list[Table]:
     """Return all parts of a table, itself and the empty one included."""
     return [part for most in range(len(table) + 1) for part in combinations(table, most)]
+
+
+def add_up_to_at_most(numbers: Iterable[Fraction], most: Fraction) -> bool:
+    """Whether the sum of numbers, at least one, is at most a number; exact.
+
+    Fractions are added in pairs and not reduced: of thousands, sums have a million digits.
+    """
+    terms = [number.as_integer_ratio() for number in numbers]
+    while len(terms) > 1:
+        odd = terms[len(terms) // 2 * 2 :]
+        pairs = zip(terms[::2], terms[1::2], strict=False)
+        terms = [(a * d + b * c, c * d) for (a, c), (b, d) in pairs] + odd
+    (above, below), (whole, unit) = terms[0], most.as_integer_ratio()
+    return above * unit <= whole * below
 
 
 def too_large(why: str) -> ParameterError:
@@ -163,10 +168,16 @@ def check_scales(
     for table, scale in scales.items():
         largest = math.prod(_longest(lattice.shape[i]) for i in table)
         if scale * largest > LARGEST_SIGMA:
-            said: Message = "is too small for tables of this size"
-            if beside is not None:
-                said += ", with such " + Argument(beside)
-            raise ParameterError(("epsilon", "rho"), said, "raise one of them")
+            raise too_small(("epsilon", "rho"), beside)
+
+
+def too_small(name: str | tuple[str, ...], beside: str | None) -> ParameterError:
+    """Return the error for a guarantee whose noise cannot be drawn."""
+    said: Message = "is too small for tables of this size"
+    if beside is not None:
+        said += ", with such " + Argument(beside)
+    remedy = "raise " + Argument(name) if isinstance(name, str) else "raise one of them"
+    return ParameterError(name, said, remedy)
 
 
 def check_found_scales(
@@ -227,19 +238,32 @@ def weighted_variances(
     ----------
     weights : of tables, above 0 for those that are maximal.
     """
-    found = {}
-    for part in lattice.family:
-        inner = set(part)
-        total = sum(
-            (w * lattice.above(part, table) for table, w in weights.items() if inner <= set(table)),
+    sums = sums_above(lattice, weights)
+    return {part: 1 / root_above(total * 2**80) * 2**40 for part, total in sums.items()}
+
+
+def sums_above(lattice: Lattice, weights: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
+    """Return c_A: what sigma_A**2 p_A is multiplied by in the sum of weight times variance."""
+    return {
+        part: sum(
+            (w * lattice.above(part, t) for t, w in weights.items() if set(part) <= set(t)),
             Fraction(0),
         )
-        found[part] = 1 / root_above(total * 2**80) * 2**40
-    return found
+        for part in lattice.family
+    }
 
 
 def bounded_variances(lattice: Lattice, errors: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
-    """Return variances, up to a factor, with standard errors of cells in about the ratio given.
+    """Return variances, up to a factor, with standard errors of cells in about the ratio given."""
+    return weighted_variances(lattice, bounded_weights(lattice, errors))
+
+
+def bounded_weights(
+    lattice: Lattice,
+    errors: Mapping[Table, Fraction],
+    reaches: Mapping[Table, Fraction] | None = None,
+) -> dict[Table, Fraction]:
+    """Return weights that give standard errors of cells in about the ratio given.
 
     The largest ratio of standard error and wish is about the smallest possible: weights grow where
     the ratio is large, until they no longer change.
@@ -247,6 +271,8 @@ def bounded_variances(lattice: Lattice, errors: Mapping[Table, Fraction]) -> dic
     Parameters
     ----------
     errors : the wished standard errors of the tables asked, up to a factor.
+    reaches : what a record pays for the contrasts of a table with geometric noise of scale 1; None
+        for Gaussian noise.
     """
     tables = list(lattice.tables)
     wished = [float(errors[t]) ** 2 for t in tables]
@@ -258,8 +284,13 @@ def bounded_variances(lattice: Lattice, errors: Mapping[Table, Fraction]) -> dic
         for weight, below in zip(weights, parts, strict=True):
             for a, each in below:
                 sums[a] += weight * each / share[a]
-        scale = math.fsum(share[a] * math.sqrt(c) for a, c in sums.items())
-        squared = {a: scale / math.sqrt(c) for a, c in sums.items()}
+        if reaches is None:
+            scale = math.fsum(share[a] * math.sqrt(c) for a, c in sums.items())
+            squared = {a: scale / math.sqrt(c) for a, c in sums.items()}
+        else:
+            cubed = {a: math.cbrt(share[a] * c / reaches[a]) for a, c in sums.items()}
+            scale = math.fsum(reaches[a] * rate for a, rate in cubed.items())
+            squared = {a: (scale / rate) ** 2 for a, rate in cubed.items()}
         ratios = [
             math.fsum(squared[a] * each for a, each in below) / wish
             for below, wish in zip(parts, wished, strict=True)
@@ -272,10 +303,7 @@ def bounded_variances(lattice: Lattice, errors: Mapping[Table, Fraction]) -> dic
         total = math.fsum(w * wish for w, wish in zip(weights, wished, strict=True))
         weights = [w / total for w in weights]
     floor = max(weights) * 1e-12
-    return weighted_variances(
-        lattice,
-        {t: Fraction(max(w, floor)) for t, w in zip(tables, weights, strict=True)},
-    )
+    return {t: Fraction(max(w, floor)) for t, w in zip(tables, weights, strict=True)}
 
 
 def _reached(weights: Sequence[float], wished: Sequence[float]) -> float:

@@ -13,11 +13,11 @@ from dphist.arrays import IntArray
 from dphist.data.guard import refuse_guarded
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.mechanism import MechanismBase, provenance_of_unit
-from dphist.noise import Source, rounded_gaussian
-from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit
+from dphist.noise import Source, rounded_gaussian, two_sided_geometric
+from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
-from dphist.tables.contrasts import contrasts_of, measure_all
+from dphist.tables.contrasts import LARGEST_PRODUCT, contrasts_of, measure_all
 from dphist.tables.discover_keys import DiscoverKeys
 from dphist.tables.discovery import LabelSearch, make_search
 from dphist.tables.found import write_found
@@ -25,6 +25,7 @@ from dphist.tables.keyed_counts import KeyedCounts, accept_counts, bounds_of
 from dphist.tables.keys import Keys, Names
 from dphist.tables.lattice import Lattice, Table, subsets
 from dphist.tables.law import choose_scales, largest_rho, lattice_of, places_of
+from dphist.tables.pure import PureLaw, choose_noise
 
 
 class TablesMeasuring(MechanismBase):
@@ -47,16 +48,34 @@ class TablesMeasuring(MechanismBase):
         return PrivacyUnit("record", self.max_rows)
 
     @property
-    def guarantee(self) -> ZCDP | ApproxZCDP:
+    def guarantee(self) -> ZCDP | ApproxZCDP | PureDP:
         """What a release costs a unit that adds or removes at most `max_rows` records."""
+        pure, epsilon = self.pure, self.epsilon
+        if pure is not None and epsilon is not None:
+            return PureDP(epsilon, self._unit, pure.rho(epsilon, self.max_rows))
         failing = self.delta_of_finding
         if failing:
             return ApproxZCDP(self.rho_of_all, failing, self._unit)
         return ZCDP(self.rho_of_all, self._unit)
 
     @property
+    def pure(self) -> PureLaw | None:
+        """The geometric noise of a release with epsilon alone; None with Gaussian noise."""
+        if self.epsilon is None or self.delta is not None:
+            return None
+        return choose_noise(
+            self.keys.shape, self.places, self.epsilon_of_row, self.weights, self.errors
+        )
+
+    @property
+    def epsilon_of_row(self) -> Fraction:
+        """The epsilon of one record, without a delta: that of a unit over its rows."""
+        assert self.epsilon is not None  # noqa: S101 - asked of geometric noise alone
+        return self.epsilon / self.max_rows
+
+    @property
     def rho_of_all(self) -> Fraction:
-        """The rho of a whole release, for a unit with all of its rows."""
+        """The rho of a whole release with Gaussian noise, for a unit with all of its rows."""
         if self.rho is not None:
             return self.rho
         assert self.epsilon is not None and self.delta is not None  # noqa: S101, PT018
@@ -91,8 +110,10 @@ class TablesMeasuring(MechanismBase):
     @property
     def searches(self) -> dict[str, LabelSearch]:
         """How values of keys are found, by the names of these keys."""
-        asked = self._discovering
-        rho, rows = self.rho_of_all, self.max_rows
+        asked, rows = self._discovering, self.max_rows
+        if not asked:
+            return {}
+        rho = self.rho_of_all
         return {
             name: make_search(
                 rho * key.share, self.delta_of_finding / len(asked), rows, key.max_found
@@ -112,7 +133,13 @@ class TablesMeasuring(MechanismBase):
 
     @property
     def scales(self) -> Mapping[Table, Fraction]:
-        """sigma_A of each table of the lattice: one record pays at most `rho_of_row` for all."""
+        """sigma_A of each table of the lattice: one record pays at most `rho_of_row` for all.
+
+        Of geometric noise those of `pure`.
+        """
+        pure = self.pure
+        if pure is not None:
+            return pure.scales
         return choose_scales(
             self.keys.shape, self.places, self.rho_of_row, self.weights, self.errors
         )
@@ -212,10 +239,18 @@ class TablesMeasuring(MechanismBase):
         """Return the noisy contrasts of each table of the lattice, flat: each is drawn once."""
         if self._discovering:
             return self._find_and_measure(data, source)
-        lattice, scales, kept = self.lattice, self.scales, self.kept
-        if not lattice.costs_at_most(scales, self.rho_of_row):
-            raise RuntimeError("the scales of the noise cost more than the release states")
+        lattice, scales, kept, pure = self.lattice, self.scales, self.kept, self.pure
+        costly = RuntimeError("the noise would cost more than the release states")
+        if pure is None:
+            if not lattice.costs_at_most(scales, self.rho_of_row):
+                raise costly
+        else:
+            if not pure.costs_at_most(self.epsilon_of_row):
+                raise costly
+            if pure.cover is not None:
+                return self._measure_cells(data, pure.cover, scales[pure.cover], source)
         noisy: dict[Table, IntArray] = {}
+        geometric = pure is not None
         for table in lattice.maximal:
             exact = measure_all(data.sum_over(tuple(kept[i] for i in table)))
             for part in subsets(table):
@@ -223,16 +258,52 @@ class TablesMeasuring(MechanismBase):
                     continue
                 # Row 0 of a key that the part has not is the sum over it.
                 block = tuple(slice(1, None) if i in part else 0 for i in table)
-                noisy[part] = add_noise(exact[block], lattice, part, scales[part], source)
+                noisy[part] = add_noise(
+                    exact[block], lattice, part, scales[part], source, geometric
+                )
         return {name_of(part, self.keys, kept): noisy[part].ravel() for part in lattice.family}
+
+    def _measure_cells(
+        self, data: KeyedCounts, cover: Table, scale: Fraction, source: Source | None
+    ) -> dict[str, IntArray]:
+        """Return the contrasts of noisy cells of one table: all but the noise is post-processing.
+
+        Parameters
+        ----------
+        cover : the table that all tables asked are part of.
+        scale : 1 / rate of the noise of each cell.
+        """
+        exact = data.sum_over(tuple(self.kept[i] for i in cover))
+        drawn = two_sided_geometric(1 / scale, exact.size, source) + exact.ravel()
+        cells = drawn.reshape(exact.shape)
+        found = {}
+        for part in self.lattice.family:
+            rest = tuple(axis for axis, i in enumerate(cover) if i not in part)
+            noisy = measure_all(sum_clamped(cells, rest))[(slice(1, None),) * len(part)]
+            found[name_of(part, self.keys, self.kept)] = noisy.ravel()
+        return found
+
+
+def sum_clamped(cells: IntArray, axes: tuple[int, ...]) -> IntArray:
+    """Return sums over axes, or the largest number that is measured, of either sign, if beyond."""
+    if float(np.abs(cells).sum(dtype=np.float64)) < LARGEST_PRODUCT / 2:
+        return np.asarray(cells.sum(axis=axes), np.int64)
+    exact = cells.astype(object).sum(axis=axes)
+    return np.asarray(np.clip(exact, -LARGEST_PRODUCT, LARGEST_PRODUCT), np.int64)
 
 
 def add_noise(
-    exact: IntArray, lattice: Lattice, table: Table, scale: Fraction, source: Source | None
+    exact: IntArray,
+    lattice: Lattice,
+    table: Table,
+    scale: Fraction,
+    source: Source | None,
+    geometric: bool,
 ) -> IntArray:
-    """Return the contrasts of a table with rounded Gaussian noise.
+    """Return the contrasts of a table with rounded Gaussian noise, or geometric noise.
 
-    A contrast gets standard deviation `scale` times the lengths of its rows, rounded up.
+    A contrast gets standard deviation, or 1 / rate, `scale` times the lengths of its rows, rounded
+    up.
 
     Parameters
     ----------
@@ -245,7 +316,10 @@ def add_noise(
         alike[length].append(np.ix_(*(rows - 1 for _, rows in groups)) if groups else ())
     for length, blocks in alike.items():
         true = np.concatenate([exact[block].ravel() for block in blocks])
-        found = rounded_gaussian(scale * length, len(true), source) + true
+        if geometric:
+            found = two_sided_geometric(1 / (scale * length), len(true), source) + true
+        else:
+            found = rounded_gaussian(scale * length, len(true), source) + true
         start = 0
         for block in blocks:
             shape = noisy[block].shape

@@ -23,8 +23,14 @@ from dphist.parameters import (
     probability,
     whole_number,
 )
-from dphist.privacy import MOST_RELEASES, ApproxDP, Target
-from dphist.privacy.losses import GaussianLoss, Losses
+from dphist.privacy import (
+    MOST_RELEASES,
+    ApproxDP,
+    PureDP,
+    Target,
+    least_epsilon,
+)
+from dphist.privacy.losses import GaussianLoss, GeometricLoss, Losses, covering
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
@@ -34,23 +40,25 @@ from dphist.tables.impossible import Impossible
 from dphist.tables.keyed_counts import check_cells
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Keys, Names, read_tables
-from dphist.tables.lattice import Table, check_found_scales, check_scales
+from dphist.tables.lattice import Table, check_found_scales, check_scales, too_small
 from dphist.tables.measuring import TablesMeasuring, name_of
+from dphist.tables.widths import NORMAL, Reach
 
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Tables(TablesMeasuring):
-    """Counts by several keys with Gaussian noise, in one release whose tables add up.
+    """Counts by several keys, in one release whose tables add up.
 
     Parameters
     ----------
     rho : number, optional
         Privacy parameter of the whole release, for a unit with all of its rows. Or instead
     epsilon, delta : numbers, optional
-        a total: the release is (epsilon, delta)-DP, with the smallest noise for which that holds.
-        Where values of keys are found, rho needs a delta, that of finding them; of a total, half
-        of delta is.
+        a total: the release is (epsilon, delta)-DP, with the smallest Gaussian noise for which that
+        holds. Without delta, or with 0, it is epsilon-DP by geometric noise, on contrasts or on
+        cells, whichever has the smaller error by these parameters: see `noise_on`. Where values of
+        keys are found, rho needs a delta, too, that of finding them; of a total, half of delta is.
     keys : mapping of names to values
         The keys and their public values, as for `KeyedCounts.from_table`: ``counts.keys`` of the
         counted data. A key with one value is dropped: see `dropped`. With `DiscoverKeys` in place
@@ -63,9 +71,9 @@ class Tables(TablesMeasuring):
     weights : mapping of tables to numbers, optional
         The sum of weight times the variance of a cell, over the tables asked, is minimized; 1 for
         tables that are not named. Without `weights` and `errors`, every cell of every table has the
-        same error, and so has every sum over keys of a table. Where only the cells of one table
-        matter, a weight for it gives these less error, and sums of them more. Neither `weights`
-        nor `errors` go with values that are found.
+        same error, and so has every sum over keys of a table; of geometric noise on cells, sums
+        have larger ones. Where only the cells of one table matter, a weight for it gives these less
+        error, and sums of them more. Neither `weights` nor `errors` go with values that are found.
     errors : mapping of tables to numbers, optional
         Standard errors of cells, at most in about this ratio; 1 for tables that are not named. The
         error of a table may be smaller, where others need its sums.
@@ -83,7 +91,9 @@ class Tables(TablesMeasuring):
     - rho-zCDP; (epsilon, delta)-DP for every delta, by the exact law of Gaussian noise, and R
       releases together as one with R times rho. Where values of keys are found, with a delta in
       all of d: d-approximate rho-zCDP, for finding values and counting together.
-    - A unit with m rows costs m**2 times what one row does; that is tight if all are in one cell.
+    - With epsilon alone, pure epsilon-DP, and rho-zCDP with the rho of `guarantee`.
+    - In rho, a unit with m rows costs m**2 times what one row does, and in a pure epsilon m times;
+      that is tight if all are in one cell.
     - Covered is the whole release, with all noisy contrasts and what is computed from them. Not
       covered are the time it takes, keys or impossible combinations that were taken from the data,
       which rows bounding left out, and that counting refused rows.
@@ -91,7 +101,7 @@ class Tables(TablesMeasuring):
     Notes
     -----
     For each set of keys, the products of counts with orthogonal rows of whole numbers are measured,
-    each with rounded Gaussian noise in proportion to the length of its rows
+    each with rounded Gaussian noise, or geometric noise, in proportion to the length of its rows
     (`docs/understand/proofs/tables.md`). Tables are sums of these contrasts, so they add up. Time
     and memory are linear in the records' cells and in the cells of the tables asked.
     Source: Xiao, He, Zhang, Kifer 2023 (residual mechanism); the whole contrasts are dphist's.
@@ -112,18 +122,17 @@ class Tables(TablesMeasuring):
 
     rho: Fraction | None = parameter(
         "Privacy parameter of the whole release; smaller is more private.",
-        "The guarantee was asked for in epsilon and delta.",
+        "The guarantee was asked for in epsilon.",
         symbol="R",
     )
     epsilon: Fraction | None = parameter(
         "Total epsilon of the whole release; smaller is more private.",
         "The guarantee was asked for in rho.",
         symbol="E",
-        needs=[("delta", "Gaussian noise has no guarantee in epsilon alone")],
     )
     delta: Fraction | None = parameter(
         "Total delta of the whole release.",
-        "The guarantee was asked for in rho.",
+        "The guarantee has no delta: it is in rho, or in epsilon alone by geometric noise.",
         symbol="D",
     )
     keys: Keys = parameter(
@@ -137,12 +146,12 @@ class Tables(TablesMeasuring):
     )
     weights: tuple[Fraction, ...] | None = parameter(
         "Weights of the tables, by which their variances are added up and minimized.",
-        "Every cell has the same error.",
+        "Every cell has the same error, unless noise is on cells.",
         shown=lambda held: _by_table(held, held.weights),
     )
     errors: tuple[Fraction, ...] | None = parameter(
         "Standard errors of the tables, at most in this ratio.",
-        "Every cell has the same error.",
+        "Every cell has the same error, unless noise is on cells.",
         shown=lambda held: _by_table(held, held.errors),
     )
     impossible: Impossible | None = parameter(
@@ -169,7 +178,11 @@ class Tables(TablesMeasuring):
         finding = bool(held.discovering)
         if (rho is None) == (epsilon is None):
             raise ParameterError(
-                "rho", "must be given, or " + Argument("epsilon") + " and " + Argument("delta")
+                "rho",
+                "must be given, or "
+                + Argument("epsilon")
+                + " with or without "
+                + Argument("delta"),
             )
         if rho is not None and delta is not None and not finding:
             raise ParameterError(
@@ -187,7 +200,7 @@ class Tables(TablesMeasuring):
         self._hold(
             rho=None if rho is None else privacy_parameter(rho, "rho"),
             epsilon=None if epsilon is None else privacy_parameter(epsilon, "epsilon"),
-            delta=_read_delta(delta, total=epsilon is not None, finding=finding),
+            delta=_read_delta(delta, finding=finding),
             keys=held,
             tables=asked,
             max_rows=whole_number(max_rows, "max_rows", 1, 10**6),
@@ -201,7 +214,10 @@ class Tables(TablesMeasuring):
             self._hold(target=Target(ApproxDP(self.epsilon, self.delta, self._unit)))
         self.lattice.check_sizes()
         beside = "weights" if self.weights else "errors" if self.errors else None
-        check_scales(self.lattice, self.scales, beside)
+        if self.pure is None:
+            check_scales(self.lattice, self.scales, beside)
+        elif not self.pure.can_be_drawn:
+            raise too_small("epsilon", beside)
         if finding:
             self._check_finding()
 
@@ -224,14 +240,25 @@ class Tables(TablesMeasuring):
         return tuple(key.name for key in self.keys if key.size == 1)
 
     @property
+    def noise_on(self) -> str:
+        """What gets the noise: "contrasts", or "cells" of all keys of the tables together.
+
+        Contrasts with Gaussian noise. Of geometric noise the choice depends on the keys, tables,
+        weights and errors alone.
+        """
+        return "contrasts" if self.pure is None or self.pure.cover is None else "cells"
+
+    @property
     def noise_scale(self) -> Fraction:
-        """The smallest standard deviation of the noise on a contrast; see `errors_of_cells`.
+        """The smallest standard deviation of Gaussian noise, or 1 / rate; see `errors_of_cells`.
 
         Where values of keys are found, the smallest there may be, in any step.
         """
         if self.keys.discovering:
             least = self.with_found(dict.fromkeys(self._discovering, ())).noise_scale
             return min(least, *(search.sigma for search in self.searches.values()))
+        if self.pure is not None:
+            return self.pure.smallest_scale
         return min(
             scale * math.prod(shortest(self.lattice.shape[i]) for i in table)
             for table, scale in self.scales.items()
@@ -248,7 +275,7 @@ class Tables(TablesMeasuring):
         >>> tables.errors_of_cells()
         {'a+b+c': 2.22..., 'a': 2.23...}
         """
-        variances, more = variances_of(self.scales), Fraction(0)
+        variances, more = self._variances, Fraction(0)
         if self.keys.discovering:  # of fewer values, rounding may add more, up to 1/12
             variances, more = {t: s**2 for t, s in self.scales.items()}, Fraction(1, 12)
         return {
@@ -257,28 +284,52 @@ class Tables(TablesMeasuring):
         }
 
     @property
+    def _variances(self) -> Mapping[Table, Fraction]:
+        """The variances of contrasts over their squared lengths, by table; at most."""
+        return variances_of(self.scales) if self.pure is None else self.pure.variances()
+
+    @property
+    def reach(self) -> Reach:
+        """How many standard errors intervals reach."""
+        if self.pure is None:
+            return NORMAL
+        return Reach(1 / self.pure.smallest_scale, self.pure.cover is not None)
+
+    @property
     def law(self) -> NoiseLaw:
         """The law of the noise."""
+        if self.pure is not None:
+            form = f"on {self.noise_on}"
+            return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE, form)
         return NoiseLaw("Gaussian", self.noise_scale, Drawing.ROUNDED, ROUNDED)
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the smallest epsilon of `releases` releases at a total delta: exact, rounded up.
 
-        All contrasts are one Gaussian vector, which a unit moves by sqrt(2 rho) standard
-        deviations (Balle and Wang 2018, Theorem 8); None if delta is 0.
+        With Gaussian noise, all contrasts are one Gaussian vector, which a unit moves by sqrt(2
+        rho) standard deviations (Balle and Wang 2018, Theorem 8); None if delta is 0.
         """
         total = probability(delta, "delta")
         times = whole_number(releases, "releases", 1, MOST_RELEASES)
+        stated = self.guarantee
+        if isinstance(stated, PureDP):
+            return least_epsilon([stated], total, times)
         if total == 0:
             return None
         if not self.delta_of_finding:
-            return gaussian_epsilon(times * 2 * self.guarantee.rho, total)
+            return gaussian_epsilon(times * 2 * stated.rho, total)
         exact = epsilon_of_noise(2 * self.rho_of_all, self.delta_of_finding, total, times)
         return MechanismBase.epsilon_at(self, total, times) if exact is None else exact
 
     def privacy_losses(self) -> Losses:
         """Return the losses of a release: all contrasts are one Gaussian vector."""
-        return Losses((GaussianLoss(2 * self.guarantee.rho),), self.delta_of_finding)
+        stated = self.guarantee
+        if not isinstance(stated, PureDP):
+            return Losses((GaussianLoss(2 * stated.rho),), self.delta_of_finding)
+        if self.pure is not None and self.pure.cover is not None:
+            return Losses((GeometricLoss(self.epsilon_of_row, self.max_rows),))
+        # Noise on contrasts has many rates, and far less rho than its epsilon allows.
+        return covering([stated.to_zcdp()])
 
     def decode(self, noisy: Mapping[str, IntArray]) -> KeyedTables:
         """Return the tables inferred from noisy contrasts; post-processing.
@@ -305,9 +356,9 @@ class Tables(TablesMeasuring):
             )
         variances = {
             tuple(kept[i] for i in table): float(variance)
-            for table, variance in variances_of(self.scales).items()
+            for table, variance in self._variances.items()
         }
-        return KeyedTables(self.keys, self.tables, held, variances, self.impossible)
+        return KeyedTables(self.keys, self.tables, held, variances, self.impossible, self.reach)
 
     def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> KeyedTables:
         """Return tables that were read from a file, with the contrasts that make them.
@@ -333,7 +384,8 @@ class Tables(TablesMeasuring):
     def intervals(self, release: Release, level: float = 0.95) -> Intervals:
         """Return bounds on the cells of all tables asked, one table after the other.
 
-        Of each cell by itself, over the noise alone, which is about normal.
+        Of each cell by itself, over the noise alone, which is about normal, or of geometric noise
+        between that and one draw: see `KeyedTables.interval`.
         """
         self._check_asked(release, level)
         bounds = [release.value.bounds(names, level) for names in self.tables]
@@ -344,14 +396,20 @@ class Tables(TablesMeasuring):
     def description(self) -> str:
         """How a release is made."""
         number, first = len(self.lattice.family), ""
+        if self.pure is not None and self.pure.cover is not None:
+            return (
+                "Tables that add up. The cells of all keys of the tables asked together, with "
+                "two-sided geometric noise; each table is a sum of them."
+            )
         if self.keys.discovering:
             first = (
                 "Values of some keys are found first: those whose number of records, with Gaussian "
                 "noise, is above a threshold; all other records are counted as other. "
             )
+        noise = "rounded Gaussian" if self.pure is None else "two-sided geometric"
         return first + (
             f"Tables that add up (residual mechanism). Contrasts of {number} sets of keys with "
-            "rounded Gaussian noise; each table is their sum."
+            f"{noise} noise; each table is their sum."
         )
 
 
@@ -364,13 +422,12 @@ def variances_of(scales: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
     return {table: s**2 + Fraction(1, 12 << len(table)) for table, s in scales.items()}
 
 
-def _read_delta(given: Exact | None, *, total: bool, finding: bool) -> Fraction | None:
-    """Return delta, checked: that of a total, or that of finding values of keys."""
-    if total:
-        return positive_delta(given, "Gaussian noise has no guarantee in epsilon alone")
+def _read_delta(given: Exact | None, *, finding: bool) -> Fraction | None:
+    """Return a delta above 0, or None for none: geometric noise has no delta, finding has one."""
     if finding:
         return positive_delta(given, "values of keys are found with a threshold")
-    return None
+    exact = Fraction(0) if given is None else probability(given, "delta")
+    return positive_delta(exact, "of Gaussian noise") if exact else None
 
 
 def _name_of(names: Names) -> str:

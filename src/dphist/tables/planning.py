@@ -11,7 +11,7 @@ from dphist.document.blocks import PlusMinus
 from dphist.document.options import Option, Table, parts_of, whole
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.errors import ParameterError
-from dphist.parameters import optional_whole, positive_delta, privacy_parameter, whole_number
+from dphist.parameters import optional_whole, privacy_parameter, probability, whole_number
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ONE_RECORD, ONE_USER
 from dphist.release.release import Release
@@ -41,7 +41,7 @@ _COLUMNS = [
         "cell_error",
         "Cell ±",
         "The noise of each cell of the table is within this, in records, with a probability of "
-        "about 95 %: 1.96 standard errors.",
+        "about 95 %: 1.96 standard errors, or more where a delta of 0 asks for geometric noise.",
         holds=float,
         chart="Error of a cell",
     ),
@@ -89,15 +89,16 @@ def settings(
         tables=(list(read_tables(tables, held.names)), lambda names, _name: names),
         epsilon=(epsilon, privacy_parameter),
     )
-    found: dict[tuple[Any, ...], Mapping[str, float]] = {}
+    found: dict[tuple[Any, ...], dict[str, float]] = {}
     for setting in asked:
         names = setting.pop("tables")
         place = tuple(setting.values())
         if place not in found:
             made = Tables(keys=held, tables=tables, **setting, **shared)
-            found[place] = made.errors_of_cells()
+            errors = made.errors_of_cells()
+            found[place] = {name: _half_width(made, each) for name, each in errors.items()}
         cells = math.prod(held[name].size for name in names)
-        error = PlusMinus.of(found[place]["+".join(names)]).half_width
+        error = found[place]["+".join(names)]
         row = {**setting, "table": "+".join(names) or "all", "cells": cells, "cell_error": error}
         if records is not None:
             row["of_mean_cell"] = error * cells / records
@@ -106,8 +107,12 @@ def settings(
         yield row
 
 
-def _delta(value: Any, _name: str) -> Any:
-    return positive_delta(value, "Gaussian noise has no guarantee in epsilon alone")
+def _delta(value: Any, name: str) -> Any:
+    return probability(value, name)
+
+
+def _half_width(mechanism: Any, error: float) -> float:
+    return PlusMinus.of(mechanism.reach.widen(error)).half_width
 
 
 def _keep_sizes(given: Any) -> list[list[Any]]:
@@ -230,7 +235,7 @@ def _options() -> Table:
 
 
 def _cell_error(release: Release, percent: bool) -> Found | str:
-    error = PlusMinus.of(release.mechanism.expected_error()).half_width
+    error = _half_width(release.mechanism, release.mechanism.expected_error())
     said = "the noise of a cell is within {} with a probability of about 95 %"
     return planning.error_in_records(release, error, said, percent)
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +32,7 @@ def estimate_quantile(
         If the key has no bins, or is among the conditions.
     """
     checked = checked_level(share, "share")
-    wide = NormalDist().inv_cdf(0.5 + checked_level(level) / 2)
+    wide = tables.reach.of(checked_level(level))
     if name not in tables.keys.names or tables.keys[name].axis is None:
         raise ParameterError("name", f"must be a key of bins between edges: {name!r} is none")
     if name in where:
@@ -54,7 +53,7 @@ def estimate_quantile(
         found = tables.combine([(1.0, part), (-checked, whole)], 0.5)
         below.append(tables.count(**part))
         gaps.append(found.value)
-        errors.append((found.high - found.low) / (2 * NormalDist().inv_cdf(0.75)))
+        errors.append((found.high - found.low) / (2 * tables.reach.of(0.5)))
     under = [g + wide * e < 0 for g, e in zip(gaps, errors, strict=True)]
     over = [g - wide * e > 0 for g, e in zip(gaps, errors, strict=True)]
     low = max(under.index(False) - 1, 0)

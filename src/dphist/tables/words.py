@@ -10,10 +10,10 @@ from dphist.tables.discovery import LabelSearch
 from dphist.tables.impossible import Impossible
 from dphist.tables.keys import Key, Keys, Names
 from dphist.tables.mechanism import Tables
+from dphist.tables.widths import NORMAL, Reach
 from dphist.visible import harmless
 
 TITLE = Sentence("{Records} by several keys")
-_HALF = "± stands for half of a 95 % interval, 1.96 standard errors"
 MARK = " (impossible)"
 LIKELY = 0.95
 """The probability with which a value of so many records is found, as pages name it."""
@@ -27,16 +27,31 @@ LIMITS = [
         "here shows it.",
     ),
 ]
-NEIGHBORS = Sentence(
+_NEIGHBORS = (
     "D and D′ are neighbors if adding or removing one {record} turns one into the other. Moving "
-    "{a_record} to another cell removes one and adds one, which costs up to four times the ρ."
+    "{a_record} to another cell removes one and adds one, which costs up to "
 )
-ERRORS = Sentence(
-    f"{_HALF}. An interval holds the true number in about 95 % of releases, for each number by "
-    "itself. The mechanism alone determines the error. Estimates are unbiased: they are not whole, "
-    "and may be negative where there are few {records}; cut off at 0 they would add up to too "
-    "much. The tables add up to each other."
-)
+NEIGHBORS = Sentence(_NEIGHBORS + "four times the ρ.")
+PURE_NEIGHBORS = Sentence(_NEIGHBORS + "twice the ε.")
+
+
+def half_of_interval(reach: Reach) -> str:
+    """Say what ± stands for; an interval of geometric noise is wider than of normal noise.
+
+    >>> half_of_interval(NORMAL)
+    '± stands for half of a 95 % interval, 1.96 standard errors'
+    """
+    return f"± stands for half of a 95 % interval, {reach.of(0.95):.2f} standard errors"
+
+
+def say_errors(reach: Reach) -> Sentence:
+    """Say what the errors of estimates mean."""
+    return Sentence(
+        f"{half_of_interval(reach)}. An interval holds the true number in about 95 % of releases, "
+        "for each number by itself. The mechanism alone determines the error. Estimates are "
+        "unbiased: they are not whole, and may be negative where there are few {records}; cut off "
+        "at 0 they would add up to too much. The tables add up to each other."
+    )
 
 
 def name_table(names: Names) -> str:
@@ -180,8 +195,15 @@ def say_outside(keys: Keys) -> str:
     return f"those whose {named} is not listed, in no bin, or missing"
 
 
-def say_result(total: float, error: float, tables: Sequence[Names], counted: Counted) -> Sentence:
-    """Return the result in one sentence for a manager."""
+def say_result(
+    total: float, error: float, tables: Sequence[Names], counted: Counted, reach: Reach
+) -> Sentence:
+    """Return the result in one sentence for a manager.
+
+    Parameters
+    ----------
+    error : of the total, as `Reach.widen` returns it.
+    """
     shown = [f"by {name_table(names)}" if names else "all" for names in tables[:_SHOWN]]
     if len(tables) > _SHOWN:
         shown.append(f"and {len(tables) - _SHOWN:,} more")
@@ -192,7 +214,7 @@ def say_result(total: float, error: float, tables: Sequence[Names], counted: Cou
         after=counted.after,
         number="one table" if len(tables) == 1 else f"{len(tables)} tables that add up",
         names="; ".join(shown),
-        half=_HALF,
+        half=half_of_interval(reach),
     )
 
 
@@ -215,18 +237,24 @@ def say_cells(cells: int, least: float, most: float) -> str:
     return f"with {many(cells, 'cell')}, each {' to '.join(errors)} (95 %)"
 
 
-def say_expected(names: Names, error: float, *, at_most: bool = False) -> str:
-    """Say which table it is, and the error to expect of its cells, or the largest there may be.
+def say_expected(names: Names, error: float, reach: Reach | None = NORMAL) -> str:
+    """Say which table it is, and the error to expect of its cells.
+
+    Parameters
+    ----------
+    error : a standard error.
+    reach : how many of these an interval reaches; None if `error` is the largest there may be.
 
     >>> say_expected(("sex", "age"), 10)
     'by sex and age: each cell ± 20 (95 %), standard error 10'
-    >>> say_expected(("sex", "drug"), 10, at_most=True)
+    >>> say_expected(("sex", "drug"), 10, None)
     'by sex and drug: each cell at most ± 20 (95 %)'
     """
     called = f"by {name_table(names)}" if names else "number of all"
-    if at_most:
-        return f"{called}: each cell at most {say_error(error)} (95 %)"
-    return f"{called}: each cell {say_error(error)} (95 %), standard error {plain(up(error, 4))}"
+    if reach is None:
+        return f"{called}: each cell at most {say_error(NORMAL.widen(error))} (95 %)"
+    half = say_error(reach.widen(error))
+    return f"{called}: each cell {half} (95 %), standard error {plain(up(error, 4))}"
 
 
 def caption_of(names: Names, error: float, together: float | None = None) -> Sentence:

@@ -1,0 +1,44 @@
+"""What each surface says of tables by pure epsilon, letter by letter."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import dphist as dh
+from dphist.report import table_csv
+from tests.report.told import shown
+from tests.support.golden import SURFACES, check_golden, each_of, each_surface, golden_path
+
+KEYS: dict[str, Any] = {"sex": ["f", "m"], "age": dh.Axis.regular(0, 90, 30)}
+COUNTS = np.array([[300, 200, 100], [250, 210, 20]])
+
+
+def made(**more: Any) -> dh.Release:
+    """Return a release whose random bytes are always the same."""
+    mechanism = dh.Tables(epsilon=1, **{"keys": KEYS, "tables": ["sex", "sex+age"], **more})
+    counts = np.resize(COUNTS, mechanism.keys.shape)
+    return shown(mechanism.release(counts, random.Random(1).randbytes))
+
+
+MADE: dict[str, Callable[[], dh.Release]] = {
+    "noise on cells": lambda: made(max_rows=2),
+    "noise on contrasts": lambda: made(
+        keys={"sex": ["f", "m"], "age": dh.Axis.regular(0, 100, 5)}, tables=["age", "sex"]
+    ),
+}
+QUICK = ("noise on contrasts",)
+
+
+@each_surface
+@each_of(MADE, QUICK)
+def test_a_release(name: str, surface: str) -> None:
+    release = MADE[name]()
+    assert name == f"noise on {release.mechanism.noise_on}"
+    check_golden(golden_path(__file__, name, surface), SURFACES[surface](release))
+
+
+@each_of(MADE, QUICK)
+def test_a_table(name: str) -> None:
+    check_golden(golden_path(__file__, name, "table"), table_csv(MADE[name]()))
