@@ -1,7 +1,7 @@
 """Tables: counts by several keys, in one release whose tables add up."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,7 +18,6 @@ from dphist.parameters import (
     Exact,
     decimal_text,
     positive_delta,
-    positive_number,
     privacy_parameter,
     probability,
     whole_number,
@@ -34,6 +33,7 @@ from dphist.privacy.losses import GaussianLoss, GeometricLoss, Losses, covering
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
+from dphist.tables.by_table import read_by_table
 from dphist.tables.contrasts import shortest
 from dphist.tables.found import split_found
 from dphist.tables.impossible import Impossible
@@ -204,8 +204,8 @@ class Tables(TablesMeasuring):
             keys=held,
             tables=asked,
             max_rows=whole_number(max_rows, "max_rows", 1, 10**6),
-            weights=_numbers_of(weights, "weights", asked, held),
-            errors=_numbers_of(errors, "errors", asked, held),
+            weights=read_by_table(weights, "weights", asked, held),
+            errors=read_by_table(errors, "errors", asked, held),
             impossible=None if impossible is None else Impossible.read(impossible, held),
         )
         if weights is not None and errors is not None:
@@ -438,44 +438,3 @@ def _by_table(mechanism: Tables, numbers: tuple[Fraction, ...]) -> list[str]:
     """Return the tables, each with its number, as text."""
     pairs = zip(mechanism.tables, numbers, strict=True)
     return [f"{_name_of(names)}: {decimal_text(number)}" for names, number in pairs]
-
-
-def _numbers_of(
-    given: Any, name: str, tables: tuple[Names, ...], keys: Keys
-) -> tuple[Fraction, ...] | None:
-    """Return a number for each table: of a mapping by table, or of a sequence in their order."""
-    if given is None:
-        return None
-    if isinstance(given, Mapping):
-        found = dict.fromkeys(tables, Fraction(1))
-        for table, number in read_pairs(given, name, keys):
-            if table not in found:
-                raise ParameterError(
-                    name, f"must name tables that are asked: {'+'.join(table)!r} is not"
-                )
-            found[table] = number
-        numbers: Sequence[Fraction] = list(found.values())
-    else:
-        if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != len(tables):
-            raise ParameterError(name, "must be a mapping of tables to numbers")
-        numbers = [_read_number(each, name) for each in given]
-    return tuple(numbers)
-
-
-def read_pairs(given: Mapping[Any, Any], name: str, keys: Keys) -> list[tuple[Names, Fraction]]:
-    """Return tables and numbers of a mapping, checked."""
-    pairs = []
-    for table, number in given.items():
-        try:
-            (names,) = read_tables([table], keys.names)
-        except ParameterError as error:
-            raise ParameterError(name, error.fault) from None
-        pairs.append((names, _read_number(number, name)))
-    return pairs
-
-
-def _read_number(given: Any, name: str) -> Fraction:
-    number = positive_number(given, name, 10**6)
-    if number < Fraction(1, 10**6):
-        raise ParameterError(name, "must be at least 1e-6")
-    return number
