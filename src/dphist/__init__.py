@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from dphist.report.difference import difference as difference
     from dphist.streams import ContinualHistogram as ContinualHistogram
     from dphist.streams import ContinualMechanism as ContinualMechanism
+    from dphist.tables import DiscoverKeys as DiscoverKeys
     from dphist.tables import KeyedCounts as KeyedCounts
     from dphist.tables import Tables as Tables
 
@@ -148,7 +149,7 @@ _HOMES = {
     "counting.engine.resources": ("Resources",),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "ranges.audiences": ("add_noise",),
-    "tables": ("KeyedCounts", "Tables"),
+    "tables": ("DiscoverKeys", "KeyedCounts", "Tables"),
     "labels": (
         "AutoThreshold",
         "DiscoverLabels",

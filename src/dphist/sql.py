@@ -315,6 +315,8 @@ def keyed_counts(
 
 def _typed(key: Key, text: str) -> str:
     """Return the value of a text, of the type that the values of the key have."""
+    if key.axis is None and not key.values:  # which are to be found, or none was
+        return text
     if key.axis is None:
         kind = {str: "", int: "BIGINT", bool: "BOOLEAN"}[type(key.values[0])]
     elif key.axis.edges.dtype.kind == "M":

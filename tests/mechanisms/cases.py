@@ -37,6 +37,10 @@ SETS = dh.LabelCounts.from_table(
     keep_sets=True,
 )
 GRID = np.arange(12).reshape(3, 4)
+TEXTS = dh.KeyedCounts.from_table(
+    pa.table({"a": ["x", "y", "z", None] * 40 + ["rare"], "b": [True, False] * 80 + [True]}),
+    keys={"a": dh.DiscoverKeys(share="0.4"), "b": [False, True]},
+)
 KEYED = dh.KeyedCounts.from_table(
     pa.table(
         {
@@ -98,6 +102,12 @@ CASES: dict[str, tuple[Make, object]] = {
             rho=epsilon, keys=KEYED.keys, tables=["a+b", "b+c"], weights={"a+b": 2}, max_rows=2
         ),
         KEYED,
+    ),
+    "Tables, found": (
+        lambda epsilon, delta: dh.Tables(
+            rho=epsilon, delta=delta, keys=TEXTS.keys, tables=["a+b", "b"]
+        ),
+        TEXTS,
     ),
     "Tables, pure": (
         lambda epsilon: dh.Tables(
@@ -161,13 +171,21 @@ CASES: dict[str, tuple[Make, object]] = {
         None,
     ),
 }
-WITHOUT_DELTA = {"PartitionSampler", "TopThreshold", "TopLabels", "DiscoverLabels", "AutoThreshold"}
+WITHOUT_DELTA = {
+    "Tables, found",
+    "PartitionSampler",
+    "TopThreshold",
+    "TopLabels",
+    "DiscoverLabels",
+    "AutoThreshold",
+}
 NOISY_BESIDE = {"AutoThreshold"}
 """Those whose value does not come from the noisy numbers that stand beside it."""
 KEEPING_NOISY = {
     *("AdaptiveScan", "AdaptiveScan, users", "RankSplit", "RankSplit, public total"),
     *("PrivHist, split", "PrivHist, blocks", "PrivHist, empty"),
-    *("Tables", "Tables, overlapping", "Tables, pure", "Tables, pure, on contrasts"),
+    *("Tables", "Tables, overlapping", "Tables, found"),
+    *("Tables, pure", "Tables, pure, on contrasts"),
     *(name for name in CASES if name.startswith(("AdaptiveTree", "HierarchicalTree"))),
 }
 

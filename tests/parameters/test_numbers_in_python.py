@@ -53,6 +53,7 @@ MADE: dict[str, dict[str, Any]] = {
     "RankSplit": {"epsilon": 1, "total": 9},
     "Resources": {},
     "SortedCounts": {"epsilon": 1, "labels": 9},
+    "DiscoverKeys": {"share": "0.3"},
     "Tables": {"rho": 1, **TABLES},
     "ThresholdHistogram": {"epsilon": 1, "delta": "0.1", "max_labels": 1},
     "TopLabels": {"epsilon": 1, "delta": "0.1", "k": 2, "candidates": 3, "max_labels": 1},

@@ -116,6 +116,8 @@ def pay(
     noisy = mechanism.release(counts).noisy
     total = Fraction(0)
     for name, numbers in noisy.items():
+        if name.startswith("+"):  # values found of a key
+            continue
         for number in numbers.tolist():
             index, moved = divmod(number + Recorder.STEP // 2, Recorder.STEP)
             moved -= Recorder.STEP // 2

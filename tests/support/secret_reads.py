@@ -20,6 +20,7 @@ from dphist.streams.events.forms import Event
 from dphist.streams.events.users import UserEvents
 from dphist.streams.state.state import Step, StreamState
 from dphist.tables.keyed_counts import KeyedCounts
+from dphist.tables.label_cells import LabelCells
 
 SECRET: dict[type, tuple[str, ...]] = {
     Profile: ("counts", "prevalences", "_cells", "_heights"),
@@ -28,7 +29,8 @@ SECRET: dict[type, tuple[str, ...]] = {
     Sets: ("labels", "starts", "members", "singles"),
     Partial: ("table",),
     Counts: ("counts", "outside"),
-    KeyedCounts: ("cells", "counts"),
+    KeyedCounts: ("cells", "counts", "labels"),
+    LabelCells: ("labels", "places"),
     Event: ("labels", "user"),
     Events: ("codes", "vocabulary", "users", "user_codes"),
     UserEvents: ("salt", "counted"),
@@ -41,7 +43,10 @@ Reads = set[tuple[str, str]]
 """Pairs of a module, and what it read."""
 
 # Methods of secret types, and functions that take such types apart: it is their callers who read.
-_TRANSPARENT = ("dphist.data.", "dphist.ranges.counts", "dphist.tables.keyed_counts")
+_TRANSPARENT = (
+    *("dphist.data.", "dphist.ranges.counts"),
+    *("dphist.tables.keyed_counts", "dphist.tables.label_cells"),
+)
 _DOOR = "dphist.data.open_data"
 # Of these modules, functions that return data, or something public: they give out nothing secret.
 _CLOSED = {

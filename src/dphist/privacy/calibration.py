@@ -16,6 +16,7 @@ from dphist.privacy.calibratable import (
     Ordering,
     Thresholding,
 )
+from dphist.privacy.epsilon_search import down
 from dphist.privacy.largest import COARSE, FINE, Aim, check_found, find_largest, find_own_delta
 from dphist.privacy.plan_search import calibrate_plan, read_aim, read_entry
 from dphist.privacy.unit import PrivacyUnit
@@ -324,10 +325,20 @@ def _calibrate_rho(mechanism: Callable[..., M], aim: Aim, parameters: dict[str, 
     if aim.releases == 1 and aim.best:
         return mechanism(epsilon=aim.epsilon, delta=aim.delta, **parameters)
 
+    if _needs_own_delta(mechanism, parameters):
+        # One half for what may fail, the other for the conversion of rho.
+        parameters["delta"] = down(aim.delta / 2 / aim.releases)
+
     def make(epsilon: Fraction) -> M:
         return mechanism(rho=epsilon, **parameters)
 
     return aim.noted(check_found(find_largest(make, aim, FINE)))
+
+
+def _needs_own_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:
+    """Whether a mechanism that takes a rho requires a delta beside it."""
+    asked: object = mechanism
+    return isinstance(asked, Deciding) and asked.needs_delta(**parameters)
 
 
 def _needs_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:

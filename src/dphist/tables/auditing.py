@@ -1,12 +1,24 @@
 """How tables are audited: on which neighbors."""
 
 from dphist.document.audited import SMALL_DELTA, AuditedClass, Auditing, CellNeighbors
+from dphist.errors import UnsupportedError
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.mechanism import Tables
 
 
 def _neighbors(mechanism: Tables) -> CellNeighbors:
-    """Return neighbors: one unit adds `max_rows` records to cells of all keys."""
+    """Return neighbors: one unit adds `max_rows` records to cells of all keys.
+
+    Raises
+    ------
+    UnsupportedError
+        If values of keys are found: which cells there are depends on the data.
+    """
+    if mechanism.keys.discovering:
+        raise UnsupportedError(
+            "tables whose values are found have no cells to be audited on: audit them with all "
+            "values listed"
+        )
     return CellNeighbors(mechanism.keys.shape, mechanism.max_rows, "cell", "keys")
 
 

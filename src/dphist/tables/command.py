@@ -1,6 +1,7 @@
 """dphist tables: its options, as the kind declares them."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from dphist.document.options import (
 from dphist.errors import Argument, InputFileError, ParameterError
 from dphist.foreign import read_text
 from dphist.parameters import number_of_text, whole_of_text
+from dphist.tables.discover_keys import MAX_FOUND, DiscoverKeys
 from dphist.tables.keyed_counts import KeyedCounts, bounds_of
 from dphist.tables.keys import Key, Keys
 from dphist.tables.mechanism import Tables
@@ -54,7 +56,12 @@ OTHER_OPTION = Option(
 )
 
 _OPTIONS: Table = [
-    KEYS_OPTION,
+    replace(
+        KEYS_OPTION,
+        meaning=f"{KEYS_OPTION.meaning}. Or NAME=discover:SHARE or NAME=discover:SHARE:N: the "
+        "values that enough rows have are found first, with that share of the budget, such as 0.3, "
+        "at most N (default: 1000); other rows are other",
+    ),
     TABLES_OPTION,
     OTHER_OPTION,
     Option(
@@ -141,6 +148,8 @@ def _read_values(name: str, text: str) -> Any:
     if text.startswith("text:"):
         return _read_listed(name, text.removeprefix("text:"))
     bounds = text.split(":")
+    if bounds[0] == "discover" and len(bounds) > 1:
+        return _read_discovery(name, bounds[1:])
     try:
         if bounds[0] == "edges":
             return Axis.from_edges([_read_number(part) for part in parts_of(":".join(bounds[1:]))])
@@ -157,6 +166,18 @@ def _read_values(name: str, text: str) -> Any:
             f"write {name}=text:A,B,C if these are texts",
         )
     return _read_sort(listed)
+
+
+def _read_discovery(name: str, parts: list[str]) -> DiscoverKeys:
+    """Read how values are found, as SHARE or SHARE:N."""
+    fault = f"must find values of {name!r} as discover:SHARE or discover:SHARE:N"
+    most = whole_of_text(parts[1]) if len(parts) == 2 else MAX_FOUND
+    if len(parts) > 2 or most is None:
+        raise ParameterError("keys", fault, f"write {name}=text:A,B,C if these are texts")
+    try:
+        return DiscoverKeys(share=parts[0], max_found=most)
+    except ParameterError as error:
+        raise ParameterError("keys", f"{fault}: {error}") from None
 
 
 def _read_listed(name: str, text: str) -> list[str]:

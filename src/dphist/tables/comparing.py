@@ -51,6 +51,8 @@ class TablesCase(compared.Case):
     def __init__(self, data: KeyedCounts, opened: KeyedCounts, delta: Any) -> None:
         if delta is None:
             raise ParameterError("delta", "must be given: mechanisms for tables have a total delta")
+        if data.keys.discovering:
+            raise ParameterError("data", "must be counted by values that are listed")
         super().__init__(data, opened, delta)
         several = [key.name for key in data.keys if key.size > 1]
         self.tables = [names for most in (1, 2) for names in combinations(several, most)]

@@ -14,6 +14,7 @@ from dphist.arrays import IntArray
 from dphist.counting import LARGEST
 from dphist.counting.binning.key_grid import MOST_CELLS, KeyColumn, KeyGrid
 from dphist.counting.binning.keys import count_cells
+from dphist.counting.binning.label_keys import count_labeled
 from dphist.counting.checks import check_grid
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
@@ -22,10 +23,9 @@ from dphist.errors import ParameterError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data, unit_of_users
 from dphist.signals import stoppable
-from dphist.tables.keys import Key, Keys
+from dphist.tables.keys import OTHER, Key, Keys
+from dphist.tables.label_cells import LabelCells, sum_clamped
 from dphist.tables.lattice import Table
-
-_EXACT_FLOATS = 2**53
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,6 +43,9 @@ class KeyedCounts(Secret):
         The privacy unit: ``one user`` if rows of users were bounded, ``one row`` if those of rows
         of several records were; None for one record. Public.
     unlisted : what was done with rows outside the keys: "error" or "drop". Public.
+    labels : LabelCells or None
+        Where values of keys are to be found, the labels that rows have: `cells` then are those of
+        the other keys, in any order. Secret.
 
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"sex": ["f", "m", "f"], "region": ["BE", "UR", "BE"]})
@@ -56,6 +59,7 @@ class KeyedCounts(Secret):
     max_rows: int = 1
     unit: PrivacyUnit | None = None
     unlisted: str = "error"
+    labels: LabelCells | None = None
     _IN_PLACE_OF_AN_ARRAY = (
         "KeyedCounts must be passed to Tables themselves: an array would lose their keys, bounds "
         "and unit"
@@ -70,9 +74,11 @@ class KeyedCounts(Secret):
             held = held.copy()
             held.setflags(write=False)
             object.__setattr__(self, name, held)
-        most = math.prod(self.keys.shape)
-        inside = not len(self.cells) or (self.cells[0] >= 0 and int(self.cells[-1]) < most)
-        if len(self.cells) != len(self.counts) or not inside or (np.diff(self.cells) <= 0).any():
+        self._check_labels()
+        most, cells = math.prod(self._shape), self.cells
+        inside = not len(cells) or (cells.min() >= 0 and int(cells.max()) < most)
+        ordered = self.labels is not None or not (np.diff(cells) <= 0).any()
+        if len(cells) != len(self.counts) or not inside or not ordered:
             raise ParameterError("cells", "must be ascending cells of the keys, one for each count")
         if (self.counts <= 0).any() or (self.counts > LARGEST).any():
             raise ParameterError("counts", "must be above 0 and at most 2**62 - 1")
@@ -80,6 +86,19 @@ class KeyedCounts(Secret):
             object.__setattr__(self, "unit", unit_of_data(self.unit))
         object.__setattr__(self, "max_rows", whole_number(self.max_rows, "max_rows", 1))
         _check_unlisted(self.unlisted)
+
+    def _check_labels(self) -> None:
+        """Refuse labels that are not those of the keys whose values are to be found."""
+        held, several = self.labels, len(self.keys.discovering)
+        if (held is not None) != bool(several) or (held is not None and len(held) != several):
+            raise ParameterError("labels", "must be those of the keys whose values are to be found")
+        if held is not None and len(held.places) != len(self.cells):
+            raise ParameterError("labels", "must have a place for each of the cells")
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        """The number of values of each key, of one whose values are to be found 1."""
+        return tuple(1 if key.discover is not None else key.size for key in self.keys)
 
     @classmethod
     @stoppable
@@ -106,7 +125,8 @@ class KeyedCounts(Secret):
         keys : mapping of columns to their public values: a sequence of text, of whole numbers or of
             truth values, or a `dphist.Axis` of bins between public edges. Values are compared
             exactly; in text files, and in columns of Python objects, as text. Values must not be
-            taken from the data: that they were cannot be seen.
+            taken from the data: that they were cannot be seen. Or `dphist.DiscoverKeys` for a
+            column of text, of which `Tables` finds the values: not in Spark.
         other : keys that get one more value, "other", for rows with a value that is not listed, in
             no bin, or missing.
         unlisted : what is done with a row that has such a value of another key: "error" refuses the
@@ -152,15 +172,16 @@ class KeyedCounts(Secret):
         one = unit_of_users(user, unit)
         reading = Reading(progress=progress, delimiter=delimiter)
         grid = KeyGrid(tuple(map(_column_of, held)), unlisted == "drop")
-        found = count_cells(
-            frame,
-            grid,
-            user=user,
-            count=count,
-            max_records=None if max_rows is None else bound,
-            **reading,
-        )
+        most = None if max_rows is None else bound
         protected = None if max_rows is None else one
+        if held.discovering:
+            pairs = count_labeled(
+                frame, grid, OTHER, user=user, count=count, max_records=most, **reading
+            )
+            labels = LabelCells(pairs.labels, pairs.places)
+            found = pairs.cells, pairs.counts
+            return guarded(cls(held, *found, bound, protected, unlisted, labels), ledger)
+        found = count_cells(frame, grid, user=user, count=count, max_records=most, **reading)
         return guarded(cls(held, *found, bound, protected, unlisted), ledger)
 
     @classmethod
@@ -190,6 +211,12 @@ class KeyedCounts(Secret):
         1
         """
         held = Keys.read(keys)
+        if held.discovering:
+            raise ParameterError(
+                "keys",
+                "must list all values: counts of cells have no labels that could be found",
+                "count a table, with KeyedCounts.from_table; it may have a column of counts",
+            )
         flat, shape = check_grid(counts if len(held) > 1 else [counts], "counts")
         if shape != (held.shape if len(held) > 1 else (1, *held.shape)):
             raise ParameterError("counts", "must have a dimension for each key, of its values")
@@ -201,6 +228,39 @@ class KeyedCounts(Secret):
     def sensitivity(self) -> int:
         """The same as `max_rows`: records that one privacy unit can add or remove."""
         return self.max_rows
+
+    def with_found(self, keys: Keys) -> "KeyedCounts":
+        """Return the counts by keys of which those that were to be found now have values; secret.
+
+        Rows whose label is not among these are "other".
+
+        Parameters
+        ----------
+        keys : as `Keys.with_found` returns them.
+        """
+        held = self.labels
+        if held is None:
+            raise RuntimeError("all values of the keys were listed")
+        check_cells(keys)
+        own, columns = self._shape, iter(range(len(held)))
+        cells: IntArray = np.zeros(len(self.cells), np.int64)
+        for i, key in enumerate(self.keys):
+            if key.discover is None:
+                places = self.cells // math.prod(own[i + 1 :]) % own[i]
+            else:
+                places = held.places_among(next(columns), keys.keys[i].values)
+            cells = cells * keys.shape[i] + places
+        different, at = np.unique(cells, return_inverse=True)
+        counts = sum_clamped(at, self.counts, len(different))
+        rest = self.max_rows, self.unit, self.unlisted
+        return KeyedCounts(keys, different, counts, *rest)
+
+    def rows_by_label(self, name: str) -> tuple[tuple[str, ...], IntArray]:
+        """Return the labels of a key whose values are to be found, and the rows of each; secret."""
+        if self.labels is None:
+            raise RuntimeError("all values of the keys were listed")
+        place = [key.name for key in self.keys.discovering].index(name)
+        return self.labels.labels[place], self.labels.rows(place, self.counts)
 
     def sum_over(self, table: Table) -> IntArray:
         """Return the exact counts of a table; secret.
@@ -214,6 +274,8 @@ class KeyedCounts(Secret):
         int64 array with a dimension for each key of the table; takes time O(d + cells). A cell has
         at most 2**62 - 1: refusing larger sums would reveal something about all records.
         """
+        if self.labels is not None:
+            raise RuntimeError("values of the keys are to be found first")
         shape = self.keys.shape
         own = tuple(shape[i] for i in table)
         size = math.prod(own)
@@ -221,20 +283,15 @@ class KeyedCounts(Secret):
         for i in table:
             places *= shape[i]
             places += self.cells // math.prod(shape[i + 1 :]) % shape[i]
-        if float(self.counts.sum(dtype=np.float64)) < _EXACT_FLOATS / 2:  # these sums are exact
-            found = np.bincount(places, self.counts, size).astype(np.int64)
-        else:
-            sums = np.zeros(size, object)
-            np.add.at(sums, places, self.counts.astype(object))
-            found = np.minimum(sums, LARGEST).astype(np.int64)
+        found = sum_clamped(places, self.counts, size)
         return found.reshape(own)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeyedCounts):
             return NotImplemented
         return (
-            (self.keys, self.max_rows, self.unit, self.unlisted)
-            == (other.keys, other.max_rows, other.unit, other.unlisted)
+            (self.keys, self.max_rows, self.unit, self.unlisted, self.labels)
+            == (other.keys, other.max_rows, other.unit, other.unlisted, other.labels)
             and np.array_equal(self.cells, other.cells)
             and np.array_equal(self.counts, other.counts)
         )
@@ -244,7 +301,7 @@ class KeyedCounts(Secret):
     def __reduce__(self) -> tuple[type["KeyedCounts"], tuple[Any, ...]]:
         """Copy and unpickle through the constructor, which makes everything read-only."""
         held = self.keys, self.cells, self.counts, self.max_rows, self.unit, self.unlisted
-        return KeyedCounts, held
+        return KeyedCounts, (*held, self.labels)
 
     def __repr__(self) -> str:
         unit = "" if self.unit is None else f", unit={str(self.unit)!r}"
@@ -278,6 +335,8 @@ def check_cells(keys: Keys) -> None:
 
 def _column_of(key: Key) -> KeyColumn:
     """Return how rows are counted by a key."""
+    if key.discover is not None:
+        return KeyColumn(key.name, (), other=True, labels=True)
     if key.axis is None:
         return KeyColumn(key.name, key.values, other=key.other)
     return KeyColumn(key.name, None, key.axis.edges, key.axis.zone, key.other)

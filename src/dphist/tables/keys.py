@@ -9,6 +9,7 @@ import numpy as np
 
 from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError
+from dphist.tables.discover_keys import DiscoverKeys
 
 OTHER = "other"
 """The value of all rows that no other value of a key has."""
@@ -31,6 +32,8 @@ class Key:
     axis : the bins between public edges; None if values are listed.
     other : whether there is one more value, "other", for all other rows, those without a value
         included.
+    discover : how the values are found, which nobody listed; None for other keys. Such a key has
+        "other", and so many values as may be found at most.
 
     >>> Key("sex", ("f", "m"), other=True).labels
     ('f', 'm', 'other')
@@ -40,10 +43,13 @@ class Key:
     values: tuple[Value, ...] = ()
     axis: Axis | None = None
     other: bool = False
+    discover: DiscoverKeys | None = None
 
     @property
     def listed(self) -> int:
-        """The number of values without "other"."""
+        """The number of values without "other"; of values to be found, the largest."""
+        if self.discover is not None:
+            return self.discover.max_found
         return len(self.values) if self.axis is None else self.axis.bins
 
     @property
@@ -59,6 +65,8 @@ class Key:
 
     def to_content(self) -> dict[str, Any]:
         """Return what JSON can hold."""
+        if self.discover is not None:
+            return {"discover": self.discover.to_content(), "other": True}
         listed: Any = [*self.values] if self.axis is None else self.axis.to_content()
         return {"values" if self.axis is None else "axis": listed, "other": self.other}
 
@@ -83,7 +91,8 @@ class Keys:
         Parameters
         ----------
         given : mapping of names to a sequence of values, which are all text, all whole numbers or
-            all truth values, or to an `Axis`; or what `to_content` returns; or keys.
+            all truth values, or to an `Axis` or `DiscoverKeys`; or what `to_content` returns; or
+            keys.
         other : names of keys that get one more value, "other", for all other rows.
 
         Raises
@@ -119,6 +128,38 @@ class Keys:
         """The number of values of each."""
         return tuple(key.size for key in self.keys)
 
+    @property
+    def discovering(self) -> tuple[Key, ...]:
+        """The keys whose values are found."""
+        return tuple(key for key in self.keys if key.discover is not None)
+
+    def check_shares(self) -> None:
+        """Refuse shares for finding values that leave none for the tables.
+
+        Raises
+        ------
+        ParameterError
+        """
+        shares = (key.discover.share for key in self.keys if key.discover is not None)
+        if not sum(shares) < 1:
+            raise ParameterError(
+                "keys", "must leave a share for the tables: those for finding values reach 1"
+            )
+
+    def with_found(self, found: Mapping[str, tuple[str, ...]]) -> "Keys":
+        """Return keys of which those whose values were found have these, and "other".
+
+        >>> keys = Keys.read({"drug": DiscoverKeys(share="0.3"), "sex": ["f", "m"]})
+        >>> keys.with_found({"drug": ("A", "B")})
+        {'drug': ['A', 'B', 'other'], 'sex': ['f', 'm']}
+        """
+        return Keys(
+            tuple(
+                key if key.discover is None else Key(key.name, found[key.name], other=True)
+                for key in self.keys
+            )
+        )
+
     def __getitem__(self, name: str) -> Key:
         return next(key for key in self.keys if key.name == name)
 
@@ -128,12 +169,20 @@ class Keys:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def sizes(self) -> list[str]:
+        """Return the keys, each with the number of its values, as text."""
+        return [
+            f"{key.name} ({'' if key.discover is None else 'found: at most '}{key.size:,})"
+            for key in self.keys
+        ]
+
     def same_cells(self, others: "Keys") -> bool:
         """Whether the same keys count the same cells, in the same order."""
         return len(self) == len(others) and all(
             (one.name, one.labels) == (two.name, two.labels)
             and list(map(type, one.labels)) == list(map(type, two.labels))
             and one.axis == two.axis
+            and (one.discover is None) == (two.discover is None)
             for one, two in zip(self.keys, others.keys, strict=True)
         )
 
@@ -144,6 +193,9 @@ class Keys:
     def __repr__(self) -> str:
         shown = []
         for key in self.keys:
+            if key.discover is not None:
+                shown.append(f"{key.name!r}: {key.discover}")
+                continue
             values = str([*key.labels]) if key.axis is None else key.axis.in_words
             if key.axis is None and key.size > 12:
                 values = f"{key.size} values"
@@ -192,6 +244,8 @@ def _read_key(name: object, given: Any) -> Key:
         return replace(given, name=name)
     if isinstance(given, Axis):
         return Key(name, axis=replace(given, name=name))
+    if isinstance(given, DiscoverKeys):
+        return Key(name, other=True, discover=given)
     if isinstance(given, Mapping):
         return _read_content(name, given)
     return Key(name, _read_values(name, given))
@@ -201,8 +255,12 @@ def _read_content(name: str, content: Mapping[str, Any]) -> Key:
     if {*content} == {"axis", "other"} and isinstance(content["other"], bool):
         return Key(name, axis=Axis.from_content(content["axis"]), other=content["other"])
     if {*content} == {"values", "other"} and isinstance(content["other"], bool):
+        if content["values"] == [] and content["other"]:  # of a key of which no value was found
+            return Key(name, other=True)
         key = Key(name, _read_values(name, content["values"]))
         return _with_other(key) if content["other"] else key
+    if {*content} == {"discover", "other"} and content["other"] is True:
+        return Key(name, other=True, discover=DiscoverKeys(**content["discover"]))
     raise ParameterError("keys", f"must give the values of {name!r} as a list, or a dphist.Axis")
 
 

@@ -43,6 +43,7 @@ from dphist.tables.charts import charts_of, draw_keys, texts_of
 from dphist.tables.command import COMMAND
 from dphist.tables.comparing import COMPARING
 from dphist.tables.difference import compare_releases
+from dphist.tables.discovery import LabelSearch
 from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Key, Names
@@ -59,7 +60,7 @@ _HEAD, _LABEL = 28, 40  # letters of a heading, and of a value
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of tables, or of tables that are not made yet."""
     unit = mechanism.guarantee.unit
-    alone = unit.at_most == 1 and data.unit is None
+    alone = unit.at_most == 1 and data.unit is None and not _searches(mechanism)
     pure = isinstance(mechanism.guarantee, PureDP)
     neighbors = words.PURE_NEIGHBORS if pure else words.NEIGHBORS
     if not alone:
@@ -104,16 +105,51 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
 def _expected(mechanism: Maker, data: DataFacts) -> Section:
     """Return the tables, and the error to expect of their cells."""
     assert isinstance(mechanism, Tables)  # noqa: S101 - a dry run is of a mechanism of ours
-    errors, reach = mechanism.errors_of_cells(), mechanism.reach
+    errors, searches = mechanism.errors_of_cells(), _searches(mechanism)
     blocks: list[Block] = [Fact("Keys", words.describe_keys(mechanism.keys))]
+    for name, search in searches.items():
+        blocks.append(Fact(f"Values of {name}", words.say_search(search)))
     for names in mechanism.tables:
-        blocks.append(Fact("Table", words.say_expected(names, errors["+".join(names)], reach)))
+        error, reach = errors["+".join(names)], None if searches else mechanism.reach
+        blocks.append(Fact("Table", words.say_expected(names, error, reach)))
     blocks += _dropped(mechanism) + _outside(mechanism, data) + _impossible(mechanism)
     blocks += [
         Fact("", "", "tables", ["+".join(names) for names in mechanism.tables], on=ON_JSON),
-        Fact("", "", "errors", errors, on=ON_JSON),
+        Fact("", "", "largest_errors" if searches else "errors", errors, on=ON_JSON),
+        *_facts_of_searches(searches),
     ]
     return Section("results", "Results", blocks)
+
+
+def _searches(mechanism: Maker) -> dict[str, LabelSearch]:
+    """Return how values of keys are found, by the names of these keys."""
+    return mechanism.searches if isinstance(mechanism, Tables) else {}
+
+
+def _facts_of_searches(searches: dict[str, LabelSearch]) -> list[Block]:
+    """Return what programs read of how values are found."""
+    if not searches:
+        return []
+    held = {
+        name: {
+            "threshold": float(search.threshold),
+            "noise_scale": float(search.sigma),
+            "found_from": search.likely_count(words.LIKELY),
+            "max_found": search.max_found,
+        }
+        for name, search in searches.items()
+    }
+    return [Fact("", "", "found_keys", held, on=ON_JSON)]
+
+
+def _found(release: Release) -> list[Block]:
+    """Return how many values of keys were found, and which are."""
+    searches = _searches(release.mechanism)
+    shown: list[Block] = [
+        Fact(f"Values of {name}", words.say_found(len(release.value.keys[name].values), search))
+        for name, search in searches.items()
+    ]
+    return shown + _facts_of_searches(searches)
 
 
 def _dropped(mechanism: Maker) -> list[Block]:
@@ -162,6 +198,7 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         Fact("", "", "keys", value.keys.to_content(), on=ON_JSON),
         Fact("", "", "tables", ["+".join(names) for names in value.tables], on=ON_JSON),
         Fact("", "", "errors", errors, on=ON_JSON),
+        *_found(release),
         *_dropped(release.mechanism),
         *_outside(release.mechanism, DataFacts.of(release)),
         *_impossible(release.mechanism),
@@ -298,7 +335,9 @@ def disclose(mechanism: TablesMeasuring, _value: KeyedTables | None = None) -> D
     if isinstance(mechanism, Tables) and mechanism.impossible is not None:
         listed = words.list_impossible(mechanism.impossible)
         public.append(Sentence("Which values no {record} can have: {listed}.", listed=listed))
-    return Disclosed(public=public)
+    searches = _searches(mechanism)
+    threshold = words.say_threshold([*searches]) if searches else ""
+    return Disclosed(threshold=threshold, public=public)
 
 
 def describe_value(value: KeyedTables, most: int) -> Section:

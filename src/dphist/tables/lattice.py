@@ -166,9 +166,7 @@ def check_scales(
     ParameterError
     """
     for table, scale in scales.items():
-        largest = math.prod(
-            max(s for s, _ in contrasts_of(lattice.shape[i]).groups()) for i in table
-        )
+        largest = math.prod(_longest(lattice.shape[i]) for i in table)
         if scale * largest > LARGEST_SIGMA:
             raise too_small(("epsilon", "rho"), beside)
 
@@ -180,6 +178,39 @@ def too_small(name: str | tuple[str, ...], beside: str | None) -> ParameterError
         said += ", with such " + Argument(beside)
     remedy = "raise " + Argument(name) if isinstance(name, str) else "raise one of them"
     return ParameterError(name, said, remedy)
+
+
+def check_found_scales(
+    lattice: Lattice, scales: Mapping[Table, Fraction], found: Sequence[int]
+) -> None:
+    """Refuse scales that might be beyond those that noise is drawn at, with fewer values of keys.
+
+    With equal variances and n values of a key, sigma_A**2 is V (1 + 1/n) over the keys of A, and V
+    is less for fewer. So sigma_A is at most 5/4 times that of the most values for each such key,
+    and the length of a contrast of n values is below n.
+
+    Parameters
+    ----------
+    lattice, scales : with the most values.
+    found : positions of keys that may have fewer.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for table, scale in scales.items():
+        for i in table:
+            size = lattice.shape[i]
+            scale *= Fraction(5 * size, 4) if i in found else _longest(size)
+        if scale > LARGEST_SIGMA:
+            raise ParameterError(
+                ("epsilon", "rho"), "is too small for tables of this size", "raise one of them"
+            )
+
+
+def _longest(size: int) -> Fraction:
+    """Return the largest length of a contrast of a key, rounded up."""
+    return max(length for length, _ in contrasts_of(size).groups())
 
 
 def equal_variances(lattice: Lattice) -> dict[Table, Fraction]:

@@ -5,7 +5,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -14,10 +14,13 @@ from dphist.data.guard import refuse_guarded
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
-from dphist.privacy import ZCDP, PrivacyUnit, PureDP
+from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
 from dphist.tables.contrasts import LARGEST_PRODUCT, contrasts_of, measure_all
+from dphist.tables.discover_keys import DiscoverKeys
+from dphist.tables.discovery import LabelSearch, make_search
+from dphist.tables.found import write_found
 from dphist.tables.keyed_counts import KeyedCounts, accept_counts, bounds_of
 from dphist.tables.keys import Keys, Names
 from dphist.tables.lattice import Lattice, Table, subsets
@@ -45,12 +48,15 @@ class TablesMeasuring(MechanismBase):
         return PrivacyUnit("record", self.max_rows)
 
     @property
-    def guarantee(self) -> ZCDP | PureDP:
+    def guarantee(self) -> ZCDP | ApproxZCDP | PureDP:
         """What a release costs a unit that adds or removes at most `max_rows` records."""
         pure, epsilon = self.pure, self.epsilon
-        if pure is None or epsilon is None:
-            return ZCDP(self.rho_of_row * self.max_rows**2, self._unit)
-        return PureDP(epsilon, self._unit, pure.rho(epsilon, self.max_rows))
+        if pure is not None and epsilon is not None:
+            return PureDP(epsilon, self._unit, pure.rho(epsilon, self.max_rows))
+        failing = self.delta_of_finding
+        if failing:
+            return ApproxZCDP(self.rho_of_all, failing, self._unit)
+        return ZCDP(self.rho_of_all, self._unit)
 
     @property
     def pure(self) -> PureLaw | None:
@@ -68,13 +74,52 @@ class TablesMeasuring(MechanismBase):
         return self.epsilon / self.max_rows
 
     @property
+    def rho_of_all(self) -> Fraction:
+        """The rho of a whole release with Gaussian noise, for a unit with all of its rows."""
+        if self.rho is not None:
+            return self.rho
+        assert self.epsilon is not None and self.delta is not None  # noqa: S101, PT018
+        return largest_rho(self.epsilon, self.delta - self.delta_of_finding)
+
+    @property
+    def delta_of_finding(self) -> Fraction:
+        """The delta with which values of keys are found; 0 where all are listed.
+
+        All of it where rho is given, and half of that of a total.
+        """
+        if not self.keys.discovering or self.delta is None:
+            return Fraction(0)
+        return self.delta if self.epsilon is None else self.delta / 2
+
+    @property
+    def rho_of_tables(self) -> Fraction:
+        """The rho of the tables themselves: that of all, without the shares for finding values."""
+        shares = sum((search.share for search in self._discovering.values()), Fraction(0))
+        return self.rho_of_all * (1 - shares)
+
+    @property
     def rho_of_row(self) -> Fraction:
-        """The rho of one record: that of a unit over the square of its rows."""
-        whole = self.rho
-        if whole is None:
-            assert self.epsilon is not None and self.delta is not None  # noqa: S101, PT018
-            whole = largest_rho(self.epsilon, self.delta)
-        return whole / self.max_rows**2
+        """The rho of one record for the tables: that of a unit over the square of its rows."""
+        return self.rho_of_tables / self.max_rows**2
+
+    @property
+    def _discovering(self) -> dict[str, DiscoverKeys]:
+        """The keys whose values are found, by name."""
+        return {key.name: key.discover for key in self.keys if key.discover is not None}
+
+    @property
+    def searches(self) -> dict[str, LabelSearch]:
+        """How values of keys are found, by the names of these keys."""
+        asked, rows = self._discovering, self.max_rows
+        if not asked:
+            return {}
+        rho = self.rho_of_all
+        return {
+            name: make_search(
+                rho * key.share, self.delta_of_finding / len(asked), rows, key.max_found
+            )
+            for name, key in asked.items()
+        }
 
     @property
     def places(self) -> tuple[Table, ...]:
@@ -119,7 +164,7 @@ class TablesMeasuring(MechanismBase):
         -------
         Release
             Its `value` is KeyedTables, `total` their number of all records, `noisy` the noisy
-            contrasts of each table.
+            contrasts of each table, and the values found of keys as numbers.
 
         Raises
         ------
@@ -141,6 +186,34 @@ class TablesMeasuring(MechanismBase):
             noisy=noisy,
             provenance=provenance_of_unit(data) | bounds_of(data.unlisted),
         )
+
+    def with_found(self, found: Mapping[str, tuple[str, ...]]) -> Self:
+        """Return the mechanism of the tables, once values of all keys are known.
+
+        It pays what finding them left: `rho_of_tables`, whatever was found.
+        """
+        return type(self)(
+            rho=self.rho_of_tables,
+            keys=self.keys.with_found(found),
+            tables=self.tables,
+            max_rows=self.max_rows,
+        )
+
+    def _find_and_measure(self, data: KeyedCounts, source: Source | None) -> dict[str, IntArray]:
+        """Return the values found, as numbers, and the noisy contrasts of tables by these."""
+        found = self._find(data, source)
+        own = self.with_found(found)
+        return write_found(found) | own._measure(data.with_found(own.keys), source)
+
+    def _find(self, data: KeyedCounts, source: Source | None) -> dict[str, tuple[str, ...]]:
+        """Return the values found of each key whose values nobody listed."""
+        found = {}
+        for name, search in self.searches.items():
+            rho = self.rho_of_all * self._discovering[name].share
+            if not search.costs_at_most(rho, self.max_rows):
+                raise RuntimeError("finding values costs more than the release states")
+            found[name] = search.find(*data.rows_by_label(name), source)
+        return found
 
     def total_of(self, noisy: Mapping[str, IntArray]) -> int:
         """Return the number of all records by the noisy contrasts, at least 0."""
@@ -164,6 +237,8 @@ class TablesMeasuring(MechanismBase):
 
     def _measure(self, data: KeyedCounts, source: Source | None) -> dict[str, IntArray]:
         """Return the noisy contrasts of each table of the lattice, flat: each is drawn once."""
+        if self._discovering:
+            return self._find_and_measure(data, source)
         lattice, scales, kept, pure = self.lattice, self.scales, self.kept, self.pure
         costly = RuntimeError("the noise would cost more than the release states")
         if pure is None:

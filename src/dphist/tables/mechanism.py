@@ -1,7 +1,7 @@
 """Tables: counts by several keys, in one release whose tables add up."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,21 +10,20 @@ import numpy as np
 
 from dphist.arrays import IntArray
 from dphist.errors import Argument, ParameterError
-from dphist.mechanism import Intervals, check_kind, parameter
+from dphist.labels.threshold.cost import epsilon_of_noise
+from dphist.mechanism import Intervals, MechanismBase, check_kind, parameter
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.parameters import (
     Exact,
     decimal_text,
     positive_delta,
-    positive_number,
     privacy_parameter,
     probability,
     whole_number,
 )
 from dphist.privacy import (
     MOST_RELEASES,
-    ZCDP,
     ApproxDP,
     PureDP,
     Target,
@@ -34,11 +33,14 @@ from dphist.privacy.losses import GaussianLoss, GeometricLoss, Losses, covering
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
+from dphist.tables.by_table import read_by_table
 from dphist.tables.contrasts import shortest
+from dphist.tables.found import split_found
 from dphist.tables.impossible import Impossible
+from dphist.tables.keyed_counts import check_cells
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Keys, Names, read_tables
-from dphist.tables.lattice import Table, check_scales, too_small
+from dphist.tables.lattice import Table, check_found_scales, check_scales, too_small
 from dphist.tables.measuring import TablesMeasuring, name_of
 from dphist.tables.widths import NORMAL, Reach
 
@@ -55,10 +57,13 @@ class Tables(TablesMeasuring):
     epsilon, delta : numbers, optional
         a total: the release is (epsilon, delta)-DP, with the smallest Gaussian noise for which that
         holds. Without delta, or with 0, it is epsilon-DP by geometric noise, on contrasts or on
-        cells, whichever has the smaller error by these parameters: see `noise_on`.
+        cells, whichever has the smaller error by these parameters: see `noise_on`. Where values of
+        keys are found, rho needs a delta, too, that of finding them; of a total, half of delta is.
     keys : mapping of names to values
         The keys and their public values, as for `KeyedCounts.from_table`: ``counts.keys`` of the
-        counted data. A key with one value is dropped: see `dropped`.
+        counted data. A key with one value is dropped: see `dropped`. With `DiscoverKeys` in place
+        of values, those that enough records have are found first, in the same release; all other
+        records are counted as "other". See `searches`.
     tables : sequence of tables
         Each the names of its keys, as text with "+" between them or as a list.
     max_rows : int
@@ -68,7 +73,7 @@ class Tables(TablesMeasuring):
         tables that are not named. Without `weights` and `errors`, every cell of every table has the
         same error, and so has every sum over keys of a table; of geometric noise on cells, sums
         have larger ones. Where only the cells of one table matter, a weight for it gives these less
-        error, and sums of them more.
+        error, and sums of them more. Neither `weights` nor `errors` go with values that are found.
     errors : mapping of tables to numbers, optional
         Standard errors of cells, at most in about this ratio; 1 for tables that are not named. The
         error of a table may be smaller, where others need its sums.
@@ -84,7 +89,8 @@ class Tables(TablesMeasuring):
     - Neighbors differ by adding or removing one unit with at most `max_rows` records, each in one
       cell of the keys: `KeyedCounts.from_table(user=)` has bounded them, or the caller promises it.
     - rho-zCDP; (epsilon, delta)-DP for every delta, by the exact law of Gaussian noise, and R
-      releases together as one with R times rho.
+      releases together as one with R times rho. Where values of keys are found, with a delta in
+      all of d: d-approximate rho-zCDP, for finding values and counting together.
     - With epsilon alone, pure epsilon-DP, and rho-zCDP with the rho of `guarantee`.
     - In rho, a unit with m rows costs m**2 times what one row does, and in a pure epsilon m times;
       that is tight if all are in one cell.
@@ -128,12 +134,9 @@ class Tables(TablesMeasuring):
         "Total delta of the whole release.",
         "The guarantee has no delta: it is in rho, or in epsilon alone by geometric noise.",
         symbol="D",
-        needs=[("epsilon", "it is the other half of the total")],
     )
     keys: Keys = parameter(
-        "Keys, and how many values each has.",
-        public=True,
-        shown=lambda held: [f"{key.name} ({key.size:,})" for key in held.keys],
+        "Keys, and how many values each has.", public=True, shown=lambda held: held.keys.sizes()
     )
     tables: tuple[Names, ...] = parameter(
         "Tables, each by its keys.", shown=lambda held: [*map(_name_of, held.tables)]
@@ -171,7 +174,9 @@ class Tables(TablesMeasuring):
         errors: Any = None,
         impossible: Any = None,
     ) -> None:
-        if (rho is None) == (epsilon is None) or (rho is not None and delta is not None):
+        held = Keys.read(keys)
+        finding = bool(held.discovering)
+        if (rho is None) == (epsilon is None):
             raise ParameterError(
                 "rho",
                 "must be given, or "
@@ -179,17 +184,28 @@ class Tables(TablesMeasuring):
                 + " with or without "
                 + Argument("delta"),
             )
-        held = Keys.read(keys)
+        if rho is not None and delta is not None and not finding:
+            raise ParameterError(
+                "delta", "must be given with " + Argument("epsilon") + ", whose other half it is"
+            )
+        known = {"weights": weights, "errors": errors, "impossible": impossible}
+        for name in [name for name, given in known.items() if finding and given is not None]:
+            raise ParameterError(
+                name,
+                "must be left out where values of keys are found: which there are is not known",
+                "list the values in " + Argument("keys"),
+            )
+        held.check_shares()
         asked = read_tables(tables, held.names)
         self._hold(
             rho=None if rho is None else privacy_parameter(rho, "rho"),
             epsilon=None if epsilon is None else privacy_parameter(epsilon, "epsilon"),
-            delta=None if delta is None else _read_delta(delta),
+            delta=_read_delta(delta, finding=finding),
             keys=held,
             tables=asked,
             max_rows=whole_number(max_rows, "max_rows", 1, 10**6),
-            weights=_numbers_of(weights, "weights", asked, held),
-            errors=_numbers_of(errors, "errors", asked, held),
+            weights=read_by_table(weights, "weights", asked, held),
+            errors=read_by_table(errors, "errors", asked, held),
             impossible=None if impossible is None else Impossible.read(impossible, held),
         )
         if weights is not None and errors is not None:
@@ -202,11 +218,21 @@ class Tables(TablesMeasuring):
             check_scales(self.lattice, self.scales, beside)
         elif not self.pure.can_be_drawn:
             raise too_small("epsilon", beside)
+        if finding:
+            self._check_finding()
+
+    def _check_finding(self) -> None:
+        """Refuse, before any data are read, what some number of values found would not allow."""
+        check_cells(self.keys)
+        privacy_parameter(self.rho_of_tables, "rho")
+        fewer = [i for i, place in enumerate(self.kept) if self.keys.keys[place].discover]
+        check_found_scales(self.lattice, self.scales, fewer)
+        _ = self.searches  # which are refused where their noise cannot be drawn
 
     @classmethod
-    def needs_delta(cls, **_parameters: Any) -> bool:
-        """Whether the mechanism needs a delta (no): without one, noise is geometric."""
-        return False
+    def needs_delta(cls, *, keys: Any, **_: Any) -> bool:
+        """Return whether the mechanism has a delta of its own, beside that of a total."""
+        return bool(Keys.read(keys).discovering)
 
     @property
     def dropped(self) -> Names:
@@ -224,7 +250,13 @@ class Tables(TablesMeasuring):
 
     @property
     def noise_scale(self) -> Fraction:
-        """The smallest standard deviation of Gaussian noise, or 1 / rate; see `errors_of_cells`."""
+        """The smallest standard deviation of Gaussian noise, or 1 / rate; see `errors_of_cells`.
+
+        Where values of keys are found, the smallest there may be, in any step.
+        """
+        if self.keys.discovering:
+            least = self.with_found(dict.fromkeys(self._discovering, ())).noise_scale
+            return min(least, *(search.sigma for search in self.searches.values()))
         if self.pure is not None:
             return self.pure.smallest_scale
         return min(
@@ -235,14 +267,19 @@ class Tables(TablesMeasuring):
     def errors_of_cells(self) -> dict[str, float]:
         """Return the standard error of a cell of each table asked, in records; public.
 
+        Where values of keys are found, the largest, that of `max_found` values; it is hardly less
+        for fewer.
+
         >>> tables = Tables(rho="1/2", keys={"a": range(18), "b": [0, 1], "c": range(50)},
         ...     tables=["a+b+c", "a"])
         >>> tables.errors_of_cells()
         {'a+b+c': 2.22..., 'a': 2.23...}
         """
-        variances = self._variances
+        variances, more = self._variances, Fraction(0)
+        if self.keys.discovering:  # of fewer values, rounding may add more, up to 1/12
+            variances, more = {t: s**2 for t, s in self.scales.items()}, Fraction(1, 12)
         return {
-            "+".join(names): math.sqrt(self.lattice.variance(place, variances))
+            "+".join(names): math.sqrt(self.lattice.variance(place, variances) + more)
             for names, place in zip(self.tables, self.places, strict=True)
         }
 
@@ -279,13 +316,16 @@ class Tables(TablesMeasuring):
             return least_epsilon([stated], total, times)
         if total == 0:
             return None
-        return gaussian_epsilon(times * 2 * stated.rho, total)
+        if not self.delta_of_finding:
+            return gaussian_epsilon(times * 2 * stated.rho, total)
+        exact = epsilon_of_noise(2 * self.rho_of_all, self.delta_of_finding, total, times)
+        return MechanismBase.epsilon_at(self, total, times) if exact is None else exact
 
     def privacy_losses(self) -> Losses:
         """Return the losses of a release: all contrasts are one Gaussian vector."""
         stated = self.guarantee
-        if isinstance(stated, ZCDP):
-            return Losses((GaussianLoss(2 * stated.rho),))
+        if not isinstance(stated, PureDP):
+            return Losses((GaussianLoss(2 * stated.rho),), self.delta_of_finding)
         if self.pure is not None and self.pure.cover is not None:
             return Losses((GeometricLoss(self.epsilon_of_row, self.max_rows),))
         # Noise on contrasts has many rates, and far less rho than its epsilon allows.
@@ -299,8 +339,11 @@ class Tables(TablesMeasuring):
         ParameterError
             If `noisy` does not hold the contrasts of a release of this mechanism.
         """
-        lattice, kept = self.lattice, self.kept
         problem = ParameterError("noisy", "must hold the contrasts of a release of this mechanism")
+        if self.keys.discovering:
+            found, rest = split_found(noisy, self.keys, problem)
+            return self.with_found(found).decode(rest)
+        lattice, kept = self.lattice, self.kept
         named = {name_of(table, self.keys, kept): table for table in lattice.family}
         if sorted(named) != sorted(noisy):
             raise problem
@@ -326,12 +369,16 @@ class Tables(TablesMeasuring):
             If they have other keys or tables than this mechanism.
         """
         check_kind(value, KeyedTables)
-        if (value.keys, value.tables) != (self.keys, self.tables):
+        decoded = self.decode(noisy)
+        if (value.keys, value.tables) != (decoded.keys, decoded.tables):
             raise ValueError("the tables are not those of the mechanism")
-        return self.decode(noisy)
+        return decoded
 
     def expected_error(self) -> float:
-        """Return the largest standard error of a cell of the tables asked, in records."""
+        """Return the largest standard error of a cell of the tables asked, in records.
+
+        Where values of keys are found, no cell has a larger one.
+        """
         return max(self.errors_of_cells().values())
 
     def intervals(self, release: Release, level: float = 0.95) -> Intervals:
@@ -348,14 +395,19 @@ class Tables(TablesMeasuring):
     @property
     def description(self) -> str:
         """How a release is made."""
-        number = len(self.lattice.family)
+        number, first = len(self.lattice.family), ""
         if self.pure is not None and self.pure.cover is not None:
             return (
                 "Tables that add up. The cells of all keys of the tables asked together, with "
                 "two-sided geometric noise; each table is a sum of them."
             )
+        if self.keys.discovering:
+            first = (
+                "Values of some keys are found first: those whose number of records, with Gaussian "
+                "noise, is above a threshold; all other records are counted as other. "
+            )
         noise = "rounded Gaussian" if self.pure is None else "two-sided geometric"
-        return (
+        return first + (
             f"Tables that add up (residual mechanism). Contrasts of {number} sets of keys with "
             f"{noise} noise; each table is their sum."
         )
@@ -370,9 +422,11 @@ def variances_of(scales: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
     return {table: s**2 + Fraction(1, 12 << len(table)) for table, s in scales.items()}
 
 
-def _read_delta(given: Exact) -> Fraction | None:
-    """Return a delta above 0, or None for 0: geometric noise has no delta."""
-    exact = probability(given, "delta")
+def _read_delta(given: Exact | None, *, finding: bool) -> Fraction | None:
+    """Return a delta above 0, or None for none: geometric noise has no delta, finding has one."""
+    if finding:
+        return positive_delta(given, "values of keys are found with a threshold")
+    exact = Fraction(0) if given is None else probability(given, "delta")
     return positive_delta(exact, "of Gaussian noise") if exact else None
 
 
@@ -384,44 +438,3 @@ def _by_table(mechanism: Tables, numbers: tuple[Fraction, ...]) -> list[str]:
     """Return the tables, each with its number, as text."""
     pairs = zip(mechanism.tables, numbers, strict=True)
     return [f"{_name_of(names)}: {decimal_text(number)}" for names, number in pairs]
-
-
-def _numbers_of(
-    given: Any, name: str, tables: tuple[Names, ...], keys: Keys
-) -> tuple[Fraction, ...] | None:
-    """Return a number for each table: of a mapping by table, or of a sequence in their order."""
-    if given is None:
-        return None
-    if isinstance(given, Mapping):
-        found = dict.fromkeys(tables, Fraction(1))
-        for table, number in read_pairs(given, name, keys):
-            if table not in found:
-                raise ParameterError(
-                    name, f"must name tables that are asked: {'+'.join(table)!r} is not"
-                )
-            found[table] = number
-        numbers: Sequence[Fraction] = list(found.values())
-    else:
-        if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != len(tables):
-            raise ParameterError(name, "must be a mapping of tables to numbers")
-        numbers = [_read_number(each, name) for each in given]
-    return tuple(numbers)
-
-
-def read_pairs(given: Mapping[Any, Any], name: str, keys: Keys) -> list[tuple[Names, Fraction]]:
-    """Return tables and numbers of a mapping, checked."""
-    pairs = []
-    for table, number in given.items():
-        try:
-            (names,) = read_tables([table], keys.names)
-        except ParameterError as error:
-            raise ParameterError(name, error.fault) from None
-        pairs.append((names, _read_number(number, name)))
-    return pairs
-
-
-def _read_number(given: Any, name: str) -> Fraction:
-    number = positive_number(given, name, 10**6)
-    if number < Fraction(1, 10**6):
-        raise ParameterError(name, "must be at least 1e-6")
-    return number

@@ -122,6 +122,7 @@ def _keep_sizes(given: Any) -> list[list[Any]]:
     [['region', 26], ['sex', 2]]
     """
     if isinstance(given, Keys):
+        _refuse_found(given)
         return [[key.name, key.size] for key in given]
     pairs = list(given.items()) if isinstance(given, Mapping) else given
     if not pairs or not isinstance(pairs, list) or not all(type(each) is tuple for each in pairs):
@@ -131,11 +132,23 @@ def _keep_sizes(given: Any) -> list[list[Any]]:
     sizes: dict[str, int] = {}
     for name, values in pairs:
         number = isinstance(values, Integral)
-        (key,) = Keys.read({name: [0] if number else values})
+        (key,) = held = Keys.read({name: [0] if number else values})
+        _refuse_found(held)
         if name in sizes:
             raise ParameterError("keys", f"must give each column once: {name!r} is given twice")
         sizes[name] = whole_number(values, "keys", 1, _MAX_VALUES) if number else key.size
     return [[name, size] for name, size in sizes.items()]
+
+
+def _refuse_found(keys: Keys) -> None:
+    """Refuse keys whose values are found: a plan compares errors, which depend on how many."""
+    if keys.discovering:
+        raise ParameterError(
+            "keys",
+            f"must give {keys.discovering[0].name!r} values or their number: a plan does not find "
+            "values",
+            "plan with a number of values; a dry run says which values are found",
+        )
 
 
 def _keep_tables(given: Any) -> Any:

@@ -6,6 +6,7 @@ from dphist.document.blocks import PlusMinus, number_text
 from dphist.document.unit_words import Counted
 from dphist.privacy.as_text import plain, up
 from dphist.sentence import Sentence, many
+from dphist.tables.discovery import LabelSearch
 from dphist.tables.impossible import Impossible
 from dphist.tables.keys import Key, Keys, Names
 from dphist.tables.mechanism import Tables
@@ -14,6 +15,8 @@ from dphist.visible import harmless
 
 TITLE = Sentence("{Records} by several keys")
 MARK = " (impossible)"
+LIKELY = 0.95
+"""The probability with which a value of so many records is found, as pages name it."""
 _SHOWN, _LETTERS = 8, 40  # values of a key that are named, and letters of one
 
 LIMITS = [
@@ -73,9 +76,14 @@ def title_of(keys: Sequence[str]) -> Sentence:
 def describe_key(key: Key) -> str:
     """Say which values a key has.
 
+    >>> from dphist.tables.discover_keys import DiscoverKeys
+    >>> describe_key(Key("drug", other=True, discover=DiscoverKeys(share=".3")))
+    'values found in the data, at most 1,000, and other'
     >>> describe_key(Key("hour", (0, 1, 2))), describe_key(Key("sex", ("f", "m"), other=True))
     ('3 values: 0, 1, 2', '3 values: f, m, other')
     """
+    if key.discover is not None:
+        return f"values found in the data, at most {key.discover.max_found:,}, and other"
     if key.axis is not None:
         return f"{key.axis.in_words}{', and other' if key.other else ''}"
     labels = [harmless(str(label), _LETTERS) for label in key.labels]
@@ -86,6 +94,35 @@ def describe_key(key: Key) -> str:
 def describe_keys(keys: Keys) -> str:
     """Say which keys there are, with their values."""
     return "; ".join(f"{key.name} ({describe_key(key)})" for key in keys)
+
+
+def say_search(search: LabelSearch) -> Sentence:
+    """Say which values of a key are found."""
+    return Sentence(
+        "those with a noisy number of {records} above {threshold}; with a probability of 95 % one "
+        "is found from {number:,} {records} on",
+        threshold=plain(up(search.threshold, 5)),
+        number=search.likely_count(LIKELY),
+    )
+
+
+def say_found(values: int, search: LabelSearch) -> Sentence:
+    """Say how many values of a key were found, and which are."""
+    rule = say_search(search)
+    if values == search.max_found:
+        rule = Sentence("{rule}; the most that were asked for", rule=rule)
+    return Sentence(
+        "{values}: {rule}; all other {records} are other", values=many(values, "value"), rule=rule
+    )
+
+
+def say_threshold(names: Sequence[str]) -> Sentence:
+    """Say that values of keys are found by a threshold."""
+    return Sentence(
+        "Of {names}, the values that have a noisy number of {records} above a threshold are "
+        "released, and no others.",
+        names=name_table(tuple(names)),
+    )
 
 
 def say_dropped(mechanism: Tables) -> Sentence:
@@ -200,13 +237,22 @@ def say_cells(cells: int, least: float, most: float) -> str:
     return f"with {many(cells, 'cell')}, each {' to '.join(errors)} (95 %)"
 
 
-def say_expected(names: Names, error: float, reach: Reach = NORMAL) -> str:
-    """Say which table it is, and the error to expect of its cells; `error` is a standard error.
+def say_expected(names: Names, error: float, reach: Reach | None = NORMAL) -> str:
+    """Say which table it is, and the error to expect of its cells.
+
+    Parameters
+    ----------
+    error : a standard error.
+    reach : how many of these an interval reaches; None if `error` is the largest there may be.
 
     >>> say_expected(("sex", "age"), 10)
     'by sex and age: each cell ± 20 (95 %), standard error 10'
+    >>> say_expected(("sex", "drug"), 10, None)
+    'by sex and drug: each cell at most ± 20 (95 %)'
     """
     called = f"by {name_table(names)}" if names else "number of all"
+    if reach is None:
+        return f"{called}: each cell at most {say_error(NORMAL.widen(error))} (95 %)"
     half = say_error(reach.widen(error))
     return f"{called}: each cell {half} (95 %), standard error {plain(up(error, 4))}"
 

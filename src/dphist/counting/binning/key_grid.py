@@ -44,6 +44,8 @@ class KeyColumn:
     values : (n,) its values, all text, all whole numbers or all truth values; None with edges.
     edges, zone : as for `Grid`; None with values.
     other : whether the key has one more cell, for all other rows.
+    labels : whether its values are the texts that occur: all rows are in the cell `other` of the
+        grid, and are told apart by their texts (see `label_keys`).
     """
 
     name: str
@@ -51,6 +53,7 @@ class KeyColumn:
     edges: AnyArray | None = None
     zone: str | None = None
     other: bool = False
+    labels: bool = False
 
     @property
     def listed(self) -> int:
@@ -104,6 +107,14 @@ class EdgeSearch:
         return np.where(inside, places, 0)
 
 
+class LabelSearch:
+    """Search in a column whose texts are labels: no place is listed."""
+
+    def find(self, column: pa.Array) -> IntArray:
+        """Return 0 for each row."""
+        return np.zeros(len(column), np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class KeyGrid:
     """The columns of all keys.
@@ -141,13 +152,16 @@ class KeyGrid:
             for place, column in enumerate(self.columns)
         ]
 
-    def searches(self, source: Source) -> list[ListedSearch | EdgeSearch]:
+    def searches(self, source: Source) -> list[ListedSearch | EdgeSearch | LabelSearch]:
         """Return how the places of values are found; refuse columns of unsuitable types."""
         return [self._search(place, source) for place in range(len(self.columns))]
 
-    def _search(self, place: int, source: Source) -> ListedSearch | EdgeSearch:
+    def _search(self, place: int, source: Source) -> ListedSearch | EdgeSearch | LabelSearch:
         column, role = self.columns[place], f"c{place}"
         kind = source.kinds[role]
+        if column.labels:
+            _check_labels(column.name, kind, source.from_text)
+            return LabelSearch()
         if column.values is not None:
             return listed_search(column, kind, source.from_text)
         edges = column.edges
@@ -159,6 +173,15 @@ class KeyGrid:
             else search_for(kind, edges, column.name, column.zone)
         )
         return EdgeSearch(found, column.listed)
+
+
+def _check_labels(name: str, kind: pa.DataType, from_text: bool) -> None:
+    """Refuse a column of labels that does not hold text."""
+    held = decoded_type(kind)
+    if not (from_text or held is OBJECTS or canonical_type(held) == pa.string()):
+        raise ColumnError(
+            f"column {name!r} must hold text, as the values of its key are found: cast it to text"
+        )
 
 
 def listed_search(column: KeyColumn, kind: pa.DataType, from_text: bool) -> ListedSearch:
@@ -174,6 +197,8 @@ def listed_search(column: KeyColumn, kind: pa.DataType, from_text: bool) -> List
     """
     values, held = column.values or (), decoded_type(kind)
     places = range(1, len(values) + 1)
+    if not values:  # all rows are in its cell "other"
+        return _search_of([], [], pa.large_string())
     if from_text or held is OBJECTS:
         texts = [(text, p) for v, p in zip(values, places, strict=True) for text in _texts_of(v)]
         return _search_of([text for text, _ in texts], [p for _, p in texts], pa.large_string())

@@ -20,6 +20,7 @@ from dphist.counting.binning.key_grid import (
     Celling,
     EdgeSearch,
     KeyGrid,
+    LabelSearch,
     ListedSearch,
 )
 from dphist.counting.binning.spark_slots import place_of, value_of
@@ -214,7 +215,7 @@ def _rows_of_cells(source: SparkSource, grid: KeyGrid, others: Sequence[str]) ->
 
 
 def _expressions(
-    search: ListedSearch | EdgeSearch,
+    search: ListedSearch | EdgeSearch | LabelSearch,
     kind: pa.DataType,
     own: str,
     axis: int,
@@ -222,6 +223,8 @@ def _expressions(
 ) -> tuple[str, str]:
     """Return the SQL of a value and of its place, which may use an array of `lists`."""
     name = f"e{axis}"
+    if isinstance(search, LabelSearch):
+        raise RuntimeError("labels are not counted in Spark")
     if isinstance(search, EdgeSearch):
         place, edges = place_of(search.search, kind, f"v{axis}", name)
         if edges is not None:

@@ -1,0 +1,50 @@
+"""Numbers by table, such as weights: reading them from what a caller gives."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from dphist.errors import ParameterError
+from dphist.parameters import positive_number
+from dphist.tables.keys import Keys, Names, read_tables
+
+
+def read_by_table(
+    given: Any, name: str, tables: tuple[Names, ...], keys: Keys
+) -> tuple[Fraction, ...] | None:
+    """Return a number for each table: of a mapping by table, or of a sequence in their order."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        found = dict.fromkeys(tables, Fraction(1))
+        for table, number in _read_pairs(given, name, keys):
+            if table not in found:
+                raise ParameterError(
+                    name, f"must name tables that are asked: {'+'.join(table)!r} is not"
+                )
+            found[table] = number
+        numbers: Sequence[Fraction] = list(found.values())
+    else:
+        if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != len(tables):
+            raise ParameterError(name, "must be a mapping of tables to numbers")
+        numbers = [_read_number(each, name) for each in given]
+    return tuple(numbers)
+
+
+def _read_pairs(given: Mapping[Any, Any], name: str, keys: Keys) -> list[tuple[Names, Fraction]]:
+    """Return tables and numbers of a mapping, checked."""
+    pairs = []
+    for table, number in given.items():
+        try:
+            (names,) = read_tables([table], keys.names)
+        except ParameterError as error:
+            raise ParameterError(name, error.fault) from None
+        pairs.append((names, _read_number(number, name)))
+    return pairs
+
+
+def _read_number(given: Any, name: str) -> Fraction:
+    number = positive_number(given, name, 10**6)
+    if number < Fraction(1, 10**6):
+        raise ParameterError(name, "must be at least 1e-6")
+    return number

@@ -1,0 +1,83 @@
+"""LabelCells: which labels the rows of cells have, for keys whose values are to be found."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dphist.arrays import IntArray
+from dphist.counting import LARGEST
+from dphist.data.guard import Secret
+from dphist.errors import ParameterError
+
+_EXACT_FLOATS = 2**53
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LabelCells(Secret):
+    """The labels of the rows in each cell, by key. Secret: even which labels there are.
+
+    Attributes
+    ----------
+    labels : for each key whose values are to be found, the labels that occur, ascending.
+    places : (d, keys) int64, read-only; the label of the rows in each cell, -1 for those of none.
+    """
+
+    labels: tuple[tuple[str, ...], ...]
+    places: IntArray
+    _IN_PLACE_OF_AN_ARRAY = (
+        "labels must be passed to Tables in their KeyedCounts: an array would lose their bounds"
+    )
+
+    def __post_init__(self) -> None:
+        held = self.places
+        if not isinstance(held, np.ndarray) or held.dtype != np.int64 or held.ndim != 2:
+            raise ParameterError("places", "must be a two-dimensional array of int64")
+        sizes = [len(own) for own in self.labels]
+        fit = held.shape[1] == len(sizes) and (held >= -1).all() and (held < [sizes]).all()
+        if not fit or any(sorted({*own}) != [*own] for own in self.labels):
+            raise ParameterError("places", "must be places of ascending labels, one a key")
+        held = held.copy()
+        held.setflags(write=False)
+        object.__setattr__(self, "places", held)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def rows(self, key: int, counts: IntArray) -> IntArray:
+        """Return the rows of each label of a key, at most 2**62 - 1, from those of the cells."""
+        places = self.places[:, key]
+        own = places >= 0
+        return sum_clamped(places[own], counts[own], len(self.labels[key]))
+
+    def places_among(self, key: int, found: tuple[object, ...]) -> IntArray:
+        """Return the place of the label of each cell among those found; their number for others."""
+        at = {label: place for place, label in enumerate(found)}
+        known = [at.get(label, len(found)) for label in self.labels[key]]
+        places: IntArray = np.array([*known, len(found)], np.int64)[self.places[:, key]]
+        return places
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LabelCells):
+            return NotImplemented
+        return self.labels == other.labels and np.array_equal(self.places, other.places)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type["LabelCells"], tuple[object, ...]]:
+        """Copy and unpickle through the constructor, which makes everything read-only."""
+        return LabelCells, (self.labels, self.places)
+
+    def __repr__(self) -> str:
+        return f"LabelCells(of {len(self)} keys; not shown)"
+
+
+def sum_clamped(places: IntArray, counts: IntArray, size: int) -> IntArray:
+    """Return the sum of the counts at each of `size` places, at most 2**62 - 1.
+
+    Refusing larger sums would reveal something about all records.
+    """
+    if float(counts.sum(dtype=np.float64)) < _EXACT_FLOATS / 2:  # these sums are exact
+        return np.bincount(places, counts, size).astype(np.int64)
+    sums = np.zeros(size, object)
+    np.add.at(sums, places, counts.astype(object))
+    return np.minimum(sums, LARGEST).astype(np.int64)

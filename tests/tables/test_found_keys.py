@@ -1,0 +1,186 @@
+"""Tables of keys whose values are found: what they say, save and refuse."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dphist as dh
+from dphist.cli import main
+from dphist.errors import ParameterError
+from dphist.report import json_of, report_html, summary_text
+from tests.support.abouts import ABOUT
+
+KEYS: dict[str, Any] = {"drug": dh.DiscoverKeys(share="0.3"), "sex": ["f", "m"]}
+TABLES = ["drug+sex", "sex"]
+ROWS = pd.DataFrame(
+    {
+        "drug": ["zolpidem"] * 4000 + ["<b>"] * 3000 + ["aspirin"] * 2000 + [None] * 500 + ["rare"],
+        "sex": ["f", "m"] * 4750 + ["f"],
+    }
+)
+
+
+def make(**asked: Any) -> dh.Tables:
+    given: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "keys": KEYS, "tables": TABLES}
+    return dh.Tables(**given | asked)
+
+
+@pytest.fixture(scope="module")
+def release() -> dh.Release:
+    return make().release(dh.KeyedCounts.from_table(ROWS, keys=KEYS))
+
+
+def test_tables_are_those_of_the_values_found(release: dh.Release) -> None:
+    t = release.value
+    assert t.table("drug", "sex").to_pandas()["drug"].unique().tolist() == [
+        "<b>",
+        "aspirin",
+        "zolpidem",
+        "other",
+    ]
+    assert abs(t.count(drug="zolpidem") - 4000) < 100
+    assert abs(t.count(drug="other", sex="f") - 251) < 100
+    assert abs(t.count(drug=["aspirin", "other"]) - 2501) < 100
+    assert t.error(drug="aspirin", sex="f") <= release.mechanism.errors_of_cells()["drug+sex"]
+    whole = t.to_whole_numbers()
+    assert whole.count(sex="f") == sum(whole.count(sex="f", drug=d) for d in t.keys["drug"].labels)
+    with pytest.raises(ParameterError, match="drug"):
+        t.count(drug="rare")
+
+
+def test_a_release_is_saved_and_loaded(release: dh.Release, tmp_path: Path) -> None:
+    release.save(tmp_path / "r.json")
+    held = dh.Release.load(tmp_path / "r.json")
+    assert held.value == release.value
+    assert held.mechanism == release.mechanism
+    assert held.guarantee == release.guarantee
+    assert held.total == release.total
+    text = release.to_json()
+    assert "rare" not in text
+    content = json.loads(text)
+    values = content["value"]["keys"]["drug"]["values"]
+    for wrong in (values[::-1], [*values, "zz"], [*map(str, range(1001))], values[:-1]):
+        content["value"]["keys"]["drug"]["values"] = wrong
+        with pytest.raises(dh.errors.ReleaseFileError):
+            dh.Release.from_json(json.dumps(content))
+    assert release.redecode().value == release.value
+    for wrong in ([1, 98, 1, 97], [2, 97], [1, 97, 1, 97], [1, -5], [1, 0xD800], [-1], [1] * 2002):
+        with pytest.raises(ParameterError, match="noisy"):
+            release.mechanism.decode({**release.noisy, "+drug": np.array(wrong)})
+    with pytest.raises(ParameterError, match="noisy"):
+        release.mechanism.decode({k: v for k, v in release.noisy.items() if k != "+drug"})
+
+
+def test_nothing_is_found_of_rare_labels() -> None:
+    """The key is then dropped: all rows are others."""
+    rows = pd.DataFrame({"drug": [f"d{i}" for i in range(1000)], "sex": ["f", "m"] * 500})
+    held = dh.KeyedCounts.from_table(rows, keys=KEYS)
+    made = make().release(held)
+    assert made.value.keys["drug"].labels == ("other",)
+    assert made.value.table("drug", "sex").to_pandas()["drug"].tolist() == ["other"] * 2
+    assert abs(made.value.total - 1000) < 100
+    assert dh.Release.from_json(made.to_json()).value == made.value
+    assert "0 values" in summary_text(made)
+    assert report_html(made)
+
+
+def test_pages_say_how_values_were_found(release: dh.Release) -> None:
+    said = " ".join(summary_text(release).split())
+    assert "Values of drug 3 values: those with a noisy number of records above" in said
+    assert "all other records are other" in said
+    held = json_of(release)["found_keys"]["drug"]
+    search = release.mechanism.searches["drug"]
+    assert held["threshold"] == float(search.threshold)
+    assert held["found_from"] == search.likely_count(0.95)
+    page = report_html(release)
+    assert "<b>" not in page.replace("<b></b>", "") or "&lt;b&gt;" in page
+    shown = dh.disclose(release, about=ABOUT).to_yaml()
+    assert "above a threshold" in shown
+
+
+def test_the_likely_count_is_found_with_95_percent(seeded: Any) -> None:
+    search, draws = make().searches["drug"], 4000
+    labels = [f"{i:04}" for i in range(draws)]
+    for more, low, high in ((0, 0.93, 0.97), (-5, 0.5, 0.93)):
+        counts = np.full(draws, search.likely_count(0.95) + more, np.int64)
+        wide = type(search)(search.sigma, search.threshold, draws)
+        assert low < len(wide.find(labels, counts, seeded(2))) / draws < high
+
+
+def test_the_command_finds_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ROWS.to_csv(tmp_path / "rows.csv", index=False)
+    asked = [
+        *("tables", str(tmp_path / "rows.csv"), "--each-row-is-one-person", "--axis", "sex=f,m"),
+        *("--tables", "drug+sex", "--epsilon", "1", "--delta", "1e-6"),
+    ]
+    assert main([*asked, "--axis", "drug=discover:0.3", "--dry-run", "--json"]) in (0, None)
+    dry = json.loads(capsys.readouterr().out)
+    assert {"found_keys", "largest_errors"} <= {*dry}
+    assert "errors" not in dry
+    out = tmp_path / "r.json"
+    given = [*asked, "--axis", "drug=discover:3/10:2", "--output", str(out)]
+    assert main(given) in (0, None)
+    value = dh.Release.load(out).value
+    assert value.keys["drug"].labels == ("<b>", "zolpidem", "other")
+    capsys.readouterr()
+    for wrong in ("discover:", "discover:2", "discover:0.3:x", "discover:0.3:4:5", "discover:x"):
+        assert main([*asked, "--axis", f"drug={wrong}", "--dry-run"]) == 2
+        assert "drug" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("asked", "parameter"),
+    [
+        ({"epsilon": None, "delta": None, "rho": 1}, "delta"),
+        ({"weights": {"sex": 2}}, "weights"),
+        ({"errors": {"sex": 2}}, "errors"),
+        ({"impossible": [{"sex": "m", "drug": "x"}]}, "impossible"),
+        ({"epsilon": "1e-30", "delta": "1e-60"}, "rho"),
+        ({"keys": {**KEYS, "b": dh.DiscoverKeys(share="0.7")}}, "keys"),
+    ],
+)
+def test_what_does_not_go_with_finding_is_refused(asked: Any, parameter: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        make(**asked)
+    assert parameter in str(caught.value)
+
+
+@pytest.mark.parametrize("share", [0, 1, "-0.1", "1.5"])
+def test_a_share_is_between_0_and_1(share: Any) -> None:
+    with pytest.raises(ParameterError, match="share"):
+        dh.DiscoverKeys(share=share)
+
+
+def test_data_and_mechanism_agree_about_what_is_found() -> None:
+    listed = {"drug": ["aspirin"], "sex": ["f", "m"]}
+    found = dh.KeyedCounts.from_table(ROWS, keys=KEYS)
+    held = dh.KeyedCounts.from_table(ROWS, keys=listed, other=["drug"])
+    with pytest.raises(ParameterError, match="keys"):
+        make().release(held)
+    with pytest.raises(ParameterError, match="keys"):
+        dh.Tables(rho=1, keys=held.keys, tables=TABLES).release(found)
+    with pytest.raises(ParameterError, match="keys"):
+        make().release([[1, 2]])
+
+
+def test_a_ledger_charges_before_values_are_found(tmp_path: Path) -> None:
+    ledger = dh.Ledger.create(tmp_path / "a.ledger", epsilon=2, delta="1e-5", unit="one record")
+    data = dh.KeyedCounts.from_table(ROWS, keys=KEYS, ledger=ledger)
+    release = ledger.release(make(), data, by="ann", key="one")
+    assert release.value.keys["drug"].labels[-1] == "other"
+    again = ledger.release(make(), data, by="ann", key="one")
+    assert again.value == release.value
+
+
+def test_a_plan_needs_the_number_of_values() -> None:
+    with pytest.raises(ParameterError, match="plan"):
+        dh.plan("tables", keys=KEYS, tables=TABLES, epsilon=1, delta="1e-6")
+    data = dh.KeyedCounts.from_table(ROWS, keys=KEYS)
+    with pytest.raises(ParameterError, match="listed"):
+        dh.compare(dh.Tables, data, epsilons=[1], delta="1e-6", seconds=1)
+    made = dh.for_error(dh.Tables, error=20, delta="1e-6", keys=KEYS, tables=TABLES)
+    assert made.expected_error() <= 20
