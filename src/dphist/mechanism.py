@@ -24,6 +24,7 @@ from dphist.privacy import (
     dp_events,
     least_epsilon,
 )
+from dphist.privacy.exchanged import exchange_by_steps
 from dphist.privacy.losses import Losses, covering
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD
 from dphist.release.maker import Maker, parameters_of
@@ -228,6 +229,16 @@ class MechanismBase(Maker):
     def law(self) -> NoiseLaw:
         """The law of the noise on the numbers that are measured."""
 
+    @property
+    def exchanged(self) -> Guarantee | None:
+        """What a release costs a unit that is exchanged for another: neighbors of equal size.
+
+        It holds beside `guarantee`, which is for a unit that is added or removed. By group privacy
+        it is twice epsilon and four times rho, and less where a mechanism knows more
+        (`docs/understand/proofs/exchanged.md`). None if a delta is too large for any.
+        """
+        return exchange_by_steps(self.guarantee)
+
     def _guarantees(self) -> Sequence[Guarantee]:
         """Return all guarantees that hold of a release."""
         direct = self.epsilon_guarantee
@@ -257,7 +268,7 @@ class MechanismBase(Maker):
         # An epsilon of 0 cannot be stated.
         return ApproxDP(max(epsilon, LEAST_EPSILON), delta, self.guarantee.unit)
 
-    def dp_event(self, delta: Exact | None = None) -> Any:
+    def dp_event(self, delta: Exact | None = None, *, exchanged: bool = False) -> Any:
         """Return a release as an event of `dp_accounting`, to account for it with other releases.
 
         Geometric noise is a `DiscreteLaplaceDpEvent`, Gaussian noise, rounded or not, a
@@ -270,6 +281,7 @@ class MechanismBase(Maker):
         ----------
         delta : the event then covers the (epsilon, delta)-DP of `to_approx_dp(delta)`; required for
             mechanisms with a guarantee in approximate zCDP alone.
+        exchanged : the event is for neighbors that differ by exchanging a unit, as in `exchanged`.
 
         Returns
         -------
@@ -282,6 +294,10 @@ class MechanismBase(Maker):
             If `dp_accounting` is not installed (``pip install 'dphist[accounting]'``), or `delta`
             is missing or too small.
         """
+        if not isinstance(exchanged, bool):
+            raise ParameterError("exchanged", "must be True or False")
+        if exchanged:
+            return self._event_of_exchange(delta)
         if delta is not None:
             return dp_events.event_of(covering([self.to_approx_dp(delta)]))
         return dp_events.event_of(self.privacy_losses())
@@ -289,6 +305,19 @@ class MechanismBase(Maker):
     def privacy_losses(self) -> Losses:
         """Return the privacy losses of a release, or larger ones, as accounts add them up."""
         return covering([*reversed(self._guarantees())])  # subclasses know more of their noise
+
+    def _event_of_exchange(self, delta: Exact | None) -> Any:
+        """Return an event that costs what `exchanged` allows, or more."""
+        stated = self.exchanged
+        if stated is None:
+            raise ParameterError("exchanged", "has no event: delta is too large for two units")
+        if delta is not None:
+            return dp_events.event_of(covering([stated.to_approx_dp(delta)]))
+        return dp_events.event_of(self._losses_of_exchange(stated))
+
+    def _losses_of_exchange(self, stated: Guarantee) -> Losses:
+        """Return the losses of an exchange; subclasses know more of their noise."""
+        return covering([stated])
 
     def calibrated_to(self, target: Target) -> Self:
         """Return this mechanism with what it was asked to cost; `dphist.calibrate` calls it.

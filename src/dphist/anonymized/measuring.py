@@ -22,6 +22,7 @@ from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_upper_bound
 from dphist.privacy import Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.conversion import geometric_to_rho
+from dphist.privacy.exchanged import exchange_by_steps, exchange_of_growing
 from dphist.privacy.losses import GeometricLoss, Losses
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
@@ -62,6 +63,11 @@ class AnonymizedMeasuring(MechanismBase):
         cells = self.sensitivity
         each = [geometric_to_rho(rate * cells, cells) for rate in self._rates]
         return PureDP(self.epsilon, self._unit, sum(each) if each else None)
+
+    @property
+    def exchanged(self) -> Guarantee | None:
+        """What a release costs an exchange: numbers of cells only grow with a unit."""
+        return (exchange_of_growing if self._rates else exchange_by_steps)(self.guarantee)
 
     @property
     def _rates(self) -> tuple[Fraction, ...]:

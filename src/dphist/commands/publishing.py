@@ -251,7 +251,10 @@ def _announce(
     if options.output is None:
         say(summary_text(release))
     else:
-        say(f"Released under {shown_as(release).fact('cost').text}.")
+        document = shown_as(release)
+        say(f"Released under {document.fact('cost').text}.")
+        if getattr(options, "exchanged", False):
+            say(f"If exchanged: {document.fact('exchanged').text}.")
     for line in said:
         say(line)
     say_written(paths)

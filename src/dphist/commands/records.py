@@ -46,6 +46,12 @@ EACH_ROW = Option(
     rules=[Excludes(["user"], "users may have several rows")],
 )
 
+EXCHANGED = Option(
+    "exchanged",
+    "the budget is for a unit that is exchanged for another, in data of equal size: an exchange "
+    "costs twice what a unit that is added or removed costs, so that costs half of it",
+)
+
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
 
 
@@ -83,6 +89,7 @@ def unit_options(
         Option("max_records", most, "M", read_whole_or_auto, least=1, rules=rules_of_most),
         USERS_BY_RECORDS,
         option_of(mechanism, "sensitivity"),
+        EXCHANGED,
     ]
 
 

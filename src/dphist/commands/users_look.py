@@ -167,6 +167,7 @@ def make_users_look(
     """
     name = "epsilon" if getattr(options, "rho", None) is None else "rho"
     budget = privacy_parameter(getattr(options, name), name)
+    budget = budget / 2 if options.exchanged else budget  # proofs/exchanged.md, Lemma 2
     if not is_found(options) and options.users_by_records is None:
         return None, {name: budget}
     if options.null_users == "separate":

@@ -10,11 +10,12 @@ from the shape of what was released. No released count is among it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dphist.document.blocks import Document, Fact
 from dphist.document.errata import errata_in_words
+from dphist.document.guarantee_words import exchange_in_words
 from dphist.document.kind import Disclosed, kind_of, kind_of_mechanism
 from dphist.document.mechanism_facts import (
     Noise,
@@ -27,6 +28,7 @@ from dphist.document.totals import Stated, stated_of
 from dphist.document.unit_words import missing_in_words, nouns_of_unit, several_of, unit_in_words
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import short_exact
+from dphist.privacy.exchanged import exchanged_together
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
 from dphist.release.maker import Maker
 from dphist.release.mechanisms import package_of
@@ -126,6 +128,9 @@ def facts_of_charge(mechanism: Maker, unit: PrivacyUnit) -> Facts:
     unit : of the account.
     """
     neighbors = f"Two data sets are neighbors if they differ in {unit}, with all of its data."
+    if unit.exchanged:
+        one = "a unit" if unit.at_most == 1 else "units"
+        neighbors = f"Two data sets are neighbors if they differ in {one}: {unit}."
     return Facts(mechanism, _disclosed(mechanism), neighbors)
 
 
@@ -191,7 +196,7 @@ def _bounding(release: Release, said: PrivacyUnit | None, each: Sentence, cuts: 
 
 def disclosure_blocks(release: Release, document: Document) -> list[Fact]:
     """Return what the page of a release discloses, beside what its document says."""
-    facts, stated = facts_of(release, document), stated_of([release])
+    facts, stated = facts_of(release, document), with_exchange(stated_of([release]), [release])
     library = f"Library: dphist {facts.version}. Method: {facts.mechanism.reference}"
     no_errata = f"The errata of dphist {VERSION} name no fault of version {release.version}."
     said: dict[str, Sequence[str]] = {
@@ -208,6 +213,20 @@ def disclosure_blocks(release: Release, document: Document) -> list[Fact]:
         **({} if release.users is None else {"Numbers of users": _beside(release.users)}),
     }
     return [Fact(name, joined(texts), lines=texts) for name, texts in said.items()]
+
+
+def with_exchange(stated: Stated, releases: Sequence[Release]) -> Stated:
+    """Return what releases guarantee, with what they cost a unit that is exchanged for another."""
+    parts = [part for release in releases for part in release.parts]
+    users = [part.mechanism for part in parts if part.counts_users]
+    others = [part.mechanism for part in parts if not part.counts_users]
+    together = (users, stated.unit, others) if users else (others, stated.unit)
+    exchanged = exchanged_together(*together)
+    if exchanged is None:
+        return stated
+    cost = exchange_in_words(exchanged)
+    said = Sentence("For data sets of equal size, what is disclosed here: {cost}.", cost=cost)
+    return replace(stated, details=(*stated.details, said))
 
 
 def _beside(users: Release) -> list[str]:

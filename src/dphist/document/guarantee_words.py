@@ -48,6 +48,18 @@ def _as_subject(protected: Protected) -> Sentence:
     return Sentence(f"{{unit}}{comma} {verb}", unit=unit_in_words(protected))
 
 
+def _cases(protected: Protected) -> Sentence:
+    """Return the two cases that a guarantee compares, as the start of a sentence.
+
+    >>> _cases(PrivacyUnit("user")), _cases(PrivacyUnit("user", exchanged=True))
+    ('Whether one user is in the data or not,', 'Whether one user is in the data or another one,')
+    """
+    if isinstance(protected, PrivacyUnit) and protected.exchanged:
+        subject = _as_subject(protected.in_or_out)
+        return Sentence("Whether {subject} in the data or another one,", subject=subject)
+    return Sentence("Whether {subject} in the data or not,", subject=_as_subject(protected))
+
+
 def guarantee_in_words(
     guarantee: Guarantee,
     protected: Protected,
@@ -67,7 +79,7 @@ def guarantee_in_words(
     if not isinstance(guarantee, PureDP | ApproxDP):
         return Sentence("The release satisfies {guarantee}.", guarantee=guarantee)
     epsilon, delta = guarantee.epsilon, delta_of(guarantee)
-    start = Sentence("Whether {subject} in the data or not,", subject=_as_subject(protected))
+    start = _cases(protected)
     results = "result"
     if releases > 1:
         results, seen = f"result of {releases:,} such releases together", "all of them"
@@ -80,11 +92,17 @@ def guarantee_in_words(
     else:
         words = (
             f"every possible {results} is at most {_factor(epsilon)} as likely in one case as in "
-            "the other. Suppose someone knows all other data, and is 50 % sure that this is in the "
-            f"data too. After seeing {seen}, they {_certainty(epsilon)}."
+            "the other. Suppose someone knows all other data, and is 50 % sure that "
+            f"{_sure_of(protected)}. After seeing {seen}, they {_certainty(epsilon)}."
         )
     judged = _judgement(epsilon, strong=not is_too_large(delta, number))
     return joined((start, words, judged, delta_in_words(delta, number)))
+
+
+def _sure_of(protected: Protected) -> str:
+    if isinstance(protected, PrivacyUnit) and protected.exchanged:
+        return "it is the first of the two"
+    return "this is in the data too"
 
 
 def total_in_a_sentence(guarantee: PureDP | ApproxDP, unit: str, releases: int = 1) -> Sentence:
@@ -157,6 +175,21 @@ def guarantee_in_short(guarantee: Guarantee) -> str:
     if isinstance(guarantee, ZCDP):
         return f"ρ = {short_exact(guarantee.rho)}"
     return str(guarantee)
+
+
+def exchange_in_words(exchanged: Guarantee) -> Sentence:
+    """State what an exchange costs, by its parameters, and for whom.
+
+    >>> exchange_in_words(PureDP(2, PrivacyUnit("user", exchanged=True), "0.9"))
+    'ε = 2 (ρ = 0.9), for one user, exchanged for another'
+    """
+    own = exchanged.rho if isinstance(exchanged, PureDP) else None
+    return Sentence(
+        "{short}{own}, for {unit}",
+        short=guarantee_in_short(exchanged),
+        own="" if own is None else f" (ρ = {plain(up(own, 6))})",
+        unit=unit_in_words(exchanged.unit),
+    )
 
 
 def guarantee_kind(guarantee: Guarantee, releases: int = 1) -> str:

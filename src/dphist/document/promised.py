@@ -21,6 +21,7 @@ from dphist.document.blocks import (
 )
 from dphist.document.disclosure import paid_in_words, paid_json
 from dphist.document.guarantee_words import (
+    exchange_in_words,
     guarantee_in_short,
     guarantee_in_symbols,
     guarantee_kind,
@@ -47,6 +48,7 @@ from dphist.document.unit_words import (
 )
 from dphist.privacy import ZCDP, Guarantee, PureDP, Target
 from dphist.privacy.as_text import plain, up
+from dphist.privacy.exchanged import exchanged_together
 from dphist.privacy.unit import OF_ROWS
 from dphist.release.maker import Maker, target_of
 from dphist.release.release import Release
@@ -184,7 +186,7 @@ class Promised:
         if isinstance(self.guarantee, PureDP) and self.guarantee.rho is not None:
             own = f"ρ = {plain(up(self.guarantee.rho, 6))}"
             blocks.append(Fact("In zCDP", own, note="for adding up several releases", on=HEADED))
-        blocks += self._parts()
+        blocks += self._exchange() + self._parts()
         release = self.release
         paid = None if release is None else paid_in_words(release.provenance)
         if release is not None and paid is not None:
@@ -192,6 +194,23 @@ class Promised:
             told = paid_json(release.provenance)
             blocks += [Fact("", value, name, value, on=ON_JSON) for name, value in told.items()]
         return Section("guarantee", "What is guaranteed", [*blocks, *more])
+
+    @property
+    def exchanged(self) -> Guarantee | None:
+        """What one release costs a unit that is exchanged for another."""
+        if self.release is not None:
+            return self.release.exchanged
+        first, *others = [each for each in (self.data.users, self.mechanism) if each is not None]
+        return exchanged_together([first], self.guarantee.unit, others)
+
+    def _exchange(self) -> list[Fact]:
+        """Return what holds for neighbors of equal size, beside the guarantee."""
+        exchanged = self.exchanged
+        if exchanged is None:
+            return []
+        said, as_json = exchange_in_words(exchanged), guarantee_json(exchanged)
+        note = "for data sets of equal size, beside the guarantee above"
+        return [Fact("If exchanged", said, "exchanged", as_json, note=note, on=ON_PAGE | ON_JSON)]
 
     def _parts(self) -> list[Fact]:
         """Return what each of two releases costs that are one together."""

@@ -134,12 +134,15 @@ def unit_in_words(unit: PrivacyUnit, one: str = "one") -> Sentence:
     One account, or one row without an account, as promised by the caller
     >>> print(unit_in_words(PrivacyUnit("user", events=2), "One"))
     All events of one user, of which at most 2 count
+    >>> print(unit_in_words(PrivacyUnit("record", exchanged=True)))
+    one record, exchanged for another
     """
     if unit.at_most > 1:
         text = str(unit)
         return Sentence("{text}", text=text if one.islower() else f"{text[0].upper()}{text[1:]}")
     name, _, article = nouns_of_unit(unit)
     rows = ", or one row without {article}" if unit.or_rows else ""
+    rows += ", exchanged for another" if unit.exchanged else ""
     asserted = ", as promised by the caller" if unit.asserted else ""
     named = f"{one} {{name}}{rows}"
     if unit.events is not None:

@@ -71,10 +71,12 @@ class Account:
     def to_content(self) -> dict[str, Any]:
         """Return the account for its entry."""
         renewed = {"renew": self.renew} if self.renew else {}
+        unit = {"who": self.unit.in_or_out.name, "at_most": self.unit.at_most}
+        exchanged = {"exchanged": True} if self.unit.exchanged else {}
         return {
             **renewed,
             "name": self.name,
-            "unit": {"who": self.unit.name, "at_most": self.unit.at_most},
+            "unit": {**unit, **exchanged},
             "budget": self.budget.to_content(),
             "dataset": self.dataset,
         }

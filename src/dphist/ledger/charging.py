@@ -77,6 +77,11 @@ def prices(tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit)
 def cost_in(account: Account, mechanism: Any, data: DataUnit) -> tuple[Guarantee, Cost]:
     """Return the guarantee and the cost of a mechanism in an account."""
     unit, delta = account.unit, account.budget.delta
+    if unit.exchanged and isinstance(mechanism, ContinualMechanism | PayWhatYouGet):
+        raise LedgerError(
+            f"the account {account.name!r} protects {unit}: an exchange takes two steps, which are "
+            "not covered for streams and sessions; use an account for a unit added or removed"
+        )
     guarantee, cost = cost_for(mechanism, data, unit, delta, account.name)
     if account.renew and isinstance(mechanism, ContinualMechanism | PayWhatYouGet):
         # It runs on beside the releases of later months: proofs/ledger.md, Lemma 11.

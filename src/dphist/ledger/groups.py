@@ -97,8 +97,14 @@ class Groups:
         Raises
         ------
         LedgerError
-            If the account protects several units together: two of them may be in two groups.
+            If the account protects several units together, or exchanged ones: two of them may be
+            in two groups.
         """
+        if unit.exchanged:
+            raise LedgerError(
+                f"the account {name!r} protects {unit}, who may be in two groups; release the "
+                "groups one by one, or use an account for a unit that is added or removed"
+            )
         if unit.at_most != 1:
             raise LedgerError(
                 f"the account {name!r} protects {unit}, who may be in several groups; release the "

@@ -10,8 +10,10 @@ from dphist.errors import Argument, DphistError, LedgerError, ParameterError
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PrivacyUnit
+from dphist.privacy.exchanged import exchanged_of
 from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_USER, unit_of_data
 from dphist.release.released import refuse_released
+from dphist.release.stated import refuse_exchanged
 
 _PARTS = (ONE_RECORD, ONE_EVENT)
 """What users have many of: only a bound relates these units to users."""
@@ -73,6 +75,9 @@ def check_bounds(mechanism: object, data: object) -> None:
     BoundsError, ParameterError
     """
     refuse_released(data, "data")
+    stated = getattr(mechanism, "guarantee", None)
+    if isinstance(stated, Guarantee):
+        refuse_exchanged(stated.unit, None)  # no release may state it
     kind = kind_of_mechanism(mechanism)
     held = None if kind is None else kind.data_type
     if kind is None or held is None:
@@ -108,7 +113,7 @@ def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: s
 
     Parameters
     ----------
-    guarantee : of the mechanism, known before data.
+    guarantee : of the mechanism, known before data; for an exchange if the unit is exchanged.
     unit : the privacy unit of the account `name`.
 
     Raises
@@ -122,6 +127,13 @@ def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: s
     ceil(k / m) steps: group privacy (docs/understand/proofs/accounting.md, Lemma 9).
     """
     own = guarantee.unit
+    if unit.exchanged:
+        return _for_exchange(guarantee, data, unit, name)
+    if own.exchanged:
+        raise LedgerError(
+            f"the account {name!r} protects {unit}, who is added or removed, and the guarantee is "
+            f"for {own}: that one of equal size says little of others; use an account for it"
+        )
     if data.unit is not None:
         named = own.named(data.unit)
         if own.single in _PARTS and named.single == unit.single not in _PARTS:
@@ -145,14 +157,62 @@ def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: s
     return guarantee.for_unit(unit)
 
 
+def _for_exchange(exchanged: Guarantee, data: DataUnit, unit: PrivacyUnit, name: str) -> Guarantee:
+    """Return what a release costs an account of exchanged units, from what it states for them.
+
+    Two users may have different numbers of records, so no steps of single records make up an
+    exchange of users: the release must state it for all records of one.
+    """
+    own = exchanged.unit
+    if data.unit is not None and own.in_or_out.single in (ONE_USER, *_PARTS):
+        named = own.named(data.unit)
+        of_parts = own.in_or_out.single in _PARTS and named.in_or_out.single not in _PARTS
+        if of_parts and (data.records is None or data.records > own.at_most):
+            raise LedgerError(
+                f"the account {name!r} protects {unit}, and the release does not protect all "
+                f"{own.plural} of one; give the mechanism the bound of the data"
+            )
+        exchanged = replace(exchanged, unit=named)
+    if exchanged.unit.single != unit.single:
+        raise LedgerError(
+            f"the account {name!r} protects {unit}, and the release protects {exchanged.unit}; "
+            "use data whose users are those of the account, or an account for that unit"
+        )
+    return exchanged.for_unit(unit)
+
+
+def _stated(mechanism: Any, unit: PrivacyUnit, name: str) -> Guarantee:
+    """Return what a mechanism states for a unit of the account: added or removed, or exchanged.
+
+    Raises
+    ------
+    ParameterError
+        If the mechanism has no guarantee.
+    LedgerError
+        If it states none for an exchange.
+    """
+    stated = getattr(mechanism, "guarantee", None)
+    if not isinstance(stated, Guarantee):
+        raise ParameterError("mechanism", "must have a guarantee, such as dphist.PureDP(1)")
+    if not unit.exchanged:
+        return stated
+    exchanged = exchanged_of(mechanism)
+    if exchanged is None:
+        raise LedgerError(
+            f"the account {name!r} protects {unit}, and the release has no guarantee for that: its "
+            "delta is too large for two units; use a smaller delta"
+        )
+    return exchanged
+
+
 def cost_for(
     mechanism: Any, data: DataUnit, unit: PrivacyUnit, delta: Fraction, name: str
 ) -> tuple[Guarantee, Cost]:
     """Return the guarantee and the cost of a mechanism for an account of this unit and delta."""
-    stated = getattr(mechanism, "guarantee", None)
-    if not isinstance(stated, Guarantee):
-        raise ParameterError("mechanism", "must have a guarantee, such as dphist.PureDP(1)")
+    stated = _stated(mechanism, unit, name)
     guarantee = for_account(stated, data, unit, name)
+    if unit.exchanged:  # what is stated for an exchange, and no more
+        return guarantee, Cost.of(guarantee, alone=_smallest_epsilon(guarantee, delta))
     if not is_unchanged(guarantee, stated) or not isinstance(mechanism, MechanismBase):
         # Group privacy, or somebody else's mechanism: what its guarantee says, and no more.
         return guarantee, Cost.of(guarantee, alone=_smallest_epsilon(guarantee, delta))

@@ -14,7 +14,7 @@ from dphist.planning.criteria import Criterion, criterion
 from dphist.planning.declared import guessed_right, planning_of, quantities_of
 from dphist.planning.plan import Plan
 from dphist.privacy import PrivacyUnit
-from dphist.privacy.unit import OF_ROWS, unit_of_data
+from dphist.privacy.unit import OF_ROWS, as_unit, unit_of_data
 from dphist.release.kind_names import kind_name
 from dphist.release.release import Release
 
@@ -174,9 +174,16 @@ def plan(
 
 def _named(unit: str | PrivacyUnit) -> PrivacyUnit:
     try:
-        return unit_of_data(unit)
+        named = as_unit(unit)
     except ParameterError:
-        pass
+        named = None
+    if named is not None and named.exchanged:
+        raise ParameterError(
+            "unit",
+            "of a plan must not be exchanged: plans are for units that are added or removed",
+        )
+    if named is not None and named.at_most == 1:
+        return unit_of_data(named)
     raise ParameterError(
         "unit", "must be one line of at most 200 characters, such as 'one patient'"
     )

@@ -100,6 +100,12 @@ def _common_unit(units: Sequence[PrivacyUnit]) -> PrivacyUnit:
 def _unequal_units_error(one: PrivacyUnit, other: PrivacyUnit) -> ParameterError:
     """Return an error that names the conversion to equal units."""
     start = f"must protect the same unit, not {one} and {other}"
+    if one.exchanged != other.exchanged:
+        return ParameterError(
+            "guarantees",
+            f"{start}: one is exchanged, and the other added or removed",
+            "use mechanism.exchanged or release.exchanged, or guarantee.for_exchange(), for all",
+        )
     if one.single == other.single:
         fewer, more = sorted((one, other), key=lambda unit: unit.at_most)
         steps = -(-more.at_most // fewer.at_most)

@@ -73,7 +73,8 @@ class Protecting(ABC):
         Raises
         ------
         ParameterError
-            If `has` is missing, or delta would reach 1, which guarantees nothing.
+            If `has` is missing, or delta would reach 1, which guarantees nothing; or if this
+            guarantee is for an exchanged unit, and the other is added or removed, or another.
 
         >>> ZCDP("0.1").for_unit("one patient", has=4)
         ZCDP(rho=1.6, unit='patient')
@@ -81,7 +82,15 @@ class Protecting(ABC):
         Fraction(1, 1)
         """
         wanted = as_unit(unit)
-        if wanted.single == self.unit.single:
+        same = wanted.single.in_or_out == self.unit.single.in_or_out
+        if self.unit.exchanged and not (same and wanted.exchanged):
+            raise ParameterError(
+                "unit",
+                f"must be a number of {self.unit.who!r} that are exchanged: that one of equal "
+                "size says little of others",
+                "convert a guarantee for units that are added or removed",
+            )
+        if same:
             if has is not None:
                 raise ParameterError(
                     "has",
@@ -99,7 +108,22 @@ class Protecting(ABC):
             bound = f"max_{self.unit.plural}"
             if not wanted.bounds and bound.isidentifier():
                 wanted = replace(wanted, bounds=((bound, has),))
-        return self._for_steps(-(-things // self.unit.at_most), wanted)
+        # An exchange removes the units and adds others (proofs/exchanged.md, Lemma 1).
+        ways = 2 if wanted.exchanged and not self.unit.exchanged else 1
+        return self._for_steps(ways * -(-things // self.unit.at_most), wanted)
+
+    def for_exchange(self) -> Self:
+        """Return the guarantee for such a unit that is exchanged for another, by group privacy.
+
+        The unit is removed and another one added: two steps. A mechanism may know less, as
+        `mechanism.exchanged`.
+
+        >>> PureDP("0.5").for_exchange(), ZCDP("0.1").for_exchange()
+        ... # doctest: +NORMALIZE_WHITESPACE
+        (PureDP(epsilon=1, unit=PrivacyUnit('record', exchanged=True)),
+         ZCDP(rho=0.4, unit=PrivacyUnit('record', exchanged=True)))
+        """
+        return self.for_unit(replace(self.unit, exchanged=True))
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""

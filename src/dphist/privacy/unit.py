@@ -11,6 +11,7 @@ from dphist.privacy.as_text import with_article
 _LONGEST = 200
 _EVENTS_OF = "all events of "
 _ASSERTED = ", as promised by the caller"
+_EXCHANGED = ", exchanged for another"
 
 Bounds = tuple[tuple[str, int | None], ...]
 
@@ -19,8 +20,9 @@ Bounds = tuple[tuple[str, int | None], ...]
 class PrivacyUnit:
     """What is protected: up to `at_most` of `who`, with all of their data.
 
-    Neighboring data sets differ by adding or removing at most `at_most` of `who`. Guarantees
-    compose if their units are equal.
+    Neighboring data sets differ by adding or removing at most `at_most` of `who`, or, if they are
+    `exchanged`, by exchanging at most that many, each for another. Guarantees compose if their
+    units are equal.
 
     Parameters
     ----------
@@ -40,6 +42,9 @@ class PrivacyUnit:
     events : int, optional
         The maximum number of events of one `who` that count, where all its events in a stream are
         protected. Not compared.
+    exchanged : bool
+        Whether neighbors are data sets of equal size: they differ by exchanging a `who` for another
+        one (`docs/understand/proofs/exchanged.md`). Default: by adding or removing it.
 
     >>> PrivacyUnit("one user") == PrivacyUnit("user", bounds={"max_labels": 10})
     True
@@ -47,6 +52,8 @@ class PrivacyUnit:
     at most 5 records | one user
     >>> print(PrivacyUnit("account", or_rows=True, asserted=True))
     one account, or one row without an account, as promised by the caller
+    >>> print(PrivacyUnit("record", exchanged=True))
+    one record, exchanged for another
     """
 
     who: str
@@ -55,6 +62,7 @@ class PrivacyUnit:
     asserted: bool = field(compare=False)
     or_rows: bool
     events: int | None = field(compare=False)
+    exchanged: bool
 
     def __init__(
         self,
@@ -65,9 +73,11 @@ class PrivacyUnit:
         asserted: bool = False,
         or_rows: bool = False,
         events: int | None = None,
+        exchanged: bool = False,
     ) -> None:
         word, of_text = _read(who)
-        for name, fact in (("asserted", asserted), ("or_rows", or_rows)):
+        facts = ("asserted", asserted), ("or_rows", or_rows), ("exchanged", exchanged)
+        for name, fact in facts:
             if not isinstance(fact, bool):
                 raise ParameterError(name, "must be True or False")
             object.__setattr__(self, name, fact or of_text.get(name, False))
@@ -79,6 +89,8 @@ class PrivacyUnit:
 
     def __str__(self) -> str:
         units = f"one {self.name}" if self.at_most == 1 else f"at most {self.together}"
+        if self.exchanged and self.at_most > 1:
+            units = f"{units}, each exchanged for another"
         if self.events is not None:
             units = f"{_EVENTS_OF}{units}{_that_count(self.events)}"
         return f"{units}{_ASSERTED}" if self.asserted else units
@@ -118,7 +130,8 @@ class PrivacyUnit:
     @property
     def name(self) -> str:
         """One such unit in words, without "one": "patient, or one row without a patient"."""
-        return f"{self.who}{_or_row(self.who)}" if self.or_rows else self.who
+        said = f"{self.who}{_or_row(self.who)}" if self.or_rows else self.who
+        return f"{said}{_EXCHANGED}" if self.exchanged and self.at_most == 1 else said
 
     @property
     def together(self) -> str:
@@ -128,12 +141,17 @@ class PrivacyUnit:
     @property
     def compared(self) -> "PrivacyUnit":
         """The unit without what is not compared."""
-        return PrivacyUnit(self.who, self.at_most, or_rows=self.or_rows)
+        return replace(self.single, at_most=self.at_most)
 
     @property
     def single(self) -> "PrivacyUnit":
         """One of `who`, without what is not compared."""
-        return PrivacyUnit(self.who, or_rows=self.or_rows)
+        return PrivacyUnit(self.who, or_rows=self.or_rows, exchanged=self.exchanged)
+
+    @property
+    def in_or_out(self) -> "PrivacyUnit":
+        """The same, added or removed."""
+        return replace(self, exchanged=False) if self.exchanged else self
 
     def times(self, members: int) -> "PrivacyUnit":
         """Return the unit of `members` such units together."""
@@ -142,6 +160,8 @@ class PrivacyUnit:
 
     def named(self, data: "PrivacyUnit") -> "PrivacyUnit":
         """Return this unit of a mechanism under the name that the data give it.
+
+        Whether it is exchanged is the mechanism's to say.
 
         Parameters
         ----------
@@ -152,6 +172,9 @@ class PrivacyUnit:
         >>> PrivacyUnit("user", bounds={"max_count": 1}).named(ONE_ROW)  # a row is a record then
         PrivacyUnit('record')
         """
+        if self.exchanged or data.exchanged:
+            found = self.in_or_out.named(data.in_or_out)
+            return replace(found, exchanged=self.exchanged)
         bounds, same = dict(self.bounds), self.single == data.single
         if data.single == ONE_ROW and (self == ONE_RECORD or bounds.get("max_count") == 1):
             return ONE_RECORD  # a row that counts one is a record
@@ -162,6 +185,7 @@ class PrivacyUnit:
     def _facts(self) -> dict[str, Any]:
         """Return what holds of few units."""
         facts = {"asserted": self.asserted, "or_rows": self.or_rows, "events": self.events}
+        facts["exchanged"] = self.exchanged
         return {name: fact for name, fact in facts.items() if fact}
 
     def to_content(self) -> dict[str, Any]:
@@ -192,6 +216,13 @@ def unit_of_data(unit: "PrivacyUnit | str") -> PrivacyUnit:
     named = as_unit(unit)
     if named.at_most > 1:
         raise ParameterError("unit", "must be a single one, such as 'one patient', not several")
+    if named.exchanged:
+        raise ParameterError(
+            "unit",
+            "of data must not be exchanged: it says whose the rows are",
+            "a release states what an exchange costs beside its guarantee, as release.exchanged, "
+            "and an account of a ledger may be for exchanged units",
+        )
     return named
 
 
@@ -249,6 +280,8 @@ def _read(text: object) -> tuple[str, dict[str, Any]]:
         fact: dict[str, Any] = {}
         if end == _ASSERTED:
             fact = {"asserted": True}
+        elif end == _EXCHANGED:
+            fact = {"exchanged": True}
         elif end == _or_row(start):
             fact = {"or_rows": True}
         elif end == _that_count(events) and start.startswith(f"{_EVENTS_OF}one "):

@@ -128,6 +128,18 @@ def losses_of_noise(guarantee: PureDP | ZCDP, sensitivity: int, levels: int = 1)
     return Losses((GeometricLoss(rate, sensitivity, levels),))
 
 
+def losses_of_exchange(guarantee: PureDP | ZCDP, sensitivity: int, levels: int = 1) -> Losses:
+    """Return the losses of an exchange, for the guarantee of a unit that is added or removed.
+
+    On each level one count falls and another one grows (`docs/understand/proofs/exchanged.md`,
+    Lemma 2). Parameters as for `losses_of_noise`.
+    """
+    if isinstance(guarantee, ZCDP):
+        return Losses((GaussianLoss(4 * guarantee.rho),))  # one vector, twice as long when squared
+    rate = guarantee.epsilon / (sensitivity * levels)
+    return Losses((GeometricLoss(rate, sensitivity, 2 * levels),))
+
+
 def _rounded_gaussian_variance(sigma: float) -> float:
     """Return E X**2 of rounded N(0, sigma**2): the sum over k >= 1 of (2k - 1) Pr[abs(X) >= k]."""
     if sigma >= 2:

@@ -10,8 +10,9 @@ import numpy as np
 from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.mechanism import parameter
 from dphist.parameters import Exact
+from dphist.privacy import Guarantee
 from dphist.privacy.losses import Losses
-from dphist.ranges.budget import losses_of_noise
+from dphist.ranges.budget import losses_of_exchange, losses_of_noise
 from dphist.ranges.measuring import LeafCountsMeasuring, Noisy
 from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, RangesMechanism
 from dphist.release.mechanisms import savable
@@ -76,6 +77,9 @@ class LeafCounts(LeafCountsMeasuring, RangesMechanism):
     def privacy_losses(self) -> Losses:
         """Return the losses of a release: those of the noise on all counts."""
         return losses_of_noise(self.guarantee, self.sensitivity)
+
+    def _losses_of_exchange(self, stated: Guarantee) -> Losses:
+        return losses_of_exchange(self.guarantee, self.sensitivity)
 
     def answers(self, bins: NumberArray, noisy: Noisy) -> "BinAnswers":
         """Return sums of bins; errors of bins are independent."""

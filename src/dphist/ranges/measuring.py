@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from dphist.arrays import IntArray, NumberArray
 from dphist.errors import Argument, BoundsError
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source
-from dphist.privacy import ZCDP, PrivacyUnit, PureDP
+from dphist.privacy import ZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.conversion import geometric_to_rho
+from dphist.privacy.exchanged import exchange_by_steps, exchange_of_growing
 from dphist.ranges.adaptive_tree.dyadic import DyadicShape
 from dphist.ranges.adaptive_tree.exploration import Explorer, Rules
 from dphist.ranges.adaptive_tree.inference import Measured
@@ -36,6 +37,8 @@ class RangesMeasuring(MechanismBase):
     rho: Fraction | None
     bins: tuple[int, ...]
     sensitivity: int
+    _only_grows: ClassVar[bool] = False
+    """Whether all noise is on numbers that do not fall if a unit is added."""
 
     @property
     def _unit(self) -> PrivacyUnit:
@@ -47,6 +50,11 @@ class RangesMeasuring(MechanismBase):
         """What a release costs a unit that adds or removes at most `sensitivity` records."""
         stated = self._stated
         return stated if isinstance(stated, ZCDP) else replace(stated, rho=self._rho_of_noise)
+
+    @property
+    def exchanged(self) -> Guarantee | None:
+        """What a release costs an exchange: counts of bins and nodes only grow with a unit."""
+        return (exchange_of_growing if self._only_grows else exchange_by_steps)(self.guarantee)
 
     @property
     def _stated(self) -> PureDP | ZCDP:
@@ -154,6 +162,8 @@ class LeafCountsMeasuring(RangesMeasuring):
 
     __slots__ = ()
 
+    _only_grows = True
+
     @property
     def _rho_of_noise(self) -> Fraction:
         return self._rho_of(Fraction(1))
@@ -166,6 +176,8 @@ class HierarchicalTreeMeasuring(RangesMeasuring):
     """What sees the data: `docs/understand/proofs/hierarchical_tree.md`."""
 
     __slots__ = ()
+
+    _only_grows = True
 
     branching: int
     root: bool
@@ -240,6 +252,8 @@ class AdaptiveTreeMeasuring(RangesMeasuring):
     """What sees the data: `docs/understand/proofs/adaptive_tree.md`."""
 
     __slots__ = ()
+
+    _only_grows = True
 
     @property
     @abstractmethod

@@ -18,6 +18,7 @@ from dphist.errors import ParameterError, UnsupportedError
 from dphist.files import write_text
 from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP, compose, with_implied_rho
+from dphist.privacy.exchanged import exchanged_together
 from dphist.privacy.unit import as_unit
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.document import VERSION as VERSION
@@ -49,6 +50,7 @@ from dphist.release.stated import (
     name_unit,
     read_line,
     read_stated,
+    refuse_exchanged,
 )
 from dphist.release.tabular import Tabular
 from dphist.shown import shown_by
@@ -122,6 +124,7 @@ class Release(Released):
     guarantee_of_counts: Guarantee | None = None
 
     def __post_init__(self) -> None:
+        refuse_exchanged(self.guarantee.unit, self.provenance.get("unit"))
         if KNOWN_NOISE.get():  # also a release that a mechanism of somebody else makes
             object.__setattr__(self, "for_tests", True)
         if "unit" in self.provenance:
@@ -168,8 +171,6 @@ class Release(Released):
             If a value is not one line of printable text; or if ``unit`` is given for a release
             that protects records, events or edges, or whose users have another name.
 
-        Examples
-        --------
         >>> import dphist as dh
         >>> release = dh.anonymize(dh.Profile.from_counts([8, 8, 3]), epsilon=1)
         >>> release.present(title="Passwords by popularity").presentation.title
@@ -210,6 +211,12 @@ class Release(Released):
     def counts_users(self) -> bool:
         """Whether users are counted, each once, and not records."""
         return self.provenance.get("counted") == "users"
+
+    @property
+    def exchanged(self) -> Guarantee | None:
+        """What a unit exchanged for another costs, beside `guarantee`; None if delta reaches 1."""
+        first, *others = [each.mechanism for each in self.parts]
+        return exchanged_together([first], self.guarantee.unit, others)
 
     @property
     def parts(self) -> tuple["Release", ...]:

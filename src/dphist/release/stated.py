@@ -8,6 +8,7 @@ from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError, phrase
 from dphist.parameters import decimal_text, exact_number
 from dphist.privacy import PrivacyUnit
+from dphist.privacy.unit import as_unit
 from dphist.release.presentation import forms_of
 
 
@@ -44,6 +45,24 @@ def name_unit(own: PrivacyUnit, provenance: Mapping[str, Any]) -> PrivacyUnit:
         return own
     unit = own.named(provenance["unit"])
     return replace(unit, bounds=()) if provenance.get("counted") == "users" else unit
+
+
+def refuse_exchanged(own: PrivacyUnit, said: PrivacyUnit | str | None) -> None:
+    """Refuse a release that says nothing of a unit that is added or removed.
+
+    What a release costs an exchange stands beside its guarantee, and pages say both.
+
+    Parameters
+    ----------
+    own, said : the unit of the guarantee, and that of the provenance.
+    """
+    for name, unit in ("guarantee", own), ("provenance", said):
+        if unit is not None and as_unit(unit).exchanged:
+            raise ParameterError(
+                name,
+                "must be for a unit that is added or removed, not exchanged",
+                "state what an exchange costs as `exchanged` of the mechanism",
+            )
 
 
 def check_unit_word(word: str, unit: PrivacyUnit) -> None:

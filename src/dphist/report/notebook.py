@@ -16,7 +16,7 @@ from dphist.data.guard import Guarded, Secret
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.document.blocks import Block, Column, Document, Fact, Note, Section, Table
-from dphist.document.guarantee_words import guarantee_in_words
+from dphist.document.guarantee_words import exchange_in_words, guarantee_in_words
 from dphist.document.kind import kind_of_value, kinds
 from dphist.document.mechanism_facts import parameters
 from dphist.document.totals import USUAL_DELTA, in_all, total_of, wider
@@ -116,7 +116,8 @@ def _of_released(value: Any) -> Document:
 
 def _of_mechanism(mechanism: MechanismBase) -> Document:
     """Return the guarantee, the parameters and the source of a mechanism."""
-    guarantee, total = mechanism.guarantee, in_all(total_of(mechanism))
+    guarantee, exchanged = mechanism.guarantee, mechanism.exchanged
+    total = in_all(total_of(mechanism))
     known = parameters(mechanism)
     columns = [
         Column("parameter", [each.name for each in known]),
@@ -127,6 +128,7 @@ def _of_mechanism(mechanism: MechanismBase) -> Document:
         Fact("Guarantee", total),
         *([] if total == f"{guarantee} in all" else [Fact("Of each release", str(guarantee))]),
         _protects(guarantee.unit),
+        *([] if exchanged is None else [Fact("If exchanged", exchange_in_words(exchanged))]),
         Fact("Source", mechanism.reference),
         Note(mechanism.description),
         Note("A mechanism holds no data."),

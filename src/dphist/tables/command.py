@@ -1,7 +1,10 @@
 """dphist tables: its options, as the kind declares them."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,8 @@ from dphist.document.options import (
 from dphist.errors import Argument, InputFileError, ParameterError
 from dphist.foreign import read_text
 from dphist.parameters import number_of_text, whole_of_text
+from dphist.privacy import ZCDP, PureDP
+from dphist.privacy.epsilon_search import down
 from dphist.tables.discover_keys import MAX_FOUND, DiscoverKeys
 from dphist.tables.keyed_counts import KeyedCounts, bounds_of
 from dphist.tables.keys import Key, Keys
@@ -86,6 +91,11 @@ _OPTIONS: Table = [
         required=True,
     ),
     option_of(Tables, "delta", " (such as 1e-6)"),
+    Option(
+        "exchanged",
+        "the budget is for a unit that is exchanged for another, in data of equal size; a unit "
+        "that is added or removed costs less",
+    ),
     Option(
         "weights",
         "weights of tables, by which variances are added up and minimized (default: every cell has "
@@ -281,10 +291,8 @@ def _read_value(key: Key, text: str) -> Any:
 def make_mechanism(options: Any) -> Tables:
     """Return the mechanism that a command line asks for."""
     keys = read_keys(options.axis, options.other)
-    return Tables(
-        rho=options.rho,
-        epsilon=options.epsilon,
-        delta=options.delta,
+    make = partial(
+        Tables,
         keys=keys,
         tables=options.tables,
         max_rows=options.max_rows or 1,
@@ -292,6 +300,39 @@ def make_mechanism(options: Any) -> Tables:
         errors=read_numbers(options.errors, "errors"),
         impossible=read_impossible(options.impossible, keys),
     )
+    made = make(rho=options.rho, epsilon=options.epsilon, delta=options.delta)
+    return _of_exchange(make, made) if options.exchanged else made
+
+
+def _of_exchange(make: Callable[..., Tables], asked: Tables) -> Tables:
+    """Return the tables with the least noise of which an exchange costs at most what was asked.
+
+    Raises
+    ------
+    ParameterError
+        If values of a key are found: what an exchange costs then is not in proportion.
+    """
+    cost = asked.guarantee
+    if isinstance(cost, PureDP):
+        return make(epsilon=cost.epsilon / 2)
+    if not isinstance(cost, ZCDP):
+        raise ParameterError(
+            "exchanged",
+            "must be left out if values of a key are found",
+            "list the values, or take the budget for a unit that is added or removed",
+        )
+    rho = cost.rho**2 / _rho_of_exchange(make(rho=cost.rho))
+    made = make(rho=down(rho))
+    while _rho_of_exchange(made) > cost.rho:  # scales are rounded, so not quite in proportion
+        rho *= 1 - Fraction(1, 10**9)
+        made = make(rho=down(rho))
+    return made
+
+
+def _rho_of_exchange(tables: Tables) -> Fraction:
+    stated = tables.exchanged
+    assert isinstance(stated, ZCDP)  # noqa: S101 - as of all Gaussian tables of listed values
+    return stated.rho
 
 
 def read_counts(options: Any) -> KeyedCounts:

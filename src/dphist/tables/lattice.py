@@ -16,6 +16,8 @@ from functools import cached_property
 from itertools import combinations
 from typing import TypeAlias
 
+import numpy as np
+
 from dphist.errors import Argument, Message, ParameterError
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.tables.contrasts import contrasts_of, root_above
@@ -25,6 +27,8 @@ Table: TypeAlias = tuple[int, ...]
 
 MOST_CONTRASTS = 10**8
 MOST_TABLES = 2**14
+MOST_PATTERNED = 14
+"""Keys of which all patterns are tried, in which two records differ."""
 
 _ROUNDS = 2000
 _CLOSE = 1e-9
@@ -94,6 +98,29 @@ class Lattice:
     def costs_at_most(self, scales: Mapping[Table, Fraction], rho: Fraction) -> bool:
         """Whether one record pays at most rho for the scales sigma_A of all tables of F; exact."""
         return add_up_to_at_most((self.share(t) / (2 * scales[t] ** 2) for t in self.family), rho)
+
+    def exchange_cost(self, scales: Mapping[Table, Fraction], rho: Fraction) -> Fraction:
+        """Return what a record costs that is exchanged for another one, of which one costs rho.
+
+        It is the largest of all patterns of keys in which the two differ, and at least rho, as one
+        of them may be in no cell; rounded up (`docs/understand/proofs/exchanged.md`, Lemma 4). Of
+        more than `MOST_PATTERNED` keys it is 4 rho.
+        """
+        if len(self.shape) > MOST_PATTERNED:
+            return 4 * rho
+        # Whole multiples of rho / 2**80, and of 1 over the number of cells.
+        held = np.zeros((2,) * len(self.shape), object)
+        for table in self.family:
+            weight = math.ceil(2**80 / (rho * scales[table] ** 2))
+            held[tuple(int(i in table) for i in range(len(self.shape)))] = weight
+        for i, size in enumerate(self.shape):
+            without, having = np.moveaxis(held, i, 0)
+            both = size * without - having, size * without + (size - 1) * having
+            held = np.moveaxis(np.array(both, object), 0, i)  # where the keys differ, and agree
+        among = held.ravel().tolist()
+        most = among[-1] - min(among)
+        exchanged = Fraction(most, 2**80 * math.prod(self.shape)) * rho
+        return min(max(exchanged, rho), 4 * rho)
 
     def check_sizes(self) -> None:
         """Refuse, before any data are read, what outgrows memory.

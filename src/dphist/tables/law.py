@@ -97,3 +97,16 @@ def choose_scales(
     else:
         relative = equal_variances(lattice)
     return MappingProxyType(scales_of(lattice, rho, relative))
+
+
+@lru_cache(maxsize=256)
+def rho_of_exchange(
+    shape: tuple[int, ...],
+    places: tuple[Table, ...],
+    rho: Fraction,
+    weights: Numbers,
+    errors: Numbers,
+) -> Fraction:
+    """Return what a record costs that is exchanged for another; parameters as `choose_scales`."""
+    scales = choose_scales(shape, places, rho, weights, errors)
+    return lattice_of(shape, places).exchange_cost(scales, rho)

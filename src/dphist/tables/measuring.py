@@ -4,6 +4,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self, final
 
@@ -14,7 +15,8 @@ from dphist.data.guard import refuse_guarded
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
-from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP
+from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
+from dphist.privacy.exchanged import exchange_by_steps
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
 from dphist.tables.contrasts import LARGEST_PRODUCT, contrasts_of, measure_all
@@ -24,7 +26,13 @@ from dphist.tables.found import write_found
 from dphist.tables.keyed_counts import KeyedCounts, accept_counts, bounds_of
 from dphist.tables.keys import Keys, Names
 from dphist.tables.lattice import Lattice, Table, subsets
-from dphist.tables.law import choose_scales, largest_rho, lattice_of, places_of
+from dphist.tables.law import (
+    choose_scales,
+    largest_rho,
+    lattice_of,
+    places_of,
+    rho_of_exchange,
+)
 from dphist.tables.pure import PureLaw, choose_noise
 
 
@@ -96,6 +104,20 @@ class TablesMeasuring(MechanismBase):
         """The rho of the tables themselves: that of all, without the shares for finding values."""
         shares = sum((search.share for search in self._discovering.values()), Fraction(0))
         return self.rho_of_all * (1 - shares)
+
+    @property
+    def exchanged(self) -> Guarantee | None:
+        """What a release costs an exchange of a unit with at most `max_rows` records for another.
+
+        With Gaussian noise on listed values it is less than group privacy knows
+        (`docs/understand/proofs/exchanged.md`, Lemma 4).
+        """
+        if self.pure is not None or self.keys.discovering:
+            return exchange_by_steps(self.guarantee)
+        of_row = rho_of_exchange(
+            self.keys.shape, self.places, self.rho_of_row, self.weights, self.errors
+        )
+        return ZCDP(of_row * self.max_rows**2, replace(self._unit, exchanged=True))
 
     @property
     def rho_of_row(self) -> Fraction:

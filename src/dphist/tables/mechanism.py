@@ -24,7 +24,9 @@ from dphist.parameters import (
 )
 from dphist.privacy import (
     MOST_RELEASES,
+    ZCDP,
     ApproxDP,
+    Guarantee,
     PureDP,
     Target,
     least_epsilon,
@@ -330,6 +332,11 @@ class Tables(TablesMeasuring):
             return Losses((GeometricLoss(self.epsilon_of_row, self.max_rows),))
         # Noise on contrasts has many rates, and far less rho than its epsilon allows.
         return covering([stated.to_zcdp()])
+
+    def _losses_of_exchange(self, stated: Guarantee) -> Losses:
+        if isinstance(stated, ZCDP):
+            return Losses((GaussianLoss(2 * stated.rho),))  # one Gaussian vector
+        return covering([stated])
 
     def decode(self, noisy: Mapping[str, IntArray]) -> KeyedTables:
         """Return the tables inferred from noisy contrasts; post-processing.

@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from dphist.ledger.periods import MONTHLY
 from dphist.ledger.spending import EACH_MONTH
 from dphist.ledger.table import ENDINGS, to_csv, to_file, to_json
 from dphist.ledger.words import how_many_entries
+from dphist.privacy import PrivacyUnit
 from dphist.render.text import content, text
 
 
@@ -32,7 +34,7 @@ def _create(options: argparse.Namespace) -> None:
     ledger = Ledger.create(
         find_place(options),
         **_read_amounts(options),
-        unit=read_unit(options.unit),
+        unit=_unit_of(options),
         account=options.account,
         dataset=options.dataset,
         renew=options.renew,
@@ -50,12 +52,17 @@ def _create(options: argparse.Namespace) -> None:
         say(f"Pay from it with --ledger {ledger.place}, or set {LEDGER}.")
 
 
+def _unit_of(options: argparse.Namespace) -> PrivacyUnit:
+    unit = read_unit(options.unit)
+    return replace(unit, exchanged=True) if options.exchanged else unit
+
+
 def _open(options: argparse.Namespace) -> None:
     with open_ledger(options) as ledger:
         ledger.open_account(
             options.account,
             **_read_amounts(options),
-            unit=read_unit(options.unit),
+            unit=_unit_of(options),
             dataset=options.dataset,
             renew=options.renew,
         )
@@ -203,6 +210,11 @@ _BUDGET = [
         "D",
     ),
     Option("unit", 'whom it protects, such as "one patient"', "TEXT", required=True),
+    Option(
+        "exchanged",
+        "protect units that are exchanged for another, in data of equal size: the account charges "
+        "what an exchange costs (default: units that are added or removed)",
+    ),
     Option("dataset", "what the data are", "TEXT", default=""),
     Option(
         "renew",

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dphist.document.disclosure import Facts, facts_of, facts_of_charge
+from dphist.document.disclosure import Facts, facts_of, facts_of_charge, with_exchange
 from dphist.document.errata import errata_of
 from dphist.document.totals import stated_of, stated_of_account
 from dphist.errors import LedgerError, ParameterError, UnsupportedError
@@ -96,7 +96,7 @@ def _of_releases(releases: Sequence[Release]) -> Disclosed:
     planned = target is not None and target.releases > len(releases)
     return Disclosed(
         facts,
-        stated_of(releases),
+        with_exchange(stated_of(releases), releases),
         many=stream or planned or len(releases) > 1,
         how_many=_published(len(releases), stream=stream),
         composition=_ADDED if len(releases) > 1 else "",

@@ -12,8 +12,9 @@ from dphist.arrays import FloatArray, IntArray, NumberArray
 from dphist.errors import Argument, ParameterError
 from dphist.mechanism import parameter
 from dphist.parameters import Exact, whole_number
+from dphist.privacy import Guarantee
 from dphist.privacy.losses import Losses
-from dphist.ranges.budget import losses_of_noise
+from dphist.ranges.budget import losses_of_exchange, losses_of_noise
 from dphist.ranges.consistency import consistent, subtree_estimates, zero_subtrees
 from dphist.ranges.hierarchical_tree.answers import NodeAnswers, TreeAnswers
 from dphist.ranges.leaf_counts import BinAnswers
@@ -125,6 +126,9 @@ class HierarchicalTree(HierarchicalTreeMeasuring, RangesMechanism):
     def privacy_losses(self) -> Losses:
         """Return the losses of a release: those of the noise on all counts."""
         return losses_of_noise(self.guarantee, self.sensitivity, self.levels)
+
+    def _losses_of_exchange(self, stated: Guarantee) -> Losses:
+        return losses_of_exchange(self.guarantee, self.sensitivity, self.levels)
 
     def decode(self, noisy: Noisy) -> RangeHistogram:
         """Return the histogram inferred from the noisy counts; post-processing.

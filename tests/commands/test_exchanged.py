@@ -1,0 +1,113 @@
+"""Budgets for units that are exchanged, on the command line."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dphist as dh
+from dphist.tables.law import largest_rho
+from tests.commands.ledgers import WHO, made, run, written
+from tests.commands.test_ledger_paying import no_defaults
+
+__all__ = ["no_defaults"]  # a fixture of every test here
+
+PATIENT = dh.PrivacyUnit("patient", exchanged=True)
+AGES = ("--column", "age", "--start", 0, "--stop", 90, "--width", 10)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return written(tmp_path / "rows.csv")
+
+
+def test_an_account_for_exchanged_units_is_made_and_opened(tmp_path: Path, capsys: Any) -> None:
+    ledger = made(tmp_path / "a.ledger", "--epsilon", 2, "--exchanged")
+    assert "epsilon=2, for one patient, exchanged for another." in capsys.readouterr().out
+    more = ("--account", "b", "--rho", 1, "--unit", "one patient")
+    assert run("ledger", "open", ledger, *more, "--exchanged", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["account"]["unit"] == {
+        "who": "patient", "at_most": 1, "exchanged": True
+    }  # fmt: skip
+    assert run("ledger", "open", ledger, *more[2:], "--account", "c") == 0
+    units = {each.name: each.unit for each in dh.Ledger.open(ledger).accounts}
+    assert units == {"main": PATIENT, "b": PATIENT, "c": dh.PrivacyUnit("patient")}
+
+
+@pytest.mark.parametrize("found", [(), ("--max-records", 2)])
+@pytest.mark.parametrize("given", [("--epsilon", "1/2"), ("--rho", "1/50")])
+def test_a_budget_for_an_exchange_costs_an_account_that(
+    given: Any, found: Any, file: Path, tmp_path: Path, capsys: Any
+) -> None:
+    """Also where a look at the users comes first, which has a part of it."""
+    ledger, out = made(tmp_path / "a.ledger", given[0], 1, "--exchanged"), tmp_path / "r.json"
+    paying = ("--ledger", ledger, "--by", "ana", "--key", "one", "--output", out)
+    command = ("ranges", file, *AGES, *WHO, *given, *found, "--mechanism", "leaves", "--exchanged")
+    assert run(*command, *paying) == 0
+    assert "for one patient, exchanged for another." in capsys.readouterr().out
+    release, spent = dh.Release.load(out), dh.Ledger.open(ledger).balance().spent
+    name = given[0][2:]
+    asked = dh.PureDP(given[1]).epsilon
+    assert getattr(spent, name) == asked == getattr(release.exchanged, name)
+    assert getattr(release.guarantee, name) == asked / 2
+    assert release.exchanged is not None
+    assert release.exchanged.unit == PATIENT
+
+
+def test_anonymized_histograms_take_it_too(file: Path, tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "r.json"
+    command = ("anonymize", file, "--label", "label", *WHO, "--max-records", 2, "--epsilon", 1)
+    assert run(*command, "--exchanged", "--output", out) == 0
+    release = dh.Release.load(out)
+    assert (release.guarantee.epsilon, release.exchanged.epsilon) == (0.5, 1)
+
+
+def test_an_account_of_the_other_kind_charges_its_own_price(file: Path, tmp_path: Path) -> None:
+    """A release states both, so it is charged for whom the account protects."""
+    ledger = made(tmp_path / "a.ledger", "--epsilon", 1)
+    paying = ("--ledger", ledger, "--by", "ana", "--key", "one")
+    command = ("ranges", file, *AGES, *WHO, "--max-records", 2, "--epsilon", "1/2", "--exchanged")
+    assert run(*command, *paying, "--quiet", "--output", tmp_path / "r.json") == 0
+    assert dh.Ledger.open(ledger).balance().spent.epsilon == dh.PureDP("1/4").epsilon
+
+
+@pytest.mark.parametrize(
+    ("given", "rho"),
+    [
+        (("--rho", "1/10"), Fraction(1, 10)),
+        (("--epsilon", 1, "--delta", "1e-6"), largest_rho(Fraction(1), Fraction(1, 10**6))),
+    ],
+)
+def test_tables_get_noise_for_an_exchange(
+    given: Any, rho: Fraction, file: Path, tmp_path: Path, capsys: Any
+) -> None:
+    """The least noise of which an exchange costs what was asked."""
+    ledger, out = made(tmp_path / "a.ledger", "--rho", 1, "--exchanged"), tmp_path / "r.json"
+    paying = ("--ledger", ledger, "--by", "ana", "--key", "one", "--output", out)
+    axes = ("--axis", "age=0:90:30", "--axis", "label=d0,d1,d2,d3", "--tables", "age,age+label")
+    command = ("tables", file, *axes, *WHO, "--max-rows", 2, *given, "--exchanged")
+    assert run(*command, *paying) == 0
+    assert "for one patient, exchanged for another." in capsys.readouterr().out
+    release = dh.Release.load(out)
+    assert isinstance(release.exchanged, dh.ZCDP)
+    assert rho * (1 - Fraction(1, 10**7)) <= release.exchanged.rho <= rho
+    assert release.guarantee.rho > rho / 4
+    assert dh.Ledger.open(ledger).balance().spent.rho == release.exchanged.rho
+
+
+def test_pure_tables_pay_half_and_found_values_are_refused(
+    file: Path, tmp_path: Path, capsys: Any
+) -> None:
+    out, tables = tmp_path / "r.json", ("--axis", "age=0:90:30", "--tables", "age")
+    command = ("tables", file, *tables, *WHO, "--max-rows", 2, "--exchanged", "--output", out)
+    assert run(*command, "--epsilon", 1) == 0
+    release = dh.Release.load(out)
+    assert (release.guarantee.epsilon, release.exchanged.epsilon) == (0.5, 1)
+    capsys.readouterr()
+    found = ("--axis", "label=discover:0.3", "--tables", "label", "--epsilon", 1, "--delta", "1e-6")
+    command = ("tables", file, *found, *WHO, "--max-rows", 2, "--exchanged", "--output", out)
+    assert run(*command) == 2
+    said = "--exchanged must be left out if values of a key are found"
+    assert said in " ".join(capsys.readouterr().err.split())
