@@ -107,7 +107,7 @@ def test_pure_tables_pay_half_and_found_values_are_refused(
     assert (release.guarantee.epsilon, release.exchanged.epsilon) == (0.5, 1)
     capsys.readouterr()
     found = ("--axis", "label=discover:0.3", "--tables", "label", "--epsilon", 1, "--delta", "1e-6")
-    command = ("tables", file, *found, *WHO, "--max-rows", 2, "--exchanged", "--output", out)
-    assert run(*command) == 2
+    refused = ("tables", file, *found, *WHO, "--max-rows", 2, "--exchanged", "--output", out)
+    assert run(*refused) == 2
     said = "--exchanged must be left out if values of a key are found"
     assert said in " ".join(capsys.readouterr().err.split())

@@ -270,13 +270,14 @@ def test_calibrated_noise_in_dp_accounting_itself() -> None:
     """Its epsilon is rounded up too, some 1e-8: the last line allows for no more than that."""
     import dp_accounting as accounting
 
-    for kind, least in (("cdp", 0.9), ("best", 1 - 1e-9)):
+    kinds: list[tuple[Any, float]] = [("cdp", 0.9), ("best", 1 - 1e-9)]
+    for kind, least in kinds:
         made = calibrate(
             ThresholdHistogram,
             epsilon=1,
             delta="1e-6",
             releases=5,
-            accounting=kind,  # type: ignore[arg-type]
+            accounting=kind,
             max_labels=10,
             noise="gaussian",
         )

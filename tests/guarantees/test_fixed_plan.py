@@ -14,11 +14,11 @@ from dphist.privacy.losses import GaussianLoss
 from tests.mechanisms.cases import CASES, made
 
 WANTED: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
-LABELS = (dh.ThresholdHistogram, {"max_labels": 10, "noise": "gaussian"})
-BINS = (dh.LeafCounts, {"bins": 24, "epsilon": None})
-PURE_BINS = (dh.LeafCounts, {"bins": 24, "rho": None})
+LABELS: Any = (dh.ThresholdHistogram, {"max_labels": 10, "noise": "gaussian"})
+BINS: Any = (dh.LeafCounts, {"bins": 24, "epsilon": None})
+PURE_BINS: Any = (dh.LeafCounts, {"bins": 24, "rho": None})
 STREAM: dict[str, Any] = {"epsilon": "0.1", "delta": "1e-7", "horizon": 9, "max_labels": 1}
-USER = {"unit": "one user"}
+USER: dict[str, Any] = {"unit": "one user"}
 
 
 def plan(found: list[Any], delta: str = "1e-6", **more: Any) -> dh.FixedPlan:

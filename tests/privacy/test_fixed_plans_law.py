@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -68,18 +69,19 @@ def test_a_chain_of_pure_steps_is_dominated() -> None:
     grid = [Fraction(n, 12) for n in range(1, 11)]
     laws = [(x, y, 1 - x - y) for x, y in itertools.product(grid, grid) if x + y < 1]
 
-    def next_to(one: tuple[Fraction, ...], two: tuple[Fraction, ...]) -> bool:
+    def next_to(one: Any, two: Any) -> bool:
         return all(HALF <= x / y <= 2 for x, y in zip(one, two, strict=True))
 
     tried = 0
     for start in laws[::5]:
         reached = {start}
         for _ in range(3):
-            reached = {law for law in laws if any(next_to(law, held) for held in reached)}
+            reached = {law for law in laws if any(next_to(law, one) for one in reached)}
         for end in reached:
             for power in range(-4, 5):
                 ratio = Fraction(2) ** power
-                excess = sum(max(p - ratio * q, 0) for p, q in zip(start, end, strict=True))
+                parts = [p - ratio * q for p, q in zip(start, end, strict=True)]
+                excess = sum(part for part in parts if part > 0)
                 assert excess <= delta_of(whole, ratio)
                 tried += 1
     assert tried > 1000
@@ -230,12 +232,13 @@ def law_of_count(rate: float, center: int, reach: int, threshold: int | None) ->
 @pytest.mark.parametrize("new", [True, False])
 def test_two_releases_keep_the_total_that_is_stated(new: bool) -> None:
     """A user with one label, which nobody else has or everybody, who is in one bin as well."""
-    wanted = {"epsilon": 1, "delta": "1e-3"}
+    wanted: dict[str, Any] = {"epsilon": 1, "delta": "1e-3"}
+    asked: list[Any] = [
+        (dh.ThresholdHistogram, {"max_labels": 1, "noise": "laplace"}),
+        (dh.LeafCounts, {"bins": 3, "rho": None}),
+    ]
     labels, bins = dh.calibrate(
-        [
-            (dh.ThresholdHistogram, {"max_labels": 1, "noise": "laplace"}),
-            (dh.LeafCounts, {"bins": 3, "rho": None}),
-        ],
+        asked,
         unit="one user",
         **wanted,
     )
