@@ -54,6 +54,15 @@ def test_gaussian_noise_is_less_than_where_rhos_add_up() -> None:
     assert 0.92 < float(exact[0].noise_scale / added[0].noise_scale) < 0.94
 
 
+def test_a_plan_of_what_holds_equal_ones_once_is_refused() -> None:
+    """Two equal releases cost twice as much as one, and a set would hold one of them."""
+    first, second = (dh.LeafCounts(epsilon=1, bins=4) for _ in range(2))
+    assert plan([first, second], "0").fixed.epsilon == 2
+    for held in ({first, second}, frozenset([first, second]), {first: 1, second: 2}):
+        with pytest.raises(ParameterError, match="mechanisms must be a sequence"):
+            dh.FixedPlan(held, 0)
+
+
 def test_deltas_of_thresholds_add_up() -> None:
     """Both thresholds may fail, and the noise has only what they leave."""
     found = dh.calibrate([LABELS, LABELS], **WANTED)

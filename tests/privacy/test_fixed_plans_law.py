@@ -212,6 +212,10 @@ def test_what_is_not_computed_is_none() -> None:
     assert mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(1)),), Fraction(0)) is None
     assert mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(1)),), Fraction(1, 10**400)) is None
     assert mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(1)),), Fraction(9, 10)) == 0
+    # With as many rates as half of all steps, no step would be left to round a loss to.
+    for many in (1024, 1030):
+        rates = tuple(GeometricLoss(Fraction(many + n, 10**7)) for n in range(many))
+        assert mixed_epsilon(Fraction(0), rates, Fraction(1, 10**6)) is None
 
 
 # --- fixed_plans, Lemma 2: what is released has at most the delta that is stated

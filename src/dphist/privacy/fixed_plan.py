@@ -4,7 +4,7 @@ A total is always computed from the mechanisms themselves. None is stored with a
 could be changed or released beside others (`docs/understand/proofs/fixed_plans.md`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -207,7 +207,8 @@ def assemble_plan(mechanisms: tuple[Any, ...], delta: Fraction, unit: PrivacyUni
 
 def check_mechanisms(mechanisms: Iterable[Any]) -> tuple[Any, ...]:
     """Return mechanisms as a tuple, each of which states a guarantee."""
-    if isinstance(mechanisms, str | bytes) or not isinstance(mechanisms, Iterable):
+    unordered = isinstance(mechanisms, Set | Mapping)  # holds equal mechanisms once
+    if unordered or isinstance(mechanisms, str | bytes) or not isinstance(mechanisms, Iterable):
         raise ParameterError("mechanisms", "must be a sequence of mechanisms")
     held = tuple(mechanisms)
     if not held:

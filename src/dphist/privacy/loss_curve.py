@@ -26,6 +26,7 @@ from dphist.privacy.losses import GeometricLoss
 
 MOST_ATOMS = 1 << 11
 _MOST_MOVES = 1 << 12  # of all noise of one rate
+_MOST_RATES = 1 << 7  # the losses of each are rounded up, which adds up
 _MOST_BITS = 1 << 10
 _STEPS = 60  # of the search in floating point, which halves each time
 _FIRST_MARGIN, _MOST_MARGIN = Fraction(1, 10**10), Fraction(1, 10**2)
@@ -42,7 +43,8 @@ def mixed_epsilon(
     """Return an epsilon, of 12 digits, at which all this noise together has at most this delta.
 
     It is the smallest up to rounding of losses, where there are many. None if that is beyond what
-    is computed here: the noise has thousands of losses, or the delta is below about 1e-280.
+    is computed here: the noise has thousands of losses or hundreds of rates, or the delta is below
+    about 1e-280.
 
     Parameters
     ----------
@@ -57,6 +59,8 @@ def mixed_epsilon(
     moves: dict[Fraction, int] = {}
     for noise in noises:
         moves[noise.rate] = moves.get(noise.rate, 0) + noise.moved * noise.times
+    if len(moves) > _MOST_RATES:
+        return None
     if max(moves.values()) > _MOST_MOVES or max(r * n for r, n in moves.items()) > 10**3:
         return None
     atoms = atoms_of(noises, bits)
