@@ -101,6 +101,13 @@ def register(mechanism: type[M]) -> type[M]:
     return savable(mechanism)
 
 
+_FOLLOWING = (
+    *("epsilon_guarantee", "_guarantees", "epsilon_at", "to_approx_dp", "dp_event"),
+    *("privacy_losses", "exchanged", "_event_of_exchange", "_losses_of_exchange"),
+)
+"""What says more of a guarantee, or follows from it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExpectedError:
     """The error to expect of released labels.
@@ -182,6 +189,17 @@ class MechanismBase(Maker):
 
     paper: ClassVar[str] = ""
     target: Target | None = field(default=None, init=False)
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Let a class that states another guarantee not inherit what followed from the former."""
+        super(MechanismBase, cls).__init_subclass__(**given)  # slots make another class of this
+        place, *former = (i for i, each in enumerate(cls.__mro__) if "guarantee" in vars(each))
+        stated = [vars(cls.__mro__[i])["guarantee"] for i in former]
+        if all(getattr(each, "__isabstractmethod__", False) for each in stated):
+            return
+        for name in _FOLLOWING:
+            if not any(name in vars(each) for each in cls.__mro__[: place + 1]):
+                setattr(cls, name, vars(MechanismBase)[name])
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """Make a mechanism without a target; subclasses have constructors of their own."""

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,3 +185,43 @@ def test_names_of_ours_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     text = other().release([]).to_json()
     assert type(dh.Release.from_json(text).mechanism) is other
     assert (package_of(other), package_of(dh.LeafCounts)) == ("elsewhere", None)
+
+
+class _Costly:
+    """Another guarantee than that of the noise, as of a mechanism that does more beside it."""
+
+    @property
+    def guarantee(self) -> dh.ApproxDP:
+        return dh.ApproxDP(3, "0.01", dh.PrivacyUnit("user"))
+
+
+class _CostlyLabels(_Costly, dh.ThresholdHistogram):  # type: ignore[misc]
+    pass
+
+
+class _CostlyBins(dh.LeafCounts):
+    guarantee = _Costly.guarantee  # type: ignore[assignment]
+
+
+class _CheaperTree(dh.HierarchicalTree):
+    """States the guarantee of the tree, and what else it says of its noise."""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        _CostlyLabels(epsilon="0.1", delta="1e-6", max_labels=1, noise="gaussian"),
+        _CostlyBins(epsilon="0.1", bins=3),
+    ],
+)
+def test_who_states_another_guarantee_inherits_nothing_of_the_former(made: Any) -> None:
+    assert made.epsilon_guarantee is None
+    assert made.to_approx_dp("0.02").epsilon == 3
+    assert made.privacy_losses().delta == Fraction(1, 100)
+    assert made.exchanged == made.guarantee.for_exchange()
+    total = dh.FixedPlan([made], "0.02").fixed
+    assert 2.9 < total.epsilon <= 3
+    event = made.dp_event()
+    assert "0.01" in str(event)
+    tree = _CheaperTree(epsilon=1, bins=8)
+    assert tree.privacy_losses() == dh.HierarchicalTree(epsilon=1, bins=8).privacy_losses()
