@@ -96,6 +96,12 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
     assert run("labels", records, *USERS, *BUDGET, "--json", "--output", out) == 0
     assert json.loads(capsys.readouterr().out) == {
         "guarantee": {"name": "ApproxDP", "epsilon": "1", "delta": "0.000001", "unit": "one user"},
+        "exchanged": {
+            "name": "ApproxZCDP",
+            "rho": "825702064623/1250000000000",
+            "delta": "0.0000183880991166",
+            "unit": "one user, exchanged for another",
+        },
         "labels": 2,
         "largest_error": dh.Release.load(out).mechanism.largest_error,
         "counts_of": "records, after each user was bounded to at most 3 labels and 1 record of "

@@ -222,6 +222,11 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
             "sensitivity": 1,
             "unit": "one record",
         },
+        "exchanged": {
+            "name": "PureDP",
+            "epsilon": "60",
+            "unit": "one record, exchanged for another",
+        },
         "total": 990,
         "intervals": {"total": [989, 991]},
         "bins": [3],

@@ -97,7 +97,7 @@ def test_every_mechanism_costs_what_it_states(name: str) -> None:
     assert guarantee == mechanism.guarantee
     assert cost.delta == getattr(guarantee, "delta", 0)
     if isinstance(guarantee, PureDP):
-        assert (cost.epsilon, cost.alone) == (guarantee.epsilon, guarantee.epsilon)
+        assert cost.epsilon == guarantee.epsilon >= cost.alone
         assert cost.rho == guarantee.to_zcdp().rho
     elif isinstance(guarantee, ZCDP | ApproxZCDP):
         assert cost.rho == guarantee.rho

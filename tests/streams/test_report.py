@@ -240,6 +240,12 @@ def test_programs_are_told_guarantee_and_size() -> None:
     unit = "all events of one user, of which at most 3 count"
     assert json_of(release) == {
         "guarantee": {"name": "ApproxDP", "epsilon": "6", "delta": "0.000001", "unit": unit},
+        "exchanged": {
+            "name": "ApproxZCDP",
+            "rho": "2.52",
+            "delta": "0.0000313059521427",
+            "unit": "one user, exchanged for another",
+        },
         "time": 9000,
         "readings": 12,
         "labels": 3,

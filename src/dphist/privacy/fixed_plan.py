@@ -79,7 +79,7 @@ class FixedPlan:
     >>> from dphist import LeafCounts
     >>> plan = FixedPlan([LeafCounts(rho="0.01", bins=24), LeafCounts(rho="0.01", bins=7)], "1e-6")
     >>> plan.account, float(plan.fixed.epsilon), float(plan.chosen_on_the_way.epsilon)
-    ('gaussian', 0.877880216612, 0.952853405478)
+    ('gaussian', 0.834117548625, 0.899935267661)
     """
 
     mechanisms: tuple[Any, ...]
