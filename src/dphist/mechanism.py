@@ -198,7 +198,8 @@ class MechanismBase(Maker):
         if all(getattr(each, "__isabstractmethod__", False) for each in stated):
             return
         for name in _FOLLOWING:
-            if not any(name in vars(each) for each in cls.__mro__[: place + 1]):
+            own = any(name in vars(each) for each in cls.__mro__[: place + 1])
+            if not own and getattr(cls, name) is not vars(MechanismBase)[name]:
                 setattr(cls, name, vars(MechanismBase)[name])
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
