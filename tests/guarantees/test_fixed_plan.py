@@ -251,6 +251,31 @@ def test_one_clear_error(name: str) -> None:
         dh.calibrate(listed, **{**WANTED, **more})
 
 
+EXCHANGED_USER = dh.PrivacyUnit("user", exchanged=True)
+
+
+class OfExchanges:
+    """Somebody else's mechanism, which states nothing of a unit that is added or removed."""
+
+    guarantee = dh.ZCDP("0.1", dh.PrivacyUnit("record", exchanged=True))
+
+    def release(self, data: Any) -> None:
+        """Release nothing."""
+
+
+@pytest.mark.parametrize("unit", [None, "one user", "one record", EXCHANGED_USER])
+def test_a_plan_is_of_units_that_are_added_or_removed(unit: Any) -> None:
+    """Its numbers are for these: an exchange costs more, and what it costs says little of them."""
+    match = "unit of a plan must not be exchanged"
+    with pytest.raises(ParameterError, match=match):
+        dh.FixedPlan([OfExchanges()], "1e-6", unit)
+    if unit == EXCHANGED_USER:
+        with pytest.raises(ParameterError, match=match):
+            dh.FixedPlan([dh.LeafCounts(rho="0.1", bins=4)], "1e-6", unit)
+        with pytest.raises(ParameterError, match=match):
+            dh.calibrate([BINS, BINS], **{**WANTED, "unit": unit})
+
+
 @pytest.mark.parametrize(
     ("mechanisms", "match"),
     [

@@ -62,7 +62,7 @@ class FixedPlan:
     unit : PrivacyUnit or str, optional
         Whom the plan protects, such as "one user". Required where some mechanisms protect a number
         of records and others a user. You assert that one unit has no more records in the data of a
-        release than its mechanism protects; dphist cannot check it.
+        release than its mechanism protects; dphist cannot check it. An exchanged unit is refused.
 
     Guarantee
     ---------
@@ -250,6 +250,12 @@ def find_unit(mechanisms: Sequence[Any], unit: PrivacyUnit | str | None) -> Priv
     asked = None if unit is None else as_unit(unit)
     units: list[PrivacyUnit] = [made.guarantee.unit for made in mechanisms]
     protected = asked or units[0]
+    if any(each.exchanged for each in (protected, *units)):  # each is priced as added or removed
+        raise ParameterError(
+            "unit",
+            "of a plan must not be exchanged: a plan is for units that are added or removed",
+            "compose what releases cost an exchange, as `exchanged` of each mechanism says it",
+        )
     for each in units:
         if each == protected:
             continue
