@@ -141,6 +141,17 @@ def test_a_total_is_not_exceeded(max_rows: int) -> None:
     assert several.epsilon_at("1e-6", 4) <= 1
 
 
+def test_one_of_several_mechanisms_of_a_total_finds_values() -> None:
+    """It gets a delta of its own, and the total holds for all of them."""
+    listed = {"keys": {"sex": ["f", "m"]}, "tables": ["sex"]}
+    pair = [(Tables, {"keys": KEYS, "tables": TABLES}), (Tables, listed)]
+    finding, other = dh.calibrate(pair, epsilon=1, delta="1e-6")
+    plan = dh.FixedPlan([finding, other], delta="1e-6")
+    assert 0 < finding.delta < Fraction(1, 10**6)
+    assert other.delta is None
+    assert 0.99 < plan.fixed.epsilon <= 1
+
+
 FAR = {"alpha": 7_000, "zeta": 5_000, "mid": 9_000}
 
 
