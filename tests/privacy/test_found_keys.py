@@ -11,6 +11,7 @@ import pytest
 from scipy.special import ndtr
 
 import dphist as dh
+from dphist.errors import ParameterError
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.privacy import ApproxZCDP
@@ -140,6 +141,17 @@ def test_a_total_is_not_exceeded(max_rows: int) -> None:
     assert several.epsilon_at("1e-6", 4) <= 1
 
 
+def test_one_of_several_mechanisms_of_a_total_finds_values() -> None:
+    """It gets a delta of its own, and the total holds for all of them."""
+    listed = {"keys": {"sex": ["f", "m"]}, "tables": ["sex"]}
+    pair = [(Tables, {"keys": KEYS, "tables": TABLES}), (Tables, listed)]
+    finding, other = dh.calibrate(pair, epsilon=1, delta="1e-6")
+    plan = dh.FixedPlan([finding, other], delta="1e-6")
+    assert 0 < finding.delta < Fraction(1, 10**6)
+    assert other.delta is None
+    assert 0.99 < plan.fixed.epsilon <= 1
+
+
 FAR = {"alpha": 7_000, "zeta": 5_000, "mid": 9_000}
 
 
@@ -172,6 +184,19 @@ def test_a_label_below_the_threshold_leaves_no_trace_but_a_row_of_others() -> No
         release = mechanism.release(held)
         assert "unseen" not in release.to_json()
         assert release.value.keys == keys
+
+
+@pytest.mark.parametrize(
+    ("labels", "place"),
+    [(("a", "other"), 1), (("a", "\ud800"), 1), (("b", "a"), 1), (("a", 1), 1), (("a", "b"), 0)],
+    ids=["that stands for no label", "half a pair", "not ascending", "no text", "of no row"],
+)
+def test_labels_that_could_fail_after_the_draw_are_refused(
+    labels: tuple[Any, ...], place: int
+) -> None:
+    """A label must not end in an error once it is found, nor get noise if no row has it."""
+    with pytest.raises(ParameterError, match="labels"):
+        LabelCells((labels,), np.array([[0], [place]], np.int64))
 
 
 @pytest.mark.parametrize("max_rows", [1, 3])

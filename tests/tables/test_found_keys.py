@@ -100,6 +100,9 @@ def test_pages_say_how_values_were_found(release: dh.Release) -> None:
     assert "<b>" not in page.replace("<b></b>", "") or "&lt;b&gt;" in page
     shown = dh.disclose(release, about=ABOUT).to_yaml()
     assert "above a threshold" in shown
+    assert "that values are found, at most" in shown  # which ones is protected
+    assert "values found in the data" not in shown
+    assert "It covers the values that were found." in page
 
 
 def test_the_likely_count_is_found_with_95_percent(seeded: Any) -> None:

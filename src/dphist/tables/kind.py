@@ -73,13 +73,14 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     promised = Promised(
         mechanism, data, release, neighbors, number, contribution_of(mechanism, data)
     )
+    limits = words.LIMITS_OF_FOUND if _searches(mechanism) else words.LIMITS
     if release is None:
         return make_document(
             KIND.name,
             words.TITLE,
             promised,
             [_expected(mechanism, data)],
-            limits=words.LIMITS,
+            limits=limits,
             noise_on=frozenset(),
         )
     value, counted = release.value, counted_of(release)
@@ -96,7 +97,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         result=words.say_result(
             value.total, value.reach.widen(value.error()), value.tables, counted, value.reach
         ),
-        limits=words.LIMITS,
+        limits=limits,
         noise_on=frozenset(),
         reading=_reading(value),
     )
@@ -329,7 +330,9 @@ def disclose(mechanism: TablesMeasuring, _value: KeyedTables | None = None) -> D
     """Return what is disclosed: keys, tables and impossible combinations are public."""
     tables = "; ".join(words.name_table(names) if names else "all" for names in mechanism.tables)
     public = [
-        Sentence("The keys and their values: {keys}.", keys=words.describe_keys(mechanism.keys)),
+        Sentence(
+            "The keys and their values: {keys}.", keys=words.describe_public_keys(mechanism.keys)
+        ),
         Sentence("Which tables there are: {tables}.", tables=tables),
     ]
     if isinstance(mechanism, Tables) and mechanism.impossible is not None:

@@ -8,6 +8,7 @@ from dphist.arrays import IntArray
 from dphist.counting import LARGEST
 from dphist.data.guard import Secret
 from dphist.errors import ParameterError
+from dphist.tables.keys import OTHER
 
 _EXACT_FLOATS = 2**53
 
@@ -18,7 +19,8 @@ class LabelCells(Secret):
 
     Attributes
     ----------
-    labels : for each key whose values are to be found, the labels that occur, ascending.
+    labels : for each key whose values are to be found, the labels that occur, ascending: texts of
+        UTF-8 that are not "other". So nothing about them can fail once noise is drawn.
     places : (d, keys) int64, read-only; the label of the rows in each cell, -1 for those of none.
     """
 
@@ -34,8 +36,12 @@ class LabelCells(Secret):
             raise ParameterError("places", "must be a two-dimensional array of int64")
         sizes = [len(own) for own in self.labels]
         fit = held.shape[1] == len(sizes) and (held >= -1).all() and (held < [sizes]).all()
-        if not fit or any(sorted({*own}) != [*own] for own in self.labels):
+        if not fit or not all(map(_are_ascending_texts, self.labels)):
             raise ParameterError("places", "must be places of ascending labels, one a key")
+        for own, column in zip(self.labels, held.T, strict=True):
+            # A label of no row would be drawn noise for, as if a row had it.
+            if not np.bincount(column[column >= 0], minlength=len(own)).all():
+                raise ParameterError("labels", "must be those that occur")
         held = held.copy()
         held.setflags(write=False)
         object.__setattr__(self, "places", held)
@@ -69,6 +75,18 @@ class LabelCells(Secret):
 
     def __repr__(self) -> str:
         return f"LabelCells(of {len(self)} keys; not shown)"
+
+
+def _are_ascending_texts(labels: tuple[object, ...]) -> bool:
+    """Whether these are texts that a release can name, each once, ascending."""
+    texts = [label for label in labels if isinstance(label, str) and label != OTHER]
+    if len(texts) < len(labels) or sorted({*texts}) != texts:
+        return False
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def sum_clamped(places: IntArray, counts: IntArray, size: int) -> IntArray:

@@ -27,6 +27,15 @@ LIMITS = [
         "here shows it.",
     ),
 ]
+LIMITS_OF_FOUND = [
+    (
+        "The parameter keys.",
+        "Names of keys and listed values are published, and must be fixed without looking at the "
+        "data, and so must how values are found. If any of it was taken from the data, the "
+        "guarantee does not cover what it reveals, and nothing here shows it. It covers the values "
+        "that were found.",
+    ),
+]
 _NEIGHBORS = (
     "D and D′ are neighbors if adding or removing one {record} turns one into the other. Moving "
     "{a_record} to another cell removes one and adds one, which costs up to "
@@ -94,6 +103,22 @@ def describe_key(key: Key) -> str:
 def describe_keys(keys: Keys) -> str:
     """Say which keys there are, with their values."""
     return "; ".join(f"{key.name} ({describe_key(key)})" for key in keys)
+
+
+def describe_public_keys(keys: Keys) -> str:
+    """Say which values of keys are public: not those that are found, but how many at most.
+
+    >>> from dphist.tables.discover_keys import DiscoverKeys
+    >>> found = DiscoverKeys(share=".3", max_found=9)
+    >>> describe_public_keys(Keys.read({"drug": found, "sex": ["f", "m"]}))
+    'drug (that values are found, at most 9); sex (2 values: f, m)'
+    """
+    return "; ".join(
+        f"{key.name} ({describe_key(key)})"
+        if key.discover is None
+        else f"{key.name} (that values are found, at most {key.discover.max_found:,})"
+        for key in keys
+    )
 
 
 def say_search(search: LabelSearch) -> Sentence:
