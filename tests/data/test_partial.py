@@ -462,6 +462,7 @@ KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
         dh.BinnedCounts.partial,
         {"column": "n", "edges": [0, 9], "max_records": 1, "count": "m"},
     ),
+    "cells": (dh.KeyedCounts.partial, {"keys": {"n": range(9)}, "max_rows": 1}),
 }
 
 

@@ -179,6 +179,7 @@ CLASSES: dict[Any, dict[str, Any]] = {
     dh.LabelCounts: {"label": "term", "max_labels": 1},
     dh.Profile: {"label": "term", "max_records": 1},
     dh.BinnedCounts: {"column": "x", "edges": [0, 20, 40], "max_records": 1},
+    dh.KeyedCounts: {"keys": {"x": range(40)}, "max_rows": 1},
 }
 each_class = pytest.mark.parametrize("counts", CLASSES, ids=lambda counts: counts.__name__)
 

@@ -145,6 +145,17 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         partial(dh.KeyedCounts.from_counts, [1, 2]),
         {"keys": {"a": [1, 2]}},
     ),
+    "KeyedCounts.partial": (
+        dh.KeyedCounts.partial,
+        {
+            "frame": FRAME,
+            "keys": {"label": ["a", "b"]},
+            "user": "user",
+            "max_rows": 1,
+            "part": 0,
+            "parts": 2,
+        },
+    ),
     "KeyedCounts.from_table": (
         dh.KeyedCounts.from_table,
         {

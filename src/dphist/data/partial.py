@@ -8,7 +8,7 @@ in two parts, the sums have the same bounds as the counts of the whole table."""
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,14 +43,15 @@ _OWN = ("part", "users", "for_tests", "user_type")
 class Partial:
     """Exact counts of one part of the users; secret, like the table they come from.
 
-    Made by `LabelCounts.partial`, `Profile.partial` and `BinnedCounts.partial`, and added up by
+    Made by `partial` of `LabelCounts`, `Profile`, `BinnedCounts` and `KeyedCounts`, and added up by
     `merge` of the same class. It can be pickled, saved as a Parquet file, or sent as an Arrow
     table. It cannot be released by itself.
 
     Attributes
     ----------
     head : mapping
-        Kind, rule, part, number of parts, type of the users, names of columns, and bounds.
+        Kind, rule, part, number of parts, type of the users, names of columns, axes or keys, and
+        bounds.
     table : Arrow table
         The counts.
     """
@@ -84,6 +85,8 @@ class Partial:
                 raise unfit
             first, count = table.columns
             if count.type != pa.int64() or count.null_count or first.null_count:
+                raise unfit
+            if head["kind"] in ("bins", "cells") and first.type != pa.int64():
                 raise unfit
             # Without what other programs note of columns, such as that no value is missing.
             return cls(head, pa.table([first, count], names=table.column_names))
@@ -123,15 +126,17 @@ class Partial:
         return cls.from_arrow(redact_errors(read, unread))
 
 
-_FIRST = {"labels": "label", "records": "label", "bins": "slot"}
+_FIRST = {"labels": "label", "records": "label", "bins": "slot", "cells": "cell"}
 """The first column of each kind."""
 
 _COLUMNS = {
     "labels": {"label", "user", "count"},
     "records": {"label", "user"},
     "bins": {"user", "count"},
+    "cells": {"user", "count"},
 }
-"""The roles of the columns that each kind names; those of bins are also in the axes."""
+"""The roles of the columns that each kind names; those of bins and cells are also in the axes and
+keys."""
 
 
 def no_part() -> DataError:
@@ -143,7 +148,7 @@ def no_part() -> DataError:
 
 
 def _is_sound(head: Any) -> bool:
-    """Whether a head is one that this version makes, but for the axes of bins.
+    """Whether a head is one that this version makes, but for the axes of bins and keys of cells.
 
     Raises
     ------
@@ -158,8 +163,21 @@ def _is_sound(head: Any) -> bool:
         and head["user_type"] in USER_TYPES
         and head["columns"].keys() == _COLUMNS[kind]
         and PrivacyUnit.from_content(head["unit"])
-        and (_are_label_bounds(head) if kind == "labels" else _is_bound(head["max_records"]))
+        and _ARE_BOUNDS[kind](head)
         and head["null_users"] in NULL_USERS
+    )
+
+
+def _are_record_bounds(head: Mapping[str, Any]) -> bool:
+    return _is_bound(head["max_records"])
+
+
+def _are_cell_bounds(head: Mapping[str, Any]) -> bool:
+    return (
+        _is_bound(head["max_rows"])
+        and type(head["keys"]) is str
+        and head["unlisted"] in ("error", "drop")
+        and head["null_users"] == "refuse"
     )
 
 
@@ -183,6 +201,15 @@ def _is_bound(value: Any) -> bool:
     return type(value) is int and value >= 1
 
 
+_ARE_BOUNDS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
+    "labels": _are_label_bounds,
+    "records": _are_record_bounds,
+    "bins": _are_record_bounds,
+    "cells": _are_cell_bounds,
+}
+"""Whether the bounds in a head are those of its kind."""
+
+
 def make_partial(
     kind: str,
     cut: Cut,
@@ -194,7 +221,7 @@ def make_partial(
 
     Parameters
     ----------
-    kind : "labels", "records" or "bins".
+    kind : "labels", "records", "bins" or "cells".
     cut : which part, after the table was opened.
     columns : the names of the columns by role. Parts that were cut by different columns of users
         may share a person, who then adds to several of them.
@@ -204,6 +231,14 @@ def make_partial(
     head = {"format": _FORMAT, "rule": RULE, "kind": kind, "part": cut.part, "parts": cut.parts}
     head |= {"user_type": cut.user_type, "columns": dict(columns)}
     return Partial({**head, **bounds}, table)
+
+
+_SAME = "columns, number of parts, bounds, unit and treatment of missing values"
+_ALIKE = dict.fromkeys(_FIRST, _SAME) | {
+    "cells": "columns, keys and their values in the same order, number of parts, bounds, unit and "
+    "treatment of values that no key lists"
+}
+"""What parts of each kind must have alike, for error messages."""
 
 
 def as_it_is(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -241,8 +276,7 @@ def all_parts(kind: str, made_by: str, parts: Iterable[Any]) -> list[Partial]:
         if _find_shared(each) != _find_shared(first):
             raise ParameterError(
                 "parts",
-                "must all be counted with the same arguments: the same columns, number of parts, "
-                "bounds, unit and treatment of missing values",
+                f"must all be counted with the same arguments: the same {_ALIKE[kind]}",
             )
         if each.head["user_type"] != first.head["user_type"]:
             raise ParameterError(
@@ -294,6 +328,53 @@ def sum_slots(tables: Iterable[pa.Table], number: int) -> IntArray:
         # Clamping never increases a difference; a sum of two clamped counts cannot wrap.
         slots[places] = np.minimum(slots[places] + counts, LARGEST)
     return slots
+
+
+def sum_cells(tables: Sequence[pa.Table], number: int) -> tuple[IntArray, IntArray]:
+    """Add the counts of the cells of all parts: only cells with records take memory.
+
+    Parameters
+    ----------
+    tables : columns cell and count, int64; each cell at most once. At most 2**20 of them.
+    number : number of cells, at most 2**62.
+
+    Returns
+    -------
+    cells : (d,) int64, ascending.
+    counts : (d,) int64, above 0, at most 2**62 - 1.
+
+    Raises
+    ------
+    DataError
+        If a cell or count is out of range, or a cell is there twice in a part.
+    """
+    for table in tables:
+        cells, counts = (table[name].to_numpy() for name in ("cell", "count"))
+        if len(cells) and not (
+            cells.min() >= 0
+            and cells.max() < number
+            and counts.min() >= 1
+            and counts.max() <= LARGEST
+            and len(np.unique(cells)) == len(cells)
+        ):
+            raise DataError(
+                phrase("{parts} must hold counts of the cells of their keys: count it again")
+            )
+    joined = pa.concat_tables(tables)
+    cells, places = np.unique(joined["cell"].to_numpy(), return_inverse=True)
+    # Sums of the upper and of the lower 31 bits of 2**20 counts do not wrap.
+    lower: IntArray = np.zeros(len(cells), np.int64)
+    upper: IntArray = np.zeros(len(cells), np.int64)
+    counts = joined["count"].to_numpy()
+    np.add.at(lower, places, counts & _LOW)
+    np.add.at(upper, places, counts >> _BITS)
+    upper += lower >> _BITS
+    # Clamping never increases a difference.
+    return cells, np.where(upper > _LOW, LARGEST, (upper << _BITS) | (lower & _LOW))
+
+
+_BITS = 31
+_LOW = (1 << _BITS) - 1
 
 
 def _find_shared(partial: Partial) -> dict[str, Any]:

@@ -4,26 +4,29 @@ The counts are secret, for mechanisms only: no repr and no error shows them.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.counting import LARGEST
-from dphist.counting.binning.key_grid import MOST_CELLS, KeyColumn, KeyGrid
 from dphist.counting.binning.keys import count_cells
 from dphist.counting.binning.label_keys import count_labeled
 from dphist.counting.checks import check_grid
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
+from dphist.data.counting import make_cut
 from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.partial import Partial, all_parts, make_partial, sum_cells
 from dphist.errors import ParameterError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data, unit_of_users
 from dphist.signals import stoppable
-from dphist.tables.keys import OTHER, Key, Keys
+from dphist.tables.key_cells import check_cells, check_listed, make_grid, read_keys, write_keys
+from dphist.tables.keys import OTHER, Keys
 from dphist.tables.label_cells import LabelCells, sum_clamped
 from dphist.tables.lattice import Table
 
@@ -171,7 +174,7 @@ class KeyedCounts(Secret):
         check_cells(held)
         one = unit_of_users(user, unit)
         reading = Reading(progress=progress, delimiter=delimiter)
-        grid = KeyGrid(tuple(map(_column_of, held)), unlisted == "drop")
+        grid = make_grid(held, unlisted)
         most = None if max_rows is None else bound
         protected = None if max_rows is None else one
         if held.discovering:
@@ -183,6 +186,84 @@ class KeyedCounts(Secret):
             return guarded(cls(held, *found, bound, protected, unlisted, labels), ledger)
         found = count_cells(frame, grid, user=user, count=count, max_records=most, **reading)
         return guarded(cls(held, *found, bound, protected, unlisted), ledger)
+
+    @classmethod
+    @stoppable
+    def partial(
+        cls,
+        frame: Any,
+        *,
+        keys: Any,
+        user: str,
+        max_rows: int,
+        part: int,
+        parts: int,
+        others: str = "drop",
+        other: Sequence[str] = (),
+        unlisted: str = "error",
+        count: str | None = None,
+        progress: Progress | None = None,
+        delimiter: str | None = None,
+        unit: str | PrivacyUnit | None = None,
+    ) -> Partial:
+        """Bound and count one part of the users, for `merge`.
+
+        Parameters
+        ----------
+        part, parts, others : as for `LabelCounts.partial`.
+        frame, keys, user, max_rows, other, unlisted, count, progress, delimiter, unit
+            As for `from_table`. Keys and their values must be the same in all parts, in the same
+            order, and all listed: no key is a `dphist.DiscoverKeys`.
+
+        Raises
+        ------
+        ParameterError, ColumnError, DataError, InputFileError
+            As for `from_table`, of all rows that this part reads; also if `part` is not below
+            `parts`, or if `others` is "refuse" and a user belongs to another part.
+
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"who": [1, 1, 2, 3], "sex": ["f", "f", "m", "f"]})
+        >>> given = {"keys": {"sex": ["f", "m"]}, "user": "who", "max_rows": 1}
+        >>> cut = [KeyedCounts.partial(rows, **given, part=k, parts=2) for k in range(2)]
+        >>> KeyedCounts.merge(cut).counts
+        array([2, 1])
+        """
+        cut = make_cut(user, part, parts, others)
+        held, bound = Keys.read(keys, other), whole_number(max_rows, "max_rows", 1)
+        _check_unlisted(unlisted)
+        check_listed(held)
+        check_cells(held)
+        one = unit_of_users(user, unit)
+        reading = Reading(progress=progress, delimiter=delimiter)
+        grid = make_grid(held, unlisted)
+        cells, counts = count_cells(
+            frame, grid, user=user, count=count, max_records=bound, cut=cut, **reading
+        )
+        said = {
+            "keys": write_keys(held),
+            "unlisted": unlisted,
+            "max_rows": bound,
+            "null_users": "refuse",
+            "unit": one.to_content(),
+        }
+        columns = {"user": user, "count": count}
+        return make_partial("cells", cut, columns, said, pa.table({"cell": cells, "count": counts}))
+
+    @classmethod
+    @stoppable
+    def merge(cls, parts: Iterable[Any], *, ledger: Guarding | None = None) -> "KeyedCounts":
+        """Add the counts of all parts of the users; see `LabelCounts.merge`.
+
+        Raises
+        ------
+        DataError, InputFileError, ParameterError
+        """
+        found = all_parts("cells", cls.__name__, parts)
+        head = found[0].head
+        keys = read_keys(head["keys"])
+        summed = sum_cells([each.table for each in found], math.prod(keys.shape))
+        unit = PrivacyUnit.from_content(head["unit"])
+        return guarded(cls(keys, *summed, head["max_rows"], unit, head["unlisted"]), ledger)
 
     @classmethod
     def from_counts(
@@ -318,28 +399,6 @@ def _check_unlisted(given: object) -> None:
 def bounds_of(unlisted: str) -> dict[str, str]:
     """Return what a release states of rows outside the keys: nothing if they were refused."""
     return {"unlisted": unlisted} if unlisted == "drop" else {}
-
-
-def check_cells(keys: Keys) -> None:
-    """Refuse keys with more cells together than an int64 numbers.
-
-    Raises
-    ------
-    ParameterError
-    """
-    if math.prod(keys.shape) >= MOST_CELLS:
-        raise ParameterError(
-            "keys", "have 2**62 cells or more together", "count by fewer keys or values"
-        )
-
-
-def _column_of(key: Key) -> KeyColumn:
-    """Return how rows are counted by a key."""
-    if key.discover is not None:
-        return KeyColumn(key.name, (), other=True, labels=True)
-    if key.axis is None:
-        return KeyColumn(key.name, key.values, other=key.other)
-    return KeyColumn(key.name, None, key.axis.edges, key.axis.zone, key.other)
 
 
 def accept_counts(given: Any, keys: Keys) -> KeyedCounts:

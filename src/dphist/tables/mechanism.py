@@ -39,7 +39,7 @@ from dphist.tables.by_table import read_by_table
 from dphist.tables.contrasts import shortest
 from dphist.tables.found import split_found
 from dphist.tables.impossible import Impossible
-from dphist.tables.keyed_counts import check_cells
+from dphist.tables.key_cells import check_cells
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Keys, Names, read_tables
 from dphist.tables.lattice import Table, check_found_scales, check_scales, too_small
