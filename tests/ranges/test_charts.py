@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from dphist import AdaptiveTree, Axis, BinnedCounts, LeafCounts, ParameterError, plot
 from dphist.document.chart import NARROW, Chart
 from dphist.document.chart import Axis as Declared
+from dphist.document.shades import shades_of
 from dphist.ranges.charts import (
     MOST,
     cells_of,
@@ -16,7 +17,6 @@ from dphist.ranges.charts import (
     least_seen,
     places_of,
     scale_of,
-    shades_of,
     steps_of,
 )
 from dphist.ranges.overview import usual_error

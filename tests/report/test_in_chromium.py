@@ -100,6 +100,16 @@ def known() -> dh.Release:
     return mechanism.release(counts)
 
 
+def large_tables() -> dh.Release:
+    keys = {
+        "place of residence": [f"{label[:20]} {i}" for i, label in enumerate(LABELS * 2)][:60],
+        "day": dh.Axis.regular("2024-01-01", "2024-02-15", "1d"),
+    }
+    made = dh.Tables(epsilon=1, delta="1e-6", keys=keys, tables=[[*keys], ["day"]])
+    counts = np.random.default_rng(1).poisson(300, made.keys.shape)
+    return made.release(counts).present(**WORDS)
+
+
 THRESHOLD = dh.ThresholdHistogram(epsilon="0.2", delta="1e-6", max_labels=5)
 PAGES: dict[str, Callable[[], dh.Release]] = {
     "labels": lambda: labels(THRESHOLD).present(**WORDS, unit="patient"),
@@ -113,6 +123,7 @@ PAGES: dict[str, Callable[[], dh.Release]] = {
     "hours": lambda: dates().present(record_name="flight", title="Departures"),
     "map": lambda: sparse_map().present(record_name="check-in"),
     "hostile map": ranges_releases.ALL["hostile map"],
+    "tables": large_tables,
     "three axes": ranges_releases.ALL["three axes"],
     "endless": ranges_releases.ALL["endless"],
     "anonymized": lambda: releases.usual_release().present(**WORDS),

@@ -126,7 +126,7 @@ def test_cells_vary_as_stated() -> None:
         # A mean of 800 squares of normal numbers is within 23 % in all of 60 cases.
         assert np.abs(cells[names] / draws / stated - 1).max() < 0.23
     for place, (terms, _) in enumerate(asked):
-        error = math.sqrt(t._variance(t._terms(terms)))
+        error = math.sqrt(t._variance(t.terms_of(terms)))
         assert abs(np.mean(sums[:, place])) < 4.5 * error / math.sqrt(draws)
         assert abs(np.mean(sums[:, place] ** 2) / error**2 - 1) < 0.23
         low, high = t.combine(terms).low, t.combine(terms).high

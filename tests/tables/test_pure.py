@@ -73,7 +73,7 @@ def test_cells_vary_as_stated_and_intervals_hold(
         assert 0.8 < ratio.mean() < 1.2
     for level, found in held.items():
         assert level - 0.006 < found / draws / counts.size < level + (1 - level) * 0.8
-    error = math.sqrt(t._variance(t._terms(terms)))
+    error = math.sqrt(t._variance(t.terms_of(terms)))
     assert abs(np.mean(sums)) < 4.5 * error / math.sqrt(draws)
     assert 0.8 < np.mean(np.square(sums)) / error**2 < 1.2
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.tables import whole_numbers
+from dphist.tables import nearest, whole_numbers
 from dphist.tables.keyed_tables import KeyedTables
 
 SHAPE = (4, 3, 5, 2)
@@ -151,11 +151,11 @@ def test_projection_is_the_nearest() -> None:
     draw = np.random.default_rng(3)
     for _ in range(20):
         cells = draw.normal(5, 9, (4, 3))
-        found = whole_numbers.project(cells, 40.0)
+        found = nearest.project(cells, 40.0)
         assert math.isclose(found.sum(), 40.0)
         assert (found >= 0).all()
         for _ in range(20):  # no other one is nearer
             other = draw.dirichlet(np.ones(12)).reshape(4, 3) * 40
             assert ((found - cells) * (other - found)).sum() >= -1e-9
-    rounded = whole_numbers.round_in_order(np.array([0.4, 0.4, 0.4, 1.8]), 3)
+    rounded = nearest.round_in_order(np.array([0.4, 0.4, 0.4, 1.8]), 3)
     assert rounded.tolist() == [0, 1, 0, 2]

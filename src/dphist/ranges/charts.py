@@ -1,14 +1,14 @@
 """The charts of a histogram over ranges: its bins and their sums, or a map of two axes."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from dphist.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from dphist.arrays import AnyArray, FloatArray, IntArray
 from dphist.data.axis.zones import local_times
-from dphist.document.chart import NARROW, Area, Axis, Chart, Line, short_number
+from dphist.document.chart import NARROW, Area, Axis, Chart, Line
+from dphist.document.shades import BLANK, shade_cells, shades_of
 from dphist.document.unit_words import Counted, counted_of
 from dphist.errors import ParameterError
 from dphist.ranges.overview import axis_text, grouped, short_edges, sums, usual_error
@@ -19,7 +19,6 @@ from dphist.sentence import Sentence, joined
 
 MOST = 200  # steps that are drawn; a figure is some 400 units wide
 CELLS = 64  # of each axis of a map that are drawn
-_SHADES = 8
 _MAP_HEIGHT = 400
 _HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
 _THIN = 1 / 300  # of the axis; narrower bins would not be seen
@@ -32,7 +31,6 @@ _NORTH = frozenset(("lat", "latitude", "north", "northing", "y"))
 _EAST = frozenset(("lon", "lng", "long", "longitude", "east", "easting", "x"))
 _LEAST = 12  # bins that are drawn at least
 _CHANGED = 10  # of a step, the part by which it may be drawn wider or narrower than it is
-_BLANK = "no cell stands out from the noise"
 
 
 def charts_of(release: Release) -> list[Chart]:
@@ -125,13 +123,7 @@ def map_of(histogram: RangeHistogram, counted: Counted) -> Chart:
     zones = [histogram.axes[axis].zone for axis in axes]
     (x, across), (y, up) = map(scale_of, names, edges, places, zones)
     shades = shades_of(float(cells.max()), least_seen(histogram))
-    level = np.searchsorted(np.array(shades, np.float64), cells, side="right")
-    areas = [
-        Area(f"≥ {short_number(least)}", *_cells_in(level == number, x, y), strength)
-        for number, least in enumerate(shades, start=1)
-        if (level == number).any()
-        for strength in [0.08 + 0.92 * (number / len(shades)) ** 1.2]
-    ]
+    areas = shade_cells(cells, shades, x, y)
     return Chart(
         "map",
         Sentence("{Records} by {across} and {up}", across=names[0], up=names[1]),
@@ -147,7 +139,7 @@ def map_of(histogram: RangeHistogram, counted: Counted) -> Chart:
         up,
         areas=areas,
         note=joined(window_in_words(histogram, axis) for axis in axes),
-        empty="" if areas else _BLANK,
+        empty="" if areas else BLANK,
         height=_MAP_HEIGHT,
     )
 
@@ -174,36 +166,9 @@ def cells_of(histogram: RangeHistogram) -> tuple[FloatArray, list[IntArray]]:
     return found, places
 
 
-def shades_of(top: float, least: float = 1) -> list[int]:
-    """Return the records a cell at which each shade begins: 1, 3, 10, 30 and so on.
-
-    Parameters
-    ----------
-    least : below it, cells stay blank: noise and records look the same there.
-
-    >>> shades_of(900), shades_of(2), shades_of(900, 8)
-    ([1, 3, 10, 30, 100, 300], [1], [10, 30, 100, 300])
-    """
-    last = math.floor(math.log10(max(top, 1)))
-    steps = [digit * 10**power for power in range(last + 1) for digit in (1, 3)]
-    shown = [step for step in steps if least <= step <= max(top, 1)]
-    return (shown or steps)[-_SHADES:]
-
-
 def least_seen(histogram: RangeHistogram) -> float:
     """Return the error (95 %) of a usual bin with records; fewer records in a cell are no sign."""
     return ERRORS * (usual_error(histogram) or 0)
-
-
-def _cells_in(inside: BoolArray, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the corners (k, 4) of rectangles that make up an area, runs of cells joined."""
-    padded = np.zeros((inside.shape[0], inside.shape[1] + 2), np.int8)
-    padded[:, 1:-1] = inside
-    turns = np.diff(padded, axis=1)
-    column, first = np.nonzero(turns == 1)
-    stop = np.nonzero(turns == -1)[1]
-    left, right, low, high = x[column], x[column + 1], y[first], y[stop]
-    return np.stack([left, right, right, left], 1), np.stack([low, low, high, high], 1)
 
 
 def scale_of(

@@ -10,6 +10,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Mapping
+from unicodedata import east_asian_width
 from xml.etree import ElementTree
 
 from markupsafe import Markup
@@ -110,11 +111,16 @@ def _margins(ax: Axes, height: int) -> dict[str, float]:
     found["bottom"] = _MARGINS["bottom"] * HEIGHT / height
     found["top"] = 1 - ((1 - _MARGINS["top"]) * HEIGHT + _LINE * (legend_rows(ax) - 1)) / height
     if not ax.get_ylabel():
-        longest = max((len(text.get_text()) for text in ax.get_yticklabels()), default=0)
+        longest = max((_width(text.get_text()) for text in ax.get_yticklabels()), default=0)
         found["right"] = 0.95  # half of the last number
         found["left"] = min(max(found["left"], (longest * TEXT * _LETTER + 12) / WIDTH), 0.45)
     found["left"] += ax.get_ylabel().count("\n") * TEXT * 1.25 / WIDTH
     return found
+
+
+def _width(text: str) -> float:
+    """Return how wide a text is, in letters; those of East Asia are as wide as they are high."""
+    return sum(1 / _LETTER if east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def _adapt(element: ElementTree.Element, name: str) -> None:

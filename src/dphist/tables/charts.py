@@ -1,5 +1,6 @@
-"""The charts of tables: the values of each key, with their intervals."""
+"""The charts of tables: the values of each key, with their intervals, and maps of two keys."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -9,12 +10,13 @@ from dphist.arrays import FloatArray
 from dphist.data.axis.axis import Axis as Bins
 from dphist.data.axis.zones import local_texts
 from dphist.document.chart import Area, Axis, Chart, Line, Spans
+from dphist.document.shades import BLANK, even_shades, shade_cells, shades_of
 from dphist.document.unit_words import Counted, counted_of
 from dphist.errors import ParameterError
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 from dphist.tables.keyed_tables import KeyedTables
-from dphist.tables.keys import OTHER, Key
+from dphist.tables.keys import OTHER, Key, Names
 from dphist.visible import harmless
 
 MOST_CHARTS = 4
@@ -22,6 +24,11 @@ MOST_VALUES, MOST_BINS = 40, 2000
 _LONGEST = 24  # characters of a value along an axis
 _MOST_LETTERS = 200  # of a value anywhere
 _HEIGHT, _OF_VALUE = 90, 18
+LEAST_OF_MAP, MOST_OF_MAP = 8, 60  # values of both keys of a map
+_MOST_MAPS = 2
+_MAP_HEIGHT, _OF_ROW, _ROWS = 120, 15, 30  # and how many rows have a text
+_ALONG, _SHORT = 48, 14  # letters of all texts along the axis to the right, and of one text
+_EVEN = 20  # if nine of ten cells are above this part of the largest, shades have equal steps
 
 
 def charts_of(release: Release) -> list[Chart]:
@@ -41,7 +48,7 @@ def charts_of(release: Release) -> list[Chart]:
 
 
 def draw_keys(tables: KeyedTables, counted: Counted) -> list[Chart]:
-    """Return a chart for each of the first keys that a table has and that can be drawn."""
+    """Return a chart for each of the first keys that can be drawn, and maps of large tables."""
     asked = {name for names in tables.tables for name in names}
     found = []
     for key in tables.keys:
@@ -49,7 +56,13 @@ def draw_keys(tables: KeyedTables, counted: Counted) -> list[Chart]:
             found.append(_draw_values(tables, key, counted))
         elif key.name in asked and key.axis is not None and MOST_VALUES < key.size <= MOST_BINS:
             found.append(_draw_bins(tables, key, key.axis, counted))
-    return found[:MOST_CHARTS]
+    sizes = [[tables.keys[name].size for name in names] for names in tables.tables]
+    maps = [
+        names
+        for names, own in zip(tables.tables, sizes, strict=True)
+        if len(own) == 2 and min(own) >= LEAST_OF_MAP and max(own) <= MOST_OF_MAP
+    ]
+    return found[:MOST_CHARTS] + [_draw_map(tables, pair, counted) for pair in maps[:_MOST_MAPS]]
 
 
 def texts_of(key: Key, most: int | None = None) -> list[str]:
@@ -111,6 +124,59 @@ def _draw_bins(tables: KeyedTables, key: Key, axis: Bins, counted: Counted) -> C
         areas=[Area("95 % band", *outline, strength=0.35)],
         lines=[Line(counted.released, steps, middle)],
     )
+
+
+def _draw_map(tables: KeyedTables, names: Names, counted: Counted) -> Chart:
+    """Return the map of a table of two keys: the first goes down, the second to the right."""
+    down, across = (tables.keys[name] for name in names)
+    cells = tables.table(*names).counts.T
+    low, high = tables.bounds(names)
+    least = float((high - low).max()) / 2
+    top = float(cells.max())
+    even = float(np.quantile(cells, 0.1)) > top / _EVEN
+    found = even_shades(top, least) if even else shades_of(top, least)
+    shades = [shade for shade in found if shade >= least] or [max(math.ceil(least), 1)]
+    x, y = np.arange(across.size + 1.0), down.size - np.arange(down.size + 1.0)
+    areas = shade_cells(cells, shades, x, y)
+    return Chart(
+        "_".join(["map", *(str(tables.keys.names.index(name)) for name in names)]),
+        Sentence("By {down} and {across}", down=down.name, across=across.name),
+        Sentence(
+            "{Records} by {down}, from top to bottom, and {across}, from left to right{after}; a "
+            "fuller color means more. Blank cells have fewer than {least:,}{noise}.",
+            down=down.name,
+            across=across.name,
+            after=counted.after,
+            least=shades[0],
+            noise="" if not least else f"; ± {math.ceil(least):,} is noise (95 %)",
+        ),
+        Axis(
+            across.name, 0.0, float(across.size), ticks=_mark_some(across, x, _room(across, down))
+        ),
+        Axis("", 0.0, float(down.size), ticks=_mark_some(down, y, _ROWS)),
+        areas=areas,
+        empty="" if areas else BLANK,
+        height=_MAP_HEIGHT + _OF_ROW * down.size,
+    )
+
+
+def _room(across: Key, down: Key) -> int:
+    """Return how many texts of a key stand side by side, right of those of the other."""
+    longest = [max(map(len, _short_texts(key))) for key in (across, down)]
+    return max((_ALONG - longest[1]) // (longest[0] + 2), 1)
+
+
+def _short_texts(key: Key) -> list[str]:
+    """Return a text for each value of a key; of bins, where they start."""
+    if key.axis is None:
+        return [harmless(text, _SHORT) for text in texts_of(key)]
+    return [text.split(" to ")[0][:_SHORT] for text in texts_of(key)]
+
+
+def _mark_some(key: Key, edges: FloatArray, most: int) -> list[tuple[float, str]]:
+    """Return texts in the middle of cells, of bins where they start: every second, third, ..."""
+    places = edges[:-1] if key.axis is not None else (edges[1:] + edges[:-1]) / 2
+    return list(zip(places.tolist(), _short_texts(key), strict=True))[:: -(-key.size // most)]
 
 
 def _name_chart(tables: KeyedTables, key: Key, counted: Counted) -> tuple[str, Sentence, Sentence]:

@@ -7,7 +7,7 @@ floating point. Estimates are unbiased: they may be negative, and are not whole.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,8 @@ from dphist.tables.cells import LEVEL, KeyedTable, label_columns
 from dphist.tables.conditions import Term, covariance_of, read_terms, weights_of
 from dphist.tables.contrasts import combine_all, squares_of
 from dphist.tables.impossible import Impossible
-from dphist.tables.keys import Keys, Names, read_tables
+from dphist.tables.keys import Keys, Names, find_places, list_names, read_tables
+from dphist.tables.known import Known
 from dphist.tables.lattice import Table, subsets
 from dphist.tables.widths import NORMAL, Reach
 
@@ -43,6 +44,7 @@ class KeyedTables(Released):
     variances : of the noise of contrasts by the positions of keys: sigma_A**2, records squared.
     impossible : combinations of values that no record can have; None if none were given.
     reach : how many standard errors intervals reach.
+    known : margins that the caller gave as public, and that were not measured; None without.
 
     Notes
     -----
@@ -59,7 +61,8 @@ class KeyedTables(Released):
     variances: Mapping[Table, float] = field(default_factory=dict)
     impossible: Impossible | None = None
     reach: Reach = NORMAL
-    _known: dict[Table, FloatArray] = field(default_factory=dict, init=False)
+    known: Known | None = None
+    _by_table: dict[Table, FloatArray] = field(default_factory=dict, init=False)
 
     @property
     def total(self) -> float:
@@ -112,11 +115,11 @@ class KeyedTables(Released):
         >>> abs(t.count(sex="f") - t.count(sex="f", age=[1, 2])) < 1e-9
         True
         """
-        return self._estimate(self._terms([(1.0, where)]))
+        return self.estimate(self.terms_of([(1.0, where)]))
 
     def error(self, /, **where: Any) -> float:
         """Return the standard error of `count`, in records; the errors are the same."""
-        return math.sqrt(self._variance(self._terms([(1.0, where)])))
+        return math.sqrt(self._variance(self.terms_of([(1.0, where)])))
 
     def cell_error(self, names: Sequence[str]) -> float:
         """Return the standard error of each cell of a table, in records."""
@@ -149,8 +152,8 @@ class KeyedTables(Released):
         >>> round(t.combine([(1, {"sex": "f"}), (-1, {"sex": "m"})]).value, -2)
         100.0
         """
-        held = self._terms(terms)
-        value, error = self._estimate(held), math.sqrt(self._variance(held))
+        held = self.terms_of(terms)
+        value, error = self.estimate(held), math.sqrt(self._variance(held))
         wide = self.reach.of(checked_level(level)) * error
         return IntervalEstimate(value, value - wide, value + wide, level)
 
@@ -178,33 +181,9 @@ class KeyedTables(Released):
         >>> round(t.share({"sex": "f", "age": 1}, {"sex": "f"}).value, 1)
         0.8
         """
-        squared = self.reach.of(checked_level(level)) ** 2
-        for name, given in (("part", part), ("whole", whole)):
-            if not isinstance(given, Mapping):
-                raise ParameterError(name, "must be the conditions of a count: {'sex': 'f'}")
-        top, below = self._terms([(1.0, part)]), self._terms([(1.0, whole)])
-        for place, held in below[0].weights.items():
-            if (held < top[0].weights.get(place, np.ones(held.size))).any():
-                raise ParameterError(
-                    "part",
-                    f"must be part of the whole, which has not all its values of "
-                    f"{self.keys.names[place]!r}",
-                    "give it the conditions of the whole, and others besides",
-                )
-        a, b = self._estimate(top), self._estimate(below)
-        both = self._covariance(top, below)
-        square, slope, rest = (
-            b * b - squared * self._variance(below),
-            a * b - squared * both,
-            a * a - squared * self._variance(top),
-        )
-        if square <= 0 or b <= 0:
-            return IntervalEstimate(None, 0.0, 1.0, level, "the whole may be empty")
-        wide = math.sqrt(max(slope * slope - square * rest, 0.0))
-        low, high = ((slope + sign * wide) / square for sign in (-1, 1))
-        return IntervalEstimate(
-            min(max(a / b, 0.0), 1.0), min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0), level
-        )
+        from dphist.tables.shares import estimate_share
+
+        return estimate_share(self, part, whole, level)
 
     def quantile(self, name: str, share: float, /, **where: Any) -> Any:
         """Return where a share of the records lies below, along a key of bins.
@@ -247,7 +226,9 @@ class KeyedTables(Released):
 
         They are close to these estimates, and closer to the truth where counts are small beside
         their noise; but they are biased, so show both. They are the same each time, and computing
-        them costs no privacy. Cells that the mechanism was told are impossible are 0.
+        them costs no privacy. Cells that the mechanism was told are impossible are 0. A known total
+        is kept; if one table has all others in it, so is the known margin with the most cells.
+        Other known margins are close: show the unbiased tables, which have them exactly.
 
         Raises
         ------
@@ -263,6 +244,48 @@ class KeyedTables(Released):
         from dphist.tables.whole_numbers import make_whole
 
         return make_whole(self)
+
+    def with_known(self, margins: Mapping[Any, Any]) -> "KeyedTables":
+        """Return tables that agree with margins that are public; post-processing, at no cost.
+
+        They are the closest to what was measured, unbiased, and have error 0 in known cells.
+        **Give what is published anyway, never what was counted in the data.** The guarantee covers
+        what was measured, not the margins: protected are neighbors that agree in these.
+
+        Parameters
+        ----------
+        margins : mapping of tables that the release has, such as "sex+age", or "" for the total, to
+            counts of every cell: an array with a dimension for each key; for keys without bins also
+            a mapping of values, or of tuples of them, or a dataframe of the keys and `count`.
+
+        Raises
+        ------
+        ParameterError
+            If counts are not whole numbers from 0, or margins do not agree.
+
+        >>> from dphist.tables import Tables
+        >>> asked = Tables(rho=1, keys={"sex": ["f", "m"], "age": [1, 2]}, tables=["sex+age"])
+        >>> t = asked.release([[400, 100], [200, 200]]).value.with_known({"": 900})
+        >>> t.total, t.error()
+        (900.0, 0.0)
+        """
+        known = Known.read(margins, self.keys, self.places_of, self.known)
+        if self.impossible is not None:
+            known.check_possible(self.impossible)
+        exact = known.contrasts()
+        return replace(
+            self,
+            contrasts={**self.contrasts, **exact},
+            variances={**self.variances, **dict.fromkeys(exact, 0.0)},
+            reach=replace(self.reach, on_cells=False),  # what is left is no longer one draw
+            known=known,
+        )
+
+    def inferred_again(self, decoded: "KeyedTables") -> "KeyedTables":
+        """Return tables decoded from the same noisy contrasts, with the known margins of these."""
+        return decoded if self.known is None else decoded.with_known(self.known.to_content())
+
+    completed = inferred_again
 
     def bounds(self, names: Sequence[str], level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
         """Return the lower and upper bounds of all cells of a table, each by itself."""
@@ -288,7 +311,8 @@ class KeyedTables(Released):
 
     def to_content(self) -> dict[str, Any]:
         """Return what a file holds beside the noisy contrasts."""
-        return {"keys": self.keys.to_content(), "tables": [[*names] for names in self.tables]}
+        found = {"keys": self.keys.to_content(), "tables": [[*names] for names in self.tables]}
+        return found if self.known is None else {**found, "known": self.known.to_content()}
 
     @classmethod
     def from_content(cls, content: Any) -> "KeyedTables":
@@ -298,16 +322,19 @@ class KeyedTables(Released):
         ------
         KeyError, TypeError, ValueError
         """
-        if {*content} != {"keys", "tables"}:
+        if {*content} - {"known"} != {"keys", "tables"}:
             raise ValueError("released tables have keys and tables")
         keys = Keys.read(content["keys"])
-        return cls(keys, read_tables(content["tables"], keys.names))
+        found = cls(keys, read_tables(content["tables"], keys.names))
+        if "known" not in content:
+            return found
+        return replace(found, known=Known.read(content["known"], keys, found.places_of))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeyedTables):
             return NotImplemented
-        public = [(each.keys, each.tables, each.impossible) for each in (self, other)]
-        return public[0] == public[1] and (
+        one, two = ((t.keys, t.tables, t.impossible, t.known) for t in (self, other))
+        return one == two and (
             {t: held.tolist() for t, held in self.contrasts.items()}
             == {t: held.tolist() for t, held in other.contrasts.items()}
         )
@@ -316,46 +343,23 @@ class KeyedTables(Released):
 
     def __repr__(self) -> str:
         tables = ", ".join("+".join(names) or "total" for names in self.tables)
-        return f"KeyedTables({tables}; {self.total:,.0f} records)"
+        known = "" if self.known is None else f"; known, not measured: {self.known.listed}"
+        return f"KeyedTables({tables}; {self.total:,.0f} records{known})"
 
     def places_of(self, names: Sequence[str]) -> Table:
         """Return the positions of keys, refusing sets that no table asked has."""
-        if isinstance(names, str):
-            raise ParameterError("names", "must be a list of names of keys")
-        for name in names:
-            if name not in self.keys.names:
-                raise ParameterError(
-                    "names",
-                    f"must be keys of the tables: {name!r} is none",
-                    f"give each by itself; the keys are {self._list_keys()}",
-                )
-        if len(set(names)) < len(names):
-            raise ParameterError("names", "must be different keys")
-        if not any({*names} <= {*table} for table in self._with_dropped()):
-            asked = ", ".join(repr("+".join(table)) for table in self.tables)
-            raise ParameterError(
-                "names",
-                f"must be keys that one of the tables asked has together: {'+'.join(names)!r} is "
-                f"in none of {asked}",
-                "ask this table in a new release; what a release has not measured is not known",
-            )
-        return tuple(self.keys.names.index(name) for name in names)
-
-    def _list_keys(self) -> str:
-        return ", ".join(map(repr, self.keys.names))
-
-    def _with_dropped(self) -> list[Names]:
-        """Return the tables asked, each with the keys of one value, which every record has."""
-        alone = [key.name for key in self.keys if key.size == 1]
-        return [(*table, *alone) for table in self.tables]
+        return find_places(names, self.keys, self.tables)
 
     def cells_of(self, table: Table) -> FloatArray:
         """Return the cells of a table, whose positions are ascending; the array is kept."""
-        if table not in self._known:
-            found = self._combine(table, subsets(tuple(i for i in table if self._several(i))))
+        if table not in self._by_table:
+            several = tuple(i for i in table if self._several(i))
+            found = self._combine(table, subsets(several))
+            if self.known is not None and (exact := self.known.cells(several)) is not None:
+                found = exact.reshape(found.shape)
             found.setflags(write=False)
-            self._known[table] = found
-        return self._known[table]
+            self._by_table[table] = found
+        return self._by_table[table]
 
     def part(self, table: Table) -> FloatArray:
         """Return the cells that the contrasts of exactly these keys make: sums over a key are 0."""
@@ -383,7 +387,7 @@ class KeyedTables(Released):
             total += each
         return total
 
-    def _terms(self, given: Any) -> list[Term]:
+    def terms_of(self, given: Any) -> list[Term]:
         """Return terms with the weights of the values of each key that they name."""
         return [Term(factor, self.weights_where(where)) for factor, where in read_terms(given)]
 
@@ -391,7 +395,7 @@ class KeyedTables(Released):
         """Return 1 or 0 for the values of each key that conditions name, by its position."""
         for name in where:
             if name not in self.keys.names:
-                remedy = f"the keys are {self._list_keys()}"
+                remedy = f"the keys are {list_names(self.keys.names)}"
                 if name == "level":
                     remedy = "a level goes first, without its name: interval(0.9, ...)"
                 raise ParameterError(str(name), "must be a key of the tables", remedy)
@@ -401,7 +405,8 @@ class KeyedTables(Released):
             for i, name in zip(places, where, strict=True)
         }
 
-    def _estimate(self, terms: Sequence[Term]) -> float:
+    def estimate(self, terms: Sequence[Term]) -> float:
+        """Return a weighted sum of counts."""
         total = 0.0
         for term in terms:
             places = tuple(sorted(term.weights))
@@ -412,9 +417,10 @@ class KeyedTables(Released):
         return total
 
     def _variance(self, terms: Sequence[Term]) -> float:
-        return max(self._covariance(terms, terms), 0.0)
+        return max(self.covariance(terms, terms), 0.0)
 
-    def _covariance(self, ones: Sequence[Term], others: Sequence[Term]) -> float:
+    def covariance(self, ones: Sequence[Term], others: Sequence[Term]) -> float:
+        """Return the covariance of two weighted sums of counts."""
         return covariance_of(ones, others, self.variances, self._several)
 
     def _several(self, place: int) -> bool:

@@ -354,3 +354,40 @@ def read_tables(given: Any, names: Names) -> tuple[Names, ...]:
             )
         found.append(table)
     return tuple(found)
+
+
+def find_places(names: Sequence[str], keys: Keys, tables: Sequence[Names]) -> tuple[int, ...]:
+    """Return the positions of keys, refusing sets that no table asked has.
+
+    Every table has the keys of one value, too, which every record has.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if isinstance(names, str):
+        raise ParameterError("names", "must be a list of names of keys")
+    for name in names:
+        if name not in keys.names:
+            raise ParameterError(
+                "names",
+                f"must be keys of the tables: {name!r} is none",
+                f"give each by itself; the keys are {list_names(keys.names)}",
+            )
+    if len(set(names)) < len(names):
+        raise ParameterError("names", "must be different keys")
+    alone = {key.name for key in keys if key.size == 1}
+    if not any({*names} <= {*table} | alone for table in tables):
+        asked = list_names(["+".join(table) for table in tables])
+        raise ParameterError(
+            "names",
+            f"must be keys that one of the tables asked has together: {'+'.join(names)!r} is "
+            f"in none of {asked}",
+            "ask this table in a new release; what a release has not measured is not known",
+        )
+    return tuple(keys.names.index(name) for name in names)
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Return names in quotes."""
+    return ", ".join(map(repr, names))

@@ -97,7 +97,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         result=words.say_result(
             value.total, value.reach.widen(value.error()), value.tables, counted, value.reach
         ),
-        limits=limits,
+        limits=[*limits, *([] if value.known is None else [words.KNOWN_LIMIT])],
         noise_on=frozenset(),
         reading=_reading(value),
     )
@@ -178,11 +178,22 @@ def _impossible(mechanism: Maker) -> list[Block]:
     return [Fact("Impossible", said, note=note), alone]
 
 
+def _known(value: KeyedTables) -> list[Block]:
+    """Return what is said of margins that were given, and not measured."""
+    if value.known is None:
+        return []
+    named, content = words.name_known(value.known), ["+".join(names) for names in value.known.names]
+    said = Fact("Known", named, note=words.say_known(value.known))
+    return [said, Fact("", "", "known", content, on=ON_JSON)]
+
+
 def _numbers(release: Release, counted: Counted) -> list[Block]:
     """Return the numbers that a reader wants to know first."""
     value = release.value
     error = PlusMinus.of(value.reach.widen(value.error()))
     of_records = Sentence("private estimate{after}", after=counted.after)
+    if not value.error():
+        of_records = Sentence("known, and not measured")
     errors = {"+".join(names): value.cell_error(names) for names in value.tables}
     cells = sum(math.prod(value.keys[name].size for name in names) for names in value.tables)
     least, most = (value.reach.widen(end) for end in (min(errors.values()), max(errors.values())))
@@ -193,7 +204,7 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         shown += [Fact("Table", said, on=ON_TERMINAL) for said in islice(expected, _FACTS)]
     return [
         Fact(Sentence("{Records}"), f"{value.total:,.1f}", error=error, note=of_records),
-        Fact("", "", "total", release.total, error=error, on=ON_JSON),
+        Fact("", "", "total", _total(release), error=error, on=ON_JSON),
         Fact("", "", "intervals", {"total": error.around(round(value.total))}, on=ON_JSON),
         *shown,
         Fact("", "", "keys", value.keys.to_content(), on=ON_JSON),
@@ -203,7 +214,14 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         *_dropped(release.mechanism),
         *_outside(release.mechanism, DataFacts.of(release)),
         *_impossible(release.mechanism),
+        *_known(value),
     ]
+
+
+def _total(release: Release) -> int | None:
+    """Return the number of all records, as measured or as known."""
+    known = release.value.known is not None and not release.value.error()
+    return round(release.value.total) if known else release.total
 
 
 def _results(release: Release, counted: Counted) -> list[Block]:
@@ -326,8 +344,8 @@ def _text(cell: object) -> str:
     return cell.isoformat() if hasattr(cell, "isoformat") else str(cell)
 
 
-def disclose(mechanism: TablesMeasuring, _value: KeyedTables | None = None) -> Disclosed:
-    """Return what is disclosed: keys, tables and impossible combinations are public."""
+def disclose(mechanism: TablesMeasuring, value: KeyedTables | None = None) -> Disclosed:
+    """Return what is disclosed: keys, tables, impossible and known values are public."""
     tables = "; ".join(words.name_table(names) if names else "all" for names in mechanism.tables)
     public = [
         Sentence(
@@ -338,6 +356,9 @@ def disclose(mechanism: TablesMeasuring, _value: KeyedTables | None = None) -> D
     if isinstance(mechanism, Tables) and mechanism.impossible is not None:
         listed = words.list_impossible(mechanism.impossible)
         public.append(Sentence("Which values no {record} can have: {listed}.", listed=listed))
+    if value is not None and value.known is not None:
+        named, said = words.name_known(value.known), words.say_known(value.known)
+        public.append(Sentence("{named}: {said}", named=named, said=said))
     searches = _searches(mechanism)
     threshold = words.say_threshold([*searches]) if searches else ""
     return Disclosed(threshold=threshold, public=public)
@@ -347,6 +368,7 @@ def describe_value(value: KeyedTables, most: int) -> Section:
     """Return what is said of tables by themselves, with up to `most` rows."""
     counted = counted_records(None, 1)
     blocks: list[Block] = [Fact(f"Key {key.name}", words.describe_key(key)) for key in value.keys]
+    blocks += _known(value)
     for names in value.tables:
         table = value.table(*names).to_arrow()
         columns = []

@@ -379,7 +379,7 @@ class Tables(TablesMeasuring):
         decoded = self.decode(noisy)
         if (value.keys, value.tables) != (decoded.keys, decoded.tables):
             raise ValueError("the tables are not those of the mechanism")
-        return decoded
+        return KeyedTables.inferred_again(value, decoded)
 
     def expected_error(self) -> float:
         """Return the largest standard error of a cell of the tables asked, in records.

@@ -25,6 +25,7 @@ from dphist.tables.cells import MADE_WHOLE, WholeTable, label_columns, refuse_er
 from dphist.tables.impossible import Rules
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.lattice import Table, subsets
+from dphist.tables.nearest import project, project_to_known, round_in_order, round_to_known
 
 MOST_RECORDS = 2**24
 _SWEEPS = (5, 10)  # of repair; the step falls within each
@@ -198,7 +199,7 @@ def make_whole(tables: KeyedTables) -> WholeTables:
     parts = shrink(tables, maximal)
     if len(maximal) == 1:
         target = _fit(tables, parts, used, total)
-        counts = round_in_order(target.ravel(), total)
+        counts = round_to_known(target, tables.known, used, total)
         cells = np.flatnonzero(counts)
         places = np.array(np.unravel_index(cells, target.shape), np.int64).T
         return WholeTables(tables, places, counts[cells], used)
@@ -238,7 +239,7 @@ def shrink(tables: KeyedTables, maximal: Sequence[Table]) -> Mapping[Table, Floa
     found: dict[Table, FloatArray] = {}
     for table in sorted({part for t in maximal for part in subsets(t)}, key=len):
         plain = tables.part(table)
-        if len(table) < 2:
+        if len(table) < 2 or not tables.variances[table]:
             found[table] = plain
             continue
         margins = [np.maximum(tables.cells_of((i,)), 0) for i in table]
@@ -275,6 +276,8 @@ def _fit(
 ) -> FloatArray:
     """Return a table that is not negative, is 0 in impossible cells, and has a total."""
     cells = _lift(tables, parts, table)
+    if tables.known is not None:
+        return project_to_known(cells, tables.known, table, tables.impossible)
     if tables.impossible is None:
         return project(cells, total)
     possible = ~tables.impossible.mark(table)
@@ -330,23 +333,6 @@ def _first_of_each(rows: IntArray, wanted: _Wanted) -> IntArray:
     columns, target = wanted
     code = np.ravel_multi_index(tuple(rows[:, c] for c in columns), target.shape)
     found: IntArray = np.unique(code, return_index=True)[1]
-    return found
-
-
-def project(cells: FloatArray, total: float) -> FloatArray:
-    """Return the nearest cells that are not negative and add up to a total, by least squares."""
-    ordered = np.sort(cells.ravel())[::-1]
-    sums = np.cumsum(ordered) - total
-    last = np.flatnonzero(ordered - sums / np.arange(1, ordered.size + 1) > 0)[-1]
-    found: FloatArray = np.maximum(cells - sums[last] / (last + 1), 0)
-    return found
-
-
-def round_in_order(cells: FloatArray, total: int) -> IntArray:
-    """Return whole numbers that add up to a total: each sum of first cells is within 1/2."""
-    sums = np.cumsum(cells)
-    ends = np.rint(sums * (total / sums[-1])).astype(np.int64)
-    found: IntArray = np.diff(ends, prepend=0)
     return found
 
 

@@ -9,6 +9,7 @@ from dphist.sentence import Sentence, many
 from dphist.tables.discovery import LabelSearch
 from dphist.tables.impossible import Impossible
 from dphist.tables.keys import Key, Keys, Names
+from dphist.tables.known import Known
 from dphist.tables.mechanism import Tables
 from dphist.tables.widths import NORMAL, Reach
 from dphist.visible import harmless
@@ -36,6 +37,13 @@ LIMITS_OF_FOUND = [
         "that were found.",
     ),
 ]
+KNOWN_LIMIT = (
+    "Known numbers.",
+    Sentence(
+        "Some numbers were given as public, and not measured. The guarantee does not cover what "
+        "they reveal: it protects neighbors that agree in these numbers."
+    ),
+)
 _NEIGHBORS = (
     "D and D′ are neighbors if adding or removing one {record} turns one into the other. Moving "
     "{a_record} to another cell removes one and adds one, which costs up to "
@@ -197,6 +205,31 @@ def list_impossible(impossible: Impossible) -> str:
     return "; ".join(shown)
 
 
+def name_known(known: Known) -> Sentence:
+    """Name the margins that were given.
+
+    >>> keys = Keys.read({"sex": ["f", "m"], "age": [1, 2, 3]})
+    >>> name_known(Known.read({"sex": [4, 5]}, keys, lambda names: names))
+    'the number of records by sex'
+    """
+    shown = [f"by {name_table(names)}" if names else "in all" for names in known.names[:_SHOWN]]
+    if len(known.names) > _SHOWN:
+        shown.append(f"and {len(known.names) - _SHOWN:,} more")
+    return Sentence("the number of {records} {names}", names="; ".join(shown))
+
+
+def say_known(known: Known) -> Sentence:
+    """Say that margins were not measured, and which neighbors remain protected."""
+    form = (
+        "given by the publisher as public, and not measured: these numbers are exact, and have no "
+        "noise. The guarantee covers what was measured, and not these numbers. Protected are "
+        "neighbors that agree in these numbers"
+    )
+    if known.names == [()]:
+        form += ": exchanging one {record} for another leaves the number of all as it is"
+    return Sentence(form + ".")
+
+
 def mark_number(number: float, impossible: bool) -> str:
     """Return an estimate as text, with a word if its cell is impossible.
 
@@ -289,6 +322,9 @@ def caption_of(names: Names, error: float, together: float | None = None) -> Sen
     ----------
     together : the error of sums over a key, if the table shows these.
     """
+    if not error:
+        by = name_table(names)
+        return Sentence("{Records} by {names}; known, and not measured", names=by)
     if not names:
         return Sentence("All {records}; {error} (95 %)", error=say_error(error))
     shown = {"names": name_table(names), "error": say_error(error)}
