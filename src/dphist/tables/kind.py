@@ -33,7 +33,6 @@ from dphist.document.unit_words import (
     number_guessed,
     number_of,
 )
-from dphist.privacy import PureDP
 from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.sentence import Sentence
@@ -61,10 +60,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     """Return what is to be said of tables, or of tables that are not made yet."""
     unit = mechanism.guarantee.unit
     alone = unit.at_most == 1 and data.unit is None and not _searches(mechanism)
-    pure = isinstance(mechanism.guarantee, PureDP)
-    neighbors = words.PURE_NEIGHBORS if pure else words.NEIGHBORS
-    if not alone:
-        neighbors = neighbors_in_words(unit.at_most, data.unit)
+    neighbors = words.NEIGHBORS if alone else neighbors_in_words(unit.at_most, data.unit)
     number = (
         number_guessed(data.guesses, mechanism.guarantee.unit, data.unit)
         if release is None

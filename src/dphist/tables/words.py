@@ -44,12 +44,11 @@ KNOWN_LIMIT = (
         "they reveal: it protects neighbors that agree in these numbers."
     ),
 )
-_NEIGHBORS = (
+NEIGHBORS = Sentence(
     "D and D′ are neighbors if adding or removing one {record} turns one into the other. Moving "
-    "{a_record} to another cell removes one and adds one, which costs up to "
+    "{a_record} to another cell removes one and adds one: it costs what is stated for one that is "
+    "exchanged."
 )
-NEIGHBORS = Sentence(_NEIGHBORS + "four times the ρ.")
-PURE_NEIGHBORS = Sentence(_NEIGHBORS + "twice the ε.")
 
 
 def half_of_interval(reach: Reach) -> str:
