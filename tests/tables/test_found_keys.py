@@ -90,7 +90,7 @@ def test_nothing_is_found_of_rare_labels() -> None:
 
 def test_pages_say_how_values_were_found(release: dh.Release) -> None:
     said = " ".join(summary_text(release).split())
-    assert "Values of drug 3 values: those with a noisy number of records above" in said
+    assert "Values of drug 3 values, those with a noisy number of records above" in said
     assert "all other records are other" in said
     held = json_of(release)["found_keys"]["drug"]
     search = release.mechanism.searches["drug"]
