@@ -130,7 +130,14 @@ def test_the_command_finds_values(tmp_path: Path, capsys: pytest.CaptureFixture[
     value = dh.Release.load(out).value
     assert value.keys["drug"].labels == ("<b>", "zolpidem", "other")
     capsys.readouterr()
-    for wrong in ("discover:", "discover:2", "discover:0.3:x", "discover:0.3:4:5", "discover:x"):
+    for wrong in (
+        "discover",
+        "discover:",
+        "discover:2",
+        "discover:0.3:x",
+        "discover:0.3:4:5",
+        "discover:x",
+    ):
         assert main([*asked, "--axis", f"drug={wrong}", "--dry-run"]) == 2
         assert "drug" in capsys.readouterr().err
 

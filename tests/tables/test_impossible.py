@@ -15,6 +15,7 @@ from dphist.cli import main
 from dphist.document.mechanism_facts import parameters
 from dphist.report import json_of, report_html, summary_text
 from dphist.tables import Keys, Tables, impossible
+from dphist.tables.command import read_impossible, read_keys
 from dphist.tables.impossible import Impossible, Rules
 from dphist.tables.kind import KIND
 from tests.mechanisms.cases import signed
@@ -336,6 +337,11 @@ def test_the_command_takes_them(
         ("sex=m,age", "--impossible must be written as NAME=VALUE,NAME=VALUE"),
         ("sex=M,ill=true", "--impossible must name values of the keys: that of 'sex'"),
         ("room=1,ill=true", "--impossible must name keys: 'room' is none"),
+        ("sex=m", "two keys each time, such as sex=m,ward=maternity; leave a value that no"),
+        ("sex=m,age=50", "--impossible must give a range of bins of 'age' as age=START:STOP"),
+        ("sex=m,age=:50", "--impossible must give a range of bins of 'age' as age=START:STOP"),
     ):
         assert main([*given, "--dry-run", "--impossible", wrong]) != 0
         assert named in re.sub(r"\s+", " ", capsys.readouterr().err)
+    keys = read_keys(["sex=f,m", "age=0:100:50"], ["age"])
+    assert read_impossible(["sex=m,age=other"], keys) == [{"sex": "m", "age": "other"}]

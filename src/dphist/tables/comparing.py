@@ -52,7 +52,11 @@ class TablesCase(compared.Case):
         if delta is None:
             raise ParameterError("delta", "must be given: mechanisms for tables have a total delta")
         if data.keys.discovering:
-            raise ParameterError("data", "must be counted by values that are listed")
+            raise ParameterError(
+                "keys",
+                f"must list values of {data.keys.discovering[0].name!r}: a comparison finds none",
+                "count the data again by listed values",
+            )
         super().__init__(data, opened, delta)
         several = [key.name for key in data.keys if key.size > 1]
         self.tables = [names for most in (1, 2) for names in combinations(several, most)]
