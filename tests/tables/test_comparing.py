@@ -149,6 +149,11 @@ def test_the_command(tmp_path, capsys, monkeypatch) -> None:
     assert "Mechanisms for tables, compared" in said
     assert "region (3)" in said
     assert "separate tables" in said
+    alone = [*asked[:7], *asked[9:]]
+    assert main(alone) != 0
+    assert "leave such rows out with --unlisted drop" in capsys.readouterr().err
+    assert main([*alone, "--unlisted", "drop"]) == 0
+    assert "region (2)" in capsys.readouterr().out
     assert main(asked[:3]) == 2
     assert "--rows needs --axis" in capsys.readouterr().err
     assert main([*asked[:7], "--bins", "people.csv"]) == 2

@@ -60,6 +60,14 @@ OTHER_OPTION = Option(
     parts_of,
 )
 
+UNLISTED_OPTION = Option(
+    "unlisted",
+    "what is done with rows that have a value which another key does not list, or none: refuse "
+    "them, or leave them out (default: error)",
+    choices=("error", "drop"),
+    default="error",
+)
+
 _OPTIONS: Table = [
     replace(
         KEYS_OPTION,
@@ -69,13 +77,7 @@ _OPTIONS: Table = [
     ),
     TABLES_OPTION,
     OTHER_OPTION,
-    Option(
-        "unlisted",
-        "what is done with rows that have a value which another key does not list, or none: refuse "
-        "them, or leave them out (default: error)",
-        choices=("error", "drop"),
-        default="error",
-    ),
+    UNLISTED_OPTION,
     Option(
         "count",
         "column of counts, if FILE is counted already and a row stands for several records. "

@@ -18,7 +18,7 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_delta, privacy_parameter
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
 from dphist.ranges.comparing.published.privelet import privelet
-from dphist.tables.command import KEYS_OPTION, OTHER_OPTION, read_keys
+from dphist.tables.command import KEYS_OPTION, OTHER_OPTION, UNLISTED_OPTION, read_keys
 from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Names
@@ -234,6 +234,7 @@ def read_rows(
     *,
     axis: list[str],
     other: list[str] | None,
+    unlisted: str | None = None,
     count: str | None,
     user: str | None,
     max_rows: int | None,
@@ -245,7 +246,12 @@ def read_rows(
     ParameterError, ColumnError, DataError, InputFileError
     """
     return KeyedCounts.from_table(
-        path, keys=read_keys(axis, other), count=count, user=user, max_rows=max_rows
+        path,
+        keys=read_keys(axis, other),
+        unlisted="error" if unlisted is None else unlisted,
+        count=count,
+        user=user,
+        max_rows=max_rows,
     )
 
 
@@ -267,6 +273,7 @@ COMPARING = compared.Comparing(
         columns=[
             replace(KEYS_OPTION, required=False),
             OTHER_OPTION,
+            replace(UNLISTED_OPTION, default=None),
             compared.COUNT,
             compared.USER,
             Option("max_rows", "rows of a user that are kept, with --rows", "M", whole, least=1),
