@@ -88,8 +88,15 @@ def test_tables_get_noise_for_an_exchange(
     paying = ("--ledger", ledger, "--by", "ana", "--key", "one", "--output", out)
     axes = ("--axis", "age=0:90:30", "--axis", "label=d0,d1,d2,d3", "--tables", "age,age+label")
     command = ("tables", file, *axes, *WHO, "--max-rows", 2, *given, "--exchanged")
+    assert run(*command, "--dry-run") == 0
+    planned = " ".join(capsys.readouterr().out.split())
     assert run(*command, *paying) == 0
-    assert "for one patient, exchanged for another." in capsys.readouterr().out
+    said = "If exchanged: ρ = {}, for one patient, exchanged for another."
+    said = said.format("0.1" if given[0] == "--rho" else "0.0280145")
+    if given[0] == "--epsilon":
+        said += " That is the (1, 1e-6)-differential privacy that was asked for."
+    assert said in capsys.readouterr().out
+    assert said in planned
     release = dh.Release.load(out)
     assert isinstance(release.exchanged, dh.ZCDP)
     assert rho * (1 - Fraction(1, 10**7)) <= release.exchanged.rho <= rho
@@ -111,3 +118,33 @@ def test_pure_tables_pay_half_and_found_values_are_refused(
     assert run(*refused) == 2
     said = "--exchanged must be left out if values of a key are found"
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_largest_that_fits_is_said_to_be_of_the_other_unit(
+    file: Path, tmp_path: Path, capsys: Any
+) -> None:
+    """--epsilon 1 --exchanged would fit: the mechanism's own epsilon is half of that."""
+    ledger = made(tmp_path / "a.ledger", "--epsilon", 2, "--exchanged")
+    paying = ("--ledger", ledger, "--by", "ana", "--output", tmp_path / "r.json", "--overwrite")
+    tables = ("--axis", "age=0:90:30", "--tables", "age")
+    command = ("tables", file, *tables, *WHO, "--max-rows", 1, "--exchanged", *paying)
+    assert run(*command, "--epsilon", 1, "--key", "one") == 0
+    assert "fits has epsilon=0.5 (of a unit added or removed)." in capsys.readouterr().out
+    assert run(*command, "--epsilon", 3, "--key", "two") == 3
+    said = " ".join(capsys.readouterr().err.split())
+    assert "the largest epsilon that fits is 0.5 (of a unit added or removed). It costs 3-" in said
+
+
+def test_a_pure_account_says_that_gaussian_noise_does_not_fit(
+    file: Path, tmp_path: Path, capsys: Any
+) -> None:
+    ledger = made(tmp_path / "a.ledger", "--epsilon", 2)
+    paying = ("--ledger", ledger, "--by", "ana", "--key", "one", "--output", tmp_path / "r.json")
+    tables = ("--axis", "age=0:90:30", "--tables", "age", "--epsilon", 1)
+    command = ("tables", file, *tables, *WHO, "--max-rows", 1, *paying)
+    said = "it takes only releases that state an epsilon, and this one states none"
+    assert run(*command, "--delta", "1e-6") == 3
+    assert said in capsys.readouterr().err
+    assert run(*command, "--delta", "1e-6", "--dry-run") == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert run(*command) == 0

@@ -99,6 +99,22 @@ def test_the_kind_of_noise_is_the_better_one() -> None:
     assert all(made.epsilon is None for made in many)
 
 
+def test_tables_take_the_noise_that_is_asked_for_and_a_delta_where_values_are_found() -> None:
+    keys = {"sex": ["f", "m"], "age": [0, 1, 2]}
+    asked: dict[str, Any] = {"keys": keys, "tables": ["sex+age"]}
+    found = {**asked, "keys": {**keys, "sex": dh.DiscoverKeys(share="0.3")}}
+    pure, gaussian = dh.calibrate(
+        [(dh.Tables, {**asked, "rho": None}), (dh.Tables, asked)], **WANTED
+    )
+    assert isinstance(pure.guarantee, dh.PureDP)
+    assert isinstance(gaussian.guarantee, dh.ZCDP)
+    finding, listed = dh.calibrate([(dh.Tables, found), (dh.Tables, asked)], **WANTED)
+    assert isinstance(finding.guarantee, dh.ApproxZCDP)
+    assert 0.999 < plan([finding, listed]).fixed.epsilon <= 1
+    with pytest.raises(dh.ParameterError, match="delta must be greater than 0"):
+        dh.calibrate([(dh.Tables, found), (dh.Tables, asked)], epsilon=1, delta=0)
+
+
 def test_other_noise_is_accounted_for_by_its_losses() -> None:
     found = dh.calibrate([PURE_BINS] * 30, **WANTED)
     stated = plan(found)
@@ -192,6 +208,7 @@ def test_both_totals_and_the_account_are_shown(tmp_path) -> None:
     for said in (str(stated.fixed), str(stated.chosen_on_the_way), str(stated.charge)):
         assert said in page
     assert "All noise is Gaussian: this is its exact curve" in page
+    assert '<dl class="glance">' not in page, "no box where nothing is at a glance"
     assert "Decided beforehand" in stated._repr_html_()
 
 

@@ -4,6 +4,7 @@ import math
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dphist as dh
@@ -148,6 +149,19 @@ def test_the_command(tmp_path, capsys, monkeypatch) -> None:
     assert "Mechanisms for tables, compared" in said
     assert "region (3)" in said
     assert "separate tables" in said
+    alone = [*asked[:7], *asked[9:]]
+    assert main(alone) != 0
+    assert "leave such rows out with --unlisted drop" in capsys.readouterr().err
+    assert main([*alone, "--unlisted", "drop"]) == 0
+    assert "region (2)" in capsys.readouterr().out
     assert main(asked[:3]) == 2
     assert "--rows needs --axis" in capsys.readouterr().err
     assert main([*asked[:7], "--bins", "people.csv"]) == 2
+
+
+def test_a_comparison_finds_no_values() -> None:
+    rows = pd.DataFrame({"drug": ["a", "b"] * 50, "sex": ["f", "m"] * 50})
+    keys = {"drug": dh.DiscoverKeys(share="0.3"), "sex": ["f", "m"]}
+    counts = dh.KeyedCounts.from_table(rows, keys=keys)
+    with pytest.raises(dh.ParameterError, match="keys must list values of 'drug'"):
+        dh.compare([dh.Tables], counts, delta="1e-6")

@@ -19,8 +19,27 @@ NOVEMBER = OCTOBER + np.array([[0, 0], [900, 0], [0, 0]])
 
 def release(counts: Any, epsilon: float = 1, tables: Any = TABLES, **more: Any) -> dh.Release:
     keys = more.pop("keys", KEYS)
-    made = dh.Tables(epsilon=epsilon, delta="1e-6", keys=keys, tables=tables, **more)
+    delta = more.pop("delta", "1e-6")
+    made = dh.Tables(epsilon=epsilon, delta=delta, keys=keys, tables=tables, **more)
     return made.release(counts)
+
+
+def test_the_law_of_intervals_is_named() -> None:
+    """Tables without a delta have no Gaussian noise: wider intervals, and other words."""
+    pure, gaussian = release(OCTOBER, delta=0), release(OCTOBER)
+    of_both = str(dh.difference(pure, gaussian))
+    for after, normal, one_draw in ((pure, False, True), (gaussian, True, True)):
+        said = " ".join(str(dh.difference(pure, after)).split())
+        assert ("by the normal law with the exact error" in said) == normal
+        assert ("one draw of geometric noise" in said) == one_draw
+    assert "one draw" not in str(dh.difference(gaussian, gaussian))
+    found = dh.difference(pure, pure)
+    reach = 2 * pure.value.reach.of(1 - 0.05 / 2)
+    assert reach > 2 * NormalDist().inv_cdf(1 - 0.05 / 4)
+    assert (found.high - found.low)[1:3] == pytest.approx(
+        2 * reach * pure.value.cell_error(["region"])
+    )
+    assert "nearly right, and not proved" in " ".join(of_both.split())
 
 
 def test_intervals_hold_by_the_noise_of_both() -> None:

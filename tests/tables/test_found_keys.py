@@ -90,7 +90,7 @@ def test_nothing_is_found_of_rare_labels() -> None:
 
 def test_pages_say_how_values_were_found(release: dh.Release) -> None:
     said = " ".join(summary_text(release).split())
-    assert "Values of drug 3 values: those with a noisy number of records above" in said
+    assert "Values of drug 3 values, those with a noisy number of records above" in said
     assert "all other records are other" in said
     held = json_of(release)["found_keys"]["drug"]
     search = release.mechanism.searches["drug"]
@@ -130,7 +130,14 @@ def test_the_command_finds_values(tmp_path: Path, capsys: pytest.CaptureFixture[
     value = dh.Release.load(out).value
     assert value.keys["drug"].labels == ("<b>", "zolpidem", "other")
     capsys.readouterr()
-    for wrong in ("discover:", "discover:2", "discover:0.3:x", "discover:0.3:4:5", "discover:x"):
+    for wrong in (
+        "discover",
+        "discover:",
+        "discover:2",
+        "discover:0.3:x",
+        "discover:0.3:4:5",
+        "discover:x",
+    ):
         assert main([*asked, "--axis", f"drug={wrong}", "--dry-run"]) == 2
         assert "drug" in capsys.readouterr().err
 

@@ -15,6 +15,7 @@ from dphist.cli import main
 from dphist.document.mechanism_facts import parameters
 from dphist.report import json_of, report_html, summary_text
 from dphist.tables import Keys, Tables, impossible
+from dphist.tables.command import read_impossible, read_keys
 from dphist.tables.impossible import Impossible, Rules
 from dphist.tables.kind import KIND
 from tests.mechanisms.cases import signed
@@ -279,7 +280,8 @@ def test_releases_are_saved_and_files_of_before_are_read(tmp_path: Path) -> None
 def test_what_is_shown_marks_them_with_a_word(tmp_path: Path) -> None:
     release = released(["sex+ward", "ward+age"], [MALE, {**NO_MOTHERS, "sex": ["f", "m"]}])
     said, page = (re.sub(r"\s+", " ", show(release)) for show in (summary_text, report_html))
-    assert "3 cells of these tables" in said
+    assert "Impossible 3 cells, as the publisher says" in said
+    assert ">3 cells</span>" in page, "the rest is a note: numbers are not broken"
     assert said.count("(impossible)") == 3
     assert len(re.findall(r"\d \(impossible\)", page)) == 3
     assert "sex=m, ward=maternity; ward=maternity, age=0 to 12 or 50 to 120" in said
@@ -296,7 +298,7 @@ def test_what_is_shown_marks_them_with_a_word(tmp_path: Path) -> None:
     assert table.column_names[-5:] == ["count", "error", "low", "high", "impossible"]
     assert sum(table["impossible"].to_pylist()) == 3
     apart = released(ASKED["apart"], [MALE])
-    assert "no cell of these tables" in summary_text(apart)
+    assert "no cell, though the publisher says" in " ".join(summary_text(apart).split())
     assert not any(apart.value.to_arrow()["impossible"].to_pylist())
     assert "impossible" not in summary_text(released(ASKED["apart"], None)).split("Mechanism")[0]
 
@@ -314,7 +316,7 @@ def test_the_command_takes_them(
     Path("rows.csv").write_text("sex,age,ill\n" + "f,30,true\nm,70,false\n" * 50)
     given = [*LINE.split(), "--impossible", "sex=m,age=50:100", "--impossible", "ill=true,sex=f"]
     assert main([*given, "--dry-run"]) == 0
-    assert "1 cell of these tables" in capsys.readouterr().out
+    assert "1 cell, as the publisher says" in capsys.readouterr().out
     assert main([*given, "--output", "r.json", "--table", "r.csv"]) == 0
     release = dh.Release.load("r.json")
     rules = [{"sex": "m", "age": (50, 100)}, {"ill": True, "sex": "f"}]
@@ -335,6 +337,11 @@ def test_the_command_takes_them(
         ("sex=m,age", "--impossible must be written as NAME=VALUE,NAME=VALUE"),
         ("sex=M,ill=true", "--impossible must name values of the keys: that of 'sex'"),
         ("room=1,ill=true", "--impossible must name keys: 'room' is none"),
+        ("sex=m", "two keys each time, such as sex=m,ward=maternity; leave a value that no"),
+        ("sex=m,age=50", "--impossible must give a range of bins of 'age' as age=START:STOP"),
+        ("sex=m,age=:50", "--impossible must give a range of bins of 'age' as age=START:STOP"),
     ):
         assert main([*given, "--dry-run", "--impossible", wrong]) != 0
         assert named in re.sub(r"\s+", " ", capsys.readouterr().err)
+    keys = read_keys(["sex=f,m", "age=0:100:50"], ["age"])
+    assert read_impossible(["sex=m,age=other"], keys) == [{"sex": "m", "age": "other"}]

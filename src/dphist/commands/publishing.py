@@ -18,9 +18,10 @@ from dphist.commands.printing import complain, say
 from dphist.commands.users_look import UsersLook
 from dphist.counting.engine.progress import ERASED, Report, open_display
 from dphist.counting.reading.paths import find_files
+from dphist.document.blocks import Document
 from dphist.errors import DphistError, OutputFileError, phrase
 from dphist.files import check_distinct, check_output_path, staged_outputs
-from dphist.privacy import PrivacyUnit
+from dphist.privacy import ApproxDP, PrivacyUnit
 from dphist.release.release import Release
 from dphist.report import json_of, report_html, shown_as, summary_text, table_csv
 from dphist.signals import handlers_wait
@@ -253,13 +254,23 @@ def _announce(
     else:
         document = shown_as(release)
         say(f"Released under {document.fact('cost').text}.")
-        if getattr(options, "exchanged", False):
-            say(f"If exchanged: {document.fact('exchanged').text}.")
+        for line in exchange_lines(document, options):
+            say(line)
     for line in said:
         say(line)
     say_written(paths)
     if sys.stdout is not None:
         sys.stdout.flush()
+
+
+def exchange_lines(document: Document, options: argparse.Namespace) -> list[str]:
+    """Return what an exchange costs, where the budget is for one."""
+    if not getattr(options, "exchanged", False):
+        return []
+    said, delta = f"If exchanged: {document.fact('exchanged').text}", getattr(options, "delta", 0)
+    if delta:  # of Gaussian tables, which state a rho
+        said += f". That is the {ApproxDP(options.epsilon, delta)} that was asked for"
+    return [f"{said}."]
 
 
 def say_written(paths: dict[str, str]) -> None:

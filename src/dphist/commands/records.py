@@ -19,7 +19,13 @@ from dphist.commands.presentation import (
     unit_option,
 )
 from dphist.commands.printing import say
-from dphist.commands.publishing import Protected, describe_existing, find_in_the_way, release_file
+from dphist.commands.publishing import (
+    Protected,
+    describe_existing,
+    exchange_lines,
+    find_in_the_way,
+    release_file,
+)
 from dphist.commands.resources import RESOURCES, estimate_space
 from dphist.commands.users_look import (
     USERS_BY_RECORDS,
@@ -226,7 +232,8 @@ def say_dry_run(
     # A stream that goes on may replace its outputs.
     there = [] if Path(getattr(options, "state", "")).is_file() else find_in_the_way(options)
     refused = [f"It would be refused: {describe_existing(there)}."] if there else []
-    said = [Note(line) for line in (*lines, *price, *refused, unread)]
+    costs = exchange_lines(document, options)
+    said = [Note(line) for line in (*costs, *lines, *price, *refused, unread)]
     shown = {**quoted, **space, "refused_outputs": there}
     facts = [Fact("", "", key, value, on=frozenset({JSON})) for key, value in shown.items()]
     whole = document.with_section(Section("run", "", [*more, *said, *facts]))

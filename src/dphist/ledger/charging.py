@@ -196,7 +196,7 @@ def check_budget(
             left = left_in_words(budget, totals)
             stated = f" {NO_EPSILON}," if ends_epsilons(budget, totals, price.cost) else ""
             fitting = fitting_in_words(
-                largest_fitting(price.account, budget, totals, mechanism, data)
+                largest_fitting(price.account, budget, totals, mechanism, data), budget, price.cost
             )
             raise BudgetError(
                 f"no more releases like this one fit in {whose}: {fitting}. It costs "
@@ -263,13 +263,21 @@ class Largest:
     name : the parameter that it is: epsilon or rho, of the mechanism or of what it is calibrated
         to; of a pure release, if the mechanism has none.
     number : rounded down.
+    exchanged : whether an account of exchanged units pays, which charges more than the parameter
+        says: that is of units that are added or removed.
     """
 
     name: str
     number: Fraction
+    exchanged: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}={readable_down(self.number)}"
+        return f"{self.name}={readable_down(self.number)}{self.of}"
+
+    @property
+    def of(self) -> str:
+        """What the number is of, if that is not what the account charges."""
+        return " (of a unit added or removed)" if self.exchanged else ""
 
 
 _PURE = "epsilon of a pure release"
@@ -291,7 +299,7 @@ def largest_fitting(
     if isinstance(guarantee, PureDP) and is_pure and not isinstance(mechanism, Groups):
         charged, _ = cost_in(account, mechanism, data)
         steps = charged.epsilon / guarantee.epsilon if isinstance(charged, PureDP) else 1
-        return Largest("epsilon", pure / steps) if pure else None
+        return Largest("epsilon", pure / steps, account.unit.exchanged) if pure else None
     if varied is None:
         return Largest(_PURE, pure) if pure else None
     name, number, make = varied
@@ -305,7 +313,7 @@ def largest_fitting(
         return admits(account, budget, totals, cost)
 
     found = _find_largest(fits, number)
-    return None if found is None else Largest(name, found)
+    return None if found is None else Largest(name, found, account.unit.exchanged)
 
 
 def _vary(mechanism: Any) -> tuple[str, Fraction, Callable[[Fraction], Any]] | None:
@@ -351,11 +359,19 @@ def _find_largest(fits: Callable[[Fraction], bool], start: Fraction) -> Fraction
     return short if fits(short) else low
 
 
-def fitting_in_words(found: Largest | None) -> str:
-    """Say which budget would fit."""
+_PURE_ALONE = (
+    "it takes only releases that state an epsilon, and this one states none, as with Gaussian "
+    "noise or a delta"
+)
+
+
+def fitting_in_words(found: Largest | None, budget: Budget, cost: Cost) -> str:
+    """Say which budget would fit, or why none does."""
+    if budget.epsilon is not None and not budget.delta and cost.epsilon is None:
+        return _PURE_ALONE
     if found is None:
         return "no epsilon fits"
-    return f"the largest {found.name} that fits is {readable_down(found.number)}"
+    return f"the largest {found.name} that fits is {readable_down(found.number)}{found.of}"
 
 
 def mechanism_in_words(mechanism: Any) -> dict[str, Any]:

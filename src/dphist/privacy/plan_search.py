@@ -269,9 +269,10 @@ def _member(
     totals = both and "delta" in names  # takes a total in epsilon and delta, or a rho
     either = both and not totals and aim.delta > 0 and not {"epsilon", "rho"} & parameters.keys()
     by_rho = "epsilon" not in names or (both and "epsilon" in parameters)
-    by_rho = by_rho or (totals and aim.delta > 0)
     # Of a total, delta is one half; only a class that decides has one beside a rho.
     needs = (not totals or isinstance(made, Deciding)) and _needs_delta(made, given)
+    pure = "rho" in parameters and not needs  # rho=None asks for noise of a pure guarantee
+    by_rho = by_rho or (totals and aim.delta > 0 and not pure)
     if (needs or by_rho) and not aim.delta > 0:
         raise ParameterError("delta", "must be greater than 0: a mechanism needs a delta")
     make = functools.partial(made, **given)

@@ -27,7 +27,7 @@ from dphist.privacy import ZCDP, PureDP
 from dphist.privacy.epsilon_search import down
 from dphist.tables.discover_keys import MAX_FOUND, DiscoverKeys
 from dphist.tables.keyed_counts import KeyedCounts, bounds_of
-from dphist.tables.keys import Key, Keys
+from dphist.tables.keys import OTHER, Key, Keys
 from dphist.tables.mechanism import Tables
 
 _BOUND_TEXT = re.compile(r"[+-]?[0-9][-+.0-9eE]*")  # a number or a date
@@ -60,6 +60,14 @@ OTHER_OPTION = Option(
     parts_of,
 )
 
+UNLISTED_OPTION = Option(
+    "unlisted",
+    "what is done with rows that have a value which another key does not list, or none: refuse "
+    "them, or leave them out (default: error)",
+    choices=("error", "drop"),
+    default="error",
+)
+
 _OPTIONS: Table = [
     replace(
         KEYS_OPTION,
@@ -69,13 +77,7 @@ _OPTIONS: Table = [
     ),
     TABLES_OPTION,
     OTHER_OPTION,
-    Option(
-        "unlisted",
-        "what is done with rows that have a value which another key does not list, or none: refuse "
-        "them, or leave them out (default: error)",
-        choices=("error", "drop"),
-        default="error",
-    ),
+    UNLISTED_OPTION,
     Option(
         "count",
         "column of counts, if FILE is counted already and a row stands for several records. "
@@ -158,7 +160,7 @@ def _read_values(name: str, text: str) -> Any:
     if text.startswith("text:"):
         return _read_listed(name, text.removeprefix("text:"))
     bounds = text.split(":")
-    if bounds[0] == "discover" and len(bounds) > 1:
+    if bounds[0] == "discover":
         return _read_discovery(name, bounds[1:])
     try:
         if bounds[0] == "edges":
@@ -182,7 +184,7 @@ def _read_discovery(name: str, parts: list[str]) -> DiscoverKeys:
     """Read how values are found, as SHARE or SHARE:N."""
     fault = f"must find values of {name!r} as discover:SHARE or discover:SHARE:N"
     most = whole_of_text(parts[1]) if len(parts) == 2 else MAX_FOUND
-    if len(parts) > 2 or most is None:
+    if len(parts) not in (1, 2) or most is None:
         raise ParameterError("keys", fault, f"write {name}=text:A,B,C if these are texts")
     try:
         return DiscoverKeys(share=parts[0], max_found=most)
@@ -271,6 +273,12 @@ def read_impossible(given: list[str] | None, keys: Keys) -> list[dict[str, Any]]
                 "must be written as NAME=VALUE,NAME=VALUE, with each key once",
                 "give the option again for other values",
             )
+        if len(pairs) < 2:
+            raise ParameterError(
+                "impossible",
+                "must name at least two keys each time, such as sex=m,ward=maternity",
+                "leave a value that no record has out of the keys",
+            )
         held = {key.name: key for key in keys}
         found.append({n: _read_value(held[n], v) if n in held else v for n, _, v in pairs})
     return found
@@ -278,11 +286,17 @@ def read_impossible(given: list[str] | None, keys: Keys) -> list[dict[str, Any]]
 
 def _read_value(key: Key, text: str) -> Any:
     """Read a value of a key, or of bins a range; a text that is none is refused later."""
-    if key.axis is not None:
+    if key.axis is not None and not (key.other and text == OTHER):
         parts = text.split(":")
         half = len(parts) // 2  # a time has colons, too
         ends = ":".join(parts[:half]), ":".join(parts[half:])
-        return tuple(map(_read_number, ends)) if half and not len(parts) % 2 else text
+        if len(parts) % 2 or not all(ends):
+            raise ParameterError(
+                "impossible",
+                f"must give a range of bins of {key.name!r} as {key.name}=START:STOP: from an edge "
+                "to below another",
+            )
+        return tuple(map(_read_number, ends))
     if text in ("true", "false") and isinstance(key.labels[0], bool):
         return text == "true"
     return next((value for value in key.labels if str(value) == text), text)

@@ -18,7 +18,7 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_delta, privacy_parameter
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
 from dphist.ranges.comparing.published.privelet import privelet
-from dphist.tables.command import KEYS_OPTION, OTHER_OPTION, read_keys
+from dphist.tables.command import KEYS_OPTION, OTHER_OPTION, UNLISTED_OPTION, read_keys
 from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Names
@@ -52,7 +52,11 @@ class TablesCase(compared.Case):
         if delta is None:
             raise ParameterError("delta", "must be given: mechanisms for tables have a total delta")
         if data.keys.discovering:
-            raise ParameterError("data", "must be counted by values that are listed")
+            raise ParameterError(
+                "keys",
+                f"must list values of {data.keys.discovering[0].name!r}: a comparison finds none",
+                "count the data again by listed values",
+            )
         super().__init__(data, opened, delta)
         several = [key.name for key in data.keys if key.size > 1]
         self.tables = [names for most in (1, 2) for names in combinations(several, most)]
@@ -230,6 +234,7 @@ def read_rows(
     *,
     axis: list[str],
     other: list[str] | None,
+    unlisted: str | None = None,
     count: str | None,
     user: str | None,
     max_rows: int | None,
@@ -241,7 +246,12 @@ def read_rows(
     ParameterError, ColumnError, DataError, InputFileError
     """
     return KeyedCounts.from_table(
-        path, keys=read_keys(axis, other), count=count, user=user, max_rows=max_rows
+        path,
+        keys=read_keys(axis, other),
+        unlisted="error" if unlisted is None else unlisted,
+        count=count,
+        user=user,
+        max_rows=max_rows,
     )
 
 
@@ -263,6 +273,7 @@ COMPARING = compared.Comparing(
         columns=[
             replace(KEYS_OPTION, required=False),
             OTHER_OPTION,
+            replace(UNLISTED_OPTION, default=None),
             compared.COUNT,
             compared.USER,
             Option("max_rows", "rows of a user that are kept, with --rows", "M", whole, least=1),

@@ -25,6 +25,11 @@ _NEARLY = (
     "A cell has an interval by the normal law with the exact error of its sum of noise: nearly "
     "right, and not proved."
 )
+_NEARLY_PURE = (
+    "A cell of tables without a delta has an interval by the wider of the normal law and that of "
+    "one draw of geometric noise, with the exact error of its sum of noise: nearly right, and not "
+    "proved."
+)
 
 
 def compare_releases(before: Release, after: Release) -> Differing:
@@ -52,12 +57,18 @@ def compare_releases(before: Release, after: Release) -> Differing:
         bounds=lambda level: (_bounds(first, tables, level), _bounds(second, tables, level)),
         tests=old.size,
         correction=Sentence("Bonferroni over all {n:,} cells", n=old.size),
-        holds=[INTERVALS, _NEARLY, *_outside(before, after)],
+        holds=[INTERVALS, *_laws(first, second), *_outside(before, after)],
         noun="cell",
         joint=", ",
         proved=False,
         bounding=bounded,
     )
+
+
+def _laws(*values: KeyedTables) -> list[str]:
+    """Return by which laws cells have intervals."""
+    pure = {value.reach.rate is not None for value in values}
+    return [said for said, of_pure in ((_NEARLY, False), (_NEARLY_PURE, True)) if of_pure in pure]
 
 
 def _outside(before: Release, after: Release) -> list[str]:

@@ -35,7 +35,7 @@ from dphist.document.unit_words import (
 )
 from dphist.release.maker import Maker
 from dphist.release.release import Release
-from dphist.sentence import Sentence
+from dphist.sentence import Sentence, many
 from dphist.tables import words
 from dphist.tables.auditing import AUDITING
 from dphist.tables.charts import charts_of, draw_keys, texts_of
@@ -142,8 +142,13 @@ def _facts_of_searches(searches: dict[str, LabelSearch]) -> list[Block]:
 def _found(release: Release) -> list[Block]:
     """Return how many values of keys were found, and which are."""
     searches = _searches(release.mechanism)
+    found = {name: len(release.value.keys[name].values) for name in searches}
     shown: list[Block] = [
-        Fact(f"Values of {name}", words.say_found(len(release.value.keys[name].values), search))
+        Fact(
+            f"Values of {name}",
+            many(found[name], "value"),
+            note=words.say_found(found[name], search),
+        )
         for name, search in searches.items()
     ]
     return shown + _facts_of_searches(searches)
@@ -168,10 +173,13 @@ def _impossible(mechanism: Maker) -> list[Block]:
     if not isinstance(mechanism, Tables) or mechanism.impossible is None:
         return []
     held = mechanism.impossible
-    said, note = words.say_marked(held, mechanism.tables), words.say_impossible(held)
-    listed = held.to_content()["combinations"]
-    alone = Fact("", "", "impossible", listed, on=ON_JSON)
-    return [Fact("Impossible", said, note=note), alone]
+    cells = words.count_marked(held, mechanism.tables)
+    said = Fact(
+        "Impossible",
+        many(cells, "cell") if cells else "no cell",
+        note=words.say_impossible(held, cells),
+    )
+    return [said, Fact("", "", "impossible", held.to_content()["combinations"], on=ON_JSON)]
 
 
 def _known(value: KeyedTables) -> list[Block]:

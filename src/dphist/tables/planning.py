@@ -147,7 +147,8 @@ def _refuse_found(keys: Keys) -> None:
             "keys",
             f"must give {keys.discovering[0].name!r} values or their number: a plan does not find "
             "values",
-            "plan with a number of values; a dry run says which values are found",
+            "plan with a number of values, or make a dry run of 'dphist tables': it says from how "
+            "many records on a value is found",
         )
 
 

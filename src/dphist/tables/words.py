@@ -139,13 +139,9 @@ def say_search(search: LabelSearch) -> Sentence:
 
 
 def say_found(values: int, search: LabelSearch) -> Sentence:
-    """Say how many values of a key were found, and which are."""
-    rule = say_search(search)
-    if values == search.max_found:
-        rule = Sentence("{rule}; the most that were asked for", rule=rule)
-    return Sentence(
-        "{values}: {rule}; all other {records} are other", values=many(values, "value"), rule=rule
-    )
+    """Say which values of a key were found, beside their number."""
+    most = "; the most that were asked for" if values == search.max_found else ""
+    return Sentence("{rule}" + most + "; all other {records} are other", rule=say_search(search))
 
 
 def say_threshold(names: Sequence[str]) -> Sentence:
@@ -167,26 +163,30 @@ def say_dropped(mechanism: Tables) -> Sentence:
     return Sentence(form, names=name_table(mechanism.dropped))
 
 
-def say_marked(impossible: Impossible, tables: Sequence[Names]) -> str:
-    """Say how many cells of tables are impossible.
+def count_marked(impossible: Impossible, tables: Sequence[Names]) -> int:
+    """Return how many cells of tables are impossible.
 
     >>> keys = Keys.read({"sex": ["f", "m"], "ward": [1, 2], "age": [1, 2, 3]})
     >>> found = Impossible.read([{"sex": "m", "ward": 1}], keys)
-    >>> say_marked(found, [("sex", "ward", "age"), ("age",)]), say_marked(found, [("age",)])
-    ('3 cells of these tables', 'no cell of these tables')
+    >>> count_marked(found, [("sex", "ward", "age"), ("age",)]), count_marked(found, [("age",)])
+    (3, 0)
     """
     places = [tuple(map(impossible.keys.names.index, names)) for names in tables]
-    cells = sum(int(impossible.mark(table).sum()) for table in places)
-    return f"{many(cells, 'cell') if cells else 'no cell'} of these tables"
+    return sum(int(impossible.mark(table).sum()) for table in places)
 
 
-def say_impossible(impossible: Impossible) -> Sentence:
-    """Say which combinations are impossible, and what that means for numbers."""
-    return Sentence(
+def say_impossible(impossible: Impossible, cells: int) -> Sentence:
+    """Say which combinations are impossible, and what that means for numbers of so many cells."""
+    form = (
         "as the publisher says, without looking at data, that no {record} can have {combinations}. "
-        "Unbiased numbers are not changed by that, and marked; whole numbers are 0 there.",
-        combinations=list_impossible(impossible),
+        "Unbiased numbers of these cells are marked, and not changed; whole numbers are 0 there."
     )
+    if not cells:
+        form = (
+            "though the publisher says, without looking at data, that no {record} can have "
+            "{combinations}: the tables do not show these together."
+        )
+    return Sentence(form, combinations=list_impossible(impossible))
 
 
 def list_impossible(impossible: Impossible) -> str:

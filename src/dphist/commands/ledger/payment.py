@@ -110,7 +110,8 @@ class Part:
             lines.append(f"It would be refused: {self.whose} is closed.")
         else:
             left = f"{left_text(self.balance)} left of {budget}"
-            fitting = fitting_in_words(self._find_largest(mechanism))
+            largest = self._find_largest(mechanism)
+            fitting = fitting_in_words(largest, budget, self.price.cost)
             lines.append(f"It would be refused: {self.whose} has {left}; {fitting}.")
         return lines
 
