@@ -276,7 +276,7 @@ def test_whole_numbers_keep_the_margin_with_most_cells(margins: str) -> None:
             assert whole.total == COUNTS.sum()
             assert all((whole.table(*t.split("+")).counts >= 0).all() for t in tables)
             off = {}
-            for names in known.known.names:  # type: ignore[union-attr]
+            for names in known.known.names:
                 off[names] = np.abs(whole.table(*names).counts - known.table(*names).counts).sum()
             if exact:
                 assert off[max(off, key=lambda names: len(known.table(*names)))] == 0
