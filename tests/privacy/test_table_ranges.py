@@ -1,4 +1,4 @@
-"""What a record pays where ranges of a key are asked: proofs/tables.md, Lemma 14."""
+"""What a record pays where ranges of a key are asked: proofs/tables.md, Lemma 15."""
 
 import itertools
 from collections.abc import Mapping

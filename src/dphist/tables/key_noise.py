@@ -4,7 +4,7 @@ Values of a nominal key are alike: each contrast h gets noise in proportion to i
 values of an ordered key are read in ranges, which are sums of many. So all contrasts of a level of
 the tree, one depth, get noise s_g times the largest entry of h, and s_g is chosen for the mean
 square error of all ranges. A record in value c costs the sum over contrasts of h[c]**2 / s**2, of
-which `cost` is the largest over all values (`docs/understand/proofs/tables.md`, Lemma 14).
+which `cost` is the largest over all values (`docs/understand/proofs/tables.md`, Lemma 15).
 """
 
 import math

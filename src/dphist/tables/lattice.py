@@ -6,7 +6,7 @@ one contrast of each key of A; p_A is the product of 1 - 1/n over the keys of A,
 scale of their noise: a contrast with rows h gets standard deviation sigma_A times the lengths of
 its rows. One record costs rho = sum over A of p_A / (2 sigma_A**2), whatever its cell
 (`docs/understand/proofs/tables.md`, Lemma 3). Keys of which ranges are asked have other standard
-deviations in place of lengths, and another cost in place of 1 - 1/n (`key_noise`, Lemma 14).
+deviations in place of lengths, and another cost in place of 1 - 1/n (`key_noise`, Lemma 15).
 """
 
 import math

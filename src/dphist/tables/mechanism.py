@@ -85,9 +85,10 @@ class Tables(TablesStating):
     ranges : sequence of keys, optional
         Names of keys whose values are read in ranges, in their order: ``["age"]``. Their contrasts
         get noise by level, so that ranges have less error, by the root of the mean square over all
-        of them, and single values have more, not all the same. In all tables, the mean square error
-        of ranges, and of values of other keys, is then what is the same, or is minimized with
-        `weights`. Only with Gaussian noise and listed values, and not with `errors`.
+        of them. Errors of single values are then not all the same, and sums over all values have
+        larger ones: what is the same in all tables, or is minimized with `weights`, is the mean
+        square error of ranges, and values of other keys. Only with Gaussian noise and listed
+        values, and not with `errors`.
 
     Guarantee
     ---------
