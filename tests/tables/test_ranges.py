@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
+from dphist.cli import main
 from dphist.errors import ParameterError
 from dphist.report import report_html, summary_text
 from dphist.tables import KeyedTables, Tables
@@ -241,3 +243,31 @@ def test_what_does_not_go_with_ranges_is_refused(name: str) -> None:
     changed, said = REFUSED[name]
     with pytest.raises(ParameterError, match=said):
         Tables(**{"rho": 1, **ASKED, **changed})
+
+
+def test_known_margins_leave_the_noise_of_other_contrasts() -> None:
+    release = released()
+    regions = {region: int(n) for region, n in zip("abc", COUNTS.sum((0, 2, 3)), strict=True)}
+    known = release.value.with_known({"region": regions})
+    assert known.error(region="a") == 0
+    assert known.error(region="a", age=(0, 70)) == pytest.approx(0, abs=1e-6)
+    for where in ({"age": (20, 40)}, {"age": (20, 40), "region": "a"}):
+        assert 0 < known.error(**where) < release.value.error(**where)
+    shown = replace(release, value=known)
+    assert "which tables state for each" in " ".join(summary_text(shown).split())
+    assert dh.Release.from_json(shown.to_json()).value == known
+
+
+def test_the_command_takes_ranges(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"{age},{sex}\n" for age in range(16) for sex in "fm" for _ in range(20))
+    (tmp_path / "rows.csv").write_text("age,sex\n" + rows)
+    typed = ["tables", str(tmp_path / "rows.csv"), "--axis", "age=0:16:1", "--axis", "sex=f,m"]
+    typed += ["--tables", "sex,age+sex", "--ranges", "age", "--each-row-is-one-person"]
+    assert main([*typed, "--epsilon", "1", "--delta", "1e-6", "--json"]) == 0
+    made = dh.Release.from_json(capsys.readouterr().out)
+    assert made.mechanism.ranges == ("age",)
+    assert made.value.error(age=(4, 12)) < made.value.error(age=(4, 12), sex="f") * 2
+    assert main([*typed, "--rho", "1", "--exchanged", "--dry-run"]) == 0
+    assert "± " in capsys.readouterr().out
+    assert main([*typed, "--epsilon", "1"]) != 0
+    assert "without a delta" in capsys.readouterr().err

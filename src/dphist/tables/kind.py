@@ -156,13 +156,20 @@ def _found(release: Release) -> list[Block]:
     return shown + _facts_of_searches(searches)
 
 
-def _ranges(mechanism: Maker) -> list[Block]:
-    """Return what is said of keys whose values are read in ranges, if there are any."""
+def _ranges(mechanism: Maker, known: bool = False) -> list[Block]:
+    """Return what is said of keys whose values are read in ranges, if there are any.
+
+    Parameters
+    ----------
+    known : whether margins are known, so that errors are less than the mechanism's.
+    """
     if not isinstance(mechanism, Tables) or not mechanism.ranges:
         return []
-    held = {"keys": [*mechanism.ranges], "errors": mechanism.errors_of_ranges()}
+    held: dict[str, object] = {"keys": [*mechanism.ranges]}
+    if not known:
+        held["errors"] = mechanism.errors_of_ranges()
     return [
-        Fact("Ranges", words.say_ranges(mechanism)),
+        Fact("Ranges", words.say_ranges(mechanism, known=known)),
         Fact("", "", "ranges", held, on=ON_JSON),
     ]
 
@@ -232,7 +239,7 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         Fact("", "", "tables", ["+".join(names) for names in value.tables], on=ON_JSON),
         Fact("", "", "largest_errors" if unequal else "errors", errors, on=ON_JSON),
         *_found(release),
-        *_ranges(release.mechanism),
+        *_ranges(release.mechanism, value.known is not None),
         *_dropped(release.mechanism),
         *_outside(release.mechanism, DataFacts.of(release)),
         *_impossible(release.mechanism),

@@ -320,8 +320,13 @@ def say_expected(names: Names, error: float, reach: Reach | None = NORMAL) -> st
     return f"{called}: each cell {half} (95 %), standard error {plain(up(error, 4))}"
 
 
-def say_ranges(mechanism: Tables) -> Sentence:
-    """Say which keys are read in ranges, and the mean error of these."""
+def say_ranges(mechanism: Tables, *, known: bool) -> Sentence:
+    """Say which keys are read in ranges, and the mean error of these unless margins are known."""
+    if known:
+        return Sentence(
+            "of {names}: cells have different errors, which tables state for each.",
+            names=name_table(mechanism.ranges or ()),
+        )
     errors = mechanism.errors_of_ranges()
     shown = dict.fromkeys(map(say_error, (min(errors.values()), max(errors.values()))))
     return Sentence(
