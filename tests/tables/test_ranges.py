@@ -13,7 +13,7 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.errors import ParameterError
-from dphist.report import report_html, summary_text
+from dphist.report import json_of, report_html, summary_text
 from dphist.tables import KeyedTables, Tables
 from dphist.tables.contrasts import contrasts_of
 from dphist.tables.key_noise import noise_of
@@ -271,3 +271,23 @@ def test_the_command_takes_ranges(tmp_path: Any, capsys: pytest.CaptureFixture[s
     assert "± " in capsys.readouterr().out
     assert main([*typed, "--epsilon", "1"]) != 0
     assert "without a delta" in capsys.readouterr().err
+
+
+def test_a_key_with_one_value_has_no_ranges(capsys: pytest.CaptureFixture[str]) -> None:
+    """It may be named; noise, cost, errors and pages are those without."""
+    asked: dict[str, Any] = {"rho": "1/2", "keys": KEYS, "tables": ["region+one"]}
+    plain, named = Tables(**asked), Tables(**asked, ranges=["one"])
+    assert named.scales == plain.scales
+    assert named.exchanged == plain.exchanged
+    assert named.description == plain.description
+    assert named.errors_of_ranges() == {}
+    release = named.release(COUNTS)
+    assert "Ranges" not in summary_text(release)
+    assert "ranges" not in json_of(release)
+    typed = ["tables", "rows.csv", "--axis", "one=x", "--axis", "region=a,b", "--tables"]
+    typed += ["one+region", "--ranges", "one", "--rho", "1", "--each-row-is-one-person"]
+    assert main([*typed, "--dry-run"]) == 0
+    assert "Ranges" not in capsys.readouterr().out
+    assert dh.Release.from_json(release.to_json()).value == release.value
+    both = Tables(**ASKED | {"rho": "1/2", "ranges": ["age", "one"]})
+    assert json_of(both.release(COUNTS))["ranges"]["keys"] == ["age"]

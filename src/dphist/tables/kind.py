@@ -103,7 +103,7 @@ def _expected(mechanism: Maker, data: DataFacts) -> Section:
     """Return the tables, and the error to expect of their cells."""
     assert isinstance(mechanism, Tables)  # noqa: S101 - a dry run is of a mechanism of ours
     errors, searches = mechanism.errors_of_cells(), _searches(mechanism)
-    largest = bool(searches or mechanism.ranges)
+    largest = bool(searches or mechanism.by_level)
     blocks: list[Block] = [Fact("Keys", words.describe_keys(mechanism.keys))]
     for name, search in searches.items():
         blocks.append(Fact(f"Values of {name}", words.say_search(search)))
@@ -163,9 +163,9 @@ def _ranges(mechanism: Maker, known: bool = False) -> list[Block]:
     ----------
     known : whether margins are known, so that errors are less than the mechanism's.
     """
-    if not isinstance(mechanism, Tables) or not mechanism.ranges:
+    if not isinstance(mechanism, Tables) or not mechanism.by_level:
         return []
-    held: dict[str, object] = {"keys": [*mechanism.ranges]}
+    held: dict[str, object] = {"keys": [*mechanism.by_level]}
     if not known:
         held["errors"] = mechanism.errors_of_ranges()
     return [

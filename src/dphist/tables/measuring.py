@@ -185,8 +185,13 @@ class TablesMeasuring(MechanismBase):
     @property
     def ordered(self) -> frozenset[int]:
         """The keys of which ranges are asked, by their positions in the lattice."""
-        asked, names = self.ranges or (), self.keys.names
+        asked, names = self.by_level, self.keys.names
         return frozenset(place for place, i in enumerate(self.kept) if names[i] in asked)
+
+    @property
+    def by_level(self) -> Names:
+        """The names of the keys in `ranges` that have ranges: those with at least two values."""
+        return tuple(name for name in self.ranges or () if self.keys[name].size > 1)
 
     @final
     def release(self, counts: Any, source: Source | None = None) -> Release:

@@ -375,7 +375,7 @@ class Tables(TablesStating):
                 "noise, is above a threshold; all other records are counted as other. "
             )
         noise = "rounded Gaussian" if self.pure is None else "two-sided geometric"
-        by_level = f", by level of {', '.join(self.ranges)}" if self.ranges else ""
+        by_level = f", by level of {', '.join(self.by_level)}" if self.by_level else ""
         return first + (
             f"Tables that add up (residual mechanism). Contrasts of {number} sets of keys with "
             f"{noise} noise{by_level}; each table is their sum."

@@ -73,7 +73,7 @@ class TablesStating(TablesMeasuring):
         return {
             "+".join(names): math.sqrt(self.lattice.variance_of_ranges(place, variances))
             for names, place in zip(self.tables, self.places, strict=True)
-            if any(self.keys.names[kept[i]] in (self.ranges or ()) for i in place)
+            if any(self.keys.names[kept[i]] in self.by_level for i in place)
         }
 
     @property

@@ -325,14 +325,14 @@ def say_ranges(mechanism: Tables, *, known: bool) -> Sentence:
     if known:
         return Sentence(
             "of {names}: cells have different errors, which tables state for each.",
-            names=name_table(mechanism.ranges or ()),
+            names=name_table(mechanism.by_level),
         )
     errors = mechanism.errors_of_ranges()
     shown = dict.fromkeys(map(say_error, (min(errors.values()), max(errors.values()))))
     return Sentence(
         "of {names}: {errors} (95 %), by the root of the mean square over all ranges. Cells "
         "have different errors, which tables state for each.",
-        names=name_table(mechanism.ranges or ()),
+        names=name_table(mechanism.by_level),
         errors=" to ".join(shown),
     )
 
