@@ -1,4 +1,4 @@
-"""What each surface says of tables by pure epsilon, letter by letter."""
+"""What each surface says of tables by pure epsilon, and with ranges, letter by letter."""
 
 import random
 from collections.abc import Callable
@@ -30,6 +30,7 @@ MADE: dict[str, Callable[[], dh.Release]] = {
     "a map": lambda: made(
         keys={"place": list("ABCDEFGH"), "hour": dh.Axis.regular(0, 24, 3)}, tables=["place+hour"]
     ),
+    "ranges": lambda: made(delta="1e-6", ranges=["age"]),
 }
 QUICK = ("noise on contrasts",)
 
@@ -38,7 +39,7 @@ QUICK = ("noise on contrasts",)
 @each_of(MADE, QUICK)
 def test_a_release(name: str, surface: str) -> None:
     release = MADE[name]()
-    assert name in (f"noise on {release.mechanism.noise_on}", "a map")
+    assert name in (f"noise on {release.mechanism.noise_on}", "a map", "ranges")
     check_golden(golden_path(__file__, name, surface), SURFACES[surface](release))
 
 

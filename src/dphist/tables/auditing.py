@@ -39,6 +39,12 @@ AUDITING = Auditing(
                     "keys": {"a": [1, 2, 3], "b": [1, 2], "c": [1, 2, 3, 4, 5]},
                     "tables": ["a+b", "b+c"],
                 },
+                "with ranges": {
+                    "delta": SMALL_DELTA,
+                    "keys": {"a": [1, 2, 3], "b": [1, 2]},
+                    "tables": ["a+b"],
+                    "ranges": ["a"],
+                },
                 "of pure epsilon": {
                     "delta": 0,
                     "keys": {"a": [1, 2, 3], "b": [1, 2, 3, 4], "c": [1, 2, 3, 4]},

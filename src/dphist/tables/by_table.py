@@ -1,4 +1,4 @@
-"""Numbers by table, such as weights: reading them from what a caller gives."""
+"""Numbers by table, such as weights, and keys by name: reading them from what a caller gives."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -29,6 +29,29 @@ def read_by_table(
             raise ParameterError(name, "must be a mapping of tables to numbers")
         numbers = [_read_number(each, name) for each in given]
     return tuple(numbers)
+
+
+def read_ranges(given: Any, tables: tuple[Names, ...], keys: Keys) -> Names:
+    """Return the names of keys of which ranges are asked, in the order of the keys.
+
+    Raises
+    ------
+    ParameterError
+        If there is none, or one is no key of a table asked.
+    """
+    if isinstance(given, str | Mapping) or not hasattr(given, "__iter__"):
+        raise ParameterError("ranges", "must be a list of names of keys, such as ['age']")
+    asked = list(given)
+    if not asked or not all(isinstance(name, str) for name in asked):
+        raise ParameterError("ranges", "must be a list of names of keys, such as ['age']")
+    for name in asked:
+        if name not in keys.names:
+            raise ParameterError("ranges", f"must name keys: {name!r} is none of them")
+        if not any(name in table for table in tables):
+            raise ParameterError("ranges", f"must name keys of tables asked: {name!r} is in none")
+    if len(set(asked)) < len(asked):
+        raise ParameterError("ranges", "must name each key once")
+    return tuple(name for name in keys.names if name in asked)
 
 
 def _read_pairs(given: Mapping[Any, Any], name: str, keys: Keys) -> list[tuple[Names, Fraction]]:

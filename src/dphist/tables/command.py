@@ -68,6 +68,15 @@ UNLISTED_OPTION = Option(
     default="error",
 )
 
+RANGES_OPTION = Option(
+    "ranges",
+    "keys whose values are read in ranges, such as age: noise in favor of sums of neighboring "
+    "values, for which errors of cells are not all the same. Needs a delta or --rho",
+    "NAME,NAME,...",
+    parts_of,
+    rules=[Excludes(["errors"], "errors of cells are not all the same then")],
+)
+
 _OPTIONS: Table = [
     replace(
         KEYS_OPTION,
@@ -121,6 +130,7 @@ _OPTIONS: Table = [
         "NAME=VALUE,...",
         repeats=True,
     ),
+    RANGES_OPTION,
 ]
 
 _BOUND = Option(
@@ -313,6 +323,7 @@ def make_mechanism(options: Any) -> Tables:
         weights=read_numbers(options.weights, "weights"),
         errors=read_numbers(options.errors, "errors"),
         impossible=read_impossible(options.impossible, keys),
+        ranges=options.ranges,
     )
     made = make(rho=options.rho, epsilon=options.epsilon, delta=options.delta)
     return _of_exchange(make, made) if options.exchanged else made

@@ -9,6 +9,7 @@ import numpy as np
 
 from dphist.arrays import FloatArray
 from dphist.errors import ParameterError
+from dphist.tables.key_noise import KeyNoise
 from dphist.tables.keys import OTHER, Key
 from dphist.tables.lattice import Table, subsets
 
@@ -93,33 +94,74 @@ def covariance_of(
     ones: Sequence[Term],
     others: Sequence[Term],
     variances: Mapping[Table, float],
-    has_several: Callable[[int], bool],
+    noise: Callable[[int], KeyNoise | None],
 ) -> float:
     """Return the covariance of two sums of counts, by the contrasts that they share.
 
     A count with weights g_i on the values of key i has, in the contrasts of A, the product of
     g_i less its mean over A, times that of the means over all other keys. A key that a count
-    does not name has equal weights, which have no contrast.
+    does not name has equal weights, which have no contrast. Noise is a product over keys, too, so
+    the covariance of two counts is one of covariances along each key.
 
     Parameters
     ----------
     variances : sigma_A**2, by the positions of keys.
-    has_several : whether the key at a position has two values or more, and so contrasts.
+    noise : that of the contrasts of the key at a position; None if it has one value.
     """
     total = 0.0
     for one in ones:
         for other in others:
-            shared = tuple(sorted(filter(has_several, {*one.weights} & {*other.weights})))
-            for part in subsets(shared):
+            along = {}
+            for i in sorted({*one.weights} & {*other.weights}):
+                held = noise(i)
+                if held is not None:
+                    along[i] = held.covariance(one.weights[i], other.weights[i])
+            for part in subsets(tuple(along)):
                 each = one.factor * other.factor * variances[part]
                 for i in part:
-                    each *= float(
-                        one.weights[i] @ other.weights[i]
-                        - one.weights[i].mean() * other.weights[i].sum()
-                    )
+                    each *= along[i]
                 for term in (one, other):
                     for i, weights in term.weights.items():
                         if i not in part:
                             each *= float(weights.mean())
                 total += each
     return total
+
+
+def variances_of_cells(
+    table: Table, variances: Mapping[Table, float], noise: Callable[[int], KeyNoise | None]
+) -> FloatArray:
+    """Return the variance of each cell of a table: one, or with ranges an array.
+
+    It has a dimension for each key, of one value where all values of the key have the same.
+
+    Parameters
+    ----------
+    variances, noise : as for `covariance_of`.
+    """
+    several = tuple(i for i in table if noise(i) is not None)
+    parts = [variances_of_part(part, table, variances, noise) for part in subsets(several)]
+    return np.asarray(sum(parts[1:], parts[0]))
+
+
+def variances_of_part(
+    part: Table,
+    table: Table,
+    variances: Mapping[Table, float],
+    noise: Callable[[int], KeyNoise | None],
+) -> FloatArray:
+    """Return what the contrasts of a part of a table add to the variance of each of its cells."""
+    found = np.full([1] * len(table), variances[part])
+    for axis, i in enumerate(table):
+        held = noise(i)
+        if held is None:
+            continue
+        if i not in part:
+            found = found * (1 / held.size**2)
+        elif not held.ordered:
+            found = found * (1 - 1 / held.size)
+        else:
+            along = [1] * len(table)
+            along[axis] = held.size
+            found = found * held.of_values().reshape(along)
+    return found

@@ -168,11 +168,6 @@ def contrasts_of(size: int) -> Contrasts:
     return Contrasts(size, *parts, levels)
 
 
-def shortest(size: int) -> Fraction:
-    """Return the smallest scale of the contrasts of a key with at least two values."""
-    return min(length for length, _ in contrasts_of(size).groups())
-
-
 def measure_all(counts: AnyArray) -> AnyArray:
     """Return the products of all rows of all axes with counts; exact.
 

@@ -20,9 +20,16 @@ from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.release import save_kind
 from dphist.release.released import Released
 from dphist.tables.cells import LEVEL, KeyedTable, label_columns
-from dphist.tables.conditions import Term, covariance_of, read_terms, weights_of
+from dphist.tables.conditions import (
+    Term,
+    covariance_of,
+    read_terms,
+    variances_of_cells,
+    weights_of,
+)
 from dphist.tables.contrasts import combine_all, squares_of
 from dphist.tables.impossible import Impossible
+from dphist.tables.key_noise import KeyNoise, noise_of
 from dphist.tables.keys import Keys, Names, find_places, list_names, read_tables
 from dphist.tables.known import Known
 from dphist.tables.lattice import Table, subsets
@@ -45,6 +52,8 @@ class KeyedTables(Released):
     impossible : combinations of values that no record can have; None if none were given.
     reach : how many standard errors intervals reach.
     known : margins that the caller gave as public, and that were not measured; None without.
+    ordered : positions of keys of which ranges were asked: cells of their tables have different
+        errors.
 
     Notes
     -----
@@ -62,6 +71,7 @@ class KeyedTables(Released):
     impossible: Impossible | None = None
     reach: Reach = NORMAL
     known: Known | None = None
+    ordered: frozenset[int] = frozenset()
     _by_table: dict[Table, FloatArray] = field(default_factory=dict, init=False)
 
     @property
@@ -92,14 +102,14 @@ class KeyedTables(Released):
         places = self.places_of(names)
         ordered = tuple(sorted(places))
         order = [ordered.index(i) for i in places]
-        counts = self.cells_of(ordered).transpose(order)
-        error = math.sqrt(self._variance_of_cell(ordered))
+        counts = self.cells_of(ordered)
+        squared = variances_of_cells(ordered, self.variances, self.noise_along)
+        errors = np.array(np.broadcast_to(np.sqrt(squared), counts.shape))
         keys = tuple(self.keys.keys[i] for i in places)
         marks = None
         if self.impossible is not None:
             marks = self.impossible.mark(ordered).transpose(order)
-        errors = np.full(counts.shape, error)
-        return KeyedTable(keys, counts, errors, marks, self.reach)
+        return KeyedTable(keys, counts.transpose(order), errors.transpose(order), marks, self.reach)
 
     def count(self, /, **where: Any) -> float:
         """Return the estimated number of records that satisfy all conditions.
@@ -122,8 +132,9 @@ class KeyedTables(Released):
         return math.sqrt(self._variance(self.terms_of([(1.0, where)])))
 
     def cell_error(self, names: Sequence[str]) -> float:
-        """Return the standard error of each cell of a table, in records."""
-        return math.sqrt(self._variance_of_cell(tuple(sorted(self.places_of(names)))))
+        """Return the standard error of each cell of a table, in records; the largest of them."""
+        places = tuple(sorted(self.places_of(names)))
+        return math.sqrt(float(variances_of_cells(places, self.variances, self.noise_along).max()))
 
     def interval(self, level: float = LEVEL, /, **where: Any) -> tuple[float, float]:
         """Return an interval for the true number of records that satisfy all conditions.
@@ -333,7 +344,7 @@ class KeyedTables(Released):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeyedTables):
             return NotImplemented
-        one, two = ((t.keys, t.tables, t.impossible, t.known) for t in (self, other))
+        one, two = ((t.keys, t.tables, t.impossible, t.known, t.ordered) for t in (self, other))
         return one == two and (
             {t: held.tolist() for t, held in self.contrasts.items()}
             == {t: held.tolist() for t, held in other.contrasts.items()}
@@ -375,18 +386,6 @@ class KeyedTables(Released):
             coefficients /= squares
         return combine_all(coefficients)
 
-    def _variance_of_cell(self, table: Table) -> float:
-        """Return the variance of each cell of a table: all have the same."""
-        several = [i for i in table if self.keys.keys[i].size > 1]
-        total = 0.0
-        for part in subsets(tuple(several)):
-            each = self.variances[part]
-            for i in several:
-                n = self.keys.keys[i].size
-                each *= 1 - 1 / n if i in part else 1 / n**2
-            total += each
-        return total
-
     def terms_of(self, given: Any) -> list[Term]:
         """Return terms with the weights of the values of each key that they name."""
         return [Term(factor, self.weights_where(where)) for factor, where in read_terms(given)]
@@ -421,7 +420,12 @@ class KeyedTables(Released):
 
     def covariance(self, ones: Sequence[Term], others: Sequence[Term]) -> float:
         """Return the covariance of two weighted sums of counts."""
-        return covariance_of(ones, others, self.variances, self._several)
+        return covariance_of(ones, others, self.variances, self.noise_along)
+
+    def noise_along(self, place: int) -> KeyNoise | None:
+        """Return the noise of the contrasts of a key; None if it has one value."""
+        size = self.keys.keys[place].size
+        return noise_of(size, place in self.ordered) if size > 1 else None
 
     def _several(self, place: int) -> bool:
         return self.keys.keys[place].size > 1

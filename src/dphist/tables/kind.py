@@ -103,16 +103,18 @@ def _expected(mechanism: Maker, data: DataFacts) -> Section:
     """Return the tables, and the error to expect of their cells."""
     assert isinstance(mechanism, Tables)  # noqa: S101 - a dry run is of a mechanism of ours
     errors, searches = mechanism.errors_of_cells(), _searches(mechanism)
+    largest = bool(searches or mechanism.by_level)
     blocks: list[Block] = [Fact("Keys", words.describe_keys(mechanism.keys))]
     for name, search in searches.items():
         blocks.append(Fact(f"Values of {name}", words.say_search(search)))
     for names in mechanism.tables:
-        error, reach = errors["+".join(names)], None if searches else mechanism.reach
+        error, reach = errors["+".join(names)], None if largest else mechanism.reach
         blocks.append(Fact("Table", words.say_expected(names, error, reach)))
+    blocks += _ranges(mechanism)
     blocks += _dropped(mechanism) + _outside(mechanism, data) + _impossible(mechanism)
     blocks += [
         Fact("", "", "tables", ["+".join(names) for names in mechanism.tables], on=ON_JSON),
-        Fact("", "", "largest_errors" if searches else "errors", errors, on=ON_JSON),
+        Fact("", "", "largest_errors" if largest else "errors", errors, on=ON_JSON),
         *_facts_of_searches(searches),
     ]
     return Section("results", "Results", blocks)
@@ -152,6 +154,24 @@ def _found(release: Release) -> list[Block]:
         for name, search in searches.items()
     ]
     return shown + _facts_of_searches(searches)
+
+
+def _ranges(mechanism: Maker, known: bool = False) -> list[Block]:
+    """Return what is said of keys whose values are read in ranges, if there are any.
+
+    Parameters
+    ----------
+    known : whether margins are known, so that errors are less than the mechanism's.
+    """
+    if not isinstance(mechanism, Tables) or not mechanism.by_level:
+        return []
+    held: dict[str, object] = {"keys": [*mechanism.by_level]}
+    if not known:
+        held["errors"] = mechanism.errors_of_ranges()
+    return [
+        Fact("Ranges", words.say_ranges(mechanism, known=known)),
+        Fact("", "", "ranges", held, on=ON_JSON),
+    ]
 
 
 def _dropped(mechanism: Maker) -> list[Block]:
@@ -201,8 +221,12 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
     errors = {"+".join(names): value.cell_error(names) for names in value.tables}
     cells = sum(math.prod(value.keys[name].size for name in names) for names in value.tables)
     least, most = (value.reach.widen(end) for end in (min(errors.values()), max(errors.values())))
-    shown = [Fact("Tables", f"{len(value.tables):,}", note=words.say_cells(cells, least, most))]
-    if words.say_error(least) != words.say_error(most):  # pages name it above each table
+    unequal = bool(value.ordered)
+    note = words.say_cells(cells, least, most, unequal=unequal)
+    shown = [Fact("Tables", f"{len(value.tables):,}", note=note)]
+    if not unequal and words.say_error(least) != words.say_error(
+        most
+    ):  # pages name it above each table
         reaches = repeat(value.reach)
         expected = map(words.say_expected, value.tables, errors.values(), reaches)
         shown += [Fact("Table", said, on=ON_TERMINAL) for said in islice(expected, _FACTS)]
@@ -213,8 +237,9 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         *shown,
         Fact("", "", "keys", value.keys.to_content(), on=ON_JSON),
         Fact("", "", "tables", ["+".join(names) for names in value.tables], on=ON_JSON),
-        Fact("", "", "errors", errors, on=ON_JSON),
+        Fact("", "", "largest_errors" if unequal else "errors", errors, on=ON_JSON),
         *_found(release),
+        *_ranges(release.mechanism, value.known is not None),
         *_dropped(release.mechanism),
         *_outside(release.mechanism, DataFacts.of(release)),
         *_impossible(release.mechanism),
@@ -245,13 +270,16 @@ def _table(value: KeyedTables, names: Names, counted: Counted) -> Table:
     labels = list(islice(product(*(_shorten(value.keys[name]) for name in down)), _ROWS))
     error, rest = _shown_error(value, names), value.table(*down)
     sums = _mark(rest.counts.ravel()[:_ROWS], rest.impossible)
-    marked = rest.impossible is not None
+    marked, unequal = (
+        rest.impossible is not None,
+        not value.ordered.isdisjoint(map(value.keys.names.index, names)),
+    )
     columns = [Column(name, [row[place] for row in labels]) for place, name in enumerate(down)]
     if not down:
         columns = [Column("", ["All"])]
     if across is None:
         columns.append(Column(counted.head("{Records}"), sums, digits=marked))
-        caption = words.caption_of(names, error)
+        caption = words.caption_of(names, error, unequal=unequal)
     else:
         held, size = value.table(*down, across), value.keys[across].size
         cells = held.counts.reshape(-1, size)[:_ROWS]
@@ -259,7 +287,7 @@ def _table(value: KeyedTables, names: Names, counted: Counted) -> Table:
             marks = None if held.impossible is None else held.impossible.reshape(-1, size)[:, at]
             columns.append(Column(head, _mark(cells[:, at], marks), over=across, digits=marked))
         columns.append(Column("Together", sums, digits=marked))
-        caption = words.caption_of(names, error, _shown_error(value, down))
+        caption = words.caption_of(names, error, _shown_error(value, down), unequal=unequal)
     rows = math.prod(value.keys[name].size for name in down)
     first = Sentence("{caption}; the first rows", caption=caption)
     if rows > len(sums):
@@ -363,6 +391,9 @@ def disclose(mechanism: TablesMeasuring, value: KeyedTables | None = None) -> Di
     if value is not None and value.known is not None:
         named, said = words.name_known(value.known), words.say_known(value.known)
         public.append(Sentence("{named}: {said}", named=named, said=said))
+    if isinstance(mechanism, Tables) and mechanism.ranges:
+        names = words.name_table(mechanism.ranges)
+        public.append(Sentence("Which keys are read in ranges: {names}.", names=names))
     searches = _searches(mechanism)
     threshold = words.say_threshold([*searches]) if searches else ""
     return Disclosed(threshold=threshold, public=public)

@@ -5,7 +5,8 @@ empty one, the number of all records, included. For A in F, the contrasts of A a
 one contrast of each key of A; p_A is the product of 1 - 1/n over the keys of A, and sigma_A the
 scale of their noise: a contrast with rows h gets standard deviation sigma_A times the lengths of
 its rows. One record costs rho = sum over A of p_A / (2 sigma_A**2), whatever its cell
-(`docs/understand/proofs/tables.md`, Lemma 3).
+(`docs/understand/proofs/tables.md`, Lemma 3). Keys of which ranges are asked have other standard
+deviations in place of lengths, and another cost in place of 1 - 1/n (`key_noise`, Lemma 15).
 """
 
 import math
@@ -20,7 +21,8 @@ import numpy as np
 
 from dphist.errors import Argument, Message, ParameterError
 from dphist.noise.gaussian import LARGEST_SIGMA
-from dphist.tables.contrasts import contrasts_of, root_above
+from dphist.tables.contrasts import root_above
+from dphist.tables.key_noise import KeyNoise, noise_of
 
 Table: TypeAlias = tuple[int, ...]
 """The positions of a table's keys, ascending."""
@@ -42,10 +44,12 @@ class Lattice:
     ----------
     shape : the number of values of each key, at least 2.
     tables : the tables asked.
+    ranges : positions of keys of which ranges are asked.
     """
 
     shape: tuple[int, ...]
     tables: tuple[Table, ...]
+    ranges: frozenset[int] = frozenset()
 
     @cached_property
     def family(self) -> tuple[Table, ...]:
@@ -66,11 +70,13 @@ class Lattice:
         sets = [set(table) for table in self.tables]
         return tuple(t for t in self.tables if not any(set(t) < other for other in sets))
 
+    def noise(self, i: int) -> KeyNoise:
+        """Return the noise of the contrasts of a key."""
+        return noise_of(self.shape[i], i in self.ranges)
+
     def share(self, table: Table) -> Fraction:
-        """Return p_A, the squared length of a record among the contrasts of a table."""
-        return Fraction(
-            math.prod(self.shape[i] - 1 for i in table), math.prod(self.shape[i] for i in table)
-        )
+        """Return p_A, the squared length of a record among the contrasts of a table, at most."""
+        return math.prod((self.noise(i).cost for i in table), start=Fraction(1))
 
     def contrasts(self, table: Table) -> int:
         """Return the number of contrasts of a table."""
@@ -83,17 +89,37 @@ class Lattice:
     def variance(self, table: Table, variances: Mapping[Table, Fraction]) -> Fraction:
         """Return the variance of each cell of a table, from those of the contrasts of its parts.
 
+        With keys of which ranges are asked, the largest.
+
         Parameters
         ----------
         variances : sigma_A**2, by table.
         """
-        return sum(
-            (
-                variances[part] * self.share(part) * self.above(part, table)
-                for part in subsets(table)
-            ),
-            Fraction(0),
-        )
+        own = {i: self._largest_of_value(i) for i in table}
+        found = Fraction(0)
+        for part in subsets(table):
+            each = math.prod((own[i] for i in part), start=Fraction(1))
+            found += variances[part] * each * self.above(part, table)
+        return found
+
+    def _largest_of_value(self, i: int) -> Fraction:
+        """Return the largest variance of a value of a key, without the sum over all of them."""
+        noise = self.noise(i)
+        return Fraction(float(noise.of_values().max())) if noise.ordered else noise.asked
+
+    def variance_of_ranges(self, table: Table, variances: Mapping[Table, Fraction]) -> Fraction:
+        """Return the mean variance of what is asked of a table: ranges, and values of other keys.
+
+        Parameters are those of `variance`.
+        """
+        found = Fraction(0)
+        for part in subsets(table):
+            each = variances[part]
+            for i in table:
+                noise = self.noise(i)
+                each *= noise.asked if i in part else noise.rest
+            found += each
+        return found
 
     def costs_at_most(self, scales: Mapping[Table, Fraction], rho: Fraction) -> bool:
         """Whether one record pays at most rho for the scales sigma_A of all tables of F; exact."""
@@ -104,9 +130,10 @@ class Lattice:
 
         It is the largest of all patterns of keys in which the two differ, and at least rho, as one
         of them may be in no cell; rounded up (`docs/understand/proofs/exchanged.md`, Lemma 4). Of
-        more than `MOST_PATTERNED` keys it is 4 rho.
+        more than `MOST_PATTERNED` keys it is 4 rho, and if ranges are asked: what a pair costs then
+        depends on its cells, and not on the pattern alone.
         """
-        if len(self.shape) > MOST_PATTERNED:
+        if self.ranges or len(self.shape) > MOST_PATTERNED:
             return 4 * rho
         # Whole multiples of rho / 2**80, and of 1 over the number of cells.
         held = np.zeros((2,) * len(self.shape), object)
@@ -193,7 +220,7 @@ def check_scales(
     ParameterError
     """
     for table, scale in scales.items():
-        largest = math.prod(_longest(lattice.shape[i]) for i in table)
+        largest = math.prod(lattice.noise(i).longest for i in table)
         if scale * largest > LARGEST_SIGMA:
             raise too_small(("epsilon", "rho"), beside)
 
@@ -228,29 +255,24 @@ def check_found_scales(
     for table, scale in scales.items():
         for i in table:
             size = lattice.shape[i]
-            scale *= Fraction(5 * size, 4) if i in found else _longest(size)
+            scale *= Fraction(5 * size, 4) if i in found else lattice.noise(i).longest
         if scale > LARGEST_SIGMA:
             raise ParameterError(
                 ("epsilon", "rho"), "is too small for tables of this size", "raise one of them"
             )
 
 
-def _longest(size: int) -> Fraction:
-    """Return the largest length of a contrast of a key, rounded up."""
-    return max(length for length, _ in contrasts_of(size).groups())
-
-
 def equal_variances(lattice: Lattice) -> dict[Table, Fraction]:
     """Return variances, up to a factor, with which every cell of every table of F has the same.
 
     sigma_A**2 = V times the product of 1 + 1/n over the keys of A, as the sum over A below B of
-    the product of 1 - 1/n**2 over A, times that of 1/n**2 over the rest of B, is 1.
+    the product of 1 - 1/n**2 over A, times that of 1/n**2 over the rest of B, is 1. Where ranges
+    are asked, the mean variance of `variance_of_ranges` is the same for every table of F, by the
+    same sum with `rest` in place of 1/n**2.
     """
-    shape = lattice.shape
-    return {
-        t: Fraction(math.prod(shape[i] + 1 for i in t), math.prod(shape[i] for i in t))
-        for t in lattice.family
-    }
+    keys = {i: lattice.noise(i) for t in lattice.family for i in t}
+    factors = {i: (1 - key.rest) / key.asked for i, key in keys.items()}
+    return {t: math.prod((factors[i] for i in t), start=Fraction(1)) for t in lattice.family}
 
 
 def weighted_variances(
@@ -259,23 +281,31 @@ def weighted_variances(
     """Return variances, up to a factor, that minimize the sum of weight times variance of a cell.
 
     sigma_A**2 is in proportion to 1 / sqrt(c_A), where c_A is the sum of the weights of tables B
-    above A, each times the product of 1/n**2 over the keys that B has and A has not.
+    above A, each times the product of 1/n**2 over the keys that B has and A has not. Where ranges
+    are asked, of `variance_of_ranges`: with `rest` in place of 1/n**2, and c_A times what is asked
+    of the keys of A over what they cost.
 
     Parameters
     ----------
     weights : of tables, above 0 for those that are maximal.
     """
-    sums = sums_above(lattice, weights)
-    return {part: 1 / root_above(total * 2**80) * 2**40 for part, total in sums.items()}
+    found = {}
+    for part, total in sums_above(lattice, weights).items():
+        for i in part:
+            noise = lattice.noise(i)
+            total *= noise.asked / noise.cost
+        found[part] = 1 / root_above(total * 2**80) * 2**40
+    return found
 
 
 def sums_above(lattice: Lattice, weights: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
     """Return c_A: what sigma_A**2 p_A is multiplied by in the sum of weight times variance."""
+
+    def rest(part: Table, table: Table) -> Fraction:
+        return math.prod((lattice.noise(j).rest for j in table if j not in part), start=Fraction(1))
+
     return {
-        part: sum(
-            (w * lattice.above(part, t) for t, w in weights.items() if set(part) <= set(t)),
-            Fraction(0),
-        )
+        part: sum((w * rest(part, t) for t, w in weights.items() if {*part} <= {*t}), Fraction(0))
         for part in lattice.family
     }
 

@@ -62,9 +62,16 @@ def places_of(shape: tuple[int, ...], names: Names, tables: tuple[Names, ...]) -
 
 
 @lru_cache(maxsize=256)
-def lattice_of(shape: tuple[int, ...], places: tuple[Table, ...]) -> Lattice:
-    """Return the lattice of tables over the keys with at least two values."""
-    return Lattice(tuple(size for size in shape if size > 1), tuple(dict.fromkeys(places)))
+def lattice_of(
+    shape: tuple[int, ...], places: tuple[Table, ...], ranges: frozenset[int] = frozenset()
+) -> Lattice:
+    """Return the lattice of tables over the keys with at least two values.
+
+    Parameters
+    ----------
+    ranges : positions of keys of which ranges are asked, among those.
+    """
+    return Lattice(tuple(size for size in shape if size > 1), tuple(dict.fromkeys(places)), ranges)
 
 
 @lru_cache(maxsize=256)
@@ -74,6 +81,7 @@ def choose_scales(
     rho: Fraction,
     weights: Numbers,
     errors: Numbers,
+    ranges: frozenset[int] = frozenset(),
 ) -> Mapping[Table, Fraction]:
     """Return sigma_A of each table of the lattice, for which one record pays at most rho.
 
@@ -83,8 +91,9 @@ def choose_scales(
     ----------
     places : the tables asked; two may be one, after keys with one value were dropped.
     weights, errors : of the tables asked, as for `Tables`; None for equal errors.
+    ranges : as for `lattice_of`.
     """
-    lattice = lattice_of(shape, places)
+    lattice = lattice_of(shape, places, ranges)
     if weights is not None:
         summed: dict[Table, Fraction] = dict.fromkeys(lattice.tables, Fraction(0))
         for place, weight in zip(places, weights, strict=True):
@@ -106,7 +115,8 @@ def rho_of_exchange(
     rho: Fraction,
     weights: Numbers,
     errors: Numbers,
+    ranges: frozenset[int] = frozenset(),
 ) -> Fraction:
     """Return what a record costs that is exchanged for another; parameters as `choose_scales`."""
-    scales = choose_scales(shape, places, rho, weights, errors)
-    return lattice_of(shape, places).exchange_cost(scales, rho)
+    scales = choose_scales(shape, places, rho, weights, errors, ranges)
+    return lattice_of(shape, places, ranges).exchange_cost(scales, rho)

@@ -19,7 +19,7 @@ from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.exchanged import exchange_by_steps
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
-from dphist.tables.contrasts import LARGEST_PRODUCT, contrasts_of, measure_all
+from dphist.tables.contrasts import LARGEST_PRODUCT, measure_all
 from dphist.tables.discover_keys import DiscoverKeys
 from dphist.tables.discovery import LabelSearch, make_search
 from dphist.tables.found import write_found
@@ -49,6 +49,7 @@ class TablesMeasuring(MechanismBase):
     max_rows: int
     weights: tuple[Fraction, ...] | None
     errors: tuple[Fraction, ...] | None
+    ranges: Names | None
 
     @property
     def _unit(self) -> PrivacyUnit:
@@ -115,7 +116,12 @@ class TablesMeasuring(MechanismBase):
         if self.pure is not None or self.keys.discovering:
             return exchange_by_steps(self.guarantee)
         of_row = rho_of_exchange(
-            self.keys.shape, self.places, self.rho_of_row, self.weights, self.errors
+            self.keys.shape,
+            self.places,
+            self.rho_of_row,
+            self.weights,
+            self.errors,
+            self.ordered,
         )
         return ZCDP(of_row * self.max_rows**2, replace(self._unit, exchanged=True))
 
@@ -151,7 +157,7 @@ class TablesMeasuring(MechanismBase):
     @property
     def lattice(self) -> Lattice:
         """The tables that are measured, over keys with at least two values."""
-        return lattice_of(self.keys.shape, self.places)
+        return lattice_of(self.keys.shape, self.places, self.ordered)
 
     @property
     def scales(self) -> Mapping[Table, Fraction]:
@@ -163,13 +169,29 @@ class TablesMeasuring(MechanismBase):
         if pure is not None:
             return pure.scales
         return choose_scales(
-            self.keys.shape, self.places, self.rho_of_row, self.weights, self.errors
+            self.keys.shape,
+            self.places,
+            self.rho_of_row,
+            self.weights,
+            self.errors,
+            self.ordered,
         )
 
     @property
     def kept(self) -> tuple[int, ...]:
         """The positions of the keys with at least two values, which the lattice is over."""
         return tuple(i for i, size in enumerate(self.keys.shape) if size > 1)
+
+    @property
+    def ordered(self) -> frozenset[int]:
+        """The keys of which ranges are asked, by their positions in the lattice."""
+        asked, names = self.by_level, self.keys.names
+        return frozenset(place for place, i in enumerate(self.kept) if names[i] in asked)
+
+    @property
+    def by_level(self) -> Names:
+        """The names of the keys in `ranges` that have ranges: those with at least two values."""
+        return tuple(name for name in self.ranges or () if self.keys[name].size > 1)
 
     @final
     def release(self, counts: Any, source: Source | None = None) -> Release:
@@ -325,7 +347,7 @@ def add_noise(
     """Return the contrasts of a table with rounded Gaussian noise, or geometric noise.
 
     A contrast gets standard deviation, or 1 / rate, `scale` times the lengths of its rows, rounded
-    up.
+    up, or what stands in place of lengths where ranges are asked.
 
     Parameters
     ----------
@@ -333,7 +355,7 @@ def add_noise(
     """
     noisy = np.empty_like(exact)
     alike: dict[Fraction, list[Any]] = defaultdict(list)
-    for groups in itertools.product(*(contrasts_of(lattice.shape[i]).groups() for i in table)):
+    for groups in itertools.product(*(lattice.noise(i).groups for i in table)):
         length = math.prod((length for length, _ in groups), start=Fraction(1))
         alike[length].append(np.ix_(*(rows - 1 for _, rows in groups)) if groups else ())
     for length, blocks in alike.items():

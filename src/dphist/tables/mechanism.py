@@ -1,6 +1,5 @@
 """Tables: counts by several keys, in one release whose tables add up."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +12,6 @@ from dphist.errors import Argument, ParameterError
 from dphist.labels.threshold.cost import epsilon_of_noise
 from dphist.mechanism import Intervals, MechanismBase, check_kind, parameter
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
-from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.parameters import (
     Exact,
     decimal_text,
@@ -35,21 +33,20 @@ from dphist.privacy.losses import GaussianLoss, GeometricLoss, Losses, covering
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
-from dphist.tables.by_table import read_by_table
-from dphist.tables.contrasts import shortest
+from dphist.tables.by_table import read_by_table, read_ranges
 from dphist.tables.found import split_found
 from dphist.tables.impossible import Impossible
 from dphist.tables.key_cells import check_cells
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Keys, Names, read_tables
 from dphist.tables.lattice import Table, check_found_scales, check_scales, too_small
-from dphist.tables.measuring import TablesMeasuring, name_of
-from dphist.tables.widths import NORMAL, Reach
+from dphist.tables.measuring import name_of
+from dphist.tables.stating import TablesStating
 
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Tables(TablesMeasuring):
+class Tables(TablesStating):
     """Counts by several keys, in one release whose tables add up.
 
     Parameters
@@ -85,6 +82,13 @@ class Tables(TablesMeasuring):
         must not be taken from the data. Unbiased numbers stay as they are, and tables have a column
         that marks these cells; whole numbers are 0 there, and no made-up record is in one, also
         where no table has the keys together.
+    ranges : sequence of keys, optional
+        Names of keys whose values are read in ranges, in their order: ``["age"]``. Their contrasts
+        get noise by level, so that ranges have less error, by the root of the mean square over all
+        of them. Errors of single values are then not all the same, and sums over all values have
+        larger ones: what is the same in all tables, or is minimized with `weights`, is the mean
+        square error of ranges, and values of other keys. Only with Gaussian noise and listed
+        values, and not with `errors`.
 
     Guarantee
     ---------
@@ -162,6 +166,11 @@ class Tables(TablesMeasuring):
         public=True,
         shown=lambda held: held.impossible.texts(),
     )
+    ranges: Names | None = parameter(
+        "Keys whose values are read in ranges: noise is by level, in favor of sums of many values.",
+        "Each value counts by itself.",
+        shown=lambda held: [*held.ranges],
+    )
 
     def __init__(
         self,
@@ -175,6 +184,7 @@ class Tables(TablesMeasuring):
         weights: Any = None,
         errors: Any = None,
         impossible: Any = None,
+        ranges: Any = None,
     ) -> None:
         held = Keys.read(keys)
         finding = bool(held.discovering)
@@ -190,13 +200,8 @@ class Tables(TablesMeasuring):
             raise ParameterError(
                 "delta", "must be given with " + Argument("epsilon") + ", whose other half it is"
             )
-        known = {"weights": weights, "errors": errors, "impossible": impossible}
-        for name in [name for name, given in known.items() if finding and given is not None]:
-            raise ParameterError(
-                name,
-                "must be left out where values of keys are found: which there are is not known",
-                "list the values in " + Argument("keys"),
-            )
+        if finding:
+            _refuse_with_found(weights=weights, errors=errors, impossible=impossible, ranges=ranges)
         held.check_shares()
         asked = read_tables(tables, held.names)
         self._hold(
@@ -209,9 +214,12 @@ class Tables(TablesMeasuring):
             weights=read_by_table(weights, "weights", asked, held),
             errors=read_by_table(errors, "errors", asked, held),
             impossible=None if impossible is None else Impossible.read(impossible, held),
+            ranges=None if ranges is None else read_ranges(ranges, asked, held),
         )
         if weights is not None and errors is not None:
             raise ParameterError(("weights", "errors"), "must not both be given")
+        if self.ranges is not None:
+            self._check_ranges()
         if self.epsilon is not None and self.delta is not None:
             self._hold(target=Target(ApproxDP(self.epsilon, self.delta, self._unit)))
         self.lattice.check_sizes()
@@ -222,6 +230,21 @@ class Tables(TablesMeasuring):
             raise too_small("epsilon", beside)
         if finding:
             self._check_finding()
+
+    def _check_ranges(self) -> None:
+        """Refuse what noise by level does not go with."""
+        if self.errors is not None:
+            raise ParameterError(
+                ("errors", "ranges"),
+                "must not both be given: with noise by level, cells have different errors",
+                "give " + Argument("weights") + " instead of errors",
+            )
+        if self.epsilon is not None and self.delta is None:
+            raise ParameterError(
+                "ranges",
+                "must be left out without a delta: only Gaussian noise is given by level",
+                "give " + Argument("delta") + " with epsilon, or " + Argument("rho"),
+            )
 
     def _check_finding(self) -> None:
         """Refuse, before any data are read, what some number of values found would not allow."""
@@ -240,70 +263,6 @@ class Tables(TablesMeasuring):
     def dropped(self) -> Names:
         """Keys with one value, which tables do not have: every record has that value."""
         return tuple(key.name for key in self.keys if key.size == 1)
-
-    @property
-    def noise_on(self) -> str:
-        """What gets the noise: "contrasts", or "cells" of all keys of the tables together.
-
-        Contrasts with Gaussian noise. Of geometric noise the choice depends on the keys, tables,
-        weights and errors alone.
-        """
-        return "contrasts" if self.pure is None or self.pure.cover is None else "cells"
-
-    @property
-    def noise_scale(self) -> Fraction:
-        """The smallest standard deviation of Gaussian noise, or 1 / rate; see `errors_of_cells`.
-
-        Where values of keys are found, the smallest there may be, in any step.
-        """
-        if self.keys.discovering:
-            least = self.with_found(dict.fromkeys(self._discovering, ())).noise_scale
-            return min(least, *(search.sigma for search in self.searches.values()))
-        if self.pure is not None:
-            return self.pure.smallest_scale
-        return min(
-            scale * math.prod(shortest(self.lattice.shape[i]) for i in table)
-            for table, scale in self.scales.items()
-        )
-
-    def errors_of_cells(self) -> dict[str, float]:
-        """Return the standard error of a cell of each table asked, in records; public.
-
-        Where values of keys are found, the largest, that of `max_found` values; it is hardly less
-        for fewer.
-
-        >>> tables = Tables(rho="1/2", keys={"a": range(18), "b": [0, 1], "c": range(50)},
-        ...     tables=["a+b+c", "a"])
-        >>> tables.errors_of_cells()
-        {'a+b+c': 2.22..., 'a': 2.23...}
-        """
-        variances, more = self._variances, Fraction(0)
-        if self.keys.discovering:  # of fewer values, rounding may add more, up to 1/12
-            variances, more = {t: s**2 for t, s in self.scales.items()}, Fraction(1, 12)
-        return {
-            "+".join(names): math.sqrt(self.lattice.variance(place, variances) + more)
-            for names, place in zip(self.tables, self.places, strict=True)
-        }
-
-    @property
-    def _variances(self) -> Mapping[Table, Fraction]:
-        """The variances of contrasts over their squared lengths, by table; at most."""
-        return variances_of(self.scales) if self.pure is None else self.pure.variances()
-
-    @property
-    def reach(self) -> Reach:
-        """How many standard errors intervals reach."""
-        if self.pure is None:
-            return NORMAL
-        return Reach(1 / self.pure.smallest_scale, self.pure.cover is not None)
-
-    @property
-    def law(self) -> NoiseLaw:
-        """The law of the noise."""
-        if self.pure is not None:
-            form = f"on {self.noise_on}"
-            return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE, form)
-        return NoiseLaw("Gaussian", self.noise_scale, Drawing.ROUNDED, ROUNDED)
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
         """Return the smallest epsilon of `releases` releases at a total delta: exact, rounded up.
@@ -365,7 +324,16 @@ class Tables(TablesMeasuring):
             tuple(kept[i] for i in table): float(variance)
             for table, variance in self._variances.items()
         }
-        return KeyedTables(self.keys, self.tables, held, variances, self.impossible, self.reach)
+        ordered = frozenset(kept[i] for i in self.ordered)
+        return KeyedTables(
+            self.keys,
+            self.tables,
+            held,
+            variances,
+            self.impossible,
+            self.reach,
+            ordered=ordered,
+        )
 
     def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> KeyedTables:
         """Return tables that were read from a file, with the contrasts that make them.
@@ -380,13 +348,6 @@ class Tables(TablesMeasuring):
         if (value.keys, value.tables) != (decoded.keys, decoded.tables):
             raise ValueError("the tables are not those of the mechanism")
         return KeyedTables.inferred_again(value, decoded)
-
-    def expected_error(self) -> float:
-        """Return the largest standard error of a cell of the tables asked, in records.
-
-        Where values of keys are found, no cell has a larger one.
-        """
-        return max(self.errors_of_cells().values())
 
     def intervals(self, release: Release, level: float = 0.95) -> Intervals:
         """Return bounds on the cells of all tables asked, one table after the other.
@@ -414,19 +375,21 @@ class Tables(TablesMeasuring):
                 "noise, is above a threshold; all other records are counted as other. "
             )
         noise = "rounded Gaussian" if self.pure is None else "two-sided geometric"
+        by_level = f", by level of {', '.join(self.by_level)}" if self.by_level else ""
         return first + (
             f"Tables that add up (residual mechanism). Contrasts of {number} sets of keys with "
-            f"{noise} noise; each table is their sum."
+            f"{noise} noise{by_level}; each table is their sum."
         )
 
 
-def variances_of(scales: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
-    """Return sigma_A**2 with what rounding adds, at most.
-
-    Rounding adds at most 1/12 to the variance of a contrast. A product of k rows has a squared
-    length of at least 2**k, so in sums of cells that is at most 2**-k / 12 beside sigma_A**2.
-    """
-    return {table: s**2 + Fraction(1, 12 << len(table)) for table, s in scales.items()}
+def _refuse_with_found(**given: Any) -> None:
+    """Refuse what depends on which values keys have, where they are found."""
+    for name in [name for name, each in given.items() if each is not None]:
+        raise ParameterError(
+            name,
+            "must be left out where values of keys are found: which there are is not known",
+            "list the values in " + Argument("keys"),
+        )
 
 
 def _read_delta(given: Exact | None, *, finding: bool) -> Fraction | None:

@@ -15,7 +15,7 @@ from dphist.parameters import optional_whole, privacy_parameter, probability, wh
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ONE_RECORD, ONE_USER
 from dphist.release.release import Release
-from dphist.tables.command import TABLES_OPTION, read_keys, read_numbers
+from dphist.tables.command import RANGES_OPTION, TABLES_OPTION, read_keys, read_numbers
 from dphist.tables.keys import Keys, read_tables
 from dphist.tables.mechanism import Tables
 
@@ -46,6 +46,13 @@ _COLUMNS = [
         chart="Error of a cell",
     ),
     Column(
+        "range_error",
+        "Range ±",
+        "The same for ranges of the keys that are read so, by the root of the mean square over all "
+        "ranges; Cell ± is of the cell with the largest error then.",
+        holds=float,
+    ),
+    Column(
         "of_mean_cell",
         "Of mean cell",
         "That error as a share of the mean cell of the table, if there are {total:,} records.",
@@ -71,6 +78,7 @@ def settings(
     other: Sequence[str] = (),
     weights: Any = None,
     errors: Any = None,
+    ranges: Any = None,
     total: int | None = None,
     users: int | None = None,
 ) -> Iterator[Row]:
@@ -83,23 +91,30 @@ def settings(
     shared: dict[str, Any] = {
         name: dict(each) for name, each in (("weights", weights), ("errors", errors)) if each
     }
+    if ranges:
+        shared["ranges"] = ranges
     asked = planning.grid(
         max_rows=(max_rows, planning.one_or_more),
         delta=(planning.delta_or_advised(delta, people), _delta),
         tables=(list(read_tables(tables, held.names)), lambda names, _name: names),
         epsilon=(epsilon, privacy_parameter),
     )
-    found: dict[tuple[Any, ...], dict[str, float]] = {}
+    found: dict[tuple[Any, ...], tuple[dict[str, float], dict[str, float]]] = {}
     for setting in asked:
         names = setting.pop("tables")
         place = tuple(setting.values())
         if place not in found:
             made = Tables(keys=held, tables=tables, **setting, **shared)
-            errors = made.errors_of_cells()
-            found[place] = {name: _half_width(made, each) for name, each in errors.items()}
+            found[place] = (
+                {name: _half_width(made, each) for name, each in made.errors_of_cells().items()},
+                {name: _half_width(made, each) for name, each in made.errors_of_ranges().items()},
+            )
         cells = math.prod(held[name].size for name in names)
-        error = found[place]["+".join(names)]
+        error, of_ranges = (each.get("+".join(names)) for each in found[place])
+        assert error is not None  # noqa: S101 - every table has one
         row = {**setting, "table": "+".join(names) or "all", "cells": cells, "cell_error": error}
+        if ranges:
+            row["range_error"] = error if of_ranges is None else of_ranges
         if records is not None:
             row["of_mean_cell"] = error * cells / records
         if people is not None:
@@ -197,6 +212,8 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
         if asked.get(name):
             pairs = ",".join(f"{table}={number}" for table, number in asked[name])
             typed.append(f"--{name} {shlex.quote(pairs)}")
+    if asked.get("ranges"):
+        typed.append(f"--ranges {shlex.quote(','.join(asked['ranges']))}")
     if row["max_rows"] == 1:
         return [*typed, "--each-row-is-one-person"]
     return [*typed, f"--user COLUMN --max-rows {row['max_rows']}", *planning.name_of(unit)]
@@ -230,6 +247,7 @@ def _options() -> Table:
             "TABLE=S,...",
             _read(lambda text: read_numbers(parts_of(text), "errors")),
         ),
+        RANGES_OPTION,
         planning.guess("total", "a public guess of the number of records"),
         planning.USERS_OPTION,
     ]
@@ -254,6 +272,7 @@ PLANNING = Planning(
     kept={
         "keys": _keep_sizes,
         "tables": _keep_tables,
+        "ranges": _keep_tables,
         "weights": _keep_numbers,
         "errors": _keep_numbers,
     },

@@ -22,6 +22,7 @@ from dphist.errors import UnsupportedError
 from dphist.release.released import Released
 from dphist.release.tabular import Tabular
 from dphist.tables.cells import MADE_WHOLE, WholeTable, label_columns, refuse_errors
+from dphist.tables.conditions import variances_of_part
 from dphist.tables.impossible import Rules
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.lattice import Table, subsets
@@ -233,7 +234,7 @@ def shrink(tables: KeyedTables, maximal: Sequence[Table]) -> Mapping[Table, Floa
     Of two keys or more, a part differs from that of independent keys by d, of which the noise has
     variance v in each cell. If differences have variance lambda times the expected count E, the
     best estimate of one is d lambda E / (lambda E + v); lambda is what the differences have beyond
-    their noise, and 0 if that is nothing.
+    their noise, and 0 if that is nothing. With `ranges`, v is that of each cell.
     """
     total = max(tables.total, 1.0)
     found: dict[Table, FloatArray] = {}
@@ -246,8 +247,9 @@ def shrink(tables: KeyedTables, maximal: Sequence[Table]) -> Mapping[Table, Floa
         expected = reduce(np.multiply.outer, [m / max(m.sum(), 1e-9) for m in margins]) * total
         base = center(expected)
         off = plain - base
-        noise = tables.variances[table] * math.prod(1 - 1 / size for size in plain.shape)
-        excess = float((off**2).sum()) - noise * off.size
+        alone = variances_of_part(table, table, {table: 1.0}, tables.noise_along)
+        noise = tables.variances[table] * alone
+        excess = float((off**2).sum()) - float(np.mean(noise)) * off.size
         factor = max(excess / max(float(expected.sum()), 1e-9), 0.0)
         kept = off * (factor * expected) / (factor * expected + noise)
         found[table] = base + center(kept)

@@ -284,12 +284,18 @@ def say_error(error: float) -> str:
     return f"± {PlusMinus.of(error).number}"
 
 
-def say_cells(cells: int, least: float, most: float) -> str:
+def say_cells(cells: int, least: float, most: float, *, unequal: bool = False) -> str:
     """Say how many numbers there are, and the smallest and the largest error.
+
+    Parameters
+    ----------
+    unequal : whether cells of one table have different errors, of which these are the largest.
 
     >>> say_cells(1200, 10, 10), say_cells(12, 10, 20)
     ('with 1,200 cells, each ± 20 (95 %)', 'with 12 cells, each ± 20 to ± 40 (95 %)')
     """
+    if unequal:
+        return f"with {many(cells, 'cell')}, each at most {say_error(most)} (95 %)"
     errors = dict.fromkeys(map(say_error, (least, most)))
     return f"with {many(cells, 'cell')}, each {' to '.join(errors)} (95 %)"
 
@@ -314,12 +320,32 @@ def say_expected(names: Names, error: float, reach: Reach | None = NORMAL) -> st
     return f"{called}: each cell {half} (95 %), standard error {plain(up(error, 4))}"
 
 
-def caption_of(names: Names, error: float, together: float | None = None) -> Sentence:
+def say_ranges(mechanism: Tables, *, known: bool) -> Sentence:
+    """Say which keys are read in ranges, and the mean error of these unless margins are known."""
+    if known:
+        return Sentence(
+            "of {names}: cells have different errors, which tables state for each.",
+            names=name_table(mechanism.by_level),
+        )
+    errors = mechanism.errors_of_ranges()
+    shown = dict.fromkeys(map(say_error, (min(errors.values()), max(errors.values()))))
+    return Sentence(
+        "of {names}: {errors} (95 %), by the root of the mean square over all ranges. Cells "
+        "have different errors, which tables state for each.",
+        names=name_table(mechanism.by_level),
+        errors=" to ".join(shown),
+    )
+
+
+def caption_of(
+    names: Names, error: float, together: float | None = None, *, unequal: bool = False
+) -> Sentence:
     """Return the caption of a table, with the error that all of its cells have.
 
     Parameters
     ----------
     together : the error of sums over a key, if the table shows these.
+    unequal : whether cells have different errors, of which `error` is the largest.
     """
     if not error:
         by = name_table(names)
@@ -327,6 +353,10 @@ def caption_of(names: Names, error: float, together: float | None = None) -> Sen
     if not names:
         return Sentence("All {records}; {error} (95 %)", error=say_error(error))
     shown = {"names": name_table(names), "error": say_error(error)}
+    if unequal:
+        most = max(error, together or 0.0)
+        shown["error"] = say_error(most)
+        return Sentence("{Records} by {names}; each number at most {error} (95 %)", **shown)
     if together is None or say_error(together) == say_error(error):
         return Sentence("{Records} by {names}; each number {error} (95 %)", **shown)
     return Sentence(

@@ -1,0 +1,120 @@
+"""The stating half of tables: what noise there is, and how large errors are; it sees no data."""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
+from dphist.tables.lattice import Lattice, Table
+from dphist.tables.measuring import TablesMeasuring
+from dphist.tables.widths import NORMAL, Reach
+
+
+class TablesStating(TablesMeasuring):
+    """What tables say of their noise, before there are data and after."""
+
+    __slots__ = ()
+
+    @property
+    def noise_on(self) -> str:
+        """What gets the noise: "contrasts", or "cells" of all keys of the tables together.
+
+        Contrasts with Gaussian noise. Of geometric noise the choice depends on the keys, tables,
+        weights and errors alone.
+        """
+        return "contrasts" if self.pure is None or self.pure.cover is None else "cells"
+
+    @property
+    def noise_scale(self) -> Fraction:
+        """The smallest standard deviation of Gaussian noise, or 1 / rate; see `errors_of_cells`.
+
+        Where values of keys are found, the smallest there may be, in any step.
+        """
+        if self.keys.discovering:
+            least = self.with_found(dict.fromkeys(self._discovering, ())).noise_scale
+            return min(least, *(search.sigma for search in self.searches.values()))
+        if self.pure is not None:
+            return self.pure.smallest_scale
+        return min(
+            scale * math.prod(self.lattice.noise(i).shortest for i in table)
+            for table, scale in self.scales.items()
+        )
+
+    def errors_of_cells(self) -> dict[str, float]:
+        """Return the standard error of a cell of each table asked, in records; public.
+
+        Where values of keys are found, the largest, that of `max_found` values; it is hardly less
+        for fewer. With `ranges`, the largest of all cells of the table.
+
+        >>> tables = Tables(rho="1/2", keys={"a": range(18), "b": [0, 1], "c": range(50)},
+        ...     tables=["a+b+c", "a"])
+        >>> tables.errors_of_cells()
+        {'a+b+c': 2.22..., 'a': 2.23...}
+        """
+        variances, more = self._variances, Fraction(0)
+        if self.keys.discovering:  # of fewer values, rounding may add more, up to 1/12
+            variances, more = {t: s**2 for t, s in self.scales.items()}, Fraction(1, 12)
+        return {
+            "+".join(names): math.sqrt(self.lattice.variance(place, variances) + more)
+            for names, place in zip(self.tables, self.places, strict=True)
+        }
+
+    def errors_of_ranges(self) -> dict[str, float]:
+        """Return the mean standard error of ranges in each table asked that has any; public.
+
+        It is the root of the mean square error over all ranges of the keys in `ranges`, and all
+        values of other keys.
+
+        >>> ages = {"age": range(64), "sex": ["f", "m"]}
+        >>> Tables(rho="1/2", keys=ages, tables=["age"], ranges=["age"]).errors_of_ranges()
+        {'age': 2.65...}
+        """
+        variances, kept = self._variances, self.kept
+        return {
+            "+".join(names): math.sqrt(self.lattice.variance_of_ranges(place, variances))
+            for names, place in zip(self.tables, self.places, strict=True)
+            if any(self.keys.names[kept[i]] in self.by_level for i in place)
+        }
+
+    @property
+    def _variances(self) -> Mapping[Table, Fraction]:
+        """The variances of contrasts over their squared lengths, by table; at most."""
+        if self.pure is not None:
+            return self.pure.variances()
+        return variances_of(self.lattice, self.scales)
+
+    @property
+    def reach(self) -> Reach:
+        """How many standard errors intervals reach."""
+        if self.pure is None:
+            return NORMAL
+        return Reach(1 / self.pure.smallest_scale, self.pure.cover is not None)
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise."""
+        if self.pure is not None:
+            form = f"on {self.noise_on}"
+            return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE, form)
+        return NoiseLaw("Gaussian", self.noise_scale, Drawing.ROUNDED, ROUNDED)
+
+    def expected_error(self) -> float:
+        """Return the largest standard error of a cell of the tables asked, in records.
+
+        Where values of keys are found, no cell has a larger one.
+        """
+        return max(self.errors_of_cells().values())
+
+
+def variances_of(lattice: Lattice, scales: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
+    """Return sigma_A**2 with what rounding adds, at most.
+
+    Rounding adds at most 1/12 to the variance of a contrast. A product of k rows has a squared
+    length of at least 2**k, so in sums of cells that is at most 2**-k / 12 beside sigma_A**2; with
+    ranges the squares of standard deviations stand in place of those of lengths.
+    """
+    return {
+        table: s**2
+        + 1 / math.prod((lattice.noise(i).least_square for i in table), start=Fraction(12))
+        for table, s in scales.items()
+    }
