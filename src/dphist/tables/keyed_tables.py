@@ -20,13 +20,7 @@ from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.release import save_kind
 from dphist.release.released import Released
 from dphist.tables.cells import LEVEL, KeyedTable, label_columns
-from dphist.tables.conditions import (
-    Term,
-    covariance_of,
-    read_terms,
-    variances_of_cells,
-    weights_of,
-)
+from dphist.tables.conditions import Term, covariance_of, read_terms, variances_of_cells, weights_of
 from dphist.tables.contrasts import combine_all, squares_of
 from dphist.tables.impossible import Impossible
 from dphist.tables.key_noise import KeyNoise, noise_of
@@ -52,8 +46,7 @@ class KeyedTables(Released):
     impossible : combinations of values that no record can have; None if none were given.
     reach : how many standard errors intervals reach.
     known : margins that the caller gave as public, and that were not measured; None without.
-    ordered : positions of keys of which ranges were asked: cells of their tables have different
-        errors.
+    ordered : positions of keys of which ranges were asked: their cells have different errors.
 
     Notes
     -----

@@ -48,6 +48,13 @@ from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Key, Names
 from dphist.tables.measuring import TablesMeasuring
 from dphist.tables.mechanism import Tables
+from dphist.tables.parameter_facts import (
+    tell_dropped,
+    tell_impossible,
+    tell_known,
+    tell_outside,
+    tell_ranges,
+)
 from dphist.tables.planning import PLANNING
 from dphist.visible import harmless
 
@@ -110,8 +117,8 @@ def _expected(mechanism: Maker, data: DataFacts) -> Section:
     for names in mechanism.tables:
         error, reach = errors["+".join(names)], None if largest else mechanism.reach
         blocks.append(Fact("Table", words.say_expected(names, error, reach)))
-    blocks += _ranges(mechanism)
-    blocks += _dropped(mechanism) + _outside(mechanism, data) + _impossible(mechanism)
+    blocks += tell_ranges(mechanism)
+    blocks += tell_dropped(mechanism) + tell_outside(mechanism, data) + tell_impossible(mechanism)
     blocks += [
         Fact("", "", "tables", ["+".join(names) for names in mechanism.tables], on=ON_JSON),
         Fact("", "", "largest_errors" if largest else "errors", errors, on=ON_JSON),
@@ -156,61 +163,6 @@ def _found(release: Release) -> list[Block]:
     return shown + _facts_of_searches(searches)
 
 
-def _ranges(mechanism: Maker, known: bool = False) -> list[Block]:
-    """Return what is said of keys whose values are read in ranges, if there are any.
-
-    Parameters
-    ----------
-    known : whether margins are known, so that errors are less than the mechanism's.
-    """
-    if not isinstance(mechanism, Tables) or not mechanism.by_level:
-        return []
-    held: dict[str, object] = {"keys": [*mechanism.by_level]}
-    if not known:
-        held["errors"] = mechanism.errors_of_ranges()
-    return [
-        Fact("Ranges", words.say_ranges(mechanism, known=known)),
-        Fact("", "", "ranges", held, on=ON_JSON),
-    ]
-
-
-def _dropped(mechanism: Maker) -> list[Block]:
-    said = words.say_dropped(mechanism) if isinstance(mechanism, Tables) else ""
-    return [Fact("Keys with one value", said)] if said else []
-
-
-def _outside(mechanism: Maker, data: DataFacts) -> list[Block]:
-    """Return what is said of rows outside the keys, if they were left out."""
-    if data.bounds.get("unlisted") != "drop" or not isinstance(mechanism, Tables):
-        return []
-    said = words.say_outside(mechanism.keys)
-    alone = Fact("", "", "unlisted", "drop", on=ON_JSON)
-    return [Fact("Rows outside the keys", "not counted", note=said), alone] if said else []
-
-
-def _impossible(mechanism: Maker) -> list[Block]:
-    """Return what is said of combinations of values that no record can have."""
-    if not isinstance(mechanism, Tables) or mechanism.impossible is None:
-        return []
-    held = mechanism.impossible
-    cells = words.count_marked(held, mechanism.tables)
-    said = Fact(
-        "Impossible",
-        many(cells, "cell") if cells else "no cell",
-        note=words.say_impossible(held, cells),
-    )
-    return [said, Fact("", "", "impossible", held.to_content()["combinations"], on=ON_JSON)]
-
-
-def _known(value: KeyedTables) -> list[Block]:
-    """Return what is said of margins that were given, and not measured."""
-    if value.known is None:
-        return []
-    named, content = words.name_known(value.known), ["+".join(names) for names in value.known.names]
-    said = Fact("Known", named, note=words.say_known(value.known))
-    return [said, Fact("", "", "known", content, on=ON_JSON)]
-
-
 def _numbers(release: Release, counted: Counted) -> list[Block]:
     """Return the numbers that a reader wants to know first."""
     value = release.value
@@ -239,11 +191,11 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         Fact("", "", "tables", ["+".join(names) for names in value.tables], on=ON_JSON),
         Fact("", "", "largest_errors" if unequal else "errors", errors, on=ON_JSON),
         *_found(release),
-        *_ranges(release.mechanism, value.known is not None),
-        *_dropped(release.mechanism),
-        *_outside(release.mechanism, DataFacts.of(release)),
-        *_impossible(release.mechanism),
-        *_known(value),
+        *tell_ranges(release.mechanism, value.known is not None),
+        *tell_dropped(release.mechanism),
+        *tell_outside(release.mechanism, DataFacts.of(release)),
+        *tell_impossible(release.mechanism),
+        *tell_known(value),
     ]
 
 
@@ -403,7 +355,7 @@ def describe_value(value: KeyedTables, most: int) -> Section:
     """Return what is said of tables by themselves, with up to `most` rows."""
     counted = counted_records(None, 1)
     blocks: list[Block] = [Fact(f"Key {key.name}", words.describe_key(key)) for key in value.keys]
-    blocks += _known(value)
+    blocks += tell_known(value)
     for names in value.tables:
         table = value.table(*names).to_arrow()
         columns = []
