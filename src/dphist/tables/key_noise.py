@@ -98,7 +98,7 @@ def noise_of(size: int, ordered: bool = False) -> KeyNoise:
     >>> noise_of(3).cost, noise_of(3).asked, noise_of(3).rest
     (Fraction(2, 3), Fraction(2, 3), Fraction(1, 9))
     >>> [[float(length), len(rows)] for length, rows in noise_of(4, True).groups]
-    [[1.30..., 1], [1.55..., 2]]
+    [[1.58..., 1], [1.28..., 2]]
     """
     if not ordered:
         share, rest = 1 - Fraction(1, size), Fraction(1, size**2)

@@ -46,6 +46,7 @@ class TablesStating(TablesMeasuring):
         Where values of keys are found, the largest, that of `max_found` values; it is hardly less
         for fewer. With `ranges`, the largest of all cells of the table.
 
+        >>> from dphist.tables import Tables
         >>> tables = Tables(rho="1/2", keys={"a": range(18), "b": [0, 1], "c": range(50)},
         ...     tables=["a+b+c", "a"])
         >>> tables.errors_of_cells()
@@ -65,6 +66,7 @@ class TablesStating(TablesMeasuring):
         It is the root of the mean square error over all ranges of the keys in `ranges`, and all
         values of other keys.
 
+        >>> from dphist.tables import Tables
         >>> ages = {"age": range(64), "sex": ["f", "m"]}
         >>> Tables(rho="1/2", keys=ages, tables=["age"], ranges=["age"]).errors_of_ranges()
         {'age': 2.65...}
