@@ -69,7 +69,7 @@ class TablesStating(TablesMeasuring):
         >>> from dphist.tables import Tables
         >>> ages = {"age": range(64), "sex": ["f", "m"]}
         >>> Tables(rho="1/2", keys=ages, tables=["age"], ranges=["age"]).errors_of_ranges()
-        {'age': 2.65...}
+        {'age': 2.66...}
         """
         variances, kept = self._variances, self.kept
         return {
