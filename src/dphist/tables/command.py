@@ -326,10 +326,10 @@ def make_mechanism(options: Any) -> Tables:
         ranges=options.ranges,
     )
     made = make(rho=options.rho, epsilon=options.epsilon, delta=options.delta)
-    return _of_exchange(make, made) if options.exchanged else made
+    return _price_exchange(make, made) if options.exchanged else made
 
 
-def _of_exchange(make: Callable[..., Tables], asked: Tables) -> Tables:
+def _price_exchange(make: Callable[..., Tables], asked: Tables) -> Tables:
     """Return the tables with the least noise of which an exchange costs at most what was asked.
 
     Raises
@@ -346,15 +346,15 @@ def _of_exchange(make: Callable[..., Tables], asked: Tables) -> Tables:
             "must be left out if values of a key are found",
             "list the values, or take the budget for a unit that is added or removed",
         )
-    rho = cost.rho**2 / _rho_of_exchange(make(rho=cost.rho))
+    rho = cost.rho**2 / _rho_price_exchange(make(rho=cost.rho))
     made = make(rho=down(rho))
-    while _rho_of_exchange(made) > cost.rho:  # scales are rounded, so not quite in proportion
+    while _rho_price_exchange(made) > cost.rho:  # scales are rounded, so not quite in proportion
         rho *= 1 - Fraction(1, 10**9)
         made = make(rho=down(rho))
     return made
 
 
-def _rho_of_exchange(tables: Tables) -> Fraction:
+def _rho_price_exchange(tables: Tables) -> Fraction:
     stated = tables.exchanged
     assert isinstance(stated, ZCDP)  # noqa: S101 - as of all Gaussian tables of listed values
     return stated.rho

@@ -64,15 +64,17 @@ class TablesCase(compared.Case):
         if not self.tables:
             raise ParameterError("data", "must have a key with at least two values")
         self._truth = {names: count_table(opened, names) for names in self.tables}
-        self.measures = tuple(
-            compared.Measure(
+        self._measured = {
+            number: compared.Measure(
                 f"error of tables by {keys}",
                 "records",
                 f"The mean over all tables by {keys} of the sum over cells of |released - true|.",
             )
-            for keys, most in (("two keys", 2), ("one key", 1))
-            if most <= len(several)
-        )
+            for number, keys in ((2, "two keys"), (1, "one key"))
+            if number <= len(several)
+        }
+        """The measures, each by the number of keys of the tables that it is over."""
+        self.measures = tuple(self._measured.values())
 
     @property
     def facts(self) -> Mapping[str, str]:
@@ -106,13 +108,13 @@ class TablesCase(compared.Case):
         cells = math.prod(self.data.keys.shape)
         found = [
             self.contender("Tables", Tables, compared.BLACK),
-            self._other("Tables, whole numbers", self._whole, compared.BLACK, dashed=True),
-            self._other("separate tables", self._separate, compared.BLUE),
+            self._other("Tables, whole numbers", self._make_whole, compared.BLACK, dashed=True),
+            self._other("separate tables", self._make_separate, compared.BLUE),
         ]
         if cells <= _MOST_CELLS:
             found += [
-                self._other("sums of finest cells", self._finest, compared.ORANGE),
-                self._other("Privelet", self._privelet, compared.SKY),
+                self._other("sums of finest cells", self._make_finest, compared.ORANGE),
+                self._other("Privelet", self._make_privelet, compared.SKY),
             ]
         return found
 
@@ -136,17 +138,16 @@ class TablesCase(compared.Case):
 
     def _errors(self, value: Any) -> list[float | None]:
         found = []
-        for measure in self.measures:
-            most = 1 if measure.name.endswith("one key") else 2
+        for number in self._measured:
             errors = [
                 float(np.abs(_cells_of(value, names) - truth).sum())
                 for names, truth in self._truth.items()
-                if len(names) == most
+                if len(names) == number
             ]
             found.append(math.fsum(errors) / len(errors))
         return [*found]
 
-    def _whole(self, epsilon: Exact) -> ForComparison:
+    def _make_whole(self, epsilon: Exact) -> ForComparison:
         asked = Tables(
             epsilon=epsilon,
             delta=self.delta,
@@ -158,7 +159,7 @@ class TablesCase(compared.Case):
             lambda data: asked.release(data).value.to_whole_numbers(), asked.guarantee
         )
 
-    def _separate(self, epsilon: Exact) -> ForComparison:
+    def _make_separate(self, epsilon: Exact) -> ForComparison:
         """Return Gaussian noise on the cells of each table, each with the same share of rho."""
         total = self._total(epsilon)
         sigma = self._sigma(total, len(self.tables))
@@ -169,7 +170,7 @@ class TablesCase(compared.Case):
             total,
         )
 
-    def _finest(self, epsilon: Exact) -> ForComparison:
+    def _make_finest(self, epsilon: Exact) -> ForComparison:
         """Return Gaussian noise on the cells of all keys together, of which tables are sums."""
         total = self._total(epsilon)
         sigma = self._sigma(total, 1)
@@ -177,7 +178,7 @@ class TablesCase(compared.Case):
             lambda data: self._sums(_add_noise(count_table(data, data.keys.names), sigma)), total
         )
 
-    def _privelet(self, epsilon: Exact) -> ForComparison:
+    def _make_privelet(self, epsilon: Exact) -> ForComparison:
         """Return Privelet over all keys together: wavelets of each key in the order of its values.
 
         It is (epsilon, 0)-DP: it makes nothing of a delta.

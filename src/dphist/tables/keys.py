@@ -33,7 +33,7 @@ class Key:
     other : whether there is one more value, "other", for all other rows, those without a value
         included.
     discover : how the values are found, which nobody listed; None for other keys. Such a key has
-        "other", and so many values as may be found at most.
+        "other", and as many values as may be found at most.
 
     >>> Key("sex", ("f", "m"), other=True).labels
     ('f', 'm', 'other')

@@ -148,7 +148,7 @@ def _facts_of_searches(searches: dict[str, LabelSearch]) -> list[Block]:
     return [Fact("", "", "found_keys", held, on=ON_JSON)]
 
 
-def _found(release: Release) -> list[Block]:
+def _tell_found(release: Release) -> list[Block]:
     """Return how many values of keys were found, and which are."""
     searches = _searches(release.mechanism)
     found = {name: len(release.value.keys[name].values) for name in searches}
@@ -190,7 +190,7 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         Fact("", "", "keys", value.keys.to_content(), on=ON_JSON),
         Fact("", "", "tables", ["+".join(names) for names in value.tables], on=ON_JSON),
         Fact("", "", "largest_errors" if unequal else "errors", errors, on=ON_JSON),
-        *_found(release),
+        *_tell_found(release),
         *tell_ranges(release.mechanism, value.known is not None),
         *tell_dropped(release.mechanism),
         *tell_outside(release.mechanism, DataFacts.of(release)),

@@ -323,12 +323,12 @@ class TablesMeasuring(MechanismBase):
         found = {}
         for part in self.lattice.family:
             rest = tuple(axis for axis, i in enumerate(cover) if i not in part)
-            noisy = measure_all(sum_clamped(cells, rest))[(slice(1, None),) * len(part)]
+            noisy = measure_all(sum_over_axes(cells, rest))[(slice(1, None),) * len(part)]
             found[name_of(part, self.keys, self.kept)] = noisy.ravel()
         return found
 
 
-def sum_clamped(cells: IntArray, axes: tuple[int, ...]) -> IntArray:
+def sum_over_axes(cells: IntArray, axes: tuple[int, ...]) -> IntArray:
     """Return sums over axes, or the largest number that is measured, of either sign, if beyond."""
     if float(np.abs(cells).sum(dtype=np.float64)) < LARGEST_PRODUCT / 2:
         return np.asarray(cells.sum(axis=axes), np.int64)

@@ -17,7 +17,7 @@ from dphist.visible import harmless
 TITLE = Sentence("{Records} by several keys")
 MARK = " (impossible)"
 LIKELY = 0.95
-"""The probability with which a value of so many records is found, as pages name it."""
+"""The probability with which a value is found, for the number of records that pages name."""
 _SHOWN, _LETTERS = 8, 40  # values of a key that are named, and letters of one
 
 LIMITS = [
@@ -176,7 +176,7 @@ def count_marked(impossible: Impossible, tables: Sequence[Names]) -> int:
 
 
 def say_impossible(impossible: Impossible, cells: int) -> Sentence:
-    """Say which combinations are impossible, and what that means for numbers of so many cells."""
+    """Say which combinations are impossible, and what that means for the numbers of these cells."""
     form = (
         "as the publisher says, without looking at data, that no {record} can have {combinations}. "
         "Unbiased numbers of these cells are marked, and not changed; whole numbers are 0 there."
