@@ -272,10 +272,10 @@ class Largest:
     exchanged: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}={readable_down(self.number)}{self.of}"
+        return f"{self.name}={readable_down(self.number)}{self.remark}"
 
     @property
-    def of(self) -> str:
+    def remark(self) -> str:
         """What the number is of, if that is not what the account charges."""
         return " (of a unit added or removed)" if self.exchanged else ""
 
@@ -371,7 +371,7 @@ def fitting_in_words(found: Largest | None, budget: Budget, cost: Cost) -> str:
         return _PURE_ALONE
     if found is None:
         return "no epsilon fits"
-    return f"the largest {found.name} that fits is {readable_down(found.number)}{found.of}"
+    return f"the largest {found.name} that fits is {readable_down(found.number)}{found.remark}"
 
 
 def mechanism_in_words(mechanism: Any) -> dict[str, Any]:

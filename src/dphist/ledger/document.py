@@ -181,7 +181,7 @@ def _largest_like(ledger: Ledger, history: AccountHistory, payment: Payment) -> 
     if largest is None:
         return ""
     number = f"{_SYMBOLS.get(largest.name, largest.name)} = {readable_down(largest.number)}"
-    number += largest.of
+    number += largest.remark
     return f"; the largest of this kind that fits has {number}"
 
 

@@ -346,15 +346,15 @@ def _price_exchange(make: Callable[..., Tables], asked: Tables) -> Tables:
             "must be left out if values of a key are found",
             "list the values, or take the budget for a unit that is added or removed",
         )
-    rho = cost.rho**2 / _rho_price_exchange(make(rho=cost.rho))
+    rho = cost.rho**2 / _find_rho_exchanged(make(rho=cost.rho))
     made = make(rho=down(rho))
-    while _rho_price_exchange(made) > cost.rho:  # scales are rounded, so not quite in proportion
+    while _find_rho_exchanged(made) > cost.rho:  # scales are rounded, so not quite in proportion
         rho *= 1 - Fraction(1, 10**9)
         made = make(rho=down(rho))
     return made
 
 
-def _rho_price_exchange(tables: Tables) -> Fraction:
+def _find_rho_exchanged(tables: Tables) -> Fraction:
     stated = tables.exchanged
     assert isinstance(stated, ZCDP)  # noqa: S101 - as of all Gaussian tables of listed values
     return stated.rho
