@@ -9,7 +9,7 @@ import numpy as np
 
 from dphist import AdaptiveTree, HierarchicalTree, LeafCounts
 from dphist.arrays import IntArray
-from dphist.ranges.comparing.contenders import PUBLISHED
+from dphist.ranges.comparing.case import PUBLISHED
 from dphist.ranges.comparing.published.privelet import privelet
 from dphist.ranges.comparing.queries import Estimate
 

@@ -10,7 +10,7 @@ from benchmarks.markdown import print_table
 from benchmarks.ranges.contenders import OURS, Contender, yardstick
 from benchmarks.ranges.data import OWN
 from dphist.lab.comparing.comparison import number_text
-from dphist.ranges.comparing.contenders import PUBLISHED
+from dphist.ranges.comparing.case import PUBLISHED
 from dphist.ranges.comparing.queries import WORKLOADS
 
 Place = tuple[str, str, str]  # workload, epsilon, scale

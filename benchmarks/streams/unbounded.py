@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from benchmarks.markdown import print_table
 from dphist.streams.counters.design import design, toeplitz_designs, unbounded_design
-from dphist.streams.counters.first_draw import variance_without_past
 from dphist.streams.counters.laplace import laplace_counter, sum_of_blocks
+from dphist.streams.counters.toeplitz import variance_without_past
 
 BITS = (6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 36, 40)
 PURE_BITS = (8, 12, 16, 20, 24)

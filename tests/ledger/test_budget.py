@@ -235,7 +235,7 @@ def test_a_search_that_ends_elsewhere_changes_no_verdict(monkeypatch: pytest.Mon
 
     content = Budget(epsilon="0.7", delta="3e-7").to_content()
     for name in ("best_order", "rho_to_epsilon"):
-        monkeypatch.setattr(f"dphist.ledger.largest_rho.{name}", another_machine)
+        monkeypatch.setattr(f"dphist.ledger.budget.{name}", another_machine)
     assert Budget.from_content(content).to_content() == content
 
 

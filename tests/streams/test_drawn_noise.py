@@ -15,8 +15,8 @@ from scipy.optimize import linprog
 
 from dphist.streams.counters import autoregressive, binary, laplace, toeplitz
 from dphist.streams.counters.design import design, unbounded_design
-from dphist.streams.counters.first_draw import variance_without_past
 from dphist.streams.counters.noise_table import NoiseTable
+from dphist.streams.counters.toeplitz import variance_without_past
 from dphist.streams.mechanism import ContinualMechanism
 
 FINE = 2**8  # steps in a unit of noise, so that rounding to whole ones hardly matters

@@ -19,8 +19,7 @@ import pytest
 
 import dphist as dh
 from dphist.errors import DataError, HorizonError, OutputFileError, StateError
-from dphist.streams.events.cutting import Events
-from dphist.streams.events.joining import join_events
+from dphist.streams.events.cutting import Events, join_events
 from dphist.streams.events.reading import one_event, read_events
 from dphist.streams.state import group_commit
 from dphist.streams.store import database

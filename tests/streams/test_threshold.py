@@ -14,11 +14,10 @@ from scipy.stats import norm
 from dphist.streams.counters import autoregressive
 from dphist.streams.counters.autoregressive import AutoregressiveCounter
 from dphist.streams.counters.binary import BinaryCounter
-from dphist.streams.counters.first_draw import first_draw
 from dphist.streams.counters.noise_table import are_above, rounded
-from dphist.streams.counters.toeplitz import ToeplitzCounter
+from dphist.streams.counters.toeplitz import ToeplitzCounter, first_draw
+from dphist.streams.measuring import threshold_units
 from dphist.streams.mechanism import ContinualMechanism
-from dphist.streams.threshold import threshold_units
 
 METHODS: tuple[Any, ...] = ("toeplitz", "autoregressive", "binary")
 

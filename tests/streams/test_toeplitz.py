@@ -15,13 +15,17 @@ import mpmath
 import numpy as np
 import pytest
 
-from dphist.streams.counters import first_draw as draws
 from dphist.streams.counters import toeplitz as module
 from dphist.streams.counters.autoregressive import autoregressive_counter, times_factor
 from dphist.streams.counters.design import Design, design, toeplitz_designs
-from dphist.streams.counters.first_draw import first_draw, variance_without_past
 from dphist.streams.counters.spectrum import factor, responses, squared_sensitivity
-from dphist.streams.counters.toeplitz import ToeplitzCounter, toeplitz_counter
+from dphist.streams.counters.toeplitz import (
+    FirstDraw,
+    ToeplitzCounter,
+    first_draw,
+    toeplitz_counter,
+    variance_without_past,
+)
 
 HORIZONS = (1, 2, 3, 7, 8, 20, 64)
 SQUARES = (Fraction(1, 10**4), Fraction(1), Fraction(17), Fraction(60000))
@@ -253,16 +257,16 @@ def changed_draw(change: Callable[[Any], Any], patch: pytest.MonkeyPatch) -> Non
 
 def independent_first_draw(drawn: Any) -> Any:
     none = tuple(tuple(0.0 for _ in row) for row in drawn.coefficients)
-    return draws.FirstDraw(none, drawn.variances)
+    return FirstDraw(none, drawn.variances)
 
 
 def narrower_first_draw(drawn: Any) -> Any:
-    return draws.FirstDraw(drawn.coefficients, tuple(v * Fraction(8, 10) for v in drawn.variances))
+    return FirstDraw(drawn.coefficients, tuple(v * Fraction(8, 10) for v in drawn.variances))
 
 
 def stronger_coefficients(drawn: Any) -> Any:
     more = tuple(tuple(min(0.0, 1.5 * b) for b in row) for row in drawn.coefficients)
-    return draws.FirstDraw(more, drawn.variances)
+    return FirstDraw(more, drawn.variances)
 
 
 @pytest.mark.parametrize(

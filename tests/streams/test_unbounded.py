@@ -14,13 +14,14 @@ import dphist as dh
 from dphist.cli import main
 from dphist.report import report_html, summary_text
 from dphist.streams.counters.design import UNBOUNDED, unbounded_design
-from dphist.streams.counters.first_draw import first_draw, variance_without_past
 from dphist.streams.counters.noise_table import NoiseTable
 from dphist.streams.counters.spectrum import squared_sensitivity
 from dphist.streams.counters.toeplitz import (
     ToeplitzCounter,
+    first_draw,
     first_squared_shifts,
     unbounded_counter,
+    variance_without_past,
 )
 from dphist.streams.state.state import StreamState
 

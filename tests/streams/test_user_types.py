@@ -18,9 +18,9 @@ import pyarrow as pa
 import pytest
 
 from dphist.errors import DataError, OutputFileError
+from dphist.streams.events.columns import USER_TYPES
 from dphist.streams.events.cutting import Events
 from dphist.streams.events.reading import one_event, read_events
-from dphist.streams.events.user_types import USER_TYPES
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import StreamState
 from dphist.streams.state.stored import all_rows

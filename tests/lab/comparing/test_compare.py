@@ -11,7 +11,7 @@ import pytest
 
 import dphist as dh
 from dphist.lab.comparing.comparison import NOTICE
-from dphist.ranges.comparing.contenders import ForComparison
+from dphist.ranges.comparing.case import ForComparison
 from dphist.ranges.comparing.published.hb import hb
 from tests.support.histograms import without_noise
 

@@ -1,4 +1,8 @@
-"""Columns of a dataframe of events: labels, users, and the rows at which events begin."""
+"""Columns of a dataframe of events: labels, users, and the rows at which events begin.
+
+A user has the same bytes in every container of one type, but other bytes in another type: the
+integer 17 and the text "17" are two users. If a stream had both, one person could be two users.
+"""
 
 from typing import Any
 
@@ -10,7 +14,6 @@ from dphist.arrays import BoolArray, IntArray
 from dphist.counting.reading.columns import UserType, canonical_type, type_of_users
 from dphist.errors import ColumnError, DataError
 from dphist.release.label_types import LabelType, text_of
-from dphist.streams.events.user_types import USER_TYPES
 
 PLAIN = (list, tuple, set, frozenset)
 """Python types that may hold the labels of an event."""
@@ -100,3 +103,28 @@ def to_int64(values: Any) -> IntArray:
     """Return an Arrow array of numbers or truth values as int64."""
     numbers: IntArray = values.to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers
+
+
+USER_TYPES: tuple[UserType, ...] = ("text", "integer", "boolean", "date", "uuid")
+"""The types that the users of a stream may have."""
+
+
+def check_user_type(
+    held: UserType | None, given: UserType | None, named: str = "these are"
+) -> None:
+    """Refuse events with users of the type `given` in a stream with users of the type `held`.
+
+    Both are public: a matter of schema, not of who the users are. An error says what has the type
+    `given` as `named`.
+
+    Raises
+    ------
+    DataError
+        If the stream has users, and they are of another type.
+    """
+    if held not in (None, given):
+        raise DataError(
+            f"users of this stream are of the type {held}, but {named} of the type {given}, so "
+            f"that one person could be two users: convert them to the type {held}, written as "
+            "before"
+        )

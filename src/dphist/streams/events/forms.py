@@ -14,7 +14,7 @@ from dphist.counting.reading.columns import UserType
 from dphist.errors import ColumnError, DataError
 from dphist.foreign import RepeatedKeyError, read_json
 from dphist.release.label_types import IN_WORDS, LabelType, text_of
-from dphist.streams.events.user_types import check_user_type
+from dphist.streams.events.columns import check_user_type
 
 LONGEST = 2**24  # bytes of a line, or of the lines of a CSV row: more is no text file
 _WHOLE = range(-(2**63), 2**63)  # users that are numbers

@@ -13,21 +13,24 @@ from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
 from dphist.counting import redact_errors
 from dphist.counting.reading.columns import (
+    OBJECTS,
     Use,
     UserType,
     Wanted,
+    canonical_type,
     check_request,
     decoded_type,
     key_column,
 )
 from dphist.counting.reading.gate import is_table, open_source
 from dphist.data.choosing import starts_of
-from dphist.errors import Argument, DataError, ParameterError
-from dphist.release.label_types import IN_WORDS, LabelType
+from dphist.errors import Argument, ColumnError, DataError, ParameterError
+from dphist.release.label_types import IN_WORDS, LabelType, is_of_type, text_of
 from dphist.streams.events.columns import (
     PLAIN,
     checked_type_of_users,
@@ -45,7 +48,6 @@ from dphist.streams.events.cutting import (
     keep_known,
     remove_labels,
 )
-from dphist.streams.events.typed import check_labels, typed_labels_of
 
 __all__ = [
     "Events",
@@ -272,3 +274,53 @@ def _read_frame(frame: object, wanted: list[Wanted], kind: LabelType) -> Events:
             f"rows, or give the events different values in column {names['event']!r}"
         )
     return Events(starts, codes, vocabulary, users, held[first], user_type)
+
+
+def check_labels(kind: pa.DataType, name: str, wanted: LabelType) -> None:
+    """Refuse a column of labels of another type; one without labels may have none.
+
+    Of Python objects the schema says nothing: `typed_labels_of` refuses each label.
+    """
+    if not (is_of_type(kind, wanted) or pa.types.is_null(kind) or kind is OBJECTS):
+        raise ColumnError(
+            f"column {name!r} must hold labels of the stream's "
+            + Argument("label_type")
+            + f": {IN_WORDS[wanted]}"
+        )
+
+
+def typed_labels_of(
+    values: pa.Array, kind: pa.DataType, name: str, wanted: LabelType
+) -> tuple[IntArray, pa.Array]:
+    """Return the number of labels of each row, 0 or 1, and the labels of all rows as text.
+
+    Parameters
+    ----------
+    values : one label a row, null for none. Timestamps arrive as the integers of their canonical
+        form.
+    kind : the type of the column.
+    """
+    problem = DataError(
+        f"column {name!r} must hold labels of the stream's "
+        + Argument("label_type")
+        + f": {IN_WORDS[wanted]}"
+    )
+    there = pc.is_valid(values).to_numpy(zero_copy_only=False)
+    if kind is OBJECTS and there.any():
+        raise problem
+    table = values.drop_null().dictionary_encode()
+    distinct = redact_errors(lambda: _as_python(table.dictionary, kind), problem)
+    texts = [text_of(value, wanted) for value in distinct]
+    if any(text is None for text in texts):
+        raise problem
+    labels = pa.array(texts, pa.large_string()).take(pa.array(to_int64(table.indices)))
+    return there.astype(np.int64), labels
+
+
+def _as_python(distinct: pa.Array, kind: pa.DataType) -> list[object]:
+    """Return distinct labels as Python objects."""
+    if pa.types.is_timestamp(kind):
+        moments = distinct.cast(canonical_type(kind))
+        zone = moments.type.tz
+        return list(moments.cast(pa.timestamp("us", zone)).to_pylist())  # refuses nanoseconds
+    return list(distinct.to_pylist())

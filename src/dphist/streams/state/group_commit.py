@@ -12,9 +12,8 @@ import time
 from collections import deque
 
 from dphist.errors import DataError, DphistError, StateError
-from dphist.streams.events.cutting import Events
-from dphist.streams.events.joining import join_events
-from dphist.streams.events.user_types import check_user_type
+from dphist.streams.events.columns import check_user_type
+from dphist.streams.events.cutting import Events, join_events
 from dphist.streams.state.live import IN_USE, LiveState
 
 _PATIENCE = 1.0

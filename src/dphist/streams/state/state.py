@@ -16,9 +16,9 @@ from dphist.errors import Argument, HorizonError, ParameterError
 from dphist.noise import Source
 from dphist.parameters import whole_number
 from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
+from dphist.streams.events.columns import check_user_type
 from dphist.streams.events.cutting import Events, cut, keep_known, remove_labels, slice_events
 from dphist.streams.events.keys import BatchKey, Progress
-from dphist.streams.events.user_types import check_user_type
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
 

@@ -15,8 +15,8 @@ from dphist.privacy import ApproxDP, PureDP, Target, delta_of
 from dphist.release.maker import parameters_of
 from dphist.streams.counters.noise_table import NoiseTable
 from dphist.streams.counters.times import Times
+from dphist.streams.events.columns import USER_TYPES
 from dphist.streams.events.keys import Progress
-from dphist.streams.events.user_types import USER_TYPES
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import Step, StreamState
