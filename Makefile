@@ -7,7 +7,7 @@ DEMO_DATA := data/passwords_yahoo.csv
 # Without compiled files each of the many commands that tests start would compile dphist again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check verify test-container chromium audit mutants mutants-random bench bench-tables size base architecture docs format clean
+.PHONY: demo test coverage check verify test-container chromium proofs audit mutants mutants-random bench bench-tables size base architecture docs format clean
 
 # The tests of `make test`, after the name of a Python.
 FAST := -m pytest -m "not audit and not verify" -n 2 --dist loadfile
@@ -50,6 +50,19 @@ chromium:
 	            chromium fonts-dejavu-core fonts-noto-cjk fonts-noto-color-emoji >/dev/null; } \
 	  || { echo "make verify needs Chromium: install it, on Debian as root with" \
 	            "'apt-get install chromium'" >&2; exit 1; }
+
+# The proofs that Coq checks: formal/*.v. Takes half a minute, and installs Coq on Debian as root.
+proofs: $(VENV)/bin/python
+	@{ command -v coqc >/dev/null && echo 'From mathcomp Require Import ring zify.' > $(VENV)/.coq.v \
+	   && coqc -w none -o /dev/null $(VENV)/.coq.v 2>/dev/null; } \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && apt-get update -qq \
+	       && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	            coq libcoq-mathcomp-algebra libcoq-mathcomp-algebra-tactics \
+	            libcoq-mathcomp-zify >/dev/null; } \
+	  || { echo "make proofs needs Coq 8.16 and MathComp: on Debian as root 'apt-get install coq" \
+	            "libcoq-mathcomp-algebra-tactics libcoq-mathcomp-zify'" >&2; exit 1; }
+	$(BIN)/python -m formal
 
 # Cases that take long, and an hour of audits; the table goes into docs/guides/audit.md. AUDITED="RankSplit ledger" audits some.
 AUDIT_SECONDS := 3600

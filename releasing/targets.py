@@ -16,6 +16,7 @@ SHORTENED: Mapping[str, tuple[str, ...]] = {
     "format": (),
     "docs": (),
     "verify": ("TESTS=tests/noise/test_independence.py tests/test_site.py",),
+    "proofs": (),
     "audit": ("TESTS=tests/streams/test_binary.py", "AUDITED=RankSplit", "AUDIT_SECONDS=10"),
     "mutants": ("MUTANTS=noise-squares-rounded-inwards",),
     "mutants-random": ("CHANGES=--list",),
