@@ -14,7 +14,7 @@ from subprocess import run as run_bytes
 from releasing.running import ROOT, CheckError, run
 
 IN_WHEEL = ("LICENSE", "entry_points.txt")
-OUTSIDE_WHEEL = ("tests/", "benchmarks/", "mutants/", "releasing/", "data/")
+OUTSIDE_WHEEL = ("tests/", "benchmarks/", "mutants/", "formal/", "releasing/", "data/")
 
 
 def built(into: Path, commit: str = "HEAD", root: Path = ROOT) -> list[Path]:
