@@ -41,6 +41,7 @@ from dphist.tables.auditing import AUDITING
 from dphist.tables.charts import charts_of, draw_keys, texts_of
 from dphist.tables.command import COMMAND
 from dphist.tables.comparing import COMPARING
+from dphist.tables.csv_rows import list_columns, write_cell, write_rows
 from dphist.tables.difference import compare_releases
 from dphist.tables.discovery import LabelSearch
 from dphist.tables.keyed_counts import KeyedCounts
@@ -307,25 +308,7 @@ def table_csv(release: Release, field: Field) -> str:
     ----------
     field : writes a text, such as a value of a key.
     """
-    table = release.value.to_arrow()
-    numbers = ("count", "error", "low", "high")
-    lines = [",".join(map(field, table.column_names))]
-    columns = []
-    for name in table.column_names:
-        cells = table[name].to_pylist()
-        if name in numbers:
-            form = "{:.6g}" if name == "error" else "{:.3f}"
-            columns.append([form.format(cell) for cell in cells])
-        elif name == "impossible" and release.value.impossible is not None:
-            columns.append(["true" if cell else "false" for cell in cells])
-        else:
-            columns.append(["" if cell is None else field(_text(cell)) for cell in cells])
-    lines += map(",".join, zip(*columns, strict=True))
-    return "\n".join(lines) + "\n"
-
-
-def _text(cell: object) -> str:
-    return cell.isoformat() if hasattr(cell, "isoformat") else str(cell)
+    return write_rows(release.value, field)
 
 
 def disclose(mechanism: TablesMeasuring, value: KeyedTables | None = None) -> Disclosed:
@@ -362,7 +345,7 @@ def describe_value(value: KeyedTables, most: int) -> Section:
         for name in table.column_names:
             cells = table[name].slice(0, most).to_pylist()
             digits = name in ("count", "error", "low", "high")
-            texts = [f"{cell:,.1f}" if digits else _text(cell) for cell in cells]
+            texts = [f"{cell:,.1f}" if digits else write_cell(cell) for cell in cells]
             if name == "impossible" and value.impossible is not None:
                 texts = ["impossible" if cell else "" for cell in cells]
             columns.append(Column(name, texts, digits=digits))
@@ -384,7 +367,7 @@ KIND = Kind(
     charts=charts_of,
     data_type=KeyedCounts,
     accept=lambda mechanism, data: mechanism.accept(data),
-    columns=lambda value: ", ".join(value.to_arrow().column_names),
+    columns=lambda value: ", ".join(list_columns(value)),
     disclosed=disclose,
     commands={"tables": COMMAND},
     of_value=describe_value,
