@@ -32,6 +32,11 @@ MOST_TABLES = 2**14
 MOST_PATTERNED = 14
 """Keys of which all patterns are tried, in which two records differ."""
 
+_FIND = (
+    " (such as groups of them), or only the values that enough records have: with a delta, give "
+    "the largest key as dphist.DiscoverKeys, typed NAME=discover:SHARE"
+)
+_FIND_FEWER = ", or find fewer: a smaller max_found, typed NAME=discover:SHARE:N"
 _ROUNDS = 2000
 _CLOSE = 1e-9
 
@@ -149,18 +154,26 @@ class Lattice:
         exchanged = Fraction(most, 2**80 * math.prod(self.shape)) * rho
         return min(max(exchanged, rho), 4 * rho)
 
-    def check_sizes(self) -> None:
+    def check_sizes(self, finding: bool = False) -> None:
         """Refuse, before any data are read, what outgrows memory.
 
         An entry of a row is below the number of values of its key, so this bounds products, too.
+
+        Parameters
+        ----------
+        finding : whether values of keys are to be found, of which the most are counted here.
 
         Raises
         ------
         ParameterError
         """
         number = sum(map(self.contrasts, self.family))
-        if number > MOST_CONTRASTS:
-            raise too_large(f"they have {number:,} cells, and at most {MOST_CONTRASTS:,} are drawn")
+        if number >= MOST_CONTRASTS:
+            raise too_large(
+                f"they have {number:,} cells, which all get noise, with or without records; they "
+                f"must have fewer than {MOST_CONTRASTS:,}",
+                _FIND_FEWER if finding else _FIND,
+            )
 
 
 def subsets(table: Table) -> list[Table]:
@@ -182,11 +195,15 @@ def add_up_to_at_most(numbers: Iterable[Fraction], most: Fraction) -> bool:
     return above * unit <= whole * below
 
 
-def too_large(why: str) -> ParameterError:
-    """Return the error for tables that are too large."""
-    return ParameterError(
-        "tables", f"are too large: {why}", "ask tables of fewer keys, or keys of fewer values"
-    )
+def too_large(why: str, also: str = "") -> ParameterError:
+    """Return the error for tables that are too large.
+
+    Parameters
+    ----------
+    also : what else to do than to ask for less.
+    """
+    less = "tables of fewer keys" + (", " if also else ", or ") + "keys of fewer values"
+    return ParameterError("tables", f"are too large: {why}", f"ask for {less}{also}")
 
 
 def scales_of(

@@ -222,7 +222,7 @@ class Tables(TablesStating):
             self._check_ranges()
         if self.epsilon is not None and self.delta is not None:
             self._hold(target=Target(ApproxDP(self.epsilon, self.delta, self._unit)))
-        self.lattice.check_sizes()
+        self.lattice.check_sizes(finding)
         beside = "weights" if self.weights else "errors" if self.errors else None
         if self.pure is None:
             check_scales(self.lattice, self.scales, beside)
