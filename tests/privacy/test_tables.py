@@ -14,6 +14,7 @@ from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.tables import KeyedCounts, Keys, Tables, measuring
 from dphist.tables.contrasts import LARGEST_PRODUCT, contrasts_of, measure_all
 from dphist.tables.lattice import Lattice, subsets
+from dphist.tables.measuring import sort_by_length
 
 SIZES = [1, 2, 3, 4, 5, 6, 7, 9, 12, 16, 25, 31, 64]
 SHAPES = [(2, 2, 2), (3, 2), (5, 4, 3), (7, 6), (4,)]
@@ -59,8 +60,25 @@ def test_a_record_has_the_same_share_of_contrasts_in_every_cell(shape: tuple[int
             assert np.sum(found / lengths) == lattice.share(part)
 
 
+def test_each_contrast_has_the_lengths_of_its_own_rows() -> None:
+    for shape, ranges in (((7, 2, 25), ()), ((5, 12, 7, 3), ()), ((6, 9, 4), (1,)), ((40, 40), ())):
+        lattice = Lattice(shape, (tuple(range(len(shape))),), frozenset(ranges))
+        for table in lattice.family:
+            own = [{int(v): s for s, rows in lattice.noise(i).groups for v in rows} for i in table]
+            found = sort_by_length(lattice, table)
+            places = np.concatenate([held for _, held in found])
+            assert sorted(places.tolist()) == list(range(lattice.contrasts(table)))
+            assert len({length for length, _ in found}) == len(found)
+            for length, held in found:
+                rows = np.unravel_index(held, [len(each) for each in own]) if table else ()
+                for row in zip(*(each.tolist() for each in rows), strict=True):
+                    lengths = (each[v + 1] for each, v in zip(own, row, strict=True))
+                    assert math.prod(lengths, start=Fraction(1)) == length
+
+
 def test_products_next_to_the_end_of_int64_are_exact_or_clamped() -> None:
-    for shape, most in itertools.product(((3, 5), (7, 2, 3), (4,)), (2**62 - 1, 2**60)):
+    shapes, largest = ((3, 5), (7, 2, 3), (4,), (7, 7)), (2**62 - 1, 2**60, 2**58, 2**55)
+    for shape, most in itertools.product(shapes, largest):
         for _, ones in cells_of(shape):
             counts = ones * most
             exact: Any = counts.astype(object)

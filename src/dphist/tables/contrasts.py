@@ -179,15 +179,21 @@ def measure_all(counts: AnyArray) -> AnyArray:
     counts : of int64, each of a size of at most 2**62 - 1 and noise; their sum may be larger.
     """
     keys = [contrasts_of(size) for size in counts.shape]
-    # The sum is off by a small part, far less than half: below 2**61 nothing leaves int64.
-    near = int(np.abs(counts).sum(dtype=np.float64)) * math.prod(key.largest for key in keys)
-    found = counts if near < 2**61 else counts.astype(object)
+    found, small = counts, _stays_small(counts, math.prod(key.largest for key in keys))
     for axis, key in enumerate(keys):
+        if not small and found.dtype != object and not _stays_small(found, key.largest):
+            found = found.astype(object)
         found = key.measure(found, axis)
-    if found.dtype == object:
+    if not small:
         clamped = np.clip(found, -LARGEST_PRODUCT, LARGEST_PRODUCT)
         found = np.asarray(clamped, np.int64)  # without axes, it is a number
     return found
+
+
+def _stays_small(numbers: AnyArray, largest: int) -> bool:
+    """Whether sums of these numbers, each times at most `largest`, are within int64 for certain."""
+    # The sum is off by a small part, far less than half: below 2**61 nothing leaves int64.
+    return int(np.abs(numbers).sum(dtype=np.float64)) * largest < 2**61
 
 
 LARGEST_PRODUCT = 2**62 - 1

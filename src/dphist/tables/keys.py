@@ -17,6 +17,9 @@ OTHER = "other"
 Value: TypeAlias = str | int | bool
 Names: TypeAlias = tuple[str, ...]
 
+MAX_VALUES = 10**7
+"""Values that a key lists, at most."""
+
 _COLUMNS = ("table", "count", "error", "low", "high")
 _SORTS = {str: "text", int: "whole numbers", bool: "truth values"}
 
@@ -270,6 +273,12 @@ def _read_values(name: str, given: Any) -> tuple[Value, ...]:
             "keys",
             f"must list the values of {name!r}, in their order, or give a dphist.Axis; the values "
             "must be public, and not taken from the data",
+        )
+    if len(given) > MAX_VALUES:
+        raise ParameterError(
+            "keys",
+            f"must list at most {MAX_VALUES:,} values of {name!r}",
+            "list groups of them, or find those that enough rows have: dphist.DiscoverKeys",
         )
     held = [_to_plain(value) for value in (given.tolist() if hasattr(given, "tolist") else given)]
     if not held:

@@ -381,7 +381,9 @@ def sort_by_length(lattice: Lattice, table: Table) -> list[tuple[Fraction, IntAr
 
 
 @lru_cache(maxsize=64)
-def combine_lengths(noises: tuple[KeyNoise, ...]) -> tuple[list[Fraction], IntArray, AnyArray]:
+def combine_lengths(
+    noises: tuple[KeyNoise, ...],
+) -> tuple[tuple[Fraction, ...], IntArray, AnyArray]:
     """Return the different products of lengths, one a key, and which one each combination has.
 
     Combinations of groups of rows, one a key, of which the last key is fastest, may be many and
@@ -391,17 +393,20 @@ def combine_lengths(noises: tuple[KeyNoise, ...]) -> tuple[list[Fraction], IntAr
     -------
     The lengths; their numbers by combination; and the places of combinations if sorted by these.
     """
-    lengths, kinds = [Fraction(1)], np.zeros(1, np.int64)
+    lengths: tuple[Fraction, ...] = (Fraction(1),)
+    kinds: IntArray = np.zeros(1, np.int64)
     if noises:
         before, numbers, _ = combine_lengths(noises[:-1])
         groups = noises[-1].groups
         products = [each * own for each in before for own, _ in groups]
-        lengths = list(dict.fromkeys(products))
+        lengths = tuple(dict.fromkeys(products))
         found = {length: number for number, length in enumerate(lengths)}
         own_kinds = np.array([found[product] for product in products])
         kinds = own_kinds.reshape(-1, len(groups))[numbers].ravel()
     ranks = np.empty(len(kinds), np.min_scalar_type(len(kinds)))
     ranks[np.argsort(kinds, kind="stable")] = np.arange(len(kinds))
+    kinds.setflags(write=False)  # tables of the same keys share them
+    ranks.setflags(write=False)
     return lengths, kinds, ranks
 
 

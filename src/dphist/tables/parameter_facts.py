@@ -28,8 +28,11 @@ def tell_ranges(mechanism: Maker, known: bool = False) -> list[Block]:
 
 
 def tell_dropped(mechanism: Maker) -> list[Block]:
-    said = words.say_dropped(mechanism) if isinstance(mechanism, Tables) else ""
-    return [Fact("Keys with one value", said)] if said else []
+    """Return what is said of keys with one value, which tables do not have."""
+    if not isinstance(mechanism, Tables) or not mechanism.dropped:
+        return []
+    alone = Fact("", "", "dropped", [*mechanism.dropped], on=ON_JSON)
+    return [Fact("Keys with one value", words.say_dropped(mechanism)), alone]
 
 
 def tell_outside(mechanism: Maker, data: DataFacts) -> list[Block]:

@@ -16,11 +16,10 @@ from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ONE_RECORD, ONE_USER
 from dphist.release.release import Release
 from dphist.tables.command import RANGES_OPTION, TABLES_OPTION, read_keys, read_numbers
-from dphist.tables.keys import Keys, read_tables
+from dphist.tables.keys import MAX_VALUES, Keys, read_tables
 from dphist.tables.mechanism import Tables
 
 _SIZE = "size:"
-_MAX_VALUES = 10**7
 _COLUMNS = [
     Column(
         "max_rows",
@@ -151,7 +150,7 @@ def _keep_sizes(given: Any) -> list[list[Any]]:
         _refuse_found(held)
         if name in sizes:
             raise ParameterError("keys", f"must give each column once: {name!r} is given twice")
-        sizes[name] = whole_number(values, "keys", 1, _MAX_VALUES) if number else key.size
+        sizes[name] = whole_number(values, "keys", 1, MAX_VALUES) if number else key.size
     return [[name, size] for name, size in sizes.items()]
 
 
