@@ -194,13 +194,13 @@ def one_too_many(rows: Rows, most: int, key: str) -> Rows:
     return CORRECT(rows, most + 1, key)
 
 
-CORRECT = contributions._share_records
+CORRECT = contributions.share_records
 
 
 @pytest.mark.parametrize("wrong", [of_each_term, of_each_row, one_too_many])
 @pytest.mark.quick(every=3)
 def test_a_planted_bug_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contributions, "_share_records", wrong)
+    monkeypatch.setattr(contributions, "share_records", wrong)
     assert False in changes_of_users(97)
 
 

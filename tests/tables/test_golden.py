@@ -31,6 +31,7 @@ MADE: dict[str, Callable[[], dh.Release]] = {
         keys={"place": list("ABCDEFGH"), "hour": dh.Axis.regular(0, 24, 3)}, tables=["place+hour"]
     ),
     "ranges": lambda: made(delta="1e-6", ranges=["age"]),
+    "one row per": lambda: made(delta="1e-6", max_rows=2, one_row_per="sex"),
 }
 QUICK = ("noise on contrasts",)
 
@@ -39,7 +40,7 @@ QUICK = ("noise on contrasts",)
 @each_of(MADE, QUICK)
 def test_a_release(name: str, surface: str) -> None:
     release = MADE[name]()
-    assert name in (f"noise on {release.mechanism.noise_on}", "a map", "ranges")
+    assert name in (f"noise on {release.mechanism.noise_on}", "a map", "ranges", "one row per")
     check_golden(golden_path(__file__, name, surface), SURFACES[surface](release))
 
 

@@ -8,7 +8,6 @@ from dphist.anonymized.kind import KIND
 from dphist.commands.options import DELIMITER, FILE, guess, outputs
 from dphist.commands.presentation import get_unit_name
 from dphist.commands.records import (
-    NULL_USERS,
     check_protected,
     dry_run_options,
     get_guesses,
@@ -22,7 +21,7 @@ from dphist.commands.users_look import check_found, make_users_look
 from dphist.counting.engine.progress import Progress
 from dphist.data.profile import Profile
 from dphist.document.kind import DataFacts
-from dphist.document.options import Command, Excludes, Needs, Option, option_of
+from dphist.document.options import NULL_USERS, Command, Excludes, Needs, Option, option_of
 from dphist.errors import ColumnError, phrase
 
 

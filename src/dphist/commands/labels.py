@@ -12,7 +12,6 @@ from dphist.commands.presentation import get_named_unit, get_unit_name, unit_opt
 from dphist.commands.records import (
     EACH_ROW,
     NAMES_USERS,
-    NULL_USERS,
     check_protected,
     dry_run_options,
     read_known_labels,
@@ -24,6 +23,7 @@ from dphist.document.blocks import JSON, Block, Fact, Note
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
     HOLDS_LABELS,
+    NULL_USERS,
     Command,
     Excludes,
     Needs,

@@ -7,7 +7,6 @@ from typing import Any
 from dphist.commands.options import DELIMITER, FILE, UsageError, outputs
 from dphist.commands.presentation import get_unit_name
 from dphist.commands.records import (
-    NULL_USERS,
     check_protected,
     dry_run_options,
     get_guesses,
@@ -23,6 +22,7 @@ from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import BinnedCounts, bin_counts
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
+    NULL_USERS,
     Command,
     Needs,
     OneOf,

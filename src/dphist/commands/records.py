@@ -61,15 +61,6 @@ EXCHANGED = Option(
 _GUESSES = (10_000, 1_000_000, 100_000_000)  # records, where no guess was given
 
 
-NULL_USERS = Option(
-    "null_users",
-    "rows without a user: refuse them, drop them, or keep each as a separate user (default: "
-    "refuse)",
-    choices=("refuse", "drop", "separate"),
-    rules=(Needs(["user"], "the column of users"),),
-)
-
-
 def unit_options(
     mechanism: type, user: str, bounded: Needs, *rules: Needs | Excludes
 ) -> list[Option]:

@@ -177,7 +177,7 @@ def _are_cell_bounds(head: Mapping[str, Any]) -> bool:
         _is_bound(head["max_rows"])
         and type(head["keys"]) is str
         and head["unlisted"] in ("error", "drop")
-        and head["null_users"] == "refuse"
+        and (head["one_row_per"] is None or type(head["one_row_per"]) is str)
     )
 
 

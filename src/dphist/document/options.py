@@ -206,6 +206,15 @@ def options_of(
     return [option_of(mechanism, name, **changes.get(name, {})) for name in names]
 
 
+NULL_USERS = Option(
+    "null_users",
+    "rows without a user: refuse them, drop them, or keep each as a separate user (default: "
+    "refuse)",
+    choices=("refuse", "drop", "separate"),
+    rules=(Needs(["user"], "the column of users"),),
+)
+
+
 def option_of(mechanism: type, field_name: str, more: str = "", **changes: Any) -> Option:
     """Return the option that sets a parameter of a mechanism, as its metadata describe it.
 

@@ -12,8 +12,15 @@ def _neighbors(mechanism: Tables) -> CellNeighbors:
     Raises
     ------
     UnsupportedError
-        If values of keys are found: which cells there are depends on the data.
+        If values of keys are found: which cells there are depends on the data. Or if rows of a unit
+        differ on a key, which the neighbors here do not.
     """
+    if mechanism.one_row_per is not None and mechanism.max_rows > 1:
+        raise UnsupportedError(
+            "tables with one row of a unit for each value of a key are not audited on neighbors of "
+            "the kind, whose rows may be alike: give pairs of neighbors, or audit them without "
+            "one_row_per"
+        )
     if mechanism.keys.discovering:
         raise UnsupportedError(
             "tables whose values are found have no cells to be audited on: audit them with all "

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.errors import ParameterError
-from dphist.parameters import positive_number
+from dphist.parameters import decimal_text, positive_number
 from dphist.tables.keys import Keys, Names, read_tables
 
 
@@ -71,3 +71,14 @@ def _read_number(given: Any, name: str) -> Fraction:
     if number < Fraction(1, 10**6):
         raise ParameterError(name, "must be at least 1e-6")
     return number
+
+
+def write_table(names: Names) -> str:
+    """Return a table as text: its keys with "+" between them."""
+    return "+".join(names) or "all"
+
+
+def write_by_table(tables: tuple[Names, ...], numbers: tuple[Fraction, ...]) -> list[str]:
+    """Return the tables, each with its number, as text."""
+    pairs = zip(tables, numbers, strict=True)
+    return [f"{write_table(names)}: {decimal_text(number)}" for names, number in pairs]

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from dphist.data.axis.axis import Axis
+from dphist.data.counting import state_treatment
 from dphist.document.kind import DataFacts, Releasing
 from dphist.document.options import (
+    NULL_USERS,
     Excludes,
     Needs,
     OneOf,
@@ -26,9 +28,10 @@ from dphist.parameters import number_of_text, whole_of_text
 from dphist.privacy import ZCDP, PureDP
 from dphist.privacy.epsilon_search import down
 from dphist.tables.discover_keys import MAX_FOUND, DiscoverKeys
-from dphist.tables.keyed_counts import KeyedCounts, bounds_of
+from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keys import OTHER, Key, Keys
 from dphist.tables.mechanism import Tables
+from dphist.tables.row_bounds import state_bounds
 
 _BOUND_TEXT = re.compile(r"[+-]?[0-9][-+.0-9eE]*")  # a number or a date
 _INFINITE = ("inf", "+inf", "-inf")
@@ -75,6 +78,18 @@ RANGES_OPTION = Option(
     "NAME,NAME,...",
     parts_of,
     rules=[Excludes(["errors"], "errors of cells are not all the same then")],
+)
+
+ROWS_OPTION = option_of(
+    Tables,
+    "one_row_per",
+    ", chosen at random ahead of --max-rows: such rows cost less than rows that may be alike. The "
+    "key must list all its values. Needs a delta or --rho",
+    rules=[
+        Needs(["user"], "whose rows differ"),
+        Excludes(["count"], "a row of several records has all of them for one value"),
+        Excludes(["ranges"], "what two rows cost depends on their values then"),
+    ],
 )
 
 _OPTIONS: Table = [
@@ -131,6 +146,8 @@ _OPTIONS: Table = [
         repeats=True,
     ),
     RANGES_OPTION,
+    ROWS_OPTION,
+    NULL_USERS,
 ]
 
 _BOUND = Option(
@@ -324,6 +341,7 @@ def make_mechanism(options: Any) -> Tables:
         errors=read_numbers(options.errors, "errors"),
         impossible=read_impossible(options.impossible, keys),
         ranges=options.ranges,
+        one_row_per=options.one_row_per,
     )
     made = make(rho=options.rho, epsilon=options.epsilon, delta=options.delta)
     return _price_exchange(make, made) if options.exchanged else made
@@ -369,9 +387,18 @@ def read_counts(options: Any) -> KeyedCounts:
         count=options.count,
         user=options.user,
         max_rows=options.max_rows,
+        one_row_per=options.one_row_per,
+        null_users=options.null_users or "refuse",
         delimiter=options.delimiter,
         unit=options.unit_name,
     )
+
+
+def describe_data(options: Any) -> DataFacts:
+    """Return what is known of FILE before it is read."""
+    missing = state_treatment(options.null_users or "refuse")
+    said = {} if missing is None else {"null_users": missing}
+    return DataFacts(bounds=said | state_bounds(options.unlisted, options.one_row_per))
 
 
 COMMAND = Releasing(
@@ -389,6 +416,6 @@ COMMAND = Releasing(
     options=_OPTIONS,
     mechanism=make_mechanism,
     read=read_counts,
-    data=lambda options: DataFacts(bounds=bounds_of(options.unlisted)),
+    data=describe_data,
     bound=_BOUND,
 )

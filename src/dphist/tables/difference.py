@@ -40,7 +40,8 @@ def compare_releases(before: Release, after: Release) -> Differing:
             BOTH, "must have the same keys and values; otherwise their cells are other cells"
         )
     check_same("tables", {*first.tables}, {*second.tables})
-    check_same("max_rows", *(each.provenance.get("max_rows") for each in (before, after)))
+    for bound in ("max_rows", "one_row_per"):
+        check_same(bound, *(each.provenance.get(bound) for each in (before, after)))
     for name in first.keys.names:
         if name in _COLUMNS:
             raise UnsupportedError(

@@ -9,6 +9,7 @@ from dphist.data.partial import no_part
 from dphist.errors import DphistError, ParameterError
 from dphist.foreign import read_json
 from dphist.tables.keys import Key, Keys
+from dphist.tables.row_bounds import read_one_row_per
 
 
 def check_cells(keys: Keys) -> None:
@@ -86,4 +87,18 @@ def read_keys(text: str) -> Keys:
     try:
         return redact_errors(read, no_part())
     except DphistError:  # those of keys show names and values
+        raise no_part() from None
+
+
+def check_part(one_row_per: str | None, keys: Keys, max_rows: int) -> None:
+    """Refuse a part that names a key of which nobody can have one row for each value.
+
+    Raises
+    ------
+    DataError
+    """
+    try:
+        if one_row_per is not None:
+            read_one_row_per(one_row_per, keys, max_rows)
+    except DphistError:  # shows names
         raise no_part() from None

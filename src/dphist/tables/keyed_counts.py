@@ -4,7 +4,7 @@ The counts are secret, for mechanisms only: no repr and no error shows them.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,17 +18,25 @@ from dphist.counting.binning.label_keys import count_labeled
 from dphist.counting.checks import check_grid
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
-from dphist.data.counting import make_cut
+from dphist.data.counting import check_treatment, make_cut, state_treatment, unit_of_records
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, make_partial, sum_cells
 from dphist.errors import ParameterError, phrase
 from dphist.parameters import whole_number
-from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data, unit_of_users
+from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data
 from dphist.signals import stoppable
-from dphist.tables.key_cells import check_cells, check_listed, make_grid, read_keys, write_keys
+from dphist.tables.key_cells import (
+    check_cells,
+    check_listed,
+    check_part,
+    make_grid,
+    read_keys,
+    write_keys,
+)
 from dphist.tables.keys import OTHER, Keys
-from dphist.tables.label_cells import LabelCells, sum_clamped
+from dphist.tables.label_cells import LabelCells, check_labels, sum_clamped
 from dphist.tables.lattice import Table
+from dphist.tables.row_bounds import check_unlisted, find_place_of_rows, read_one_row_per
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -49,6 +57,10 @@ class KeyedCounts(Secret):
     labels : LabelCells or None
         Where values of keys are to be found, the labels that rows have: `cells` then are those of
         the other keys, in any order. Secret.
+    null_users : "drop" or "separate" if rows without a user were accepted; otherwise None. Public.
+    one_row_per : str or None
+        A key of which one unit has one row for each value at most; None if its rows may be alike.
+        Public.
 
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"sex": ["f", "m", "f"], "region": ["BE", "UR", "BE"]})
@@ -63,6 +75,8 @@ class KeyedCounts(Secret):
     unit: PrivacyUnit | None = None
     unlisted: str = "error"
     labels: LabelCells | None = None
+    null_users: str | None = None
+    one_row_per: str | None = None
     _IN_PLACE_OF_AN_ARRAY = (
         "KeyedCounts must be passed to Tables themselves: an array would lose their keys, bounds "
         "and unit"
@@ -77,8 +91,8 @@ class KeyedCounts(Secret):
             held = held.copy()
             held.setflags(write=False)
             object.__setattr__(self, name, held)
-        self._check_labels()
         most, cells = math.prod(self._shape), self.cells
+        check_labels(self.labels, self.keys, len(cells))
         inside = not len(cells) or (cells.min() >= 0 and int(cells.max()) < most)
         ordered = self.labels is not None or not (np.diff(cells) <= 0).any()
         if len(cells) != len(self.counts) or not inside or not ordered:
@@ -88,15 +102,12 @@ class KeyedCounts(Secret):
         if self.unit is not None:
             object.__setattr__(self, "unit", unit_of_data(self.unit))
         object.__setattr__(self, "max_rows", whole_number(self.max_rows, "max_rows", 1))
-        _check_unlisted(self.unlisted)
-
-    def _check_labels(self) -> None:
-        """Refuse labels that are not those of the keys whose values are to be found."""
-        held, several = self.labels, len(self.keys.discovering)
-        if (held is not None) != bool(several) or (held is not None and len(held) != several):
-            raise ParameterError("labels", "must be those of the keys whose values are to be found")
-        if held is not None and len(held.places) != len(self.cells):
-            raise ParameterError("labels", "must have a place for each of the cells")
+        check_unlisted(self.unlisted)
+        check_treatment(self.null_users)
+        if self.one_row_per is not None:
+            read_one_row_per(self.one_row_per, self.keys, self.max_rows)
+            if self.unit is None:
+                raise ParameterError("unit", phrase("must say whose rows differ by {one_row_per}"))
 
     @property
     def _shape(self) -> tuple[int, ...]:
@@ -115,6 +126,8 @@ class KeyedCounts(Secret):
         count: str | None = None,
         user: str | None = None,
         max_rows: int | None = None,
+        one_row_per: str | None = None,
+        null_users: str = "refuse",
         progress: Progress | None = None,
         delimiter: str | None = None,
         unit: str | PrivacyUnit | None = None,
@@ -138,11 +151,16 @@ class KeyedCounts(Secret):
         count : column of counts, whole numbers from 0 to 2**62 - 1, if a row stands for that many
             records: a table that is counted already. Without `user` and `max_rows`, one of these
             records is protected, and not the row.
-        user : column of users, without missing values. Each user keeps at most `max_rows` rows
-            (with `count`, records), each with the same chance and independently of other users. The
-            privacy unit is then a user, with all of the user's rows.
+        user : column of users. Each user keeps at most `max_rows` rows (with `count`, records),
+            each with the same chance and independently of other users. The privacy unit is then a
+            user, with all of the user's rows.
         max_rows : required with `user`. With `count` and without `user`, a row counts at most that
             often, and the privacy unit is a row. Refused without both.
+        one_row_per : key that lists all its values, such as "day". Of a user's rows with one value
+            of it one is kept, at random, and then at most `max_rows` of these, for less noise of
+            `Tables` with the same `one_row_per`. Needs `user`, and no `count`.
+        null_users : "refuse" rows without a user, "drop" them, or keep them "separate", each as a
+            user of its own. The privacy unit is then "one user, or one row without a user".
         progress, delimiter, unit, ledger : as for `LabelCounts.from_table`.
 
         Raises
@@ -153,16 +171,16 @@ class KeyedCounts(Secret):
             If a column is missing or repeated, or its type is not that of its values.
         DataError
             If a row has a value that its key does not have, or none, and the key has no "other",
-            without ``unlisted="drop"``: the column is named, never the value. Also if a row has no
-            user, a count is missing, negative or too large, or a field of a text file cannot be
-            read as a number or time of bins, even with `other` or `unlisted`. Each refusal is a yes
-            or no about the data, which no guarantee covers. Where a program acts on it, give
-            `other` or `unlisted`, and columns of the right types.
+            without ``unlisted="drop"``: the column is named, never the value. Also if a row without
+            a user is refused, a count is missing, negative or too large, or a field of a text file
+            cannot be read as a number or time of bins, even with `other` or `unlisted`. Each
+            refusal is a yes or no about the data, which no guarantee covers. Where a program acts
+            on it, give `other` or `unlisted`, `null_users`, and columns of the right types.
         InputFileError
             If a file is missing or its content does not match its extension.
         """
         held, bound = Keys.read(keys, other), 1
-        _check_unlisted(unlisted)
+        check_unlisted(unlisted)
         if user is not None and max_rows is None:
             raise ParameterError(("user", "max_rows"), "must be given together, or neither")
         if user is None and count is None and max_rows is not None:
@@ -172,20 +190,20 @@ class KeyedCounts(Secret):
         if max_rows is not None:
             bound = whole_number(max_rows, "max_rows", 1)
         check_cells(held)
-        one = unit_of_users(user, unit)
-        reading = Reading(progress=progress, delimiter=delimiter)
-        grid = make_grid(held, unlisted)
-        most = None if max_rows is None else bound
-        protected = None if max_rows is None else one
+        one = unit_of_records(user, unit, null_users)
+        each = find_place_of_rows(one_row_per, held, bound, user, count)
+        grid, protected = make_grid(held, unlisted), None if max_rows is None else one
+        most, missing = None if max_rows is None else bound, state_treatment(null_users)
+        asked: dict[str, Any] = {"user": user, "count": count, "max_records": most}
+        asked |= Reading(progress=progress, delimiter=delimiter) | {"null_users": null_users}
         if held.discovering:
-            pairs = count_labeled(
-                frame, grid, OTHER, user=user, count=count, max_records=most, **reading
-            )
+            pairs = count_labeled(frame, grid, OTHER, **asked)
             labels = LabelCells(pairs.labels, pairs.places)
             found = pairs.cells, pairs.counts
-            return guarded(cls(held, *found, bound, protected, unlisted, labels), ledger)
-        found = count_cells(frame, grid, user=user, count=count, max_records=most, **reading)
-        return guarded(cls(held, *found, bound, protected, unlisted), ledger)
+            return guarded(cls(held, *found, bound, protected, unlisted, labels, missing), ledger)
+        found = count_cells(frame, grid, one_each=each, **asked)
+        counted = cls(held, *found, bound, protected, unlisted, None, missing, one_row_per)
+        return guarded(counted, ledger)
 
     @classmethod
     @stoppable
@@ -202,6 +220,8 @@ class KeyedCounts(Secret):
         other: Sequence[str] = (),
         unlisted: str = "error",
         count: str | None = None,
+        one_row_per: str | None = None,
+        null_users: str = "refuse",
         progress: Progress | None = None,
         delimiter: str | None = None,
         unit: str | PrivacyUnit | None = None,
@@ -211,7 +231,8 @@ class KeyedCounts(Secret):
         Parameters
         ----------
         part, parts, others : as for `LabelCounts.partial`.
-        frame, keys, user, max_rows, other, unlisted, count, progress, delimiter, unit
+        frame, keys, user, max_rows, other, unlisted, count, one_row_per, null_users, progress,
+        delimiter, unit
             As for `from_table`. Keys and their values must be the same in all parts, in the same
             order, and all listed: no key is a `dphist.DiscoverKeys`.
 
@@ -230,20 +251,21 @@ class KeyedCounts(Secret):
         """
         cut = make_cut(user, part, parts, others)
         held, bound = Keys.read(keys, other), whole_number(max_rows, "max_rows", 1)
-        _check_unlisted(unlisted)
+        check_unlisted(unlisted)
         check_listed(held)
         check_cells(held)
-        one = unit_of_users(user, unit)
-        reading = Reading(progress=progress, delimiter=delimiter)
+        one = unit_of_records(user, unit, null_users)
+        each = find_place_of_rows(one_row_per, held, bound, user, count)
+        asked: dict[str, Any] = {"max_records": bound, "null_users": null_users, "one_each": each}
+        asked |= Reading(progress=progress, delimiter=delimiter)
         grid = make_grid(held, unlisted)
-        cells, counts = count_cells(
-            frame, grid, user=user, count=count, max_records=bound, cut=cut, **reading
-        )
+        cells, counts = count_cells(frame, grid, user=user, count=count, cut=cut, **asked)
         said = {
             "keys": write_keys(held),
             "unlisted": unlisted,
             "max_rows": bound,
-            "null_users": "refuse",
+            "one_row_per": one_row_per,
+            "null_users": null_users,
             "unit": one.to_content(),
         }
         columns = {"user": user, "count": count}
@@ -263,7 +285,10 @@ class KeyedCounts(Secret):
         keys = read_keys(head["keys"])
         summed = sum_cells([each.table for each in found], math.prod(keys.shape))
         unit = PrivacyUnit.from_content(head["unit"])
-        return guarded(cls(keys, *summed, head["max_rows"], unit, head["unlisted"]), ledger)
+        missing, per = state_treatment(head["null_users"]), head["one_row_per"]
+        check_part(per, keys, head["max_rows"])
+        counted = cls(keys, *summed, head["max_rows"], unit, head["unlisted"], None, missing, per)
+        return guarded(counted, ledger)
 
     @classmethod
     def from_counts(
@@ -272,6 +297,7 @@ class KeyedCounts(Secret):
         *,
         keys: Any,
         max_rows: int = 1,
+        one_row_per: str | None = None,
         unit: str | PrivacyUnit | None = None,
     ) -> "KeyedCounts":
         """Make one from counts of all cells; you assert the bound.
@@ -282,7 +308,9 @@ class KeyedCounts(Secret):
             order, of its number of values.
         keys : as for `from_table`.
         max_rows : records that one privacy unit adds at most. dphist cannot check it.
-        unit : what such a unit is, such as "one patient" (default: a record).
+        one_row_per : key on which the records of one unit differ, at most one for each value of it.
+            dphist cannot check that either.
+        unit : what such a unit is, such as "one patient" (default: a record; or a user).
 
         Raises
         ------
@@ -302,8 +330,10 @@ class KeyedCounts(Secret):
         if shape != (held.shape if len(held) > 1 else (1, *held.shape)):
             raise ParameterError("counts", "must have a dimension for each key, of its values")
         cells = np.flatnonzero(flat)
-        said = None if unit is None else asserted_unit(unit)
-        return cls(held, cells, flat[cells], whole_number(max_rows, "max_rows", 1), said)
+        whose = "user" if unit is None and one_row_per is not None else unit
+        said = None if whose is None else asserted_unit(whose)
+        most = whole_number(max_rows, "max_rows", 1)
+        return cls(held, cells, flat[cells], most, said, one_row_per=one_row_per)
 
     @property
     def sensitivity(self) -> int:
@@ -333,7 +363,7 @@ class KeyedCounts(Secret):
             cells = cells * keys.shape[i] + places
         different, at = np.unique(cells, return_inverse=True)
         counts = sum_clamped(at, self.counts, len(different))
-        rest = self.max_rows, self.unit, self.unlisted
+        rest = self.max_rows, self.unit, self.unlisted, None, self.null_users
         return KeyedCounts(keys, different, counts, *rest)
 
     def rows_by_label(self, name: str) -> tuple[tuple[str, ...], IntArray]:
@@ -371,8 +401,7 @@ class KeyedCounts(Secret):
         if not isinstance(other, KeyedCounts):
             return NotImplemented
         return (
-            (self.keys, self.max_rows, self.unit, self.unlisted, self.labels)
-            == (other.keys, other.max_rows, other.unit, other.unlisted, other.labels)
+            (self.keys, *self._stated) == (other.keys, *other._stated)
             and np.array_equal(self.cells, other.cells)
             and np.array_equal(self.counts, other.counts)
         )
@@ -381,34 +410,17 @@ class KeyedCounts(Secret):
 
     def __reduce__(self) -> tuple[type["KeyedCounts"], tuple[Any, ...]]:
         """Copy and unpickle through the constructor, which makes everything read-only."""
-        held = self.keys, self.cells, self.counts, self.max_rows, self.unit, self.unlisted
-        return KeyedCounts, (*held, self.labels)
+        return KeyedCounts, (self.keys, self.cells, self.counts, *self._stated)
+
+    @property
+    def _stated(self) -> tuple[Any, ...]:
+        """All but keys and counts, in the order of the constructor."""
+        bounds = self.max_rows, self.unit, self.unlisted, self.labels
+        return *bounds, self.null_users, self.one_row_per
 
     def __repr__(self) -> str:
         unit = "" if self.unit is None else f", unit={str(self.unit)!r}"
         rows = ", unlisted='drop'" if self.unlisted == "drop" else ""
-        bounds = f"max_rows={self.max_rows}{unit}{rows}"
+        per = "" if self.one_row_per is None else f", one_row_per={self.one_row_per!r}"
+        bounds = f"max_rows={self.max_rows}{per}{unit}{rows}"
         return f"KeyedCounts(keys={self.keys}, {bounds}; counts not shown)"
-
-
-def _check_unlisted(given: object) -> None:
-    if not isinstance(given, str) or given not in ("error", "drop"):
-        raise ParameterError("unlisted", 'must be "error" or "drop"')
-
-
-def bounds_of(unlisted: str) -> dict[str, str]:
-    """Return what a release states of rows outside the keys: nothing if they were refused."""
-    return {"unlisted": unlisted} if unlisted == "drop" else {}
-
-
-def accept_counts(given: Any, keys: Keys) -> KeyedCounts:
-    """Return data of a mechanism for these keys: `KeyedCounts`, or what `from_counts` takes."""
-    if isinstance(given, KeyedCounts):
-        return given
-    if isinstance(given, Mapping | str | bytes) or hasattr(given, "columns"):
-        raise ParameterError(
-            "counts",
-            "must be KeyedCounts, which KeyedCounts.from_table makes of a table, or an array of "
-            "counts with a dimension for each key",
-        )
-    return KeyedCounts.from_counts(given, keys=keys)

@@ -1,6 +1,7 @@
 """KIND: tables by several keys, declared once for all that shows, writes or reads them."""
 
 import math
+from dataclasses import replace
 from functools import partial
 from itertools import islice, product, repeat
 
@@ -26,13 +27,16 @@ from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.promised import Promised, contribution_of
 from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import (
+    Contribution,
     Counted,
     counted_of,
     counted_records,
     neighbors_in_words,
     number_guessed,
     number_of,
+    number_shown,
 )
+from dphist.privacy.unit import PrivacyUnit, asserted_unit
 from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.sentence import Sentence, many
@@ -55,6 +59,7 @@ from dphist.tables.parameter_facts import (
     tell_known,
     tell_outside,
     tell_ranges,
+    tell_rows,
 )
 from dphist.tables.planning import PLANNING
 from dphist.visible import harmless
@@ -66,17 +71,7 @@ _HEAD, _LABEL = 28, 40  # letters of a heading, and of a value
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of tables, or of tables that are not made yet."""
-    unit = mechanism.guarantee.unit
-    alone = unit.at_most == 1 and data.unit is None and not _searches(mechanism)
-    neighbors = words.NEIGHBORS if alone else neighbors_in_words(unit.at_most, data.unit)
-    number = (
-        number_guessed(data.guesses, mechanism.guarantee.unit, data.unit)
-        if release is None
-        else number_of(release)
-    )
-    promised = Promised(
-        mechanism, data, release, neighbors, number, contribution_of(mechanism, data)
-    )
+    promised = _promise(mechanism, data, release)
     limits = words.LIMITS_OF_FOUND if _searches(mechanism) else words.LIMITS
     if release is None:
         return make_document(
@@ -107,6 +102,28 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     )
 
 
+def _promise(mechanism: Maker, data: DataFacts, release: Release | None) -> Promised:
+    """Return what is promised, and to whom: to a user if rows of one differ on a key."""
+    unit, protected = mechanism.guarantee.unit, contribution_of(mechanism, data)
+    differing = mechanism if isinstance(mechanism, Tables) and mechanism.one_row_per else None
+    if differing is not None:
+        whose = asserted_unit("user") if data.unit is None else data.unit
+        unit = PrivacyUnit("record", differing.max_rows)
+        data, protected = replace(data, unit=whose), Contribution(unit.at_most, whose)
+        neighbors = words.say_neighbors(differing, whose)
+    elif unit.at_most == 1 and data.unit is None and not _searches(mechanism):
+        neighbors = words.NEIGHBORS
+    else:
+        neighbors = neighbors_in_words(unit.at_most, data.unit)
+    if release is None:
+        number = number_guessed(data.guesses, unit, data.unit)
+    elif differing is not None:
+        number = number_shown(release, release.total or 0, unit.at_most)
+    else:
+        number = number_of(release)
+    return Promised(mechanism, data, release, neighbors, number, protected)
+
+
 def _expected(mechanism: Maker, data: DataFacts) -> Section:
     """Return the tables, and the error to expect of their cells."""
     assert isinstance(mechanism, Tables)  # noqa: S101 - a dry run is of a mechanism of ours
@@ -118,7 +135,7 @@ def _expected(mechanism: Maker, data: DataFacts) -> Section:
     for names in mechanism.tables:
         error, reach = errors["+".join(names)], None if largest else mechanism.reach
         blocks.append(Fact("Table", words.say_expected(names, error, reach)))
-    blocks += tell_ranges(mechanism)
+    blocks += tell_ranges(mechanism) + tell_rows(mechanism)
     blocks += tell_dropped(mechanism) + tell_outside(mechanism, data) + tell_impossible(mechanism)
     blocks += [
         Fact("", "", "tables", ["+".join(names) for names in mechanism.tables], on=ON_JSON),
@@ -193,6 +210,7 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         Fact("", "", "largest_errors" if unequal else "errors", errors, on=ON_JSON),
         *_tell_found(release),
         *tell_ranges(release.mechanism, value.known is not None),
+        *tell_rows(release.mechanism),
         *tell_dropped(release.mechanism),
         *tell_outside(release.mechanism, DataFacts.of(release)),
         *tell_impossible(release.mechanism),
@@ -329,6 +347,9 @@ def disclose(mechanism: TablesMeasuring, value: KeyedTables | None = None) -> Di
     if isinstance(mechanism, Tables) and mechanism.ranges:
         names = words.name_table(mechanism.ranges)
         public.append(Sentence("Which keys are read in ranges: {names}.", names=names))
+    if isinstance(mechanism, Tables) and mechanism.one_row_per is not None:
+        form = "That one {record} counts for each value of {name} of one protected unit, at most."
+        public.append(Sentence(form, name=mechanism.one_row_per))
     searches = _searches(mechanism)
     threshold = words.say_threshold([*searches]) if searches else ""
     return Disclosed(threshold=threshold, public=public)

@@ -8,7 +8,7 @@ from dphist.arrays import IntArray
 from dphist.counting import LARGEST
 from dphist.data.guard import Secret
 from dphist.errors import ParameterError
-from dphist.tables.keys import OTHER
+from dphist.tables.keys import OTHER, Keys
 
 _EXACT_FLOATS = 2**53
 
@@ -99,3 +99,21 @@ def sum_clamped(places: IntArray, counts: IntArray, size: int) -> IntArray:
     sums = np.zeros(size, object)
     np.add.at(sums, places, counts.astype(object))
     return np.minimum(sums, LARGEST).astype(np.int64)
+
+
+def check_labels(held: LabelCells | None, keys: Keys, cells: int) -> None:
+    """Refuse labels that are not those of the keys whose values are to be found.
+
+    Parameters
+    ----------
+    cells : the number of cells, each of which has a place among the labels.
+
+    Raises
+    ------
+    ParameterError
+    """
+    several = len(keys.discovering)
+    if (held is not None) != bool(several) or (held is not None and len(held) != several):
+        raise ParameterError("labels", "must be those of the keys whose values are to be found")
+    if held is not None and len(held.places) != cells:
+        raise ParameterError("labels", "must have a place for each of the cells")

@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from dphist.arrays import AnyArray
 from dphist.errors import Argument, Message, ParameterError
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.tables.contrasts import root_above
@@ -37,6 +38,7 @@ _FIND = (
     "the largest key as dphist.DiscoverKeys, typed NAME=discover:SHARE"
 )
 _FIND_FEWER = ", or find fewer: a smaller max_found, typed NAME=discover:SHARE:N"
+_STEPS = 2**80  # weights of patterns are whole multiples of rho over this
 _ROUNDS = 2000
 _CLOSE = 1e-9
 
@@ -140,19 +142,54 @@ class Lattice:
         """
         if self.ranges or len(self.shape) > MOST_PATTERNED:
             return 4 * rho
-        # Whole multiples of rho / 2**80, and of 1 over the number of cells.
+        weights = {t: math.ceil(_STEPS / (rho * scales[t] ** 2)) for t in self.family}
+        among = self._weigh_patterns(weights).ravel().tolist()
+        most = among[-1] - min(among)
+        exchanged = Fraction(most, _STEPS * math.prod(self.shape)) * rho
+        return min(max(exchanged, rho), 4 * rho)
+
+    def cost_of_rows(
+        self, scales: Mapping[Table, Fraction], rho: Fraction, rows: int, axis: int | None
+    ) -> Fraction:
+        """Return what a unit costs whose rows all have other values of a key; rounded up.
+
+        It is that of the most rows, of which each two are of the most expensive pattern of keys in
+        which they agree, or cost nothing together (`docs/understand/proofs/tables.md`, Lemma 16).
+
+        Parameters
+        ----------
+        scales : sigma_A, by table; of no key are ranges asked.
+        rho : which the cost is about; it is rounded up by less than the tables times 2**-80 of it.
+        rows : the most of a unit, at least 1.
+        axis : the position of the key, among at most `MOST_PATTERNED`; None for a key with one
+            value.
+        """
+        if self.ranges or len(self.shape) > MOST_PATTERNED:
+            raise ValueError("what rows cost is not known by patterns alone")
+        weights = {t: math.floor(_STEPS / (rho * scales[t] ** 2)) for t in self.family}
+        held, cells = self._weigh_patterns(weights), math.prod(self.shape)
+        apart = held if axis is None else held.take([0], axis)
+        beyond = len(self.family) * cells  # as no weight counts more than once
+        alone, together = int(held.flat[-1]) + beyond, int(apart.max()) + beyond
+        paid = rows * alone + rows * (rows - 1) * max(together, 0)
+        return Fraction(paid, 2 * _STEPS * cells) * rho
+
+    def _weigh_patterns(self, weights: Mapping[Table, int]) -> AnyArray:
+        """Return the sum over tables A of a weight times the product of [agree] - 1/n over A.
+
+        Returns
+        -------
+        whole numbers, of 1 over the number of cells: 2 along each key, where two cells differ and
+        where they agree.
+        """
         held = np.zeros((2,) * len(self.shape), object)
         for table in self.family:
-            weight = math.ceil(2**80 / (rho * scales[table] ** 2))
-            held[tuple(int(i in table) for i in range(len(self.shape)))] = weight
+            held[tuple(int(i in table) for i in range(len(self.shape)))] = weights[table]
         for i, size in enumerate(self.shape):
             without, having = np.moveaxis(held, i, 0)
             both = size * without - having, size * without + (size - 1) * having
-            held = np.moveaxis(np.array(both, object), 0, i)  # where the keys differ, and agree
-        among = held.ravel().tolist()
-        most = among[-1] - min(among)
-        exchanged = Fraction(most, 2**80 * math.prod(self.shape)) * rho
-        return min(max(exchanged, rho), 4 * rho)
+            held = np.moveaxis(np.array(both, object), 0, i)
+        return held
 
     def check_sizes(self, finding: bool = False) -> None:
         """Refuse, before any data are read, what outgrows memory.

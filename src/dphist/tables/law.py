@@ -120,3 +120,31 @@ def rho_of_exchange(
     """Return what a record costs that is exchanged for another; parameters as `choose_scales`."""
     scales = choose_scales(shape, places, rho, weights, errors, ranges)
     return lattice_of(shape, places, ranges).exchange_cost(scales, rho)
+
+
+@lru_cache(maxsize=256)
+def rho_of_first(
+    shape: tuple[int, ...],
+    places: tuple[Table, ...],
+    rho: Fraction,
+    weights: Numbers,
+    errors: Numbers,
+    rows: int,
+    axis: int | None,
+) -> Fraction:
+    """Return the rho of one row alone, where rows that differ on a key together pay at most rho.
+
+    Parameters
+    ----------
+    shape, places, weights, errors : as for `choose_scales`.
+    rows, axis : as for `Lattice.cost_of_rows`.
+    """
+    lattice, found = lattice_of(shape, places), rho / rows
+    for _ in range(_MOST_STEPS):
+        scales = choose_scales(shape, places, found, weights, errors)
+        paid = lattice.cost_of_rows(scales, rho, rows, axis)
+        if paid <= rho:
+            return found
+        # In proportion, but for rounded scales; each step is at least one of the last digit.
+        found = down(found * rho / paid)
+    raise RuntimeError("no noise was found that costs what was asked")

@@ -17,12 +17,13 @@ from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.exchanged import exchange_by_steps
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
+from dphist.tables.accepting import accept_counts
 from dphist.tables.contrasts import LARGEST_PRODUCT, measure_all
 from dphist.tables.discover_keys import DiscoverKeys
 from dphist.tables.discovery import LabelSearch, make_search
 from dphist.tables.found import write_found
 from dphist.tables.key_noise import KeyNoise
-from dphist.tables.keyed_counts import KeyedCounts, accept_counts, bounds_of
+from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keys import Keys, Names
 from dphist.tables.lattice import Lattice, Table, subsets
 from dphist.tables.law import (
@@ -31,8 +32,10 @@ from dphist.tables.law import (
     lattice_of,
     places_of,
     rho_of_exchange,
+    rho_of_first,
 )
 from dphist.tables.pure import PureLaw, choose_noise
+from dphist.tables.row_bounds import state_bounds
 
 
 class TablesMeasuring(MechanismBase):
@@ -49,10 +52,16 @@ class TablesMeasuring(MechanismBase):
     weights: tuple[Fraction, ...] | None
     errors: tuple[Fraction, ...] | None
     ranges: Names | None
+    one_row_per: str | None
 
     @property
     def _unit(self) -> PrivacyUnit:
-        """What is protected: at most `max_rows` records."""
+        """What is protected: at most `max_rows` records.
+
+        With `one_row_per`, a user: so many records that may be alike would cost more.
+        """
+        if self.one_row_per is not None:
+            return PrivacyUnit("user", bounds={"max_records": self.max_rows})
         return PrivacyUnit("record", self.max_rows)
 
     @property
@@ -110,9 +119,9 @@ class TablesMeasuring(MechanismBase):
         """What a release costs an exchange of a unit with at most `max_rows` records for another.
 
         With Gaussian noise on listed values it is less than group privacy knows
-        (`docs/understand/proofs/exchanged.md`, Lemma 4).
+        (`docs/understand/proofs/exchanged.md`, Lemma 4), unless rows differ on a key.
         """
-        if self.pure is not None or self.keys.discovering:
+        if self.pure is not None or self.keys.discovering or self.one_row_per is not None:
             return exchange_by_steps(self.guarantee)
         of_row = rho_of_exchange(
             self.keys.shape,
@@ -126,8 +135,41 @@ class TablesMeasuring(MechanismBase):
 
     @property
     def rho_of_row(self) -> Fraction:
-        """The rho of one record for the tables: that of a unit over the square of its rows."""
-        return self.rho_of_tables / self.max_rows**2
+        """The rho of one record for the tables: that of a unit over the square of its rows.
+
+        Of rows that differ on a key, a larger one: see `one_row_per`.
+        """
+        if self.one_row_per is None:
+            return self.rho_of_tables / self.max_rows**2
+        return rho_of_first(
+            self.keys.shape,
+            self.places,
+            self.rho_of_tables,
+            self.weights,
+            self.errors,
+            self.max_rows,
+            self._axis_of_rows,
+        )
+
+    @property
+    def rows_cost(self) -> Fraction:
+        """How many times the rho of one record a unit with all of its rows costs, at most."""
+        return self.rho_of_tables / self.rho_of_row
+
+    @property
+    def _axis_of_rows(self) -> int | None:
+        """The position in the lattice of the key on which rows differ; None with one value."""
+        names = [self.keys.names[i] for i in self.kept]
+        return names.index(self.one_row_per) if self.one_row_per in names else None
+
+    def _costs_too_much(self) -> bool:
+        """Whether Gaussian noise of `scales` would cost a unit more than the release states."""
+        scales, rho = self.scales, self.rho_of_tables
+        if not self.lattice.costs_at_most(scales, self.rho_of_row):
+            return True
+        if self.one_row_per is None:
+            return self.rho_of_row * self.max_rows**2 > rho
+        return self.lattice.cost_of_rows(scales, rho, self.max_rows, self._axis_of_rows) > rho
 
     @property
     def _discovering(self) -> dict[str, DiscoverKeys]:
@@ -199,7 +241,7 @@ class TablesMeasuring(MechanismBase):
         Parameters
         ----------
         counts : KeyedCounts, or whole numbers with a dimension for each key
-            Of plain numbers the bound is the caller's promise: it is the mechanism's.
+            Of plain numbers the bounds are the caller's promise: they are the mechanism's.
         source : callable, optional
             `source(n)` returns n random bytes. For tests only: the release says so.
 
@@ -214,11 +256,12 @@ class TablesMeasuring(MechanismBase):
         ParameterError
             If `counts` is no such data, or has other keys than the mechanism.
         BoundsError
-            If the counts were made with more `max_rows` than this mechanism protects.
+            If the counts were made with more `max_rows` than this mechanism protects, or without
+            its `one_row_per`.
         """
         refuse_guarded(counts)
         refuse_released(counts, "counts")
-        data = accept_counts(counts, self.keys)
+        data = accept_counts(counts, self.keys, self.max_rows, self.one_row_per)
         self.accept(data)
         noisy = self._measure(data, source)
         return self._given_out(
@@ -227,7 +270,7 @@ class TablesMeasuring(MechanismBase):
             source,
             total=self.total_of(noisy),
             noisy=noisy,
-            provenance=provenance_of_unit(data) | bounds_of(data.unlisted),
+            provenance=provenance_of_unit(data) | state_bounds(data.unlisted, data.one_row_per),
         )
 
     def with_found(self, found: Mapping[str, tuple[str, ...]]) -> Self:
@@ -277,6 +320,13 @@ class TablesMeasuring(MechanismBase):
                 + f", more than the mechanism's {self.max_rows}; give the mechanism "
                 + Argument("max_rows", data.max_rows)
             )
+        if self.one_row_per is not None and data.one_row_per != self.one_row_per:
+            raise BoundsError(
+                f"the table was counted without one row per {self.one_row_per!r} of each unit, "
+                "which the mechanism is for; count it with "
+                + Argument("one_row_per", self.one_row_per)
+                + ", or leave that out of the mechanism"
+            )
 
     def _measure(self, data: KeyedCounts, source: Source | None) -> dict[str, IntArray]:
         """Return the noisy contrasts of each table of the lattice, flat: each is drawn once."""
@@ -285,7 +335,7 @@ class TablesMeasuring(MechanismBase):
         lattice, scales, kept, pure = self.lattice, self.scales, self.kept, self.pure
         costly = RuntimeError("the noise would cost more than the release states")
         if pure is None:
-            if not lattice.costs_at_most(scales, self.rho_of_row):
+            if self._costs_too_much():
                 raise costly
         else:
             if not pure.costs_at_most(self.epsilon_of_row):

@@ -14,7 +14,6 @@ from dphist.mechanism import Intervals, MechanismBase, check_kind, parameter
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.parameters import (
     Exact,
-    decimal_text,
     positive_delta,
     privacy_parameter,
     probability,
@@ -33,7 +32,7 @@ from dphist.privacy.losses import GaussianLoss, GeometricLoss, Losses, covering
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
-from dphist.tables.by_table import read_by_table, read_ranges
+from dphist.tables.by_table import read_by_table, read_ranges, write_by_table, write_table
 from dphist.tables.found import split_found
 from dphist.tables.impossible import Impossible
 from dphist.tables.key_cells import check_cells
@@ -41,6 +40,7 @@ from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Keys, Names, read_tables
 from dphist.tables.lattice import Table, check_found_scales, check_scales, too_small
 from dphist.tables.measuring import name_of
+from dphist.tables.row_bounds import check_priced, read_one_row_per
 from dphist.tables.stating import TablesStating
 
 
@@ -67,6 +67,11 @@ class Tables(TablesStating):
         Each the names of its keys, as text with "+" between them or as a list.
     max_rows : int
         Rows of one privacy unit, at most (default: 1).
+    one_row_per : text, optional
+        A key on which all rows of a unit differ, such as "day": the data must be counted with the
+        same `one_row_per`, so that a unit has one row for each value of it at most. Such rows cost
+        less together than rows that may be alike. Only with Gaussian noise, and for a key that
+        lists all its values; not with `ranges` or values that are found.
     weights : mapping of tables to numbers, optional
         The sum of weight times the variance of a cell, over the tables asked, is minimized; 1 for
         tables that are not named. Without `weights` and `errors`, every cell of every table has the
@@ -99,7 +104,8 @@ class Tables(TablesStating):
       all of d: d-approximate rho-zCDP, for finding values and counting together.
     - With epsilon alone, pure epsilon-DP, and rho-zCDP with the rho of `guarantee`.
     - In rho, a unit with m rows costs m**2 times what one row does, and in a pure epsilon m times;
-      that is tight if all are in one cell.
+      that is tight if all are in one cell. With `one_row_per`, which `KeyedCounts.from_table` has
+      enforced or the caller promises, less: the exact price of rows that differ on that key.
     - Covered is the whole release, with all noisy contrasts and what is computed from them. Not
       covered are the time it takes, keys or impossible combinations that were taken from the data,
       which rows bounding left out, and that counting refused rows.
@@ -145,7 +151,7 @@ class Tables(TablesStating):
         "Keys, and how many values each has.", public=True, shown=lambda held: held.keys.sizes()
     )
     tables: tuple[Names, ...] = parameter(
-        "Tables, each by its keys.", shown=lambda held: [*map(_name_of, held.tables)]
+        "Tables, each by its keys.", shown=lambda held: [*map(write_table, held.tables)]
     )
     max_rows: int = parameter(
         Sentence("{Records} that one protected unit can add or remove, at most."), symbol="M"
@@ -153,12 +159,12 @@ class Tables(TablesStating):
     weights: tuple[Fraction, ...] | None = parameter(
         "Weights of the tables, by which their variances are added up and minimized.",
         "Every cell has the same error, unless noise is on cells.",
-        shown=lambda held: _by_table(held, held.weights),
+        shown=lambda held: write_by_table(held.tables, held.weights),
     )
     errors: tuple[Fraction, ...] | None = parameter(
         "Standard errors of the tables, at most in this ratio.",
         "Every cell has the same error, unless noise is on cells.",
-        shown=lambda held: _by_table(held, held.errors),
+        shown=lambda held: write_by_table(held.tables, held.errors),
     )
     impossible: Impossible | None = parameter(
         Sentence("Combinations of values that no {record} can have, as everybody knows."),
@@ -170,6 +176,11 @@ class Tables(TablesStating):
         "Keys whose values are read in ranges: noise is by level, in favor of sums of many values.",
         "Each value counts by itself.",
         shown=lambda held: [*held.ranges],
+    )
+    one_row_per: str | None = parameter(
+        Sentence("A key: for each value of it, one {record} of a protected unit counts at most."),
+        Sentence("{Records} of one protected unit may be alike in all keys."),
+        symbol="NAME",
     )
 
     def __init__(
@@ -185,6 +196,7 @@ class Tables(TablesStating):
         errors: Any = None,
         impossible: Any = None,
         ranges: Any = None,
+        one_row_per: str | None = None,
     ) -> None:
         held = Keys.read(keys)
         finding = bool(held.discovering)
@@ -204,22 +216,26 @@ class Tables(TablesStating):
             _refuse_with_found(weights=weights, errors=errors, impossible=impossible, ranges=ranges)
         held.check_shares()
         asked = read_tables(tables, held.names)
+        most = whole_number(max_rows, "max_rows", 1, 10**6)
         self._hold(
             rho=None if rho is None else privacy_parameter(rho, "rho"),
             epsilon=None if epsilon is None else privacy_parameter(epsilon, "epsilon"),
             delta=_read_delta(delta, finding=finding),
             keys=held,
             tables=asked,
-            max_rows=whole_number(max_rows, "max_rows", 1, 10**6),
+            max_rows=most,
             weights=read_by_table(weights, "weights", asked, held),
             errors=read_by_table(errors, "errors", asked, held),
             impossible=None if impossible is None else Impossible.read(impossible, held),
             ranges=None if ranges is None else read_ranges(ranges, asked, held),
+            one_row_per=None if one_row_per is None else read_one_row_per(one_row_per, held, most),
         )
         if weights is not None and errors is not None:
             raise ParameterError(("weights", "errors"), "must not both be given")
         if self.ranges is not None:
             self._check_ranges()
+        if self.one_row_per is not None:
+            check_priced(self.pure is not None, self.ranges is not None, len(self.kept))
         if self.epsilon is not None and self.delta is not None:
             self._hold(target=Target(ApproxDP(self.epsilon, self.delta, self._unit)))
         self.lattice.check_sizes(finding)
@@ -398,13 +414,3 @@ def _read_delta(given: Exact | None, *, finding: bool) -> Fraction | None:
         return positive_delta(given, "values of keys are found with a threshold")
     exact = Fraction(0) if given is None else probability(given, "delta")
     return positive_delta(exact, "of Gaussian noise") if exact else None
-
-
-def _name_of(names: Names) -> str:
-    return "+".join(names) or "all"
-
-
-def _by_table(mechanism: Tables, numbers: tuple[Fraction, ...]) -> list[str]:
-    """Return the tables, each with its number, as text."""
-    pairs = zip(mechanism.tables, numbers, strict=True)
-    return [f"{_name_of(names)}: {decimal_text(number)}" for names, number in pairs]

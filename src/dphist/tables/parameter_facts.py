@@ -3,7 +3,7 @@
 from dphist.document.blocks import ON_JSON, Block, Fact
 from dphist.document.kind import DataFacts
 from dphist.release.maker import Maker
-from dphist.sentence import many
+from dphist.sentence import Sentence, many
 from dphist.tables import words
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.mechanism import Tables
@@ -24,6 +24,21 @@ def tell_ranges(mechanism: Maker, known: bool = False) -> list[Block]:
     return [
         Fact("Ranges", words.say_ranges(mechanism, known=known)),
         Fact("", "", "ranges", held, on=ON_JSON),
+    ]
+
+
+def tell_rows(mechanism: Maker) -> list[Block]:
+    """Return what is said of rows of a unit that differ on a key, if they do."""
+    if not isinstance(mechanism, Tables) or mechanism.one_row_per is None:
+        return []
+    held = {"key": mechanism.one_row_per, "times_one_row": float(mechanism.rows_cost)}
+    return [
+        Fact(
+            Sentence("{Records} kept"),
+            Sentence("one for each {name}", name=mechanism.one_row_per),
+            note=words.say_rows(mechanism),
+        ),
+        Fact("", "", "one_row_per", held, on=ON_JSON),
     ]
 
 

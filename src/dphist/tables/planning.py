@@ -8,7 +8,7 @@ from typing import Any
 
 from dphist.document import planning
 from dphist.document.blocks import PlusMinus
-from dphist.document.options import Option, Table, parts_of, whole
+from dphist.document.options import Option, Table, option_of, parts_of, whole
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.errors import ParameterError
 from dphist.parameters import optional_whole, privacy_parameter, probability, whole_number
@@ -18,6 +18,7 @@ from dphist.release.release import Release
 from dphist.tables.command import RANGES_OPTION, TABLES_OPTION, read_keys, read_numbers
 from dphist.tables.keys import MAX_VALUES, Keys, read_tables
 from dphist.tables.mechanism import Tables
+from dphist.tables.row_bounds import read_one_row_per
 
 _SIZE = "size:"
 _COLUMNS = [
@@ -78,6 +79,7 @@ def settings(
     weights: Any = None,
     errors: Any = None,
     ranges: Any = None,
+    one_row_per: str | None = None,
     total: int | None = None,
     users: int | None = None,
 ) -> Iterator[Row]:
@@ -86,12 +88,16 @@ def settings(
     sizes = dict(keys)
     if not {*other} <= {*sizes}:
         raise ParameterError("other", "must name keys")
-    held = Keys.read({name: range(size + (name in other)) for name, size in sizes.items()})
+    if one_row_per is not None:
+        one_row_per = read_one_row_per(one_row_per, Keys.read(_list_values(sizes), other), 1)
+    held = Keys.read(_list_values(sizes, other))
     shared: dict[str, Any] = {
         name: dict(each) for name, each in (("weights", weights), ("errors", errors)) if each
     }
     if ranges:
         shared["ranges"] = ranges
+    if one_row_per is not None:
+        shared["one_row_per"] = one_row_per
     asked = planning.grid(
         max_rows=(max_rows, planning.one_or_more),
         delta=(planning.delta_or_advised(delta, people), _delta),
@@ -119,6 +125,11 @@ def settings(
         if people is not None:
             row["delta_times_users"] = setting["delta"] * people
         yield row
+
+
+def _list_values(sizes: Mapping[str, int], other: Sequence[str] = ()) -> dict[str, range]:
+    """Return values of keys, as many as each has, with one more for "other"."""
+    return {name: range(size + (name in other)) for name, size in sizes.items()}
 
 
 def _delta(value: Any, name: str) -> Any:
@@ -200,6 +211,14 @@ def _read(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return checked
 
 
+def _limit(asked: Asked) -> tuple[str, str]:
+    name = asked.get("one_row_per")
+    if name is None:
+        return _LIMIT
+    head, text = _LIMIT
+    return head, f"{text} Of the rows of a user one counts for each value of {name}, at most."
+
+
 def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
     typed = ["dphist tables FILE"]
     typed += [f"--axis {shlex.quote(name)}=VALUES" for name, _ in asked["keys"]]
@@ -213,7 +232,9 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
             typed.append(f"--{name} {shlex.quote(pairs)}")
     if asked.get("ranges"):
         typed.append(f"--ranges {shlex.quote(','.join(asked['ranges']))}")
-    if row["max_rows"] == 1:
+    if asked.get("one_row_per"):
+        typed.append(f"--one-row-per {shlex.quote(asked['one_row_per'])}")
+    if row["max_rows"] == 1 and not asked.get("one_row_per"):
         return [*typed, "--each-row-is-one-person"]
     return [*typed, f"--user COLUMN --max-rows {row['max_rows']}", *planning.name_of(unit)]
 
@@ -247,6 +268,7 @@ def _options() -> Table:
             _read(lambda text: read_numbers(parts_of(text), "errors")),
         ),
         RANGES_OPTION,
+        option_of(Tables, "one_row_per"),
         planning.guess("total", "a public guess of the number of records"),
         planning.USERS_OPTION,
     ]
@@ -259,6 +281,8 @@ def _cell_error(release: Release, percent: bool) -> Found | str:
 
 
 def _unit(asked: Asked) -> PrivacyUnit:
+    if asked.get("one_row_per") is not None:
+        return ONE_USER
     return ONE_RECORD if asked.get("max_rows", 1) in (1, [1], (1,)) else ONE_USER
 
 
@@ -276,7 +300,7 @@ PLANNING = Planning(
         "errors": _keep_numbers,
     },
     guesses={"total": "records", "users": "{many}"},
-    limit=lambda _asked: _LIMIT,
+    limit=_limit,
     quantities={"cell error": Quantity(_cell_error, "may", example="0.1 %")},
     command=_command,
     options=_options,

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from dphist.document.blocks import PlusMinus, number_text
-from dphist.document.unit_words import Counted
+from dphist.document.unit_words import Counted, neighbors_in_words
+from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
-from dphist.sentence import Sentence, many
+from dphist.sentence import Sentence, joined, many
 from dphist.tables.discovery import LabelSearch
 from dphist.tables.impossible import Impossible
 from dphist.tables.keys import Key, Keys, Names
@@ -49,6 +50,13 @@ NEIGHBORS = Sentence(
     "{a_record} to another cell removes one and adds one: it costs what is stated for one that is "
     "exchanged."
 )
+
+
+def say_neighbors(mechanism: Tables, unit: PrivacyUnit) -> Sentence:
+    """State which data are neighbors where rows of a unit differ on a key."""
+    whole = neighbors_in_words(mechanism.max_rows, unit)
+    own = "For each value of {name} one {record} of each counts at most."
+    return joined([whole, Sentence(own, name=mechanism.one_row_per)])
 
 
 def half_of_interval(reach: Reach) -> str:
@@ -150,6 +158,19 @@ def say_threshold(names: Sequence[str]) -> Sentence:
         "Of {names}, the values that have a noisy number of {records} above a threshold are "
         "released, and no others.",
         names=name_table(tuple(names)),
+    )
+
+
+def say_rows(mechanism: Tables) -> Sentence:
+    """Say what rows of a unit cost that differ on a key."""
+    if mechanism.max_rows == 1:
+        return Sentence("at most, of one protected unit")
+    return Sentence(
+        "at most, of one protected unit, and {most:,} in all. Together they cost about {times} "
+        "times what one does, and {records} that may be alike {square:,} times",
+        most=mechanism.max_rows,
+        times=f"{float(mechanism.rows_cost):,.4g}",
+        square=mechanism.max_rows**2,
     )
 
 

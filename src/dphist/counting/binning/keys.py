@@ -8,7 +8,7 @@ are bounded: of a user's rows, those with a cell are ranked.
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,7 @@ from dphist.counting.bounding.bounds import (
     raise_problem,
 )
 from dphist.counting.bounding.contributions import count_bounded_terms
-from dphist.counting.bounding.profiles import MISSING_USER
+from dphist.counting.bounding.one_each import Digit
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
 from dphist.counting.engine.rows import SparkRows
@@ -40,10 +40,18 @@ from dphist.counting.reading.columns import Wanted, count_column, key_column
 from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Batches, Source, engine_failure, stream_rows
 from dphist.counting.reading.spark import SparkSource
-from dphist.errors import Message
 
-_MISSING_USERS: dict[str, Message] = {"who": f"{MISSING_USER} or give them one"}
 _DENSE = 2**22  # up to this number of cells, counts are an array of all of them
+
+
+class _Bounds(TypedDict, total=False):
+    """How users are bounded: arguments of `count_bounded_terms`."""
+
+    max_records: int | None
+    null_users: str
+    key: str | None
+    cut: Cut | None
+    one_each: Digit
 
 
 def count_cells(
@@ -53,6 +61,8 @@ def count_cells(
     user: str | None = None,
     count: str | None = None,
     max_records: int | None = None,
+    null_users: str = "refuse",
+    one_each: int | None = None,
     key: str | None = None,
     cut: Cut | None = None,
     **reading: Unpack[Reading],
@@ -62,8 +72,10 @@ def count_cells(
     Parameters
     ----------
     grid : the keys.
-    frame, user, count, max_records, key, cut, reading
+    frame, user, count, max_records, null_users, key, cut, reading
         As for `bin_rows_bounded`; without `user`, `count` and `max_records`, a row is a record.
+    one_each : the place of a key, for each cell of which a user keeps one row, ahead of
+        `max_records`; None to keep any.
 
     Returns
     -------
@@ -82,13 +94,16 @@ def count_cells(
     if user is not None:
         others.append(key_column("who", user, "user", only_text=cut is not None))
     roles = [column.role for column in others]
+    bounds = _Bounds(max_records=max_records, null_users=null_users, key=key, cut=cut)
+    if one_each is not None:
+        bounds["one_each"] = Digit(grid.strides[one_each], grid.shape[one_each])
     with ExitStack() as stack:
         wanted = [*grid.wanted(), *others]
         source = open_source(stack, frame, wanted, **reading)
         celling = Celling(grid, source)
         check_users(source, cut)
         if isinstance(source, SparkSource):
-            found = _count_in_spark(source, grid, others, max_records, key, cut)
+            found = _count_in_spark(source, grid, others, bounds)
         elif not roles:
             found = source.run(lambda: _count_rows(source, celling, grid))
         else:
@@ -101,10 +116,7 @@ def count_cells(
                 source,
                 wanted=others,
                 terms=grid.cells if grid.cells <= _DENSE else None,
-                max_records=max_records,
-                key=key,
-                cut=cut,
-                missing=_MISSING_USERS,
+                **bounds,
             )
         celling.check()
     return _sorted(*found, grid, wanted)
@@ -154,9 +166,7 @@ def _count_in_spark(
     source: SparkSource,
     grid: KeyGrid,
     others: Sequence[Wanted],
-    max_records: int | None,
-    key: str | None,
-    cut: Cut | None,
+    bounds: _Bounds,
 ) -> tuple[IntArray, IntArray]:
     """Find and count the cells in Spark; rows without one are found in the same evaluation."""
     rows = _rows_of_cells(source, grid, [column.role for column in others])
@@ -165,7 +175,7 @@ def _count_in_spark(
     # Of several problems the last is reported: that of the first key, as in other engines.
     keys = [key_column(f"p{i}", c.name, "keys") for i, c in enumerate(grid.columns) if not c.other]
     wanted = [*reversed(keys), *others]
-    missing = _MISSING_USERS | {f"p{i}": UNLISTED for i in range(len(grid.columns))}
+    missing = {f"p{i}": UNLISTED for i in range(len(grid.columns))}
     if others:
         return count_bounded_terms(
             lambda: rows,
@@ -173,10 +183,8 @@ def _count_in_spark(
             source,
             wanted=wanted,
             terms=None,
-            max_records=max_records,
-            key=key,
-            cut=cut,
             missing=missing,
+            **bounds,
         )
     marked = rows.project("term", f"{problem_expression(wanted)} AS problem")
     names = ["term", "records", "problem"]

@@ -20,7 +20,6 @@ from dphist.arrays import AnyArray, IntArray
 from dphist.counting.binning.key_grid import Celling, KeyGrid
 from dphist.counting.bounding.bounds import Cut, check_users
 from dphist.counting.bounding.contributions import count_bounded_terms
-from dphist.counting.bounding.profiles import MISSING_USER
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
 from dphist.counting.engine.redaction import redact_errors
@@ -28,9 +27,8 @@ from dphist.counting.reading.columns import Wanted, count_column, key_column
 from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Batches, engine_failure, stream_rows
 from dphist.counting.reading.spark import SparkSource
-from dphist.errors import DataError, Message, ParameterError
+from dphist.errors import DataError, ParameterError
 
-_MISSING_USERS: dict[str, Message] = {"who": f"{MISSING_USER} or give them one"}
 _NUMBER = 8  # bytes of a number ahead of the texts
 _ABSENT = -1  # in place of the length of a text
 
@@ -61,6 +59,7 @@ def count_labeled(
     user: str | None = None,
     count: str | None = None,
     max_records: int | None = None,
+    null_users: str = "refuse",
     key: str | None = None,
     cut: Cut | None = None,
     **reading: Unpack[Reading],
@@ -71,7 +70,7 @@ def count_labeled(
     ----------
     grid : the keys; in it, all rows are in one cell of a key of labels.
     absent : the text that stands for rows without a label: such a label is none.
-    frame, user, count, max_records, key, cut, reading
+    frame, user, count, max_records, null_users, key, cut, reading
         As for `count_cells`, which raises the same.
 
     Raises
@@ -112,7 +111,7 @@ def count_labeled(
                 max_records=max_records,
                 key=key,
                 cut=cut,
-                missing=_MISSING_USERS,
+                null_users=null_users,
             )
         else:
             rows = run(lambda: _count_rows(stream_rows(connection, batches, source.wall)))

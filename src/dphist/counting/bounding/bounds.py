@@ -384,8 +384,8 @@ def _keep_labels(rows: Rows, bounds: Bounds, key: str, others: Sequence[str]) ->
 _OWN = "count(*) OVER (PARTITION BY who) AS own_labels"
 
 
-def bound_records(rows: Rows, max_records: int, key: str) -> Rows:
-    """From (who, term, ..., problem) to the rows that are kept, each user bounded."""
+def bound_records(rows: Rows, max_records: int, key: str, among: str = "who") -> Rows:
+    """From (who, term, ..., problem) to the rows kept: at most so many of all alike in `among`."""
     # Rows of one user and label are equal, so the order of their turns does not matter.
     turns = rows.gathered("who").project(
         "who",
@@ -393,7 +393,7 @@ def bound_records(rows: Rows, max_records: int, key: str) -> Rows:
         "problem",
         "row_number() OVER (PARTITION BY who, term ORDER BY problem) AS turn",
     )
-    ranked = _rank(turns, key, [], turn="turn")
+    ranked = _rank(turns, key, [], turn="turn", among=among)
     return ranked.where(f"who IS NULL OR place <= {min(max_records, LARGEST)}")
 
 
@@ -404,6 +404,7 @@ def _rank(
     windows: Sequence[str] = (),
     *,
     turn: str | None = None,
+    among: str = "who",
 ) -> Rows:
     """Add each row's place among the rows of its user, by hash, and the columns of `windows`.
 
@@ -414,7 +415,7 @@ def _rank(
     hashed = rows.hashed(key, turn)
     rows = rows.project("who", "term", "problem", *others, f"{hashed} AS mixed")
     place = (
-        "count(*) OVER (PARTITION BY who ORDER BY mixed "
+        f"count(*) OVER (PARTITION BY {among} ORDER BY mixed "
         "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place"
     )
     return rows.project("who", "term", "problem", *others, place, *windows)

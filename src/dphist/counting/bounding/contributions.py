@@ -33,7 +33,9 @@ from dphist.counting.bounding.bounds import (
     raise_problem,
 )
 from dphist.counting.bounding.kept import count_marked
+from dphist.counting.bounding.one_each import Digit, keep_one_each
 from dphist.counting.bounding.profiles import MISSING_USER, count_prevalences, to_arrays
+from dphist.counting.bounding.shared_records import share_records
 from dphist.counting.bounding.stores import Store, hold_counts
 from dphist.counting.checks import LARGEST
 from dphist.counting.engine.rows import DuckRows, Rows
@@ -304,8 +306,6 @@ def _describe_columns(names: Mapping[str, str], *, cut: Cut | None = None) -> li
 # Terms, their counts, and the largest problem number.
 _Found: TypeAlias = tuple[IntArray, IntArray, int]
 
-_START = -1  # hashed in place of a term, for where a user's share begins; no term is negative
-
 
 def count_bounded_terms(
     opened: Callable[[], Rows],
@@ -318,6 +318,7 @@ def count_bounded_terms(
     null_users: str = "refuse",
     key: str | None = None,
     cut: Cut | None = None,
+    one_each: Digit | None = None,
     missing: Mapping[str, Message] | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Bound each user, or each row, to `max_records` records, then count the terms.
@@ -339,6 +340,8 @@ def count_bounded_terms(
     key : 32 hexadecimal digits
         Key for the choice of records (default: drawn at random).
     cut : the part of the users that is counted; None for all of them.
+    one_each : part of the term, of which a user keeps one record for each value, ahead of
+        `max_records`; only without ``amount``. None to keep any.
     missing : by role, the messages about missing values of other columns.
 
     Returns
@@ -359,11 +362,15 @@ def count_bounded_terms(
     alone, salt = "who" not in roles, key or fresh_key()
     if max_records is None and not alone:
         raise ParameterError("max_records", "must be given where there are users")
+    if one_each is not None and (alone or "amount" in roles):
+        raise ParameterError("one_each", "must be of rows of users, which are one record each")
 
     def count_kept() -> _Found:
         rows = opened()
         bounds = Bounds(None, most if alone else LARGEST, null_users, cut=cut)
         marked = mark_problems(rows, wanted, bounds)
+        if one_each is not None:
+            marked = keep_one_each(blank_problems(marked, bounds), one_each, salt)
         if isinstance(marked, DuckRows) and "amount" not in roles and terms is not None:
             apart = null_users == "separate"
             counts, worst = count_marked(marked, most, salt, terms, alone=apart)
@@ -372,7 +379,7 @@ def count_bounded_terms(
         if "amount" not in roles:
             kept = bound_records(checked, most, salt).group(["term"], "count(*) AS records", WORST)
         else:
-            bounded = checked if alone else _share_records(checked, most, salt)
+            bounded = checked if alone else share_records(checked, most, salt)
             kept = bounded.group(["term"], clamped_sum(rows, str(LARGEST), "records"), WORST)
         found = kept.to_arrow(["term", "records", "problem"])
         worst = pc.max(found["problem"]).as_py() or 0
@@ -382,46 +389,3 @@ def count_bounded_terms(
     missing = {**MISSING_USERS, **(missing or {})}
     raise_problem(worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing)
     return found, counts
-
-
-def _share_records(rows: Rows, most: int, key: str) -> Rows:
-    """From (who, term, amount, problem) to (term, amount, problem), each user bounded.
-
-    A row with a null `who` is a user of its own, of which the first records are kept.
-
-    A user's records stand in a row, term by term, the terms in the order of their hashes. Of T
-    records, m = min(most, T) are kept: a ruler with marks T / m apart is laid along them, moved by
-    a share of one mark that a hash decides, and the record at each mark is kept. So each record is
-    kept with the same chance, a term's count differs from its share of m by less than 1, and no
-    step grows with the amounts. All numbers are whole, so no rounding depends on other users.
-    """
-    own = f"CASE WHEN who IS NULL THEN least(amount, {most}) ELSE amount END AS amount"
-    rows = rows.project("who", "term", own, "problem")
-    rows = rows.group(["who", "term"], clamped_sum(rows, str(LARGEST), "amount"), WORST)
-    rows = rows.where("amount > 0 OR problem > 0")
-    rows = rows.project("who", "term", "amount", "problem", f"{rows.hashed(key)} AS mixed")
-    held = rows.project(
-        "who", "term AS place", "amount", "problem", "mixed", f"CAST({_START} AS BIGINT) AS term"
-    )
-    total = held.total("amount")
-    reached = (
-        f"{total} OVER (PARTITION BY who ORDER BY mixed, place "
-        "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
-    )
-    summed = held.project(
-        "who",
-        "place AS term",
-        "amount",
-        "problem",
-        f"{held.spun(held.hashed(key))} AS spun",
-        f"{held.wide(reached)} AS reached",
-        f"{held.wide(f'least({total} OVER (PARTITION BY who), {LARGEST})')} AS whole",
-    )
-    # What lies beyond LARGEST records is not kept, so that no product exceeds 2**125.
-    ends = [held.wide(f"least({end}, {LARGEST})") for end in ("reached - amount", "reached")]
-    kept = held.wide(f"least(whole, {most})")
-    before, until = (held.quotient(f"{end} * {kept} + spun % whole", "whole") for end in ends)
-    share = f"CASE WHEN who IS NULL THEN amount WHEN amount > 0 THEN {until} - {before} ELSE 0 END"
-    return summed.project("term", f"{share} AS amount", "problem").where(
-        "amount > 0 OR problem > 0"
-    )

@@ -1,0 +1,50 @@
+"""Which records of a user are kept where a row is several of them: a share of each of its terms."""
+
+from dphist.counting.bounding.bounds import WORST, clamped_sum
+from dphist.counting.checks import LARGEST
+from dphist.counting.engine.rows import Rows
+
+_START = -1  # hashed in place of a term, for where a user's share begins; no term is negative
+
+
+def share_records(rows: Rows, most: int, key: str) -> Rows:
+    """From (who, term, amount, problem) to (term, amount, problem), each user bounded.
+
+    A row with a null `who` is a user of its own, of which the first records are kept.
+
+    A user's records stand in a row, term by term, the terms in the order of their hashes. Of T
+    records, m = min(most, T) are kept: a ruler with marks T / m apart is laid along them, moved by
+    a share of one mark that a hash decides, and the record at each mark is kept. So each record is
+    kept with the same chance, a term's count differs from its share of m by less than 1, and no
+    step grows with the amounts. All numbers are whole, so no rounding depends on other users.
+    """
+    own = f"CASE WHEN who IS NULL THEN least(amount, {most}) ELSE amount END AS amount"
+    rows = rows.project("who", "term", own, "problem")
+    rows = rows.group(["who", "term"], clamped_sum(rows, str(LARGEST), "amount"), WORST)
+    rows = rows.where("amount > 0 OR problem > 0")
+    rows = rows.project("who", "term", "amount", "problem", f"{rows.hashed(key)} AS mixed")
+    held = rows.project(
+        "who", "term AS place", "amount", "problem", "mixed", f"CAST({_START} AS BIGINT) AS term"
+    )
+    total = held.total("amount")
+    reached = (
+        f"{total} OVER (PARTITION BY who ORDER BY mixed, place "
+        "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+    )
+    summed = held.project(
+        "who",
+        "place AS term",
+        "amount",
+        "problem",
+        f"{held.spun(held.hashed(key))} AS spun",
+        f"{held.wide(reached)} AS reached",
+        f"{held.wide(f'least({total} OVER (PARTITION BY who), {LARGEST})')} AS whole",
+    )
+    # What lies beyond LARGEST records is not kept, so that no product exceeds 2**125.
+    ends = [held.wide(f"least({end}, {LARGEST})") for end in ("reached - amount", "reached")]
+    kept = held.wide(f"least(whole, {most})")
+    before, until = (held.quotient(f"{end} * {kept} + spun % whole", "whole") for end in ends)
+    share = f"CASE WHEN who IS NULL THEN amount WHEN amount > 0 THEN {until} - {before} ELSE 0 END"
+    return summed.project("term", f"{share} AS amount", "problem").where(
+        "amount > 0 OR problem > 0"
+    )
