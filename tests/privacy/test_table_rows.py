@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from dphist.errors import BoundsError
-from dphist.privacy import PrivacyUnit
+from dphist.privacy import ZCDP, PrivacyUnit
 from dphist.tables import KeyedCounts, Tables
+from dphist.tables.command import _price_exchange
 from dphist.tables.lattice import Lattice
 from dphist.tables.law import choose_scales, rho_of_first
 from tests.privacy.test_tables import pay
@@ -211,14 +212,41 @@ def test_noise_is_smaller_by_the_root_of_the_price() -> None:
     assert gain > 1.3
 
 
-def test_an_exchange_of_units_takes_two_steps() -> None:
+EXCHANGED: dict[str, tuple[dict[str, Any], Any]] = {
+    "tight": ({"day": [1, 2, 3, 4], "place": ["a", "b"]}, ["day+place"]),
+    "few days": ({"day": [1, 2], "place": ["a", "b"]}, ["day+place"]),
+    "overlapping": ({"day": [1, 2], "place": ["a", "b", "c"], "sex": [1, 2]}, ["day+place", "sex"]),
+    "without the key": ({"day": [1, 2], "place": ["a", "b", "c"]}, ["place"]),
+}
+
+
+@pytest.mark.parametrize("name", EXCHANGED)
+def test_an_exchange_of_units_costs_what_is_stated(name: str) -> None:
     """All pairs of units with up to two rows that differ, or none."""
-    mechanism = make(tables=["day+place"], keys={"day": [1, 2], "place": ["a", "b"]})
-    shape, scales = mechanism.keys.shape, mechanism.scales
-    assert mechanism.exchanged is not None
-    stated = mechanism.exchanged.rho
+    keys, tables = EXCHANGED[name]
+    mechanism = make(tables=tables, keys=keys)
+    shape, scales = tuple(mechanism.keys.shape), mechanism.scales
+    stated = mechanism.exchanged
+    assert isinstance(stated, ZCDP)
+    assert stated.unit == PrivacyUnit("user", exchanged=True)
+    cells = list(itertools.product(*map(range, shape)))
+    held = {(c, d): entry(scales, shape, c, d) for c in cells for d in cells}
     every = [(), *units(shape, 2, 0)]
+    largest = Fraction(0)
     for one, other in itertools.product(every, every):
         both = [(1, row) for row in one] + [(-1, row) for row in other]
-        paid = sum(a * b * entry(scales, shape, c, d) for a, c in both for b, d in both)
-        assert Fraction(paid, 2) <= stated
+        paid = sum(a * b * held[c, d] for a, c in both for b, d in both)
+        largest = max(largest, Fraction(paid, 2))
+    assert mechanism.guarantee.rho * Fraction(9, 10) < largest <= stated.rho
+    assert stated.rho <= 4 * mechanism.guarantee.rho
+    if name == "tight":
+        assert largest > stated.rho * (1 - Fraction(1, 10**9))
+
+
+def test_the_command_takes_a_budget_for_an_exchange() -> None:
+    """Noise is such that an exchange costs nearly all of it, and no more."""
+    budget = make().guarantee
+    less = _price_exchange(make, make())
+    assert isinstance(less.exchanged, ZCDP)
+    assert budget.rho * (1 - Fraction(1, 10**6)) < less.exchanged.rho <= budget.rho
+    assert less.guarantee.rho < budget.rho

@@ -174,6 +174,24 @@ class Lattice:
         paid = rows * alone + rows * (rows - 1) * max(together, 0)
         return Fraction(paid, 2 * _STEPS * cells) * rho
 
+    def exchange_of_rows(
+        self, scales: Mapping[Table, Fraction], rho: Fraction, rows: int
+    ) -> Fraction:
+        """Return what units cost that are exchanged and whose rows differ on a key; rounded up.
+
+        It is that of both units by themselves, less what the most expensive pattern takes off of
+        each pair of their rows (`docs/understand/proofs/exchanged.md`, Lemma 5).
+
+        Parameters
+        ----------
+        scales, rows : as for `cost_of_rows`.
+        rho : what a unit pays with up to so many rows, at least.
+        """
+        weights = {t: math.floor(_STEPS / (rho * scales[t] ** 2)) for t in self.family}
+        held, cells = self._weigh_patterns(weights), math.prod(self.shape)
+        least = Fraction(int(held.min()) - len(self.family) * cells, _STEPS * cells) * rho
+        return min(max(2 * rho - rows**2 * least, rho), 4 * rho)
+
     def _weigh_patterns(self, weights: Mapping[Table, int]) -> AnyArray:
         """Return the sum over tables A of a weight times the product of [agree] - 1/n over A.
 

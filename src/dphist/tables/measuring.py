@@ -119,10 +119,13 @@ class TablesMeasuring(MechanismBase):
         """What a release costs an exchange of a unit with at most `max_rows` records for another.
 
         With Gaussian noise on listed values it is less than group privacy knows
-        (`docs/understand/proofs/exchanged.md`, Lemma 4), unless rows differ on a key.
+        (`docs/understand/proofs/exchanged.md`, Lemmas 4 and 5).
         """
-        if self.pure is not None or self.keys.discovering or self.one_row_per is not None:
+        if self.pure is not None or self.keys.discovering:
             return exchange_by_steps(self.guarantee)
+        unit, rho = replace(self._unit, exchanged=True), self.rho_of_all
+        if self.one_row_per is not None:
+            return ZCDP(self.lattice.exchange_of_rows(self.scales, rho, self.max_rows), unit)
         of_row = rho_of_exchange(
             self.keys.shape,
             self.places,
@@ -131,14 +134,11 @@ class TablesMeasuring(MechanismBase):
             self.errors,
             self.ordered,
         )
-        return ZCDP(of_row * self.max_rows**2, replace(self._unit, exchanged=True))
+        return ZCDP(of_row * self.max_rows**2, unit)
 
     @property
     def rho_of_row(self) -> Fraction:
-        """The rho of one record for the tables: that of a unit over the square of its rows.
-
-        Of rows that differ on a key, a larger one: see `one_row_per`.
-        """
+        """The rho of one record: that of a unit over the square of its rows, or `rows_cost`."""
         if self.one_row_per is None:
             return self.rho_of_tables / self.max_rows**2
         return rho_of_first(
