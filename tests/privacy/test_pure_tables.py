@@ -12,7 +12,7 @@ import pytest
 from dphist.arrays import IntArray
 from dphist.privacy import PureDP
 from dphist.privacy.conversion import geometric_to_rho, pure_to_rho
-from dphist.tables import KeyedCounts, Tables, measuring, pure
+from dphist.tables import KeyedCounts, Tables, drawing, measuring, pure
 from dphist.tables.contrasts import LARGEST_PRODUCT, contrasts_of, measure_all
 from dphist.tables.pure import PureLaw, paths_of, reach_of
 
@@ -88,7 +88,8 @@ def moved_by(
 ) -> tuple[list[tuple[Fraction, int]], int]:
     """Return the rate of each contrast that counts move, and by how much; and the draws."""
     recorder = Recorder()
-    monkeypatch.setattr(measuring, "two_sided_geometric", recorder)
+    for module in (drawing, measuring):
+        monkeypatch.setattr(module, "two_sided_geometric", recorder)
     found = []
     held = KeyedCounts.from_counts(counts, keys=mechanism.keys)
     for name, numbers in mechanism.release(held).noisy.items():
@@ -161,7 +162,8 @@ def test_each_cell_gets_noise_of_its_own(
         calls.append((rate, size))
         return np.arange(size, dtype=np.int64) * 1000 - 900
 
-    monkeypatch.setattr(measuring, "two_sided_geometric", draw)
+    for module in (drawing, measuring):
+        monkeypatch.setattr(module, "two_sided_geometric", draw)
     shape = mechanism.keys.shape
     exact = np.arange(np.prod(shape)).reshape(shape)
     found = mechanism.release(exact).value
@@ -190,7 +192,8 @@ def test_rates_that_cost_more_than_stated_draw_nothing(monkeypatch: pytest.Monke
     for law in bad:
         recorder = Recorder()
         monkeypatch.setattr(measuring, "choose_noise", lambda *_, law=law: law)
-        monkeypatch.setattr(measuring, "two_sided_geometric", recorder)
+        for module in (drawing, measuring):
+            monkeypatch.setattr(module, "two_sided_geometric", recorder)
         with pytest.raises(RuntimeError, match="cost more"):
             mechanism.release(np.zeros(mechanism.keys.shape, np.int64))
         assert not recorder.drawn

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.tables import KeyedCounts, Tables, measuring
+from dphist.tables import KeyedCounts, Tables, drawing, measuring
 from dphist.tables.contrasts import contrasts_of
 from dphist.tables.key_noise import cost_of, list_levels, noise_of, paths_of
 from tests.privacy.test_tables import Recorder, cells_of, pay
@@ -89,7 +89,7 @@ def test_scales_that_cost_more_than_stated_draw_nothing(monkeypatch: pytest.Monk
     smaller = {**mechanism.scales, (0,): mechanism.scales[0,] * (1 - Fraction(1, 2**30))}
     monkeypatch.setattr(measuring, "choose_scales", lambda *_: smaller)
     recorder = Recorder()
-    monkeypatch.setattr(measuring, "rounded_gaussian", recorder)
+    monkeypatch.setattr(drawing, "rounded_gaussian", recorder)
     with pytest.raises(RuntimeError, match="cost more"):
         mechanism.release(np.zeros(mechanism.keys.shape, np.int64))
     assert not recorder.drawn
@@ -113,7 +113,7 @@ def test_an_exchange_costs_at_most_two_steps(name: str, monkeypatch: pytest.Monk
     assert mechanism.exchanged == dh.ZCDP("1.2", dh.PrivacyUnit("record", exchanged=True))
     moved = [counts for _, counts in cells_of(mechanism.keys.shape)]
     recorder = Recorder()
-    monkeypatch.setattr(measuring, "rounded_gaussian", recorder)
+    monkeypatch.setattr(drawing, "rounded_gaussian", recorder)
     vectors = []
     for counts in moved:
         noisy = mechanism.release(counts).noisy

@@ -11,10 +11,10 @@ import pytest
 
 from dphist.arrays import IntArray
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
-from dphist.tables import KeyedCounts, Keys, Tables, measuring
+from dphist.tables import KeyedCounts, Keys, Tables, drawing, measuring
 from dphist.tables.contrasts import LARGEST_PRODUCT, contrasts_of, measure_all
+from dphist.tables.drawing import sort_by_length
 from dphist.tables.lattice import Lattice, subsets
-from dphist.tables.measuring import sort_by_length
 
 SIZES = [1, 2, 3, 4, 5, 6, 7, 9, 12, 16, 25, 31, 64]
 SHAPES = [(2, 2, 2), (3, 2), (5, 4, 3), (7, 6), (4,)]
@@ -130,7 +130,7 @@ def pay(
 ) -> tuple[Fraction, int]:
     """Return what the contrasts of counts cost, by the scales they are drawn at, and the draws."""
     recorder = Recorder()
-    monkeypatch.setattr(measuring, "rounded_gaussian", recorder)
+    monkeypatch.setattr(drawing, "rounded_gaussian", recorder)
     noisy = mechanism.release(counts).noisy
     total = Fraction(0)
     for name, numbers in noisy.items():
@@ -176,7 +176,7 @@ def test_scales_that_cost_more_than_stated_draw_nothing(monkeypatch: pytest.Monk
     smaller = {**mechanism.scales, (1,): mechanism.scales[1,] * (1 - Fraction(1, 2**30))}
     monkeypatch.setattr(measuring, "choose_scales", lambda *_: smaller)
     recorder = Recorder()
-    monkeypatch.setattr(measuring, "rounded_gaussian", recorder)
+    monkeypatch.setattr(drawing, "rounded_gaussian", recorder)
     with pytest.raises(RuntimeError, match="cost more"):
         mechanism.release(np.zeros(mechanism.keys.shape, np.int64))
     assert not recorder.drawn

@@ -17,7 +17,7 @@ from dphist.cli import main
 from dphist.document.csv_field import csv_field, safe_field
 from dphist.noise import rounded_gaussian
 from dphist.report import report_html, summary_text, table_csv
-from dphist.tables import csv_rows, keys, measuring
+from dphist.tables import csv_rows, drawing, keys
 
 DRUGS, PLACES = [f"drug {i}" for i in range(10**4)], [f"place {i}" for i in range(10**4)]
 
@@ -169,7 +169,8 @@ def test_pages_say_that_keys_taken_from_the_data_cannot_be_seen() -> None:
 def test_sums_stop_at_the_largest_number() -> None:
     """From counts to tables: the largest counts add up to no more than 2**62 - 1."""
     most = 2**62 - 1
-    for price in ({"rho": 50}, {"epsilon": 20}):
+    prices: tuple[dict[str, Any], ...] = ({"rho": 50}, {"epsilon": 20})
+    for price in prices:
         asked = dh.Tables(**price, keys={"a": [1, 2], "b": [1, 2, 3]}, tables=["a", "b"])
         value = asked.release(np.full((2, 3), most)).value
         assert abs(value.total / most - 1) < 1e-9
@@ -240,7 +241,7 @@ def test_work_is_that_of_the_tables_asked(monkeypatch: pytest.MonkeyPatch) -> No
         drawn.append(size)
         return rounded_gaussian(scale, size, source)
 
-    monkeypatch.setattr(measuring, "rounded_gaussian", watch)
+    monkeypatch.setattr(drawing, "rounded_gaussian", watch)
     names = [f"k{i}" for i in range(10)]
     pairs = [[one, two] for i, one in enumerate(names) for two in names[:i]]
     mechanism = dh.Tables(rho=1, keys={name: range(16) for name in names}, tables=pairs)
