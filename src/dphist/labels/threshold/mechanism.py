@@ -90,8 +90,8 @@ class ThresholdHistogram(ThresholdStating):
     sums : mapping of str to Clamp, optional
         Release also sums of columns of numbers for each label shown: those of the data, which are
         made with the same `sums`. Labels are found by their counts alone. If `max_count` is 1, sums
-        are taken about the middle of the clamp, which halves their noise or better, and means are
-        known: see `LabelTable.mean`.
+        are taken about the middle of the clamp, which lowers their noise, and means are known: see
+        `LabelTable.mean`.
     sums_share : number above 0 and below 1
         Part of what a label costs that pays for its sums, all alike (default: 1/2): of rho for
         Gaussian noise, of epsilon for other noise. The rest pays for its count.
