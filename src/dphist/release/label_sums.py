@@ -94,6 +94,10 @@ class LabelSums(Released):
         of : a column that was summed.
         means : whether means are returned; NaN where nothing is known of one.
         """
+        return self._read(of, slice(None), level, means=means)
+
+    def _read(self, of: str, rows: slice, level: float, *, means: bool) -> FloatArray:
+        """Return `estimates` of some rows."""
         held = None if self._answers is None else self._answers.of_sums.get(of)
         counts = self.counts
         if of not in self._sums or held is None or counts is None:
@@ -102,7 +106,7 @@ class LabelSums(Released):
         if means and not held.has_means:
             raise UnsupportedError("a mean needs counts of users: count them with max_count=1")
         read = held.means if means else held.sums
-        return read(self._sums[of], counts, checked_level(level))
+        return read(self._sums[of][rows], counts[rows], checked_level(level))
 
     def _estimate(
         self, label: Any, of: str | None, level: float, *, means: bool
@@ -111,14 +115,16 @@ class LabelSums(Released):
         named = of if of is not None else next(iter(self._sums), "")
         if of is None and len(self._sums) > 1:
             raise ParameterError("of", f"must be one of {', '.join(self._sums)}")
-        rows = self.estimates(named, level, means=means)
+        self._read(named, slice(0), level, means=means)  # refuses what there is not
         found = self._counts_by_label()
         if not isinstance(label, Hashable) or label not in found:
             raise ParameterError(
                 "labels" if not means else "label",
                 "must be one label of the table: of a label that is not shown no sum is known",
             )
-        value, low, high = rows[list(found).index(label)].tolist()
+        place = list(found).index(label)
+        row = self._read(named, slice(place, place + 1), level, means=means)
+        value, low, high = row[0].tolist()
         if value != value:
             note = "the interval is all of the clamp: the noise leaves nothing known"
             return IntervalEstimate(None, low, high, level, note)
