@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.special import ndtr
 
 import dphist as dh
 from dphist.labels.threshold import noise as count_noise
@@ -129,3 +130,37 @@ def test_rho_covers_the_law_of_a_shared_label(laws: dict[str, tuple[Law, Law]]) 
                 p**order * second[key] ** (1 - order) for key, p in first.items() if key in second
             )
             assert math.log(total) / (order - 1) / order <= rho + 1e-6
+
+
+def gaussian_delta(epsilon: float, distance: float) -> float:
+    if distance == 0:
+        return max(0.0, 1 - math.exp(epsilon))
+    ends = (distance / 2 - epsilon / distance, -distance / 2 - epsilon / distance)
+    return float(ndtr(ends[0]) - math.exp(epsilon) * ndtr(ends[1]))
+
+
+@pytest.mark.parametrize("share", ["0.2", "0.5", "0.9"])
+@pytest.mark.parametrize("most", [1, 2, 5, 20])
+def test_no_mixture_of_new_and_shared_labels_exceeds_the_delta(most: int, share: str) -> None:
+    """The exact delta of Gaussian noise at the epsilon that one release states is just kept."""
+    sums = {"x": CLAMP, "y": dh.Clamp(0, 1, "0.1")}
+    mechanism: Any = dh.calibrate(
+        dh.ThresholdHistogram,
+        epsilon=1,
+        delta="1e-6",
+        max_labels=most,
+        noise="gaussian",
+        sums=sums,
+        sums_share=share,
+    )
+    epsilon, sigma = float(mechanism.epsilon_at("1e-6")), float(mechanism.noise_scale)
+    hidden = float(ndtr((float(mechanism.threshold) - 1) / sigma))
+    moved = 1 / sigma**2
+    for answers in mechanism.sum_answers.values():
+        moved += (answers.clamp.reach(counts_users=True) / float(answers.noise.scale)) ** 2
+    worst = 0.0
+    for shared in range(most + 1):
+        kept, distance = hidden ** (most - shared), math.sqrt(shared * moved)
+        seen = 1 - kept + kept * gaussian_delta(epsilon - math.log(kept), distance)
+        worst = max(worst, seen, gaussian_delta(epsilon + math.log(kept), distance))
+    assert 0.999999 <= worst / 1e-6 <= 1.000001
