@@ -238,7 +238,7 @@ def test_a_release_is_saved_and_loaded(noise: str, tmp_path: Path) -> None:
 
 def test_means_need_counts_of_users() -> None:
     frame = counted(rows_of({"a": 300}, 3.0), max_count=2)
-    table = made(max_count=2).release(frame).value
+    table = made(max_count=2).release(frame, random.Random(2).randbytes).value
     assert table.sum("a", of="x").low < 900 < table.sum("a", of="x").high
     with pytest.raises(dh.UnsupportedError, match="max_count=1"):
         table.mean("a")
