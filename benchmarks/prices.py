@@ -49,6 +49,9 @@ RELEASES: dict[str, Any] = {
     "labels, 3 of a user, Gaussian": dh.calibrate(
         dh.ThresholdHistogram, epsilon=EACH, noise="gaussian", **USERS
     ),
+    "labels with a sum, 3 of a user, Laplace": dh.ThresholdHistogram(
+        epsilon=EACH / 6, noise="laplace", sums={"x": dh.Clamp(0, 500, "0.01")}, **USERS
+    ),
     "running counts of 65,536 events": ContinualMechanism(
         epsilon=EACH, horizon=2**16, labels=("a", "b"), method="laplace"
     ),

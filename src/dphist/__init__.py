@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dphist.data.axis.axis import Axis as Axis
     from dphist.data.binned_counts import BinnedCounts as BinnedCounts
     from dphist.data.binned_counts import bin_counts as bin_counts
+    from dphist.data.clamp import Clamp as Clamp
     from dphist.data.label_counts import LabelCounts as LabelCounts
     from dphist.data.partial import Partial as Partial
     from dphist.data.profile import Profile as Profile
@@ -126,6 +127,7 @@ _HOMES = {
         "StateError",
         "UnsupportedError",
     ),
+    "data.clamp": ("Clamp",),
     "data.label_counts": ("LabelCounts",),
     "privacy": ("ZCDP", "ApproxDP", "ApproxZCDP", "PrivacyUnit", "PureDP", "compose"),
     "data.partial": ("Partial",),

@@ -43,6 +43,7 @@ NUMBERS = {
 WORDS = {
     *("C", "COLUMN", "COMMAND", "CSV", "DIR", "FILE", "FILE|URL", "HTML", "JSON", "KEY", "NAME"),
     *(
+        "COLUMN=LOW:HIGH:STEP",
         "NAME=VALUE",
         "NAME=VALUE,...",
         "NAME=VALUES",
@@ -66,6 +67,7 @@ BESIDE = {
     "--stop": "--start 0 --width 1",
     "--width": "--start 0 --stop 9",
     "--times": "--delta 0.1",
+    "--sums-share": "--sum x=0:1:1",
 }
 
 

@@ -18,6 +18,7 @@ from dphist.commands.records import (
     release_or_quote,
 )
 from dphist.counting.engine.progress import Progress
+from dphist.data.clamp import Clamp
 from dphist.data.label_counts import LabelCounts
 from dphist.document.blocks import JSON, Block, Fact, Note
 from dphist.document.kind import DataFacts
@@ -67,6 +68,14 @@ def _read_whole_or_auto(text: str) -> int | str:
         return AUTO if text == AUTO else whole(text)
     except ValueError as error:
         raise ValueError(f"{error}, or auto") from None
+
+
+def _read_sum(text: str) -> tuple[str, Clamp]:
+    """Read a column and the clamp of its totals."""
+    column, equals, clamp = text.rpartition("=")
+    if not (column and equals):
+        raise ValueError("must be COLUMN=LOW:HIGH:STEP, such as spent=0:500:0.01")
+    return column, Clamp.from_text(clamp)
 
 
 def _data_options(
@@ -187,6 +196,7 @@ def _read(
         delimiter=options.delimiter,
         users_by_labels=None if _is_found(options) else getattr(options, "users_by_labels", None),
         keep_sets=bool(getattr(options, "only_labels", False)) or _is_found(options),
+        sums=getattr(options, "sums", None),
         unit=get_unit_name(options),
         **bounds,
     )
@@ -250,6 +260,7 @@ _NOT_FOUND = {
     "known_labels": "with a public list, say how many labels of a user count",
     "only_labels": "labels without counts are found with a fixed number",
     "users_by_labels": "users are counted anyway, up to 1,000 labels",
+    "sums": "sums are bounded by a fixed number of labels",
 }
 _NO_COUNTS = Excludes(["only_labels"], "no counts are released")
 _SHARED = ("epsilon", "delta", "max_labels", "max_count")
@@ -302,6 +313,16 @@ _LABELS = [
             "become less accurate"
         },
         sums_of={"more": "; with --correlated"},
+        sums={
+            "typed": "--sum",
+            "value": "COLUMN=LOW:HIGH:STEP",
+            "read": _read_sum,
+            "repeats": True,
+            "more": ", such as spent=0:500:0.01, all public; each user's total is clamped, and the "
+            "mean over the users is released too; may be given several times",
+            "rules": [_NO_COUNTS],
+        },
+        sums_share={"value": "S"},
     ),
     Option(
         "only_labels",

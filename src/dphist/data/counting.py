@@ -23,8 +23,10 @@ from dphist.counting.bounding.contributions import (
     label_bounded_records,
 )
 from dphist.counting.bounding.stores import ArrowStore, Sets, Store, make_sets
+from dphist.counting.bounding.sums import Summed, count_with_sums
 from dphist.counting.reading.gate import Reading
 from dphist.data.cells import check_most, make_cells
+from dphist.data.clamp import Clamp
 from dphist.data.partial import Partial, make_partial
 from dphist.errors import DataError, ParameterError, phrase
 from dphist.noise.inversion import Source, checked_source
@@ -47,6 +49,7 @@ class Counting:
     unit : whom the counts protect.
     reading : progress and delimiter, for the gate.
     cut : the part of the users that is counted; None for all.
+    sums : columns of values that are summed for each label, with their clamps.
     """
 
     frame: Any
@@ -54,6 +57,7 @@ class Counting:
     unit: PrivacyUnit
     reading: Reading
     cut: Cut | None = None
+    sums: tuple[tuple[str, Clamp], ...] = ()
 
     @property
     def _names(self) -> dict[str, Any]:
@@ -62,9 +66,21 @@ class Counting:
     def count_labels(
         self, bounds: Bounds, source: Source | None
     ) -> tuple[Store, tuple[int, ...] | None]:
-        """Return the counts of labels within the bounds, and the users in cells, if counted."""
+        """Return the counts of labels within the bounds, and the users in cells, if counted.
+
+        The store also has the sums of `sums`, if there are any.
+        """
         bounds, key = replace(bounds, cut=self.cut), _draw_key(source)
-        return count_labels(self.frame, self._names, bounds, key=key, **self.reading)
+        if not self.sums:
+            return count_labels(self.frame, self._names, bounds, key=key, **self.reading)
+        counts_users = bounds.max_count == 1
+        summed = [
+            Summed(
+                name, clamp.step, clamp.least, clamp.most, clamp.center(counts_users=counts_users)
+            )
+            for name, clamp in self.sums
+        ]
+        return count_with_sums(self.frame, self._names, bounds, summed, key=key, **self.reading)
 
     def hold_labels(self, bounds: Bounds, source: Source | None) -> tuple[Sets, Store]:
         """Return which user has which label within the bounds, and how many have each label."""

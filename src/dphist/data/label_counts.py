@@ -4,7 +4,7 @@ The counts are secret and never shown. Mechanisms read them only through `filter
 `largest` and `counts_of`, so the counts can stay in any engine.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,15 @@ import pyarrow as pa
 from dphist.counting import LARGEST, check_counts
 from dphist.counting.bounding.bounds import Bounds
 from dphist.counting.bounding.contributions import count_labels
-from dphist.counting.bounding.stores import Keep, Sets, Store, counts_of
+from dphist.counting.bounding.lookups import counts_of, numbers_of
+from dphist.counting.bounding.stores import Keep, Sets, Store
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
+from dphist.data.clamp import Clamp, read_sums
 from dphist.data.counting import Counting, check_label_bounds, make_cut, to_label_array
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, as_it_is
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, phrase
 from dphist.noise.for_tests import is_for_tests
 from dphist.noise.inversion import Source
 from dphist.parameters import optional_whole, whole_number
@@ -49,6 +51,8 @@ class LabelCounts(Secret):
         for counts that `from_table` makes; of others their maker may assert it.
     for_tests : bool
         Whether users were bounded with random bits from the caller; releases then say so.
+    sums : mapping of str to Clamp
+        The columns that were summed, with the bounds on each user's total of a label; public.
     """
 
     _store: Store
@@ -63,6 +67,7 @@ class LabelCounts(Secret):
     for_tests: bool = False
     _sets: Sets | None = None
     only_adds: bool = False
+    _sums: tuple[tuple[str, Clamp], ...] = ()
     _IN_PLACE_OF_AN_ARRAY = (
         "LabelCounts must be passed to a labels mechanism themselves: an array would lose their "
         "bounds (the data owner may use .counts_of(labels), .largest(number))"
@@ -93,6 +98,7 @@ class LabelCounts(Secret):
         delimiter: str | None = None,
         users_by_labels: int | None = None,
         keep_sets: bool = False,
+        sums: Mapping[str, Clamp] | None = None,
         unit: str | PrivacyUnit | None = None,
         ledger: Guarding | None = None,
         source: Source | None = None,
@@ -130,6 +136,11 @@ class LabelCounts(Secret):
         keep_sets : also keep which user has which of the labels, for `DiscoverLabels`; needs
             `max_count` 1. The bounded pairs are then held in the memory of this process, about 40
             bytes each, also those of Spark.
+        sums : columns of numbers to sum for each label, each with a `dphist.Clamp`: a user's total
+            of a label is clamped to it; without `user`, each row's value. Each value counts as the
+            nearest multiple of the step (halfway: the even one), of the exact binary value of a
+            float; infinities count as the bounds. Missing values and NaN are refused. Not with
+            `keep_sets`, and not of Spark. Which labels a user keeps depends on no value.
         unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
             user").
         ledger : a `dphist.Ledger`; the data are then guarded by it (see `Ledger.guard`).
@@ -162,7 +173,11 @@ class LabelCounts(Secret):
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
         bounds, one = check_label_bounds(columns, bounds, users_by_labels, unit)
-        counting = Counting(frame, columns, one, Reading(progress=progress, delimiter=delimiter))
+        summed = read_sums(sums)
+        if summed and keep_sets:
+            raise ParameterError("sums", phrase("must be left out with {keep_sets}"))
+        reading = Reading(progress=progress, delimiter=delimiter)
+        counting = Counting(frame, columns, one, reading, sums=summed)
         counts = cls._count(counting, bounds, users_by_labels, source, keep_sets)
         return guarded(counts, ledger)
 
@@ -318,6 +333,7 @@ class LabelCounts(Secret):
             for_tests=is_for_tests(source),
             _sets=sets,
             only_adds=True,  # docs/understand/proofs/bounding.md, Lemma 2
+            _sums=counting.sums,
         )
 
     def bounds_in_text(self) -> dict[str, str]:
@@ -329,6 +345,11 @@ class LabelCounts(Secret):
             return {}
         labels = "none" if self.max_labels is None else str(self.max_labels)
         return {"max_labels": labels, "max_count": str(self.max_count)}
+
+    @property
+    def sums(self) -> dict[str, Clamp]:
+        """The columns that were summed, with their clamps; public."""
+        return dict(self._sums)
 
     @property
     def has_sets(self) -> bool:
@@ -425,6 +446,13 @@ class LabelCounts(Secret):
         """
         return self._store.filter_batches(keep)
 
+    def filter_sums(self, keep: Keep) -> pa.Table:
+        """As `filter_batches`, of label, count and, named ``v0`` and so on, the sums, in steps.
+
+        Each is the sum of what users add, clamped, about the `center` of its clamp.
+        """
+        return self._store.filter_batches(keep, sums=True)
+
     def largest(self, number: int) -> pa.Table:
         """Return the labels with the `number` largest counts, or all; columns label, count.
 
@@ -442,3 +470,7 @@ class LabelCounts(Secret):
             If a label is repeated, missing, or not of the type of these labels.
         """
         return counts_of(self._store, labels)
+
+    def sums_of(self, labels: Sequence[Any]) -> list[list[int]]:
+        """Return each sum of the given labels, in steps, as `filter_sums` has them; 0 for none."""
+        return list(numbers_of(self._store, labels, sums=True)[1:])

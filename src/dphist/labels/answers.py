@@ -1,12 +1,15 @@
 """What a release of labels says of single labels, and of sums of them."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
+
+from dphist.labels.sums import SumAnswers
 
 if TYPE_CHECKING:
     from dphist.labels.mechanism import LabelsMechanism
@@ -17,6 +20,11 @@ class NoiseAnswers:
     """How far the noise of a mechanism reaches; see `dphist.release.label_table.LabelAnswers`."""
 
     mechanism: "LabelsMechanism"
+
+    @property
+    def of_sums(self) -> Mapping[str, SumAnswers]:
+        """What is said of the sums of each column that was summed."""
+        return self.mechanism.sum_answers
 
     @property
     def most_unshown(self) -> float | None:

@@ -20,6 +20,7 @@ from dphist.document.audited import (
     Setup,
     Statement,
 )
+from dphist.errors import ParameterError
 from dphist.labels.auto.mechanism import AutoThreshold
 from dphist.labels.discover.mechanism import DiscoverLabels
 from dphist.labels.threshold.law import grid
@@ -41,6 +42,12 @@ class LabelNeighbors:
     """One user adds up to `max_count` to each of up to `max_labels` labels."""
 
     def __init__(self, mechanism: Any) -> None:
+        if getattr(mechanism, "sums", None) is not None:
+            raise ParameterError(
+                "mechanism",
+                "must have no sums to be audited: neighbors have counts alone",
+                "audit it without sums, whose noise is of the same law",
+            )
         self.mechanism = mechanism
         self.by = mechanism.max_count
         most = min(mechanism.max_labels or 4, _MOST_LABELS)

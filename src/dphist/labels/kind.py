@@ -42,6 +42,7 @@ from dphist.labels.comparing import COMPARING
 from dphist.labels.difference import compare_releases
 from dphist.labels.mechanism import LEVEL, LabelsMechanism, least_shown
 from dphist.labels.planning import PLANNING
+from dphist.labels.sum_words import sum_columns, sums_section
 from dphist.labels.words import noise_in_common
 from dphist.privacy.as_text import float_up
 from dphist.release.label_table import LabelTable
@@ -61,6 +62,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     results, numbers, result = [], list[Section](), ""
     if release is None:
         results = [_expected(mechanism, data, counted), _what_is_counted(mechanism, counted, "")]
+        results += sums_section(mechanism, data)
     else:
         found = partial(_results, release, counted)
         results = [
@@ -71,6 +73,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
                 bounding.facts_of_bounding(release),
             ),
             Section("histogram", "Results", found, READ, wide=True),
+            *sums_section(mechanism, data, release.value),
         ]
         numbers = [Section("numbers", "", _numbers(release, counted))]
         result = words.result_of(release)
@@ -286,21 +289,21 @@ def table_csv(release: Release, field: Field) -> str:
     """Return columns label,count, or label alone for a ranking, in the order released.
 
     Where the release tells how many labels users have, the intervals of bounded counts follow, and
-    what each count is at most before users were bounded.
+    what each count is at most before users were bounded. Then come sums and means.
     """
     value = release.value
     labels = [field(label) for label in value.texts]
     if value.counts is None:
         return "label\n" + "".join(f"{label}\n" for label in labels)
-    most = _most(release)
+    most, sums = _most(release), sum_columns(release.mechanism, value)
+    columns, head = [value.counts.tolist()], ["label", "count"]
     if most is not None:
         bounds: Any = bounding.mechanism_of(release).intervals(release)
-        columns = (value.counts, bounds.lower, bounds.upper, most)
-        lines = zip(labels, *(column.tolist() for column in columns), strict=True)
-        head = "label,count,low,high,before_bounding_at_most\n"
-        return head + "".join(",".join(map(str, line)) + "\n" for line in lines)
-    rows = zip(labels, value.counts.tolist(), strict=True)
-    return "label,count\n" + "".join(f"{label},{count}\n" for label, count in rows)
+        columns += [bounds.lower.tolist(), bounds.upper.tolist(), most.tolist()]
+        head += ["low", "high", "before_bounding_at_most"]
+    lines = zip(labels, *columns, *sums.values(), strict=True)
+    first = ",".join([*head, *map(field, sums)]) + "\n"
+    return first + "".join(",".join(map(str, line)) + "\n" for line in lines)
 
 
 def disclose(mechanism: LabelsMechanism, _value: Any = None) -> Disclosed:
@@ -327,7 +330,7 @@ KIND = Kind(
     comparing=COMPARING,
     data_type=LabelCounts,
     accept=lambda mechanism, data: mechanism._accept(data),
-    columns=lambda value: "label" if value.counts is None else "label, count",
+    columns=lambda value: ", ".join(value.to_arrow().column_names),
     disclosed=disclose,
     of_value=describe_value,
     planning=PLANNING,

@@ -126,12 +126,18 @@ def make_user_unit(max_labels: int | None, max_count: int) -> PrivacyUnit:
     return PrivacyUnit("user", bounds={"max_labels": max_labels, "max_count": max_count})
 
 
-def sort_released(table: pa.Table) -> LabelTable:
+def sort_released(table: pa.Table, sums: Sequence[str] = ()) -> LabelTable:
     """Order released rows by released count, the largest first, then by label.
 
     So the order is a function of what is released, whatever order the rows came in.
+
+    Parameters
+    ----------
+    sums : names of the columns that follow label and count.
     """
-    return LabelTable(table.sort_by([("count", "descending"), ("label", "ascending")]))
+    rows = table.sort_by([("count", "descending"), ("label", "ascending")])
+    found = {name: rows.column(place).to_numpy() for place, name in enumerate(sums, start=2)}
+    return LabelTable(rows.select(["label", "count"]), sums=found)
 
 
 def _within(bound: int | None, protected: int | None) -> bool:

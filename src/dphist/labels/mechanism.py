@@ -11,6 +11,7 @@ import numpy as np
 from dphist.arrays import IntArray
 from dphist.labels.answers import NoiseAnswers
 from dphist.labels.measuring import LARGEST_COUNT, LabelsMeasuring
+from dphist.labels.sums import SumAnswers
 from dphist.mechanism import ExpectedError, Intervals, Meaning, check_kind
 from dphist.parameters import Exact, checked_level, positive_delta, whole_number
 from dphist.release.label_table import LabelTable
@@ -124,6 +125,11 @@ class LabelsMechanism(LabelsMeasuring):
         whole_number(labels, "labels", 1)
         return math.inf
 
+    @property
+    def sum_answers(self) -> Mapping[str, SumAnswers]:
+        """What is said of the sums of each column that was summed: none, for most mechanisms."""
+        return {}
+
     def _answers(self, noisy: Mapping[str, IntArray]) -> NoiseAnswers:
         """Return what answers questions about a release with these noisy counts."""
         return NoiseAnswers(self)
@@ -141,6 +147,8 @@ class LabelsMechanism(LabelsMeasuring):
         """Return a table that was read from a file; ValueError if it is none."""
         check_kind(value, LabelTable)
         table: LabelTable = value
+        if table.sums != [*self.sum_answers]:
+            raise ValueError("the mechanism releases other sums")
         return table.answered_by(self._answers(noisy))
 
 

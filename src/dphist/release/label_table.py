@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,11 +14,15 @@ from dphist.errors import ParameterError, UnsupportedError
 from dphist.parameters import checked_level, whole_number
 from dphist.release.document import read_whole_numbers
 from dphist.release.interval_estimate import IntervalEstimate
-from dphist.release.released import Released
+from dphist.release.label_sums import LabelSums, SumAnswers
 
 
 class LabelAnswers(Protocol):
     """What the mechanism of a table says of its noise."""
+
+    @property
+    def of_sums(self) -> Mapping[str, SumAnswers]:
+        """What is said of the sums of each column."""
 
     @property
     def most_unshown(self) -> float | None:
@@ -31,7 +35,7 @@ class LabelAnswers(Protocol):
         """Return how far the noise of a sum of fixed counts reaches with this probability."""
 
 
-class LabelTable(Released):
+class LabelTable(LabelSums):
     """Released labels, in the order of the release.
 
     Columns ``label`` and, where counts are released, ``count``. A null label in the last row
@@ -43,24 +47,36 @@ class LabelTable(Released):
     the largest counts are too large on average. They are of the counts after bounding.
     """
 
-    __slots__ = ("_answers", "_by_label", "_table")
+    __slots__ = ("_answers", "_by_label", "_sums", "_table")
 
-    def __init__(self, table: pa.Table, answers: LabelAnswers | None = None) -> None:
-        self._table, self._answers = table.combine_chunks(), answers
+    _answers: LabelAnswers | None
+
+    def __init__(
+        self,
+        table: pa.Table,
+        answers: LabelAnswers | None = None,
+        sums: Mapping[str, IntArray] | None = None,
+    ) -> None:
+        self._table = table.combine_chunks()
+        self._answers = answers
         self._by_label: dict[Any, int] | None = None
+        self._sums = dict(sums or {})
 
     def answered_by(self, answers: LabelAnswers) -> "LabelTable":
         """Return this table with what its mechanism says of the noise."""
-        return LabelTable(self._table, answers)
+        return LabelTable(self._table, answers, self._sums)
 
     def __repr__(self) -> str:
-        return f"LabelTable({len(self)} rows, columns {', '.join(self._table.column_names)})"
+        return f"LabelTable({len(self)} rows, columns {', '.join(self.to_arrow().column_names)})"
 
     def __len__(self) -> int:
         return int(self._table.num_rows)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, LabelTable) and bool(self._table.equals(other._table))
+        if not isinstance(other, LabelTable) or self._sums.keys() != other._sums.keys():
+            return False
+        same = (np.array_equal(self._sums[name], other._sums[name]) for name in self._sums)
+        return bool(self._table.equals(other._table)) and all(same)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -140,13 +156,14 @@ class LabelTable(Released):
         low, high = self._bounds([label], checked_level(level))
         return low, high
 
-    def sum(self, labels: Sequence[Any], level: float = 0.95) -> IntervalEstimate:
-        """Return the sum of the counts of several labels, in records.
+    def sum(self, labels: Any, level: float = 0.95, *, of: str | None = None) -> IntervalEstimate:
+        """Return the sum of the counts of several labels, or of the values of one label.
 
         Parameters
         ----------
-        labels : each once; shown or not.
+        labels : each once; shown or not. With `of` one label, which is shown.
         level : as for `interval`.
+        of : a column that was summed, see `sums`.
 
         Returns
         -------
@@ -159,7 +176,17 @@ class LabelTable(Released):
         and a rounding of 1/2 each; by Chernoff's bound for geometric noise. That may be used for
         half of the error rate, as which labels are shown depends on the noise. Else all noises are
         bounded at once, for the other half (Bonferroni). For listed labels the first has all of it.
+
+        A sum of values is of the totals of users, each clamped. Its interval is for the noise of a
+        label by itself, as that of a count is.
+
+        Raises
+        ------
+        ParameterError
+            With `of`, if the table has no such sums, or does not have the label.
         """
+        if of is not None:
+            return self._estimate(labels, of, level, means=False)
         asked = list(labels)
         found = self._counts_by_label()
         low, high = self._bounds(asked, checked_level(level))
@@ -195,7 +222,7 @@ class LabelTable(Released):
         level = checked_level(level)
         if of is not None:
             total = whole_number(of, "of", 1)
-            part = self.sum(labels, level)
+            part = self.sum(labels, level=level)
             value = None if part.value is None else part.value / total
             return IntervalEstimate(value, part.low / total, part.high / total, level, part.note)
         if self._answers is None or self._answers.most_unshown is not None:
@@ -205,10 +232,10 @@ class LabelTable(Released):
         asked = list(labels)
         chosen = set(asked)
         others = [label for label in self._counts_by_label() if label not in chosen]
-        part = self.sum(asked, (1 + level) / 2)
+        part = self.sum(asked, level=(1 + level) / 2)
         if not others:
             return IntervalEstimate(1.0, 1.0, 1.0, level)
-        rest = self.sum(others, (1 + level) / 2)
+        rest = self.sum(others, level=(1 + level) / 2)
         low = part.low / (part.low + rest.high) if part.low > 0 else 0.0
         high = part.high / (part.high + rest.low) if part.high > 0 else 1.0
         whole = part.value + rest.value
@@ -260,8 +287,12 @@ class LabelTable(Released):
         return low, max(math.floor(high) if high < np.inf else high, least)
 
     def to_arrow(self) -> pa.Table:
-        """Return the table as an Arrow table."""
-        return self._table
+        """Return the table as an Arrow table.
+
+        For each column that was summed, columns such as ``spent_sum`` and ``spent_mean`` follow; a
+        mean of which nothing is known is null.
+        """
+        return self._add_sums(self._table)
 
     def to_content(self) -> dict[str, Any]:
         """Return the table as a JSON object, for saving."""
@@ -271,7 +302,11 @@ class LabelTable(Released):
             "labels": _as_json(self._table["label"], kind),
         }
         counts = self.counts
-        return content if counts is None else {**content, "counts": counts.tolist()}
+        if counts is not None:
+            content["counts"] = counts.tolist()
+        if self._sums:
+            content["sums"] = {name: held.tolist() for name, held in self._sums.items()}
+        return content
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> "LabelTable":
@@ -280,7 +315,11 @@ class LabelTable(Released):
         columns = {"label": _read(content["labels"], kind)}
         if "counts" in content:
             columns["count"] = pa.array(read_whole_numbers(content["counts"]))
-        return cls(pa.table(columns))
+        sums = content.get("sums", {})
+        found = {name: read_whole_numbers(held) for name, held in sums.items()}
+        if any(held.shape != (len(columns["label"]),) for held in found.values()):
+            raise ValueError("each label has a sum of each column")
+        return cls(pa.table(columns), sums=found)
 
 
 _WITH_ZONE = re.compile(r"timestamp\[(s|ms|us|ns), tz=(.+)\]")

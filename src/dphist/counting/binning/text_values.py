@@ -132,6 +132,20 @@ class MomentTextSearch:
         return self.moments.places(times.cast(pa.int64()))
 
 
+def read_real_texts(values: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return numbers written as text without spaces, and the nearest floats; both null if missing.
+
+    Raises
+    ------
+    UnreadableText
+        If a field is not a number.
+    """
+    text = _without_plus(pc.ascii_trim_whitespace(values))
+    if pc.any(pc.invert(pc.match_substring_regex(text, _REAL))).as_py():
+        raise UnreadableText
+    return text, _floats(text)
+
+
 def _rows(chosen: pa.Array) -> IntArray:
     """Return the rows in which a condition is true, rather than false or null."""
     return np.flatnonzero(pc.fill_null(chosen, False).to_numpy(zero_copy_only=False))

@@ -249,8 +249,8 @@ def check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
     return blank_problems(mark_problems(rows, wanted, bounds), bounds)
 
 
-def mark_problems(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
-    """From the caller's rows to (term, who, amount, problem), without the rows that are dropped."""
+def mark_problems(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds, *values: str) -> Rows:
+    """From the caller's rows to (term, who, amount, problem, values), without rows to drop."""
     roles = {column.role for column in wanted}
     if bounds.null_labels == "drop":
         rows = rows.where("term IS NOT NULL")
@@ -270,11 +270,12 @@ def mark_problems(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
         "who" if "who" in roles else "CAST(NULL AS BIGINT) AS who",
         "amount" if "amount" in roles else "CAST(1 AS BIGINT) AS amount",
         f"{problem} AS problem",
+        *values,
     )
 
 
-def blank_problems(rows: Rows, bounds: Bounds) -> Rows:
-    """Return marked rows as (who, term, amount, problem), no amount above `max_count`.
+def blank_problems(rows: Rows, bounds: Bounds, *values: str) -> Rows:
+    """Return marked rows as (who, term, amount, problem, values), no amount above `max_count`.
 
     A row with a problem loses its user, label and amount; it only reports the problem. All other
     rows have a label. So no step drops a problem as that of a row beyond a bound. Where all
@@ -287,6 +288,7 @@ def blank_problems(rows: Rows, bounds: Bounds) -> Rows:
         f"CASE WHEN problem = 0 THEN CAST(least(amount, {bounds.max_count}) AS BIGINT) ELSE 0 END "
         "AS amount",
         "problem",
+        *values,
     )
 
 
@@ -339,7 +341,7 @@ def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> tuple[Rows | pa.Table, 
         bounded = bound_in_arrays(rows, key, bounds.max_labels, starts)
         if bounded is not None:
             return bounded
-    rows = _keep_labels(rows.group(["who", "term", "problem"]), bounds, key, [])
+    rows = keep_labels(rows.group(["who", "term", "problem"]), bounds, key, [])
     pairs = "CASE WHEN max(problem) = 0 THEN count(*) ELSE 0 END AS records"
     return rows.group(["term"], pairs, WORST, *_sums_of_users(rows, bounds)), None
 
@@ -348,10 +350,10 @@ def bound_users(rows: Rows, bounds: Bounds, key: str) -> Rows:
     """From (who, term, amount, problem) to the rows kept, one per user and term."""
     most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
     rows = rows.group(["who", "term"], clamped_sum(rows, most, "amount"), WORST)
-    return _keep_labels(rows.where("amount > 0 OR problem > 0"), bounds, key, ["amount"])
+    return keep_labels(rows.where("amount > 0 OR problem > 0"), bounds, key, ["amount"])
 
 
-def _keep_labels(rows: Rows, bounds: Bounds, key: str, others: Sequence[str]) -> Rows:
+def keep_labels(rows: Rows, bounds: Bounds, key: str, others: Sequence[str]) -> Rows:
     """Return the rows of the labels that users keep, with the `columns_of_users`.
 
     Parameters

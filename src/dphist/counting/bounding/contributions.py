@@ -80,7 +80,7 @@ def count_labels(
         If a user or label is missing and `bounds` does not allow it, if a count is missing,
         negative or above 2**62 - 1, or if the engine fails.
     """
-    wanted, salt = _describe_columns(names, cut=bounds.cut), key or fresh_key()
+    wanted, salt = describe_columns(names, cut=bounds.cut), key or fresh_key()
 
     def bounded(rows: Rows) -> tuple[Rows | pa.Table, IntArray | None]:
         return bound_labels(mark_problems(rows, wanted, bounds), "user" in names, bounds, salt)
@@ -91,7 +91,7 @@ def count_labels(
         bounded,
         bounds.cut,
         summed=columns_of_users(bounds),
-        missing=_MISSING,
+        missing=MISSING_ROWS,
         **reading,
     )
     return store, tuple(users) or None
@@ -116,7 +116,7 @@ def label_bounded_records(
     -------
     The labels with their counts, as `count_labels` returns them.
     """
-    wanted = _describe_columns({"label": label, "user": user}, cut=cut)
+    wanted = describe_columns({"label": label, "user": user}, cut=cut)
 
     def count_kept(rows: Rows) -> tuple[Rows, None]:
         bounds = Bounds(None, LARGEST, null_users, cut=cut)
@@ -192,7 +192,7 @@ def bounded_pairs(
             "needs " + Argument("max_count", 1) + ", and no " + Argument("users_by_labels"),
         )
     wanted, own = (
-        _describe_columns(names),
+        describe_columns(names),
         bounds if "user" in names else replace(bounds, max_labels=None),
     )
     with ExitStack() as stack:
@@ -205,7 +205,9 @@ def bounded_pairs(
 
         found, kind = source.run(kept), source.kinds["term"]
     worst = pc.max(found["problem"]).as_py()
-    raise_problem(worst, wanted, source.wall.problem, from_text=source.from_text, missing=_MISSING)
+    raise_problem(
+        worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_ROWS
+    )
     return found.drop_columns(["problem"]), kind
 
 
@@ -241,7 +243,7 @@ def count_bounded_records(
     ParameterError, ColumnError, DataError, InputFileError
         As for `count_labels`.
     """
-    wanted = _describe_columns({"label": label, "user": user})
+    wanted = describe_columns({"label": label, "user": user})
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, **reading)
         rows, salt, most = source.rows(), key or fresh_key(), min(max_records, LARGEST)
@@ -284,13 +286,13 @@ def _give_or_choose(counting: str) -> Text:
 
 
 MISSING_USERS = {"who": _give_or_choose("count")}
-_MISSING = {
+MISSING_ROWS = {
     "who": _give_or_choose("count labels"),
     "term": f"{MISSING[Use.KEY]}, or count labels with " + Argument("null_labels", "drop"),
 }
 
 
-def _describe_columns(names: Mapping[str, str], *, cut: Cut | None = None) -> list[Wanted]:
+def describe_columns(names: Mapping[str, str], *, cut: Cut | None = None) -> list[Wanted]:
     """Return the columns of counts, labels and users.
 
     If several columns have a problem, the last of them is reported. Users that decide about a part

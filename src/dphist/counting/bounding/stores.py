@@ -22,7 +22,7 @@ from dphist.counting.engine.redaction import redact_errors
 from dphist.counting.engine.rows import DuckRows, Rows, SparkRows
 from dphist.counting.engine.spark import call_spark, checkpoint, refuse_stopped
 from dphist.counting.reading.columns import canonical_type, decoded_type, to_exact
-from dphist.errors import DataError, ParameterError
+from dphist.errors import DataError
 
 # Maps a batch with columns label and count (int64, at least 1) to the released rows. It may change
 # the counts.
@@ -43,28 +43,37 @@ class Store(ABC):
     Attributes
     ----------
     schema : the types of label and count.
+    with_sums : these, and an int64 for each sum. Queries return sums only where they are asked for,
+        so that no code that knows of none releases any.
     """
 
-    __slots__ = ("__weakref__", "schema")
+    __slots__ = ("__weakref__", "schema", "with_sums")
 
-    def __init__(self, kind: pa.DataType) -> None:
+    def __init__(self, kind: pa.DataType, sums: Sequence[str] = ()) -> None:
         self.schema = pa.schema({"label": kind, "count": pa.int64()})
+        self.with_sums = pa.schema([*self.schema, *((name, pa.int64()) for name in sums)])
 
     @abstractmethod
-    def filter_batches(self, keep: Keep) -> pa.Table:
-        """Return the rows that `keep` returns for each batch."""
+    def filter_batches(self, keep: Keep, *, sums: bool = False) -> pa.Table:
+        """Return the rows that `keep` returns for each batch, of counts and, if asked, sums."""
 
     @abstractmethod
     def largest(self, number: int) -> pa.Table:
         """Return the first `number` rows by count, descending, then by label."""
 
     @abstractmethod
-    def rows_of(self, labels: pa.Array) -> pa.Table:
+    def rows_of(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
         """Return the rows of the given labels that occur; `labels` has the store's type."""
+
+    def _columns(self, sums: bool) -> pa.Schema:
+        return self.with_sums if sums else self.schema
 
 
 def hold_counts(
-    rows: Rows | pa.Table, kind: pa.DataType, summed: Sequence[str] = ()
+    rows: Rows | pa.Table,
+    kind: pa.DataType,
+    summed: Sequence[str] = (),
+    sums: Sequence[str] = (),
 ) -> "tuple[ArrowStore | DuckStore | SparkStore, int, list[int]]":
     """Evaluate rows (term, records, problem, ...), once, and hold them.
 
@@ -74,6 +83,7 @@ def hold_counts(
     kind : Arrow type
         Type of the labels; the engine may hold them as integers or bytes.
     summed : further columns to sum over all rows.
+    sums : further columns to hold beside the counts, of rows of DuckDB.
 
     Returns
     -------
@@ -89,12 +99,12 @@ def hold_counts(
         return ArrowStore(pa.table(columns, schema=schema)), worst, []
     store: DuckStore | SparkStore
     if isinstance(rows, DuckRows):
-        store = DuckStore(rows, released, summed)
+        store = DuckStore(rows, released, summed, sums)
     else:
         assert isinstance(rows, SparkRows)  # noqa: S101 - there are no others
         store = SparkStore(rows, released)
-    worst, *sums = store.aggregate(["max(problem)", *(f"sum({name})" for name in summed)])
-    return store, worst, sums
+    worst, *found = store.aggregate(["max(problem)", *(f"sum({name})" for name in summed)])
+    return store, worst, found
 
 
 class ArrowStore(Store):
@@ -107,7 +117,7 @@ class ArrowStore(Store):
     __slots__ = ("_table",)
 
     def __init__(self, table: pa.Table) -> None:
-        super().__init__(table.schema.field("label").type)
+        super().__init__(table.schema.field("label").type, table.column_names[2:])
         self._table = table.sort_by("label")
 
     def settle(self, stack: ExitStack) -> Store:
@@ -115,19 +125,21 @@ class ArrowStore(Store):
         stack.close()
         return self
 
-    def filter_batches(self, keep: Keep) -> pa.Table:
+    def filter_batches(self, keep: Keep, *, sums: bool = False) -> pa.Table:
         """Return the rows that `keep` returns for each batch."""
-        batches = self._table.to_batches(max_chunksize=_ROWS_AT_ONCE)
-        return _to_table(map(keep, batches), self.schema)
+        schema = self._columns(sums)
+        batches = self._table.select(schema.names).to_batches(max_chunksize=_ROWS_AT_ONCE)
+        return _to_table(map(keep, batches), schema)
 
     def largest(self, number: int) -> pa.Table:
         """Return the first rows."""
         order = [("count", "descending"), ("label", "ascending")]
-        return self._table.sort_by(order).slice(0, number)
+        return self._table.select(self.schema.names).sort_by(order).slice(0, number)
 
-    def rows_of(self, labels: pa.Array) -> pa.Table:
+    def rows_of(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
         """Return the rows of some labels."""
-        return self._table.filter(pc.is_in(self._table["label"], labels))
+        table = self._table.select(self._columns(sums).names)
+        return table.filter(pc.is_in(table["label"], labels))
 
 
 class DuckStore(Store):
@@ -135,10 +147,16 @@ class DuckStore(Store):
 
     __slots__ = ("_as_integers", "_connection")
 
-    def __init__(self, rows: DuckRows, kind: pa.DataType, summed: Sequence[str]) -> None:
-        super().__init__(kind)
+    def __init__(
+        self,
+        rows: DuckRows,
+        kind: pa.DataType,
+        summed: Sequence[str],
+        sums: Sequence[str] = (),
+    ) -> None:
+        super().__init__(kind, sums)
         self._connection = rows.connection
-        columns = ['term AS "label"', 'records AS "count"', "problem", *summed]
+        columns = ['term AS "label"', 'records AS "count"', "problem", *summed, *sums]
         rows.project(*columns).create_last("counted")
         # Streamed timestamps are integers; timestamps from a file have DuckDB's types.
         held_as = self._connection.sql('SELECT "label" FROM counted LIMIT 0').types[0].id
@@ -156,29 +174,35 @@ class DuckStore(Store):
         this store is no longer referenced.
         """
         with stack:
-            few = self._table(f"LIMIT {_FEW + 1}")
+            few = self._table(f"LIMIT {_FEW + 1}", sums=True)
             if len(few) <= _FEW:
                 return ArrowStore(few)
             weakref.finalize(self, stack.pop_all().close)
         return self
 
-    def filter_batches(self, keep: Keep) -> pa.Table:
+    def filter_batches(self, keep: Keep, *, sums: bool = False) -> pa.Table:
         """Return the rows that `keep` returns for each batch."""
-        return _to_table(map(keep, self._batches("")), self.schema)
+        schema = self._columns(sums)
+        return _to_table(map(keep, self._batches("", schema)), schema)
 
     def largest(self, number: int) -> pa.Table:
         """Return the first rows: one query, which keeps no more than `number` in memory."""
         return self._table(f'ORDER BY "count" DESC, "label" ASC LIMIT {number}')
 
-    def rows_of(self, labels: pa.Array) -> pa.Table:
+    def rows_of(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
         """Return the rows of some labels."""
         wanted = pa.table({"label": to_exact(labels) if self._as_integers else labels})
-        return self._table("WHERE label IN (SELECT label FROM wanted)", wanted)
+        return self._table("WHERE label IN (SELECT label FROM wanted)", wanted, sums=sums)
 
-    def _table(self, clause: str, wanted: pa.Table | None = None) -> pa.Table:
-        return _to_table(self._batches(clause, wanted), self.schema)
+    def _table(
+        self, clause: str, wanted: pa.Table | None = None, *, sums: bool = False
+    ) -> pa.Table:
+        schema = self._columns(sums)
+        return _to_table(self._batches(clause, schema, wanted), schema)
 
-    def _batches(self, clause: str, wanted: pa.Table | None = None) -> Iterator[pa.RecordBatch]:
+    def _batches(
+        self, clause: str, schema: pa.Schema, wanted: pa.Table | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """Evaluate a query batch by batch, on a separate cursor, so that queries may overlap."""
         failure = _engine_failure()
 
@@ -186,13 +210,14 @@ class DuckStore(Store):
             cursor = self._connection.cursor()
             if wanted is not None:
                 cursor.register("wanted", wanted)
-            query = f'SELECT "label", "count" FROM counted {clause}'  # noqa: S608
+            columns = ", ".join(f'"{name}"' for name in schema.names)
+            query = f"SELECT {columns} FROM counted {clause}"  # noqa: S608
             return iter(cursor.sql(query).to_arrow_reader(_ROWS_AT_ONCE))
 
         reader = redact_errors(begin, failure)
         while (batch := redact_errors(lambda: next(reader, None), failure)) is not None:
-            labels = batch.column(0).cast(self.schema.field("label").type)
-            yield pa.RecordBatch.from_arrays([labels, batch.column(1)], schema=self.schema)
+            labels = batch.column(0).cast(schema.field("label").type)
+            yield pa.RecordBatch.from_arrays([labels, *batch.columns[1:]], schema=schema)
 
 
 class SparkStore(Store):
@@ -223,7 +248,7 @@ class SparkStore(Store):
         stack.close()
         return self
 
-    def filter_batches(self, keep: Keep) -> pa.Table:
+    def filter_batches(self, keep: Keep, *, sums: bool = False) -> pa.Table:
         """Return the rows that `keep` returns for each batch; it runs in this process.
 
         Spark sends the counts here, piece by piece, and `keep` draws noise when a piece is
@@ -246,7 +271,7 @@ class SparkStore(Store):
             lambda: frame.orderBy(frame["count"].desc(), frame["label"].asc()).limit(number)
         )
 
-    def rows_of(self, labels: pa.Array) -> pa.Table:
+    def rows_of(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
         """Return the rows of some labels."""
 
         def found() -> Any:
@@ -277,39 +302,6 @@ class SparkStore(Store):
         session = self._checkpoint.sparkSession
         refuse_stopped(session, _stopped())
         return call_spark(session, lambda: redact_errors(ask, _engine_failure()))
-
-
-def counts_of(store: Store, labels: Sequence[Any]) -> list[int]:
-    """Return the counts of `labels`, in their order; 0 for a label that does not occur.
-
-    Raises
-    ------
-    ParameterError
-        If a label is repeated, or is not of the type of the labels in the store.
-    """
-    kind = store.schema.field("label").type
-    unfit = ParameterError("labels", f"must be of the type of the label column, {kind}")
-    if isinstance(labels, pa.Array | pa.ChunkedArray):  # Arrow would crash on invalid arrays
-        redact_errors(lambda: labels.validate(full=True), unfit)
-    listed = list(labels)
-    wanted = redact_errors(lambda: _as_column(listed, kind), unfit)
-    if wanted.null_count or len(pc.unique(wanted)) != len(wanted):
-        raise ParameterError("labels", "must be listed once each")
-    found = store.rows_of(wanted).combine_chunks()
-    place = pc.index_in(wanted, found["label"])
-    return [int(n) for n in pc.fill_null(found["count"].take(place), 0).to_pylist()]
-
-
-def _as_column(labels: list[Any], kind: pa.DataType) -> pa.Array:
-    """Return labels as a column; ArrowInvalid where Arrow would make another label of one.
-
-    Arrow reads whole numbers as dates, and drops what a date or timestamp has beyond the type.
-    """
-    column = pa.array(labels, kind)
-    given = any(not isinstance(label, pa.Scalar) for label in labels)
-    if given and pa.types.is_temporal(kind) and column.to_pylist() != labels:
-        raise pa.ArrowInvalid("another label")
-    return column
 
 
 def _to_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:

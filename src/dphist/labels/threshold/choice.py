@@ -48,7 +48,15 @@ def compare_noises(mechanism: H, noises: Sequence[str]) -> dict[str, H]:
             "mechanism", "must be calibrated for noises to be compared", "use dphist.calibrate"
         )
     total = held.target.guarantee
-    names = ("max_labels", "max_count", "labels", "users_by_labels", "sums_of")
+    names = (
+        "max_labels",
+        "max_count",
+        "labels",
+        "users_by_labels",
+        "sums_of",
+        "sums",
+        "sums_share",
+    )
     asked: dict[str, Any] = {name: getattr(held, name) for name in names}
     asked |= {"epsilon": total.epsilon, "delta": delta_of(total)}
     asked["releases"] = held.target.releases

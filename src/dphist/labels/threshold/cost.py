@@ -13,6 +13,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from dphist.errors import ParameterError
+from dphist.labels.threshold.sums import Sums
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP
 from dphist.privacy.conversion import geometric_to_rho
@@ -27,10 +28,12 @@ class ThresholdCost:
     noise : "laplace", "truncated", "optimal" or "gaussian".
     epsilon : the parameter of a single label.
     delta : of the threshold, or of the ends of noise that ends; None if there is none.
-    changed : how many released numbers one user changes at most, each by one noise scale.
+    changed : how many released numbers one user changes at most, each by one noise scale; those in
+        sums of values too, at what these cost in counts.
     counts_users : whether one of these is a number of users.
     max_count : by how much a user changes the count of a label at most.
     unit : what is protected.
+    sums : of values beside the counts; None if there are none.
     """
 
     noise: str
@@ -40,6 +43,7 @@ class ThresholdCost:
     counts_users: bool
     max_count: int
     unit: PrivacyUnit
+    sums: Sums | None = None
 
     @property
     def guarantee(self) -> ZCDP | ApproxZCDP:
@@ -48,9 +52,11 @@ class ThresholdCost:
         if self.noise != "gaussian":
             # Noise that ends costs no more beside its delta (bounded_noise.md, Lemmas 6 and 7).
             # The number of users changes by 1, and has noise for that.
-            users, labels = self.counts_users, self.changed - self.counts_users
+            users, summed = self.counts_users, self.sums.changes if self.sums else 0
+            labels = self.changed - self.counts_users - summed
             rho = labels * geometric_to_rho(self.epsilon, self.max_count)
             rho += users * geometric_to_rho(self.epsilon, 1)
+            rho += self.sums.rho if self.sums else 0
         if self.delta is None:
             return ZCDP(rho, self.unit)
         return ApproxZCDP(rho, self.delta, self.unit)

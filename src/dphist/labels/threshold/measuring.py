@@ -1,6 +1,7 @@
 """Measuring of `ThresholdHistogram`: noise on each count, and which are above the threshold."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
+from dphist.data.clamp import Clamp
 from dphist.data.label_counts import LabelCounts
 from dphist.data.listed_counts import look_up
 from dphist.errors import Argument, BoundsError, ParameterError
@@ -26,6 +28,7 @@ from dphist.labels.threshold.law import (
     truncated_limit,
 )
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
+from dphist.labels.threshold.sums import SumNoise, Sums
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
@@ -37,6 +40,23 @@ LabelNoise: TypeAlias = GeometricNoise | GaussianNoise | TruncatedNoise | Optima
 
 BOUNDED = ("truncated", "optimal")
 """Noises that end: they have a delta where labels are listed, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Summing:
+    """Of a batch, the labels above the threshold, with noise of their own on each of their sums."""
+
+    above: AboveThreshold
+    noises: tuple[SumNoise, ...]
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows that are released."""
+        kept = self.above(batch)
+        for place, noise in enumerate(self.noises, start=kept.num_columns - len(self.noises)):
+            noisy = noise.add(np.asarray(kept.column(place), np.int64), self.above.source)
+            kept = kept.set_column(place, kept.schema.field(place), pa.array(noisy))
+        return kept
+
 
 NAME = "users"
 """The key of `Release.noisy` that holds the numbers of users."""
@@ -52,6 +72,8 @@ class ThresholdMeasuring(LabelsMeasuring):
     users_by_labels: int | None
     correlated: bool
     sums_of: int
+    sums: tuple[tuple[str, Clamp], ...] | None
+    sums_share: Fraction
 
     @property
     def changed_labels(self) -> int:
@@ -77,8 +99,18 @@ class ThresholdMeasuring(LabelsMeasuring):
 
     @property
     def _changed(self) -> Fraction:
-        """How many released numbers one user changes at most: of labels, and one of users."""
-        return self.weight + self._counts_users
+        """How many released numbers one user changes at most: of labels, users and sums."""
+        summed = self._sums
+        return self.weight + self._counts_users + (summed.changes if summed else 0)
+
+    @property
+    def _sums(self) -> Sums | None:
+        """The sums of values beside the counts; None if there are none."""
+        if not self.sums:
+            return None
+        gaussian, each = self.noise == "gaussian", self.max_count == 1
+        public = self.sums_share, gaussian, self.epsilon, self.changed_labels
+        return Sums(self.sums, *public, counts_users=each)
 
     @property
     def _counts_users(self) -> bool:
@@ -89,7 +121,7 @@ class ThresholdMeasuring(LabelsMeasuring):
     def _cost(self) -> ThresholdCost:
         public = self.noise, self.epsilon, self.delta
         changes = self._changed, self._counts_users, self.max_count
-        return ThresholdCost(*public, *changes, self._unit)
+        return ThresholdCost(*public, *changes, self._unit, self._sums)
 
     @property
     def guarantee(self) -> ZCDP | ApproxZCDP:
@@ -121,6 +153,7 @@ class ThresholdMeasuring(LabelsMeasuring):
             parts = [GeometricLoss(rate, self.max_count, self.changed_labels)]
             if self._counts_users:
                 parts.append(GeometricLoss(self.epsilon))
+            parts += self._sums.losses if self._sums else []
         return Losses(tuple(parts), self.delta or Fraction(0))
 
     @property
@@ -136,14 +169,21 @@ class ThresholdMeasuring(LabelsMeasuring):
         return geometric_threshold(1 / scale, self.delta, self.max_labels, self.max_count)
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
-        own = self._noise_of_labels()
+        own, summed = self._noise_of_labels(), self._sums
         if self.labels is None:
-            released = counts.filter_batches(AboveThreshold(own, self.threshold or 0, source))
-        else:
-            column, values = look_up(counts, self.labels)
-            noisy, _ = self.noise_law().add(np.array(values, np.int64), None, source)
-            released = pa.table({"label": column, "count": pa.array(noisy)})
-        return sort_released(released)
+            above = AboveThreshold(own, self.threshold or 0, source)
+            if summed is None:
+                return sort_released(counts.filter_batches(above))
+            found = counts.filter_sums(_Summing(above, tuple(summed.noises)))
+            return sort_released(found, summed.names)
+        column, values = look_up(counts, self.labels)
+        noisy, _ = self.noise_law().add(np.array(values, np.int64), None, source)
+        released = {"label": column, "count": pa.array(noisy)}
+        if summed is not None:
+            for place, own_sums in enumerate(counts.sums_of(column)):
+                sums = np.array(own_sums, np.int64)
+                released[f"v{place}"] = pa.array(summed.noises[place].add(sums, source))
+        return sort_released(pa.table(released), summed.names if summed else ())
 
     def _drawn_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
         if not self._counts_users:
@@ -202,6 +242,7 @@ class ThresholdMeasuring(LabelsMeasuring):
                 + " and "
                 + Argument("users_by_labels", self.users_by_labels)
             )
+        self._check_sums(counts)
         # One user who raises a count and lowers another one would be protected less.
         if self.correlated and not counts.only_adds:
             raise BoundsError(
@@ -210,6 +251,24 @@ class ThresholdMeasuring(LabelsMeasuring):
                 "only_adds=True), or make the mechanism with " + Argument("correlated", False)
             )
         return counts
+
+    def _check_sums(self, counts: LabelCounts) -> None:
+        """Refuse data that were not summed as the mechanism sums them: exactly so."""
+        if self.sums is None:
+            return
+        if tuple(counts.sums.items()) != self.sums:
+            raise BoundsError(
+                Argument("sums")
+                + " of the mechanism needs data with the same sums: make them with "
+                "LabelCounts.from_table(..., sums=...), and the mechanism with counts.sums"
+            )
+        if (counts.max_count == 1) != (self.max_count == 1):
+            raise BoundsError(
+                Argument("sums")
+                + " needs data with the mechanism's own bound, "
+                + Argument("max_count", self.max_count)
+                + ": sums are taken about another center where it is 1"
+            )
 
     def _protected_labels(self) -> int | None:
         return None if self.labels and len(self.labels) <= self.max_labels else self.max_labels

@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from dphist.arrays import IntArray
 from dphist.data.cells import check_most, make_cells
+from dphist.data.clamp import Clamp, read_sums
 from dphist.errors import Argument, ParameterError
-from dphist.labels.answers import gaussian_reach, geometric_reach
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -19,24 +19,22 @@ from dphist.labels.mechanism import (
     check_bound,
     check_delta,
 )
-from dphist.labels.threshold.bounded_noise import OptimalNoise, TruncatedNoise
+from dphist.labels.threshold.bounded_noise import OptimalNoise
 from dphist.labels.threshold.choice import compare_noises, forms_of, noises_of
-from dphist.labels.threshold.correlation import CorrelatedNoise
-from dphist.labels.threshold.known_labels import listed, number_listed
-from dphist.labels.threshold.law import gaussian_delta, geometric_delta, truncated_delta
-from dphist.labels.threshold.measuring import BOUNDED, NAME, ThresholdMeasuring
-from dphist.labels.threshold.sharing import Correlated, is_correlated, shared_in_words
+from dphist.labels.threshold.known_labels import listed
+from dphist.labels.threshold.measuring import BOUNDED, NAME
+from dphist.labels.threshold.sharing import Correlated, is_correlated
+from dphist.labels.threshold.stating import ThresholdStating
 from dphist.mechanism import parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
-from dphist.noise.law import Drawing, NoiseLaw
 from dphist.noise.optimal import check_number_of_values
-from dphist.noise.search import first_true
 from dphist.parameters import (
     Exact,
-    checked_level,
     positive_delta,
     privacy_parameter,
+    probability,
+    short_number,
     whole_number,
 )
 from dphist.release.label_table import LabelTable
@@ -49,7 +47,7 @@ Noise: TypeAlias = Literal["laplace", "truncated", "optimal", "gaussian"]
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
+class ThresholdHistogram(ThresholdStating):
     """Counts with noise; of labels nobody listed, those with a noisy count above a threshold.
 
     Parameters
@@ -89,12 +87,21 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     sums_of : int
         Number of labels in the sums that are to have the smallest error (default: 1, single
         counts). Only correlated noise follows it.
+    sums : mapping of str to Clamp, optional
+        Release also sums of columns of numbers for each label shown: those of the data, which are
+        made with the same `sums`. Labels are found by their counts alone. If `max_count` is 1, sums
+        are taken about the middle of the clamp, which lowers their noise, and means are known: see
+        `LabelTable.mean`.
+    sums_share : number above 0 and below 1
+        Part of what a label costs that pays for its sums, all alike (default: 1/2): of rho for
+        Gaussian noise, of epsilon for other noise. The rest pays for its count.
 
     Guarantee
     ---------
     Neighbors differ in one user, who adds at most `max_count` to each of at most `max_labels`
     labels. m is `max_labels`, or the number of listed labels if that is less; one more with
-    `users_by_labels`.
+    `users_by_labels`, and with `sums` m more times `sums_share` / (1 - `sums_share`). The noise of
+    sums never ends.
 
     - `guarantee`: `delta`-approximate rho-zCDP. rho is m epsilon**2 / 2 for Gaussian noise, at most
       m epsilon tanh(epsilon/2) for all other. delta is 0 where labels are listed and noise does not
@@ -153,6 +160,16 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         Sentence("{Labels} in the sums that are to have a small error."),
         needs=[("correlated", "independent noise does not depend on it")],
     )
+    sums: tuple[tuple[str, Clamp], ...] | None = parameter(
+        Sentence("Columns that are summed for each {label}: low, high and step of a total."),
+        not_given="No sums are released.",
+        public=True,
+        shown=lambda held: [f"{name}={clamp.to_text()}" for name, clamp in held.sums],
+    )
+    sums_share: Fraction = parameter(
+        Sentence("Part of the cost of a {label} that pays for its sums."),
+        needs=[("sums", "without sums all pays for counts")],
+    )
 
     def __init__(
         self,
@@ -166,6 +183,8 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         users_by_labels: int | None = None,
         correlated: Correlated = False,
         sums_of: int = 1,
+        sums: Mapping[str, Clamp] | None = None,
+        sums_share: Exact = "1/2",
     ) -> None:
         if noise not in get_args(Noise):
             names = ", ".join(f"'{name}'" for name in get_args(Noise)[:-1])
@@ -191,6 +210,8 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
             if users_by_labels is None
             else check_most(users_by_labels, check_bound(max_labels, "max_labels")),
             sums_of=whole_number(sums_of, "sums_of", 1, 1 if known is None else len(known)),
+            sums=read_sums(sums) or None,
+            sums_share=_share_of(sums_share),
         )
         number = None if known is None else len(known)
         public = (noise, number, self.changed_labels, self.sums_of, self.noise_scale)
@@ -204,6 +225,13 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         ):
             raise ParameterError(
                 "epsilon", "divided by " + Argument("max_count") + " is too small to sample"
+            )
+        summed = self._sums
+        if summed is not None and not (summed.ratio and all(x.is_sampled for x in summed.noises)):
+            raise ParameterError(
+                ("epsilon", "sums_share"),
+                "are too small for sums of so many steps to be sampled",
+                "take larger steps, narrower bounds or fewer sums",
             )
         if self.noise == "optimal":
             noise = self.noise_law()
@@ -306,120 +334,13 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         self.users(noisy)
         return LabelsMechanism.restored(self, value, noisy)
 
-    def half_width(self, level: float = LEVEL) -> int:
-        """Return the smallest q at which the noise of a count is within q with this probability."""
-        return self.noise_law().half_width(level)
 
-    @property
-    def largest_error(self) -> int | None:
-        """Noise never changes a count by more than this, in records; None if noise has no end.
-
-        What was dropped where users were bounded comes on top.
-        """
-        noise = self.noise_law()
-        return noise.largest if isinstance(noise, TruncatedNoise | OptimalNoise) else None
-
-    @property
-    def spread(self) -> float:
-        """Root mean square of the noise of a sum of `sums_of` counts, in records."""
-        return self.noise_law().rms_of_sum(self.sums_of)
-
-    def error_of_sum(self, labels: Sequence[Any]) -> float:
-        """Return the standard error of the sum of the released counts of listed labels, in records.
-
-        It is that of the noise, before counts are rounded to whole records. Where noise is
-        correlated it grows with the number of labels, and for few labels with its root.
-
-        Parameters
-        ----------
-        labels : some of the listed labels, each once.
-
-        Raises
-        ------
-        ParameterError
-            If no labels are listed, or a label is not listed or repeated.
-        """
-        return self.noise_law().rms_of_sum(number_listed(labels, self.labels))
-
-    def reach_of_sum(self, labels: int, level: float = LEVEL) -> float:
-        """Return how far the noise of a sum of that many fixed counts reaches, in records.
-
-        It is within that with probability `level` or more (docs: proofs, answers, Lemma 4).
-        """
-        checked_level(level)
-        labels = whole_number(labels, "labels", 1)
-        noise = self.noise_law()
-        if isinstance(noise, OptimalNoise):
-            return noise.reach_of_sum(labels, level)
-        if self.noise == "gaussian":
-            return gaussian_reach(noise.rms_of_sum(labels), labels, level)
-        return geometric_reach(self.noise_scale, labels, level)  # truncated noise has lower moments
-
-    @property
-    def reached_delta(self) -> Fraction:
-        """The delta that the threshold really has, rounded up to 12 digits; at most `delta`.
-
-        Where noise ends, the delta of its ends.
-        """
-        threshold, noise = self.threshold, self.noise_law()
-        if self.delta is None:
-            return Fraction(0)
-        if isinstance(noise, TruncatedNoise):
-            ends = noise.rate, noise.largest, self.delta, self.changed_labels, self.max_count
-            return truncated_delta(*ends)
-        if threshold is None or self.noise == "optimal":  # which uses all of it
-            return self.delta
-        bounds = (self.delta, self.max_labels, self.max_count)
-        if isinstance(threshold, Fraction):
-            return gaussian_delta(self.noise_scale, threshold, *bounds)
-        return geometric_delta(1 / self.noise_scale, threshold, *bounds)
-
-    def release_chance(self, count: int) -> float:
-        """Return the probability with which a label of this count, in records, is released."""
-        threshold, own = self.threshold, whole_number(count, "count", 0)
-        if threshold is None:
-            return 1.0
-        return self.noise_law().chance_above(float(threshold - own))
-
-    def likely_count(self, chance: float) -> int:
-        """Return the least count, in records, released with this probability or more."""
-        checked_level(chance, "chance")
-        return max(first_true(lambda count: self.release_chance(count) >= chance), 1)
-
-    @property
-    def law(self) -> NoiseLaw:
-        """The law of the noise on each count of a label."""
-        noise = self.noise_law()
-        if not isinstance(noise, CorrelatedNoise):
-            return noise.law
-        form = "in part the same for all labels"
-        return NoiseLaw("Gaussian", self.noise_scale, Drawing.SHARED, form)
-
-    @property
-    def description(self) -> str:
-        """How a release is made."""
-        sampler = self.noise_law()
-        shared = f", {shared_in_words(sampler)}" if isinstance(sampler, CorrelatedNoise) else ""
-        text = (
-            "Each listed {label}'s count with {noise} noise{shared}, {labels} that do not occur "
-            "included."
-        )
-        if self.labels is None:
-            text = (
-                "Threshold (Rogers 2023, Algorithm 1). Each {label}'s count gets {noise} noise of "
-                "its own; a {label} is released if the sum is above the threshold."
-            )
-        if self.noise == "optimal":
-            text += (
-                " The noise is made of the steps of the optimal chance of releasing a {label} "
-                "(Desfontaines et al. 2022)."
-            )
-        if self.largest_error is not None:
-            text += " The noise ends: it never changes a count by more than {largest:,} {records}."
-        if self.users_by_labels is not None:
-            text += " The numbers of {users} who have one {label}, two, and so on get noise too."
-        given: dict[str, Any] = {"noise": self.law.distribution, "largest": self.largest_error or 0}
-        return Sentence(text, shared=shared, **given)
+def _share_of(share: Exact) -> Fraction:
+    """Return the part that sums pay for, checked."""
+    found = short_number(probability(share, "sums_share"), "sums_share")
+    if not found > 0:
+        raise ParameterError("sums_share", "must be above 0 and below 1")
+    return found
 
 
 def _delta_of(delta: Exact | None, noise: str, *, listed: bool) -> Fraction | None:

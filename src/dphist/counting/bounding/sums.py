@@ -1,0 +1,200 @@
+"""Sums of values beside the counts of labels: each user's total of a label is clamped.
+
+Values become whole steps row by row (`steps`), in this process. From there on everything is whole
+numbers. Which labels a user keeps is decided as it is without sums, and depends on no value.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Unpack
+
+import pyarrow as pa
+
+from dphist.counting.bounding.bounds import (
+    WORST,
+    Bounds,
+    blank_problems,
+    clamped_sum,
+    columns_of_users,
+    fresh_key,
+    keep_labels,
+    mark_problems,
+    raise_problem,
+)
+from dphist.counting.bounding.contributions import MISSING_ROWS, describe_columns
+from dphist.counting.bounding.steps import UnreadableText, check_kind, snap
+from dphist.counting.bounding.stores import Store, hold_counts
+from dphist.counting.checks import LARGEST
+from dphist.counting.engine.interruptible import interruptible
+from dphist.counting.engine.private_duckdb import open_private_connection
+from dphist.counting.engine.rows import Rows
+from dphist.counting.reading.columns import Use, Wanted
+from dphist.counting.reading.gate import Reading, open_source
+from dphist.counting.reading.source import Batches, Source, stream_rows
+from dphist.counting.reading.spark import SparkSource
+from dphist.errors import DataError, ParameterError
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """A column that is summed, in whole steps.
+
+    Attributes
+    ----------
+    name : of the column.
+    step : the unit; a value is rounded to the nearest multiple.
+    low, high : what a user's total of a label is clamped to, steps.
+    center : steps that are taken from each such total before totals are added.
+    """
+
+    name: str
+    step: Fraction
+    low: int
+    high: int
+    center: int
+
+    def clamp(self, total: str) -> str:
+        """Return the expression of a clamped total, about the center."""
+        return f"(least(greatest({total}, {self.low}), {self.high}) - {self.center})"
+
+
+def count_with_sums(
+    frame: object,
+    names: Mapping[str, str],
+    bounds: Bounds,
+    summed: Sequence[Summed],
+    *,
+    key: str | None = None,
+    **reading: Unpack[Reading],
+) -> tuple[Store, tuple[int, ...] | None]:
+    """Count labels as `count_labels` does, and sum columns of values for each.
+
+    Parameters
+    ----------
+    frame, names, bounds, key, reading
+        As for `count_labels`.
+    summed : the columns of values.
+
+    Returns
+    -------
+    store : the labels with their counts and, named ``v0``, ``v1`` and so on, the sums of the
+        clamped totals about their centers, in steps, from -(2**62 - 1) to 2**62 - 1.
+    users : as from `count_labels`.
+
+    Raises
+    ------
+    ParameterError, ColumnError, InputFileError, DataError
+        As from `count_labels`; also if a column of values holds no numbers, a value is missing or
+        no number, or the frame is one of Spark.
+    """
+    columns = describe_columns(names, cut=bounds.cut)
+    roles = dict(zip(_roles(summed), summed, strict=True))
+    values = [Wanted(role, each.name, Use.VALUE, "sums") for role, each in roles.items()]
+    wanted = [*values, *columns]
+    with ExitStack() as stack:
+        source = open_source(stack, frame, wanted, **reading)
+        if isinstance(source, SparkSource):
+            raise ParameterError(
+                "sums",
+                "must be left out where Spark counts",
+                "collect the columns first, for example with frame.toArrow()",
+            )
+        for column in values:
+            if not source.is_text(column.role):
+                check_kind(source.kinds[column.role], column.name)
+        connection = open_private_connection(stack, large=True)
+        snapping = _Snapping(source, roles)
+        salt = key or fresh_key()
+
+        def hold() -> Any:
+            rows = stream_rows(connection, snapping.batches(), source.wall)
+            found = _bound(rows, wanted, bounds, roles, salt)
+            cells = columns_of_users(bounds)
+            return hold_counts(found, source.kinds["term"], cells, [*roles])
+
+        store, worst, users = interruptible(connection, lambda: source.run(hold))
+        snapping.check()
+        raise_problem(
+            worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_ROWS
+        )
+        return store.settle(stack.pop_all()), tuple(users) or None
+
+
+def _roles(summed: Sequence[Summed]) -> list[str]:
+    return [f"v{place}" for place in range(len(summed))]
+
+
+@dataclass(slots=True)
+class _Snapping:
+    """Values as steps, batch by batch.
+
+    Attributes
+    ----------
+    unreadable : the first column with text that is no number; empty if there is none.
+    """
+
+    source: Source
+    roles: Mapping[str, Summed]
+    unreadable: str = ""
+
+    def batches(self) -> Batches:
+        """Yield the rows of the source, with whole steps in place of values."""
+        for batch in self.source.batches():
+            columns = list(batch.columns)
+            for place, (role, each) in enumerate(self.roles.items()):
+                columns[place] = self._snap(columns[place], each, self.source.is_text(role))
+            yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+    def _snap(self, values: pa.Array, each: Summed, text: bool) -> pa.Array:
+        try:
+            return snap(values, each.step, text=text)
+        except UnreadableText:
+            self.unreadable = self.unreadable or each.name
+        return pa.array([0] * len(values), pa.int64())
+
+    def check(self) -> None:
+        """Raise the error for text that is no number."""
+        if self.unreadable:
+            raise DataError(
+                f"column {self.unreadable!r} must hold numbers, such as 12, -0.5 or 1e3: correct "
+                "or drop the other rows"
+            )
+
+
+def _bound(
+    rows: Rows, wanted: Sequence[Wanted], bounds: Bounds, roles: Mapping[str, Summed], key: str
+) -> Rows:
+    """From the caller's rows to (term, records, problem, sums), each user bounded.
+
+    A row without a user is a user of its own, so its own value is clamped; of others the total of
+    the label is, after all of the user's rows of it were added.
+    """
+    marked = mark_problems(rows, wanted, bounds, *roles)
+    values = (
+        f"CASE WHEN problem > 0 OR amount = 0 AND who IS NULL THEN 0 "
+        f"WHEN who IS NULL THEN {each.clamp(role)} ELSE {role} END AS {role}"
+        for role, each in roles.items()
+    )
+    rows = blank_problems(marked, bounds, *values)
+    most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
+    totals = (
+        f"CAST(CASE WHEN who IS NULL THEN {_within(rows.total(role))} "
+        f"ELSE {each.clamp(rows.total(role))} END AS BIGINT) AS {role}"
+        for role, each in roles.items()
+    )
+    # In this order, which `keep_labels` returns rows of users above the bound in.
+    rows = rows.group(["who", "term"], clamped_sum(rows, most, "amount"), *totals, WORST)
+    rows = rows.where("amount > 0 OR problem > 0")
+    rows = keep_labels(rows, bounds, key, ["amount", *roles])
+    sums = (f"CAST({_within(rows.total(role))} AS BIGINT) AS {role}" for role in roles)
+    records = clamped_sum(rows, str(LARGEST), "records")
+    users = (f"{rows.total(name)} AS {name}" for name in columns_of_users(bounds))
+    rows = rows.group(["term"], records, WORST, *sums, *users)
+    return rows.where("records > 0 OR problem > 0")
+
+
+def _within(total: str) -> str:
+    """Return the expression of a sum that is clamped, so that it never wraps."""
+    return f"least(greatest({total}, {-LARGEST}), {LARGEST})"

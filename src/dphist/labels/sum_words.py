@@ -1,0 +1,163 @@
+"""What pages, terminals, JSON and CSV say of sums and means of labels."""
+
+from typing import Any
+
+import numpy as np
+
+from dphist.arrays import FloatArray
+from dphist.document.blocks import (
+    EVERYWHERE,
+    ON_JSON,
+    ON_PAGE,
+    Block,
+    Column,
+    Fact,
+    Note,
+    Section,
+    Table,
+)
+from dphist.document.kind import DataFacts
+from dphist.document.unit_words import nouns_of_unit
+from dphist.labels.bounding import unit_of
+from dphist.labels.mechanism import LabelsMechanism
+from dphist.labels.sums import SumAnswers
+from dphist.privacy.as_text import plain, up
+from dphist.release.label_table import LabelTable
+from dphist.release.maker import Maker
+from dphist.sentence import Quoted, Sentence, joined
+from dphist.visible import harmless
+
+USERS_OF_A_MEAN = 100
+"""Users of the label whose mean a dry run states the error of."""
+
+_LEVEL = 0.95
+_LONGEST = 60
+
+
+def sums_section(
+    mechanism: Maker, data: DataFacts, table: LabelTable | None = None
+) -> list[Section]:
+    """Return what is said of sums and means, if there are any; a dry run has no table."""
+    if not isinstance(mechanism, LabelsMechanism) or not mechanism.sum_answers:
+        return []
+    held = {name: _describe(answers) for name, answers in mechanism.sum_answers.items()}
+    blocks: list[Block] = [_errors(name, each, data) for name, each in held.items()]
+    blocks.append(Fact("", "", "sums", held, on=ON_JSON))
+    if table is not None:
+        blocks += [_table_of(*each, table) for each in mechanism.sum_answers.items()]
+    notes = [_clamping_in_words(mechanism, data)]
+    if any(answers.has_means for answers in mechanism.sum_answers.values()):
+        notes.append(_means_in_words(data))
+    blocks += [Fact("Clamping", notes[0]), *(Note(note, "aside", on=ON_PAGE) for note in notes[1:])]
+    return [Section("sums", "Sums and means", blocks, EVERYWHERE, wide=table is not None)]
+
+
+def _describe(answers: SumAnswers) -> dict[str, Any]:
+    """Return the clamp of a column, and within what noise stays, for programs."""
+    names = ("low", "high", "step")
+    held: dict[str, Any] = dict(zip(names, answers.clamp.to_content(), strict=True))
+    held["half_width_of_sum"] = answers.sum_reach(_LEVEL)
+    if answers.has_means:
+        held["half_width_of_mean_of_100"] = answers.mean_reach(USERS_OF_A_MEAN, _LEVEL)
+    return held
+
+
+def _errors(name: str, held: dict[str, Any], data: DataFacts) -> Fact:
+    """Return within what the noise of a sum, and of a mean, stays."""
+    said = [Sentence("± {width}", width=plain(up(held["half_width_of_sum"], 3)))]
+    if "half_width_of_mean_of_100" in held:
+        mean = Sentence(
+            "of a mean over {users} {several} ± {width} or less",
+            width=plain(up(held["half_width_of_mean_of_100"], 3)),
+            users=USERS_OF_A_MEAN,
+            several=nouns_of_unit(unit_of(data))[1],
+        )
+        said.append(mean)
+    note = Sentence(
+        "with probability 95 %, for each {label} by itself; {name} is clamped from {low} to {high},"
+        " in steps of {step}",
+        name=Quoted(harmless(name, _LONGEST)),
+        low=held["low"],
+        high=held["high"],
+        step=held["step"],
+    )
+    return Fact("Error of sums", joined(said, "; "), note=note)
+
+
+def _table_of(name: str, answers: SumAnswers, table: LabelTable) -> Table:
+    """Return the released sums and means of a column, in the order of the labels."""
+    texts = [text for text in table.texts if text is not None]
+    columns = [Column(Sentence("{Label}"), texts, released=True)]
+    over = harmless(name, _LONGEST)
+    columns += _columns("Sum", table.estimates(name, _LEVEL), over)
+    if answers.has_means:
+        columns += _columns("Mean", table.estimates(name, _LEVEL, means=True), over)
+    caption = (
+        Sentence("All sums of {name}", name=Quoted(over)),
+        Sentence("The first sums of {name}", name=Quoted(over)),
+        "Sums",
+    )
+    return Table(columns, caption, Sentence("No {label} was released."), number="Rank")
+
+
+def _columns(name: str, rows: FloatArray, over: str) -> list[Column]:
+    values = [_number(value, *ends) for value, *ends in rows.tolist()]
+    ends = [f"{_number(low, low, high)} to {_number(high, low, high)}" for _, low, high in rows]
+    return [
+        Column(name, values, digits=True, over=over),
+        Column("95 % interval", ends, digits=True, over=over),
+    ]
+
+
+def _number(value: float, low: float, high: float) -> str:
+    """Write a number with as many places as its interval gives sense to."""
+    if np.isnan(value):
+        return "unknown"
+    width = max(high - low, 1e-9)
+    places = min(max(int(np.ceil(-np.log10(width))) + 1, 0), 9)
+    return f"{value:,.{places}f}"
+
+
+def _clamping_in_words(mechanism: LabelsMechanism, data: DataFacts) -> Sentence:
+    """Say what is unknown of clamping."""
+    who, _, a_user = nouns_of_unit(unit_of(data))
+    text = (
+        "Sums are of the totals of each {who} and {label}, each clamped to the bounds. Nothing is "
+        "known of how many totals were outside: intervals cover the noise, not what clamping or "
+        "other bounds changed."
+    )
+    center = (
+        ""
+        if mechanism.max_count == 1
+        else " There are no means: {a_user} counts up to {most:,} times for a {label}."
+    )
+    return Sentence(text + center, who=who, a_user=a_user, most=mechanism.max_count)
+
+
+def _means_in_words(data: DataFacts) -> Sentence:
+    """Say what a mean and its interval are."""
+    who, several, _ = nouns_of_unit(unit_of(data))
+    return Sentence(
+        "A mean is over the {several} of a {label}, of one clamped total each. Sum and number have "
+        "noise of their own; the interval has all means that both allow, and never leaves the "
+        "bounds. A mean is unknown where the noise leaves all of them possible.",
+        several=several,
+        who=who,
+    )
+
+
+def sum_columns(mechanism: Maker, table: LabelTable) -> dict[str, list[str]]:
+    """Return columns of a CSV file by name: each sum and mean with both ends of its interval.
+
+    Of a mean of which nothing is known the field is empty.
+    """
+    found: dict[str, list[str]] = {}
+    if not isinstance(mechanism, LabelsMechanism):
+        return found
+    for name, answers in mechanism.sum_answers.items():
+        for what in ("sum", "mean") if answers.has_means else ("sum",):
+            rows = table.estimates(name, _LEVEL, means=what == "mean").T.tolist()
+            for end, values in zip(("", "_low", "_high"), rows, strict=True):
+                texts = ["" if value != value else f"{value:.12g}" for value in values]
+                found[f"{name}_{what}{end}"] = texts
+    return found

@@ -1,0 +1,146 @@
+"""What pages, terminals, tables, plans and ledgers say of sums and means."""
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dphist as dh
+from dphist.cli import main
+
+COSTS = ["--epsilon", "1", "--delta", "1e-6", "--max-labels", "2"]
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> str:
+    words = {"tea": 600, "milk, fresh": 400, "rare": 3}
+    frame = pd.DataFrame(
+        [(who, word, 1.5 + who % 7) for word, most in words.items() for who in range(most)],
+        columns=["who", "word", "spent"],
+    )
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    return str(tmp_path / "rows.csv")
+
+
+def run(*words: str) -> int:
+    return main(words)
+
+
+def release(rows: str, folder: Path, *more: str) -> Path:
+    out = folder / "r.json"
+    given = [rows, "--label", "word", "--user", "who", *COSTS, "--sum", "spent=0:10:0.01"]
+    assert run("labels", *given, "--output", str(out), *more) == 0
+    return out
+
+
+def test_a_table_has_sums_and_means_with_intervals(rows: str, tmp_path: Path) -> None:
+    path = release(rows, tmp_path, "--table", str(tmp_path / "t.csv"))
+    value = dh.Release.load(path).value
+    with (tmp_path / "t.csv").open() as file:
+        found = list(csv.DictReader(file))
+    assert [row["label"] for row in found] == value.labels
+    for row in found:
+        for what, said in (
+            ("sum", value.sum(row["label"], of="spent")),
+            ("mean", value.mean(row["label"])),
+        ):
+            numbers = [float(row[f"spent_{what}{end}"]) for end in ("", "_low", "_high")]
+            assert all(map(math.isclose, numbers, said)), (numbers, said)
+
+
+def test_a_page_and_a_summary_say_sums(
+    rows: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = release(rows, tmp_path, "--report", str(tmp_path / "r.html"))
+    page = (tmp_path / "r.html").read_text()
+    assert "Sums and means" in page
+    assert "clamped from 0 to 10" in page
+    assert "Nothing is known of how many totals were outside" in page
+    capsys.readouterr()
+    assert run("show", str(path)) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Error of sums" in text
+    assert "spent: Mean" in text
+    assert "Nothing is known of how many totals" in text
+
+
+def test_a_dry_run_states_errors_before_the_file_is_opened(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = ["none.csv", "--label", "word", "--user", "who", *COSTS, "--sum", "spent=0:10:0.01"]
+    assert run("labels", *given, "--dry-run") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Error of sums" in text
+    assert "of a mean over 100 users ±" in text
+    assert run("labels", *given, "--dry-run", "--json") == 0
+    sums = json.loads(capsys.readouterr().out)["sums"]
+    made = dh.calibrate(
+        dh.ThresholdHistogram,
+        epsilon=1,
+        delta="1e-6",
+        max_labels=2,
+        noise="best",
+        sums={"spent": dh.Clamp(0, 10, "0.01")},
+    )
+    answers = made.sum_answers["spent"]
+    assert sums["spent"]["half_width_of_sum"] == answers.sum_reach(0.95)
+    assert sums["spent"]["half_width_of_mean_of_100"] == answers.mean_reach(100, 0.95)
+    assert (sums["spent"]["low"], sums["spent"]["high"], sums["spent"]["step"]) == (
+        "0",
+        "10",
+        "0.01",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--sum", "spent=0:10:0.3", *COSTS], "step must divide high"),
+        (["--sum", "spent=10:0:1", *COSTS], "must be in ascending order"),
+        (["--sum", "spent", *COSTS], "must be COLUMN=LOW:HIGH:STEP"),
+        (["--sum", "spent=0:1", *COSTS], "must be LOW:HIGH:STEP"),
+        (["--sum", "spent=0:1:1", "--sum", "spent=0:2:1", *COSTS], "must name each column once"),
+        (["--sums-share", "0.3", *COSTS], "needs --sum"),
+        (["--sum", "spent=0:1:1", *COSTS[:4]], "needs --max-labels"),
+        (["--sum", "spent=0:1:1", "--only-labels", *COSTS], "no counts are released"),
+    ],
+)
+def test_faults_are_found_before_the_file_is_opened(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = run("labels", "none.csv", "--label", "word", "--user", "who", *words)
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    assert code == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_ledger_is_charged_for_sums(rows: str, tmp_path: Path) -> None:
+    ledger = dh.Ledger.create(tmp_path / "l", epsilon=3, delta="1e-5", unit="one user")
+    sums = {"spent": dh.Clamp(0, 10, "0.01")}
+    given: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "max_labels": 2, "noise": "gaussian"}
+    mechanism = dh.ThresholdHistogram(**given, sums=sums)
+    counts = dh.LabelCounts.from_table(rows, label="word", user="who", max_labels=2, sums=sums)
+    other = dh.LabelCounts.from_table(rows, label="word", user="who", max_labels=2)
+    alone = dh.calibrate(dh.ThresholdHistogram, **given)
+    both = dh.calibrate(dh.ThresholdHistogram, **given, sums=sums)
+    assert float(both.noise_scale / alone.noise_scale) == pytest.approx(2**0.5, rel=0.02)
+    assert mechanism.guarantee.rho == 2 * dh.ThresholdHistogram(**given).guarantee.rho
+    with pytest.raises(dh.BoundsError):
+        ledger.release(both, other, by="ann", key="1")
+    made = ledger.release(both, counts, by="ann", key="2")
+    assert made.value.sums == ["spent"]
+    ledger.close()
+
+
+def test_an_audit_says_that_it_looks_at_counts_alone() -> None:
+    mechanism = dh.ThresholdHistogram(
+        epsilon=1, delta="1e-3", max_labels=2, sums={"spent": dh.Clamp(0, 10, 1)}
+    )
+    with pytest.raises(dh.ParameterError, match="must have no sums to be audited"):
+        dh.audit(mechanism, delta="1e-2", seconds=1)
