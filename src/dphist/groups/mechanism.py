@@ -82,8 +82,8 @@ class GroupedHistogram(GroupsMeasuring):
 
     >>> mechanism = GroupedHistogram(epsilon=50, groups={"district": ["Bern", "Uri"]}, bins=4)
     >>> found = mechanism.release([[0, 80, 20, 0], [300, 0, 0, 100]]).value
-    >>> found["Bern"].count(1, 2), found.median()["Bern"].value
-    (80, 1.62...)
+    >>> found["Bern"].count(1, 2), found.median()["Bern"]
+    (80, GroupEstimate(group='Bern', q=0.5, estimate=IntervalEstimate(1.625, 95 % interval 1 to 2)))
     """
 
     reference = "This library's own; see docs/understand/proofs/groups.md in its repository."
