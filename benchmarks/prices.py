@@ -40,6 +40,9 @@ RELEASES: dict[str, Any] = {
     "binary tree over 1,024 bins": dh.HierarchicalTree(epsilon=EACH, bins=1024, branching=2),
     "tree over 1,024 bins, branching chosen": dh.HierarchicalTree(epsilon=EACH, bins=1024),
     "adaptive tree over 1,024 bins": dh.AdaptiveTree(epsilon=EACH, bins=1024),
+    "quantiles of 50 groups, 100 bins each": dh.GroupedHistogram(
+        epsilon=EACH, groups={"group": range(50)}, bins=100
+    ),
     "map of 64 × 64 cells": dh.AdaptiveTree(epsilon=EACH, bins=(64, 64)),
     "anonymized histogram": dh.AdaptiveScan(epsilon=EACH),
     "degrees of a graph, for an edge": dh.AdaptiveScan(epsilon=EACH, sensitivity=2),

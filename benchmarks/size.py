@@ -10,7 +10,17 @@ LONGEST_FILE, LONGEST_FUNCTION = 430, 60  # lines; docstrings of functions are n
 # What tells people what a release, a ledger or a plan says; templates count, as lines of text.
 _TOLD = ("report", "document", "render")
 _TOLD_ELSEWHERE = ("kind.py", "words.py", "charts.py", "bounding.py", "document.py")
-_ELSEWHERE = ("anonymized", "ranges", "labels", "tables", "streams", "ledger", "planning", "lab")
+_ELSEWHERE = (
+    "anonymized",
+    "ranges",
+    "labels",
+    "tables",
+    "groups",
+    "streams",
+    "ledger",
+    "planning",
+    "lab",
+)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

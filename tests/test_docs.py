@@ -236,14 +236,14 @@ def test_readme_is_short_and_in_order() -> None:
     assert headings == [
         "Install",
         "A first example",
-        "The five kinds",
+        "The six kinds",
         "The guarantee in plain words",
         "Limits",
         "More",
     ]
     install, _, kinds, _, limits, _ = re.split(r"^## .*", text, flags=re.MULTILINE)[1:]
     assert all(command in install for command in ("make demo", "make test", "pip install ."))
-    for kind in ("anonymized", "ranges", "labels", "tables", "streams"):
+    for kind in ("anonymized", "ranges", "labels", "tables", "groups", "streams"):
         assert f"| [{kind}](docs/guides/{kind}.md) |" in kinds
     assert len(re.findall("^- ", limits, re.MULTILINE)) == 5
 

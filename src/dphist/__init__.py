@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from dphist.errors import SizeError as SizeError
     from dphist.errors import StateError as StateError
     from dphist.errors import UnsupportedError as UnsupportedError
+    from dphist.groups import GroupedCounts as GroupedCounts
+    from dphist.groups import GroupedHistogram as GroupedHistogram
     from dphist.lab.auditing.audit import audit as audit
     from dphist.lab.auditing.result import AuditResult as AuditResult
     from dphist.lab.comparing.compare import compare as compare
@@ -149,6 +151,7 @@ _HOMES = {
     "release.running_counts": ("RunningCounts",),
     "release.user_records": ("share_cut",),
     "counting.engine.resources": ("Resources",),
+    "groups": ("GroupedCounts", "GroupedHistogram"),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "ranges.audiences": ("add_noise",),
     "tables": ("DiscoverKeys", "KeyedCounts", "Tables"),

@@ -146,7 +146,7 @@ def test_a_configuration_holds_its_command(
     assert dh.Release.load("r.json").value.mean == pytest.approx(40, abs=3)
     Path("all.toml").write_text('[pay]\ncommand = "median"\n')
     assert main(["run", "all.toml"]) == 2
-    assert "labels, top, tables, stream, mean: command" in capsys.readouterr().err
+    assert "labels, top, tables, groups, stream, mean: command" in capsys.readouterr().err
 
 
 def test_a_package_has_it_in_a_shell(file: Path) -> None:
@@ -216,7 +216,7 @@ def test_planning_is_declared_in_whole_or_in_part(change: Callable[..., None]) -
     with pytest.raises(dh.ParameterError, match="the kind means declares no settings of a plan"):
         planned()
     with pytest.raises(
-        dh.ParameterError, match="one of anonymized, ranges, labels, tables, streams"
+        dh.ParameterError, match="one of anonymized, ranges, labels, tables, groups, streams"
     ):
         dh.plan("median")
 

@@ -52,6 +52,25 @@ KEYED = dh.KeyedCounts.from_table(
     keys={"a": ["x", "y", "z"], "b": dh.Axis.regular(0, 15, 5), "c": [False, True]},
     other=["b"],
 )
+FARES = pa.table(
+    {
+        "place": ["x", "y", "z", None] * 60 + ["rare"],
+        "fare": [*range(0, 240, 1), 7],
+    }
+)
+GROUPED = dh.GroupedCounts.from_table(
+    FARES,
+    groups={"place": ["z", "x", "nowhere"]},
+    column="fare",
+    bins=dh.Axis.regular(0, 200, 20),
+    other=True,
+)
+FOUND = dh.GroupedCounts.from_table(
+    FARES,
+    groups={"place": dh.DiscoverKeys(share="0.4")},
+    column="fare",
+    bins=dh.Axis.regular(0, 200, 20),
+)
 
 Make = Callable[..., Any]
 
@@ -121,6 +140,34 @@ CASES: dict[str, tuple[Make, object]] = {
         ),
         np.arange(1024).reshape(64, 16),
     ),
+    "GroupedHistogram": (
+        lambda **k: dh.GroupedHistogram(groups={"a": ["x", "y", "z"]}, bins=4, **k),
+        GRID,
+    ),
+    "GroupedHistogram, rows of users": (
+        lambda **k: dh.GroupedHistogram(
+            groups=GROUPED.groups, bins=10, max_rows=2, inner="HierarchicalTree", **k
+        ),
+        GROUPED,
+    ),
+    "GroupedHistogram, rho": (
+        lambda epsilon: dh.GroupedHistogram(
+            rho=epsilon, groups={"a": [1, 2, 3]}, bins=4, expected_total=30
+        ),
+        GRID,
+    ),
+    "GroupedHistogram, single bins": (
+        lambda **k: dh.GroupedHistogram(
+            groups={"a": ["x", "y", "z"]}, bins=4, inner="LeafCounts", **k
+        ),
+        GRID,
+    ),
+    "GroupedHistogram, found": (
+        lambda epsilon, delta: dh.GroupedHistogram(
+            rho=epsilon, delta=delta, groups=FOUND.groups, bins=10
+        ),
+        FOUND,
+    ),
     "ThresholdHistogram, laplace": (
         lambda **k: dh.ThresholdHistogram(max_labels=2, **k),
         LABELS,
@@ -172,6 +219,7 @@ CASES: dict[str, tuple[Make, object]] = {
     ),
 }
 WITHOUT_DELTA = {
+    "GroupedHistogram, found",
     "Tables, found",
     "PartitionSampler",
     "TopThreshold",
@@ -186,6 +234,8 @@ KEEPING_NOISY = {
     *("PrivHist, split", "PrivHist, blocks", "PrivHist, empty"),
     *("Tables", "Tables, overlapping", "Tables, found"),
     *("Tables, pure", "Tables, pure, on contrasts"),
+    *("GroupedHistogram", "GroupedHistogram, rows of users"),
+    *("GroupedHistogram, rho", "GroupedHistogram, found"),
     *(name for name in CASES if name.startswith(("AdaptiveTree", "HierarchicalTree"))),
 }
 

@@ -19,6 +19,7 @@ from tests.mechanisms.cases import CASES, made
 
 STEP = 1e-4  # of the accountants' losses, by which epsilon can be too large
 ALONE = {
+    "GroupedHistogram, found",
     "AutoThreshold",
     "DiscoverLabels",
     "TopThreshold",

@@ -30,6 +30,7 @@ _BY_RECORDS = dh.count_user_records(FRAME, user="user", most=9)
 USERS_BY_RECORDS = dh.LeafCounts(epsilon=1, bins=_BY_RECORDS.bins).release(_BY_RECORDS)
 STREAM: dict[str, Any] = {"epsilon": 1, "delta": "0.1", "horizon": 9, "max_labels": 1}
 
+GROUPS: dict[str, Any] = {"groups": {"a": [1, 2]}, "bins": 4}
 # Parameters with which each class is made.
 TABLES: dict[str, Any] = {"keys": {"a": [1, 2]}, "tables": ["a"]}
 MADE: dict[str, dict[str, Any]] = {
@@ -43,6 +44,7 @@ MADE: dict[str, dict[str, Any]] = {
     "CumulativeCounts": {"epsilon": 1, "largest": 9},
     "DiscoverLabels": {"epsilon": 1, "delta": "0.1", "max_labels": 2},
     "FixedPlan": {"mechanisms": [dh.LeafCounts(epsilon=1, bins=4)], "delta": "0.1"},
+    "GroupedHistogram": {"epsilon": 1, **GROUPS},
     "HierarchicalTree": {"epsilon": 1, "bins": 4},
     "LeafCounts": {"epsilon": 1, "bins": 4},
     "PartitionSampler": {"epsilon": 1, "delta": "0.1"},
@@ -142,6 +144,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         partial(dh.KeyedCounts, dh.Tables(rho=1, **TABLES).keys, np.array([1]), np.array([3])),
         {},
     ),
+    "GroupedCounts.from_counts": (
+        partial(dh.GroupedCounts.from_counts, [[1, 2], [3, 4]]),
+        {"groups": {"a": [1, 2]}},
+    ),
     "KeyedCounts.from_counts": (
         partial(dh.KeyedCounts.from_counts, [1, 2]),
         {"keys": {"a": [1, 2]}},
@@ -155,6 +161,17 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "max_rows": 1,
             "part": 0,
             "parts": 2,
+        },
+    ),
+    "GroupedCounts.from_table": (
+        dh.GroupedCounts.from_table,
+        {
+            "frame": FRAME,
+            "groups": {"label": ["a"]},
+            "column": "x",
+            "bins": [0, 9],
+            "user": "user",
+            "max_rows": 1,
         },
     ),
     "KeyedCounts.from_table": (
@@ -229,6 +246,8 @@ INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
         (name, "rho"): {"rho": 1, "bins": 4}
         for name in ("AdaptiveTree", "HierarchicalTree", "LeafCounts")
     },
+    ("GroupedHistogram", "rho"): {"rho": 1, **GROUPS},
+    ("GroupedHistogram", "delta"): {"epsilon": 1, "delta": "0.1", **GROUPS},
     ("Tables", "epsilon"): {"epsilon": 1, "delta": "0.1", **TABLES},
     ("Tables", "delta"): {"epsilon": 1, "delta": "0.1", **TABLES},
     ("ThresholdHistogram", "sums_of"): {"epsilon": 1, "max_labels": 1, "labels": ["a", "b"]},

@@ -17,12 +17,15 @@ LINES = {
     "ranges": "x.csv --column c --each-row-is-one-person --edges 0,1 --epsilon 1 --dry-run",
     "labels": "x.csv --label l --user u --epsilon 1 --delta 0.1 --max-labels 1 --dry-run",
     "tables": "x.csv --axis a=x,y --tables a --each-row-is-one-person --rho 1 --dry-run",
+    "groups": "x.csv --group a=x,y --column c --bins 0:9:1 --each-row-is-one-person --epsilon 1 "
+    "--dry-run",
     "top": "x.csv --label l --user u --epsilon 1 --delta 0.1 --max-labels 1 --dry-run",
     "stream": "--state s.state --epsilon 1 --delta 0.1 --horizon 9 --dry-run",
     "plan labels": "",
     "plan ranges": "--bins 4 --expect-total 9",
     "plan anonymized": "--expect-total 9",
     "plan streams": "--horizon 9",
+    "plan groups": "--bins 4 --expect-total 9",
     "plan tables": "--axis a=x,y --tables a",
     "add-noise": "r.json --epsilon 0.5 --output s.json",
     "ledger create": "new.ledger --epsilon 1 --delta 0.1 --unit person",
@@ -41,7 +44,20 @@ NUMBERS = {
     *("K", "M", "N", "N,N,...", "N[,N...]"),
 }
 WORDS = {
-    *("C", "COLUMN", "COMMAND", "CSV", "DIR", "FILE", "FILE|URL", "HTML", "JSON", "KEY", "NAME"),
+    *(
+        "BINS",
+        "C",
+        "COLUMN",
+        "COMMAND",
+        "CSV",
+        "DIR",
+        "FILE",
+        "FILE|URL",
+        "HTML",
+        "JSON",
+        "KEY",
+        "NAME",
+    ),
     *(
         "COLUMN=LOW:HIGH:STEP",
         "NAME=VALUE",

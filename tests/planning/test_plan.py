@@ -111,7 +111,7 @@ def test_tables() -> None:
 @pytest.mark.parametrize(
     ("kind", "asked", "message"),
     [
-        ("label", {}, "kind must be one of anonymized, ranges, labels, tables, streams"),
+        ("label", {}, "kind must be one of anonymized, ranges, labels, tables, groups, streams"),
         ("labels", {"bins": 3}, "bins is not for a plan of labels; it takes epsilon, delta"),
         ("ranges", {"bins": 3}, "total must be given for a plan of ranges: a public number"),
         ("ranges", {}, "bins and total must be given"),

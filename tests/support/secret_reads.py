@@ -45,7 +45,7 @@ Reads = set[tuple[str, str]]
 # Methods of secret types, and functions that take such types apart: it is their callers who read.
 _TRANSPARENT = (
     *("dphist.data.", "dphist.ranges.counts"),
-    *("dphist.tables.keyed_counts", "dphist.tables.label_cells"),
+    *("dphist.tables.keyed_counts", "dphist.tables.label_cells", "dphist.groups.grouped_counts"),
 )
 _DOOR = "dphist.data.open_data"
 # Of these modules, functions that return data, or something public: they give out nothing secret.

@@ -29,6 +29,7 @@ _OWN = {
     "labels": ("release common labels with their counts", "labels", "LABELS"),
     "top": ("release the most common labels, ranked", "labels", "TOP"),
     "tables": ("release counts by several keys that add up", "tables", "COMMAND"),
+    "groups": ("release quantiles and counts of each group", "groups", "COMMAND"),
     "stream": ("release running counts of a stream of events", "stream.command", "COMMAND"),
     "run": ("make all releases of a configuration file", "run", "COMMAND"),
     "plan": ("what a release would cost and be worth", "plan", "command"),
@@ -41,7 +42,7 @@ _OWN = {
     "cite": ("what to cite for a release, as BibTeX", "saved", "CITE"),
 }
 
-RELEASING = ("anonymize", "ranges", "labels", "top", "tables", "stream")
+RELEASING = ("anonymize", "ranges", "labels", "top", "tables", "groups", "stream")
 """Commands of dphist that make a release."""
 
 CONFIGURATION = (
@@ -127,8 +128,8 @@ def make_parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = Parser(
         prog="dphist",
         description="Release histograms with differential privacy.",
-        epilog="'dphist COMMAND --help' has the options of a command. The first six commands make "
-        "releases; with --dry-run they state cost and error, and read no data.",
+        epilog="'dphist COMMAND --help' has the options of a command. The first seven commands "
+        "make releases; with --dry-run they state cost and error, and read no data.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"dphist {version('dphist')}")

@@ -92,7 +92,8 @@ def plan(
 
     Parameters
     ----------
-    kind : "anonymized", "ranges", "labels", "tables", "streams", or the name of a registered kind
+    kind : "anonymized", "ranges", "labels", "tables", "groups", "streams", or the name of a
+        registered kind
     unit : str or PrivacyUnit, optional
         What is protected, such as "one patient" (default: "one user"; "one record" or "one event"
         where no bound of a user is given).
@@ -106,6 +107,7 @@ def plan(
         - labels: `max_labels` (default: 1, 3, 10 and 30), `max_count` (default: 1), `delta`;
         - ranges, anonymized: `sensitivity`, records of one unit (default: 1);
         - tables: `max_rows` (default: 1), `delta`;
+        - groups: `max_rows` (default: 1);
         - streams: `max_labels` (default: 1), `max_events` of one user (default: single events are
           protected), `delta`.
 
@@ -119,6 +121,7 @@ def plan(
         - tables: `keys`, each with its values or their number, `tables`, `other`, `weights` and
           `errors` as in `Tables`; `total` number of records, `users`. A row is one table of a
           release that has all of them;
+        - groups: `bins`, `total` number of records of a usual group;
         - anonymized: `total` number of records, `shape`, see `AdaptiveScan.expected_error`;
         - streams: `horizon`, events of the stream, `readings`, `users`.
 

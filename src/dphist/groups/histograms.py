@@ -1,0 +1,204 @@
+"""HistogramsByGroup: what is released, a histogram over the same bins for each group."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dphist.data.axis.axis import Axis
+from dphist.errors import ParameterError
+from dphist.groups.estimates import GroupEstimate, GroupEstimates
+from dphist.groups.grouping import group_of, labels_of, read_groups
+from dphist.release.document import read_numbers
+from dphist.release.interval_estimate import IntervalEstimate
+from dphist.release.range_histogram import RangeHistogram
+from dphist.release.release import save_kind
+from dphist.release.released import Released
+from dphist.tables.keys import Keys, Value
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class HistogramsByGroup(Released):
+    """Released histograms over the same bins, one for each group. Not secret.
+
+    Attributes
+    ----------
+    groups : Keys
+        The column of the groups with their values, listed or found, in order.
+    histograms : tuple of RangeHistogram, one for each group.
+
+    Notes
+    -----
+    All methods are post-processing and cost nothing. Groups share no record, so errors of
+    different groups are independent. Intervals are of each group by itself: of 50 groups, two or
+    three may lie outside.
+    """
+
+    groups: Keys
+    histograms: tuple[RangeHistogram, ...]
+
+    @property
+    def name(self) -> str:
+        """The column of the groups."""
+        return group_of(self.groups).name
+
+    @property
+    def labels(self) -> tuple[Value, ...]:
+        """The groups, in order; "other" is last."""
+        return labels_of(self.groups)
+
+    @property
+    def axis(self) -> Axis:
+        """The bins of all groups."""
+        return self.histograms[0].axes[0]
+
+    def __len__(self) -> int:
+        return len(self.histograms)
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self.labels)
+
+    def __getitem__(self, label: Value) -> RangeHistogram:
+        """Return the histogram of a group.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such group.
+        """
+        for place, known in enumerate(self.labels):
+            if known == label and type(known) is type(label):
+                return self.histograms[place]
+        raise ParameterError(
+            "group",
+            f"must be one of the {len(self)} groups of {self.name!r}",
+            "see labels; a group that was not listed or found has no number",
+        )
+
+    def quantile(self, q: float) -> GroupEstimates:
+        """Return the value below which a share `q` of the records of each group lies.
+
+        Parameters
+        ----------
+        q : number from 0 to 1.
+
+        Returns
+        -------
+        GroupEstimates, a row for each group: see `RangeHistogram.quantile`.
+
+        Raises
+        ------
+        ParameterError
+            If `q` is not a number from 0 to 1.
+        """
+        if np.ndim(q) != 0:
+            raise ParameterError("q", "must be one number; quantiles takes several")
+        return self.quantiles([q])
+
+    def quantiles(self, q: Any) -> GroupEstimates:
+        """Return several quantiles of each group: a row for each group and each of `q`.
+
+        All come from the same release: they cost nothing more than one.
+        """
+        shares = np.asarray(q, np.float64).ravel().tolist()
+        rows = []
+        for label, histogram in zip(self.labels, self.histograms, strict=True):
+            found = histogram.quantile(shares)
+            rows += [GroupEstimate(label, q, each) for q, each in zip(shares, found, strict=True)]
+        return GroupEstimates(self.name, tuple(rows))
+
+    def median(self) -> GroupEstimates:
+        """Return the median of each group: `quantile` of 0.5."""
+        return self.quantile(0.5)
+
+    def mean(self) -> GroupEstimates:
+        """Return the mean of each group: see `RangeHistogram.mean`."""
+        rows = (
+            GroupEstimate(label, None, histogram.mean())
+            for label, histogram in zip(self.labels, self.histograms, strict=True)
+        )
+        return GroupEstimates(self.name, tuple(rows))
+
+    def counts(self) -> GroupEstimates:
+        """Return the number of records in the bins of each group, with its interval.
+
+        It is known for every group, also of an empty one.
+        """
+        rows = []
+        for label, histogram in zip(self.labels, self.histograms, strict=True):
+            bins = histogram.counts.size
+            low, high = histogram.interval_bins(0, bins)
+            whole = IntervalEstimate(histogram.count_bins(0, bins), low, high)
+            rows.append(GroupEstimate(label, None, whole))
+        return GroupEstimates(self.name, tuple(rows))
+
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each bin of each group: the group, start, stop, count and error."""
+        parts = []
+        texts = len({type(label) for label in self.labels}) > 1
+        for label, histogram in zip(self.labels, self.histograms, strict=True):
+            table = histogram.to_arrow()
+            named = pa.array([str(label) if texts else label] * table.num_rows)
+            parts.append(table.add_column(0, self.name, named))
+        return pa.concat_tables(parts)
+
+    def with_axis(self, axis: Axis) -> "HistogramsByGroup":
+        """Return the same histograms with edges."""
+        return replace(
+            self, histograms=tuple(replace(each, axes=(axis,)) for each in self.histograms)
+        )
+
+    def inferred_again(self, decoded: "HistogramsByGroup") -> "HistogramsByGroup":
+        """Return what was decoded from the same noisy counts, with the edges of this."""
+        return decoded.with_axis(self.axis) if self.histograms[0].has_edges else decoded
+
+    def completed(self, decoded: "HistogramsByGroup") -> "HistogramsByGroup":
+        """Return this value with what answers ranges, as decoded from its noisy counts."""
+        if self.groups != decoded.groups or len(self) != len(decoded):
+            raise ValueError("the groups are not those of the noisy counts")
+        pairs = zip(self.histograms, decoded.histograms, strict=True)
+        return replace(self, histograms=tuple(one.completed(two) for one, two in pairs))
+
+    def to_content(self) -> dict[str, Any]:
+        """Return a JSON object for saving."""
+        first = self.histograms[0]
+        return {
+            "groups": self.groups.to_content(),
+            "axis": first.axes[0].to_content() if first.has_edges else None,
+            "bins": [each.counts.tolist() for each in self.histograms],
+        }
+
+    @classmethod
+    def from_content(cls, content: Any) -> "HistogramsByGroup":
+        """Make histograms from the result of `to_content`.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+        """
+        if {*content} != {"groups", "axis", "bins"}:
+            raise ValueError("histograms by group have groups, an axis and bins")
+        groups = read_groups(content["groups"])
+        if groups.discovering or len(content["bins"]) != group_of(groups).size:
+            raise ValueError("there is not one histogram for each group")
+        axes = () if content["axis"] is None else (Axis.from_content(content["axis"]),)
+        bins = [read_numbers(each) for each in content["bins"]]
+        sizes = {each.shape for each in bins} | {(axis.bins,) for axis in axes}
+        if len(sizes) != 1 or len(bins[0].shape) != 1:
+            raise ValueError("all groups have the same bins")
+        return cls(groups, tuple(RangeHistogram(each, axes) for each in bins))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HistogramsByGroup):
+            return NotImplemented
+        return self.to_content() == other.to_content()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"HistogramsByGroup({self.name!r}, {len(self)} groups, {self.axis.bins:,} bins)"
+
+
+save_kind("groups", HistogramsByGroup)

@@ -1,0 +1,1 @@
+"""Tests of histograms by group, beside what they cost."""
