@@ -4,6 +4,7 @@ Nothing scrolls sideways, overlaps, is cut off or is requested from elsewhere, a
 nothing wrong. Each check is shown to fail on a page that is wrong.
 """
 
+import csv
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -110,6 +111,21 @@ def large_tables() -> dh.Release:
     return made.release(counts).present(**WORDS)
 
 
+def three_keys() -> dh.Release:
+    """Tables with a key of 34 values, groups of rows, and small multiples of both forms."""
+    keys = {
+        "country of birth": [f"{label[:20]} {i}" for i, label in enumerate(LABELS * 2)][:34],
+        "employment": ["employed", "self-employed", "without work"],
+        "age": dh.Axis.regular(0, 90, 10),
+        "region of the hospital": [f"region {i}" for i in range(1, 10)],
+        "sex": ["female", "male"],
+    }
+    asked = ["country of birth+sex", "age+region of the hospital+sex", "sex+employment+age"]
+    made = dh.Tables(epsilon=1, delta="1e-6", keys=keys, tables=asked)
+    counts = np.random.default_rng(1).poisson(3, made.keys.shape)
+    return made.release(counts).present(**WORDS)
+
+
 THRESHOLD = dh.ThresholdHistogram(epsilon="0.2", delta="1e-6", max_labels=5)
 PAGES: dict[str, Callable[[], dh.Release]] = {
     "labels": lambda: labels(THRESHOLD).present(**WORDS, unit="patient"),
@@ -124,6 +140,7 @@ PAGES: dict[str, Callable[[], dh.Release]] = {
     "map": lambda: sparse_map().present(record_name="check-in"),
     "hostile map": ranges_releases.ALL["hostile map"],
     "tables": large_tables,
+    "tables of three keys": three_keys,
     "three axes": ranges_releases.ALL["three axes"],
     "endless": ranges_releases.ALL["endless"],
     "anonymized": lambda: releases.usual_release().present(**WORDS),
@@ -220,10 +237,30 @@ def test_rows_that_scroll_can_be_reached_and_fit(browser: "Browser", path: Path)
     with shown(browser, path, 800) as found:
         reached, wanted = found.tab_order()
         assert reached == wanted
-        assert len(wanted) == found.page.locator("[tabindex='0']").count()
-        for _ in wanted:
+        boxes = found.page.locator("[tabindex='0']").count()
+        assert len(wanted) == boxes + found.page.locator("a[download]").count()
+        for _ in range(boxes):
             found.page.keyboard.press("Enter")
         assert faults(found) == {}
+
+
+def test_a_table_is_downloaded_from_its_page(browser: "Browser", tmp_path: Path) -> None:
+    """Without a request: what is saved is the table, under the name that the page shows."""
+    path, release = tmp_path / "page.html", three_keys()
+    dh.write_report(release, path)
+    with shown(browser, path, 400) as found:
+        link = found.page.locator("a[download]").first
+        with found.page.expect_download() as waiting:
+            link.click()
+        saved = waiting.value
+        assert saved.suggested_filename == link.text_content()
+        with Path(saved.path()).open(encoding="utf-8-sig", newline="") as file:
+            head, *rows = csv.reader(file)
+        assert head[1:] == ["sex", "count", "error", "low", "high"]
+        counts = release.value.table(*release.value.tables[0]).counts
+        assert [float(row[2]) for row in rows] == pytest.approx(counts.ravel(), abs=6e-4)
+        assert found.requests[0] == path.as_uri()
+        assert all(each.startswith("data:text/csv") for each in found.requests[1:])
 
 
 def test_every_row_of_a_long_table_is_printed(browser: "Browser", tmp_path: Path) -> None:

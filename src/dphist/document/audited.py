@@ -165,10 +165,13 @@ class Statement:
     read : returns those of a release of opened data, in the order of drawing; None if it states
         none.
     falling : whether they are stated only where each is smaller than the one before.
+    fixed : whether what is asked of the noise, and what it is added to, depend on parameters and
+        data alone, so that noisy numbers are independent of each other.
     """
 
     read: Callable[[Any, Release, Any], Numbers]
     falling: bool = False
+    fixed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -184,6 +184,8 @@ class Column:
     bars : surfaces that draw the numbers as bars too.
     digits : whether texts are numbers, which stand at the right.
     over : a heading over this column and its neighbors of the same, such as the name of a key.
+    heads : whether the cells are headings of rows, first of groups of them, then within these.
+        Pages show those of equal neighbors once.
     """
 
     name: str
@@ -194,6 +196,7 @@ class Column:
     bars: Surfaces = frozenset()
     digits: bool = False
     over: str = ""
+    heads: bool = False
 
     def shown(self, place: int) -> list[str]:
         """Return the texts of a row: the cell, then its interval if it has one."""
@@ -216,6 +219,22 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """A file that pages offer below a table; it stands in the page.
+
+    Attributes
+    ----------
+    name : of the file.
+    text : what it is, after its name.
+    write : returns what it holds, as text.
+    """
+
+    name: str
+    text: str
+    write: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table; surfaces show as many of its rows as they have room for.
 
@@ -228,6 +247,7 @@ class Table:
     whole : whether pages and terminals show all rows and columns, however many and wide they are,
         and cards more rows than of other tables. A terminal shows the caption too.
     total : number of rows of which the columns hold the first; None if they hold all.
+    files : with all rows.
     """
 
     columns: Sequence[Column]
@@ -237,6 +257,7 @@ class Table:
     number: str = ""
     whole: bool = False
     total: int | None = None
+    files: Sequence[File] = ()
 
     @property
     def rows(self) -> int:
@@ -270,10 +291,18 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Charts side by side; cards show the first."""
+    """Charts side by side; cards show the first.
+
+    Attributes
+    ----------
+    title, text : of all charts together, such as small multiples, which have their own titles
+        alone; empty for charts with a caption each.
+    """
 
     charts: Sequence[Chart]
     on: Surfaces = DRAWN
+    title: str = ""
+    text: str = ""
 
 
 Block: TypeAlias = Fact | Note | Table | Figures

@@ -146,9 +146,10 @@ class Chart:
     empty : what stands in the middle of a chart without a line to draw.
     spans : drawn between areas and lines.
     measured : in their order in the legend.
-    height : on a page, in units of which it is 400 wide.
+    height : on a page, in units of which it is `width` wide.
     series : at most 8; their names stand beyond the end of the x axis.
     band : name of the bands of all series in the legend; empty if none can be seen.
+    width : on a page, in units of which its text is 13 high; that of a small multiple is less.
     """
 
     name: str
@@ -165,6 +166,7 @@ class Chart:
     height: int = 330
     series: Sequence[Series] = ()
     band: str = ""
+    width: int = 400
 
 
 def short_number(value: float) -> str:

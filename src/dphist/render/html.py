@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from itertools import count, groupby
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template, pass_context
@@ -21,6 +22,7 @@ from dphist.document.blocks import (
     Document,
     Fact,
     Figures,
+    File,
     Note,
     Section,
     Table,
@@ -36,6 +38,7 @@ _LONGEST = 120  # letters of a released label
 _BARS = 20  # numbered rows with a bar
 _IN_SIGHT, _MOST = 100, 20_000  # numbered rows before others scroll; rows of a page
 _ONE_TABLE = 24  # numbered rows; more stand in two columns
+_LONGEST_LINK = 3 * 2**19  # letters; browsers stop at 2**21
 _NAMES: dict[type, str] = {Note: "note", Figures: "figures"}
 _IN_A_ROW: dict[type, str] = {Fact: "facts", Table: "tables"}
 
@@ -65,6 +68,8 @@ def page(document: Document) -> str:
         ],
         draw=lambda chart: inline_svg(chart, document.slots, chart.name, chart.height),
         divide=_divide,
+        group_rows=group_rows,
+        link=link_to,
     )
 
 
@@ -127,6 +132,52 @@ def _divide(table: Table) -> dict[str, Any]:
         "scrolled": (name(further_down), further_down) if further_down else None,
         "left_out": table.rows - rows,
     }
+
+
+Heading = tuple[str, int, str]
+"""Heading of a row or of several: its text, how many it spans, and its scope."""
+
+
+def group_rows(table: Table, places: range) -> list[list[tuple[int, list[Heading]]]]:
+    """Return the rows of a table by their first heading, each with the headings that begin there.
+
+    A table with headings at one level, or without any, is one group.
+
+    >>> rows = Table([Column("a", ["x", "x", "y"], heads=True), Column("b", "123", heads=True)])
+    >>> for group in group_rows(rows, range(3)):
+    ...     print(*group)
+    (0, [('x', 2, 'rowgroup'), ('1', 1, 'row')]) (1, [('2', 1, 'row')])
+    (2, [('y', 1, 'rowgroup'), ('3', 1, 'row')])
+    """
+    heads = [column for column in table.columns if column.heads]
+    texts = [tuple(column.shown(place)[0] for column in heads) for place in places]
+    groups: list[list[tuple[int, list[Heading]]]] = []
+    for row, place in enumerate(places):
+        begun: list[Heading] = []
+        for level in range(len(heads)):
+            last = level == len(heads) - 1
+            here = texts[row][: level + 1]
+            if not last and row and texts[row - 1][: level + 1] == here:
+                continue
+            stop = row + 1
+            while not last and stop < len(texts) and texts[stop][: level + 1] == here:
+                stop += 1
+            scope = "row" if last or level else "rowgroup"
+            begun.append((here[-1], stop - row, scope))
+        if not groups or (len(heads) > 1 and begun[0][2] == "rowgroup"):
+            groups.append([])
+        groups[-1].append((place, begun))
+    return groups
+
+
+def link_to(file: File) -> str:
+    """Return an address that holds a whole file; empty if browsers would not open it.
+
+    >>> link_to(File("a.csv", "", lambda: '"a#b",1\\n'))
+    'data:text/csv;charset=utf-8,%22a%23b%22,1%0A'
+    """
+    found = f"data:text/csv;charset=utf-8,{quote(file.write(), safe=',')}"
+    return found if len(found) <= _LONGEST_LINK else ""
 
 
 def _environment(**more: Any) -> Environment:

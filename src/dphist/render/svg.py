@@ -25,9 +25,10 @@ from dphist.sentence import fill, joined
 
 # Units of the drawing. A phone 390 pixels wide shows them at 0.9, so that text of 13 units
 # stays above 11 pixels there.
-WIDTH, HEIGHT, TEXT = 400, 330, 13
+HEIGHT, TEXT = 330, 13
 _MARGINS = {"left": 0.16, "right": 0.985, "bottom": 0.145, "top": 0.905}
 _LINE = 20  # of the legend, where it has several
+_NO_LEGEND = 8  # above a chart without one
 _LETTER = 0.56  # width of a letter, on average, in heights of the text
 
 _SERIES = tuple(f"#0a000{place}" for place in range(1, len(LIGHT) + 1))
@@ -51,7 +52,7 @@ def inline_svg(chart: Chart, slots: Mapping[str, str], name: str, height: int) -
     chart : if it names the ticks of the y axis by words, the figure makes room for them.
     slots : the owner's words.
     name : goes in front of every id; different for each figure of a page.
-    height : in units of which the drawing is 400 wide.
+    height : in units of which the drawing is `chart.width` wide.
 
     Returns
     -------
@@ -85,14 +86,14 @@ def _draw(chart: Chart, slots: Mapping[str, str], name: str, height: int) -> str
     settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": TEXT}
     # Matplotlib's own defaults: a report must not depend on the settings of its author.
     with style.context(["default", settings]):
-        figure = Figure(figsize=(WIDTH / 72, height / 72))
+        figure = Figure(figsize=(chart.width / 72, height / 72))
         ax = figure.add_subplot()
         file = io.StringIO()
         with warnings.catch_warnings():  # matplotlib's font may lack letters that the page's has
             warnings.simplefilter("ignore", UserWarning)
             draw_chart(ax, chart, slots, _PALETTE)
             _wrap_label(ax, height)
-            figure.subplots_adjust(**_margins(ax, height))
+            figure.subplots_adjust(**_margins(ax, chart.width, height))
             figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     return file.getvalue()
 
@@ -105,16 +106,18 @@ def _wrap_label(ax: Axes, height: int) -> None:
         ax.yaxis.label.set_text("\n".join(textwrap.wrap(text, room)))
 
 
-def _margins(ax: Axes, height: int) -> dict[str, float]:
+def _margins(ax: Axes, width: int, height: int) -> dict[str, float]:
     """Return the margins: the same at any height, but wider on the left if ticks are words."""
     found = {name: at if name in ("left", "right") else 0.0 for name, at in _MARGINS.items()}
     found["bottom"] = _MARGINS["bottom"] * HEIGHT / height
     found["top"] = 1 - ((1 - _MARGINS["top"]) * HEIGHT + _LINE * (legend_rows(ax) - 1)) / height
+    if not ax.get_legend_handles_labels()[1]:
+        found["top"] = 1 - _NO_LEGEND / height
     if not ax.get_ylabel():
         longest = max((_width(text.get_text()) for text in ax.get_yticklabels()), default=0)
         found["right"] = 0.95  # half of the last number
-        found["left"] = min(max(found["left"], (longest * TEXT * _LETTER + 12) / WIDTH), 0.45)
-    found["left"] += ax.get_ylabel().count("\n") * TEXT * 1.25 / WIDTH
+        found["left"] = min(max(found["left"], (longest * TEXT * _LETTER + 12) / width), 0.45)
+    found["left"] += ax.get_ylabel().count("\n") * TEXT * 1.25 / width
     return found
 
 

@@ -1,8 +1,20 @@
 """How tables are audited: on which neighbors."""
 
-from dphist.document.audited import SMALL_DELTA, AuditedClass, Auditing, CellNeighbors
+from typing import Any
+
+from dphist.document.audited import (
+    SMALL_DELTA,
+    AuditedClass,
+    Auditing,
+    CellNeighbors,
+    Numbers,
+    Statement,
+)
 from dphist.errors import UnsupportedError
+from dphist.release.release import Release
+from dphist.tables.drawing import sort_by_length
 from dphist.tables.keyed_tables import KeyedTables
+from dphist.tables.lattice import subsets
 from dphist.tables.mechanism import Tables
 
 
@@ -34,6 +46,19 @@ def _list_contrasts(value: KeyedTables) -> dict[str, list[int]]:
     return {str(table): found.ravel().tolist() for table, found in value.contrasts.items()}
 
 
+def _read_contrasts(mechanism: Tables, release: Release, _: Any) -> Numbers:
+    """Return the noisy contrasts in the order of drawing; not of noise on cells, or found keys."""
+    if mechanism.keys.discovering or mechanism.noise_on == "cells":
+        return None
+    lattice, found = mechanism.lattice, []
+    order = dict.fromkeys(part for table in lattice.maximal for part in subsets(table))
+    for table in order:
+        noisy = release.value.contrasts[table].ravel()
+        for _, drawn_together in sort_by_length(lattice, table):
+            found += noisy[drawn_together].tolist()
+    return found
+
+
 AUDITING = Auditing(
     neighbors=_neighbors,
     compared=_list_contrasts,
@@ -63,6 +88,7 @@ AUDITING = Auditing(
                     "tables": ["a+b"],
                 },
             },
+            statement=Statement(_read_contrasts, fixed=True),
             tiny={"of two cells": {"delta": 0, "keys": {"a": [1, 2]}, "tables": ["a"]}},
         )
     },

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -132,10 +133,7 @@ def _draw_map(tables: KeyedTables, names: Names, counted: Counted) -> Chart:
     cells = tables.table(*names).counts.T
     low, high = tables.bounds(names)
     least = float((high - low).max()) / 2
-    top = float(cells.max())
-    even = float(np.quantile(cells, 0.1)) > top / _EVEN
-    found = even_shades(top, least) if even else shades_of(top, least)
-    shades = [shade for shade in found if shade >= least] or [max(math.ceil(least), 1)]
+    shades = choose_shades(cells, least)
     x, y = np.arange(across.size + 1.0), down.size - np.arange(down.size + 1.0)
     areas = shade_cells(cells, shades, x, y)
     return Chart(
@@ -151,32 +149,55 @@ def _draw_map(tables: KeyedTables, names: Names, counted: Counted) -> Chart:
             noise="" if not least else f"; ± {math.ceil(least):,} is noise (95 %)",
         ),
         Axis(
-            across.name, 0.0, float(across.size), ticks=_mark_some(across, x, _room(across, down))
+            across.name, 0.0, float(across.size), ticks=mark_some(across, x, room_for(across, down))
         ),
-        Axis("", 0.0, float(down.size), ticks=_mark_some(down, y, _ROWS)),
+        Axis("", 0.0, float(down.size), ticks=mark_some(down, y, _ROWS)),
         areas=areas,
         empty="" if areas else BLANK,
         height=_MAP_HEIGHT + _OF_ROW * down.size,
     )
 
 
-def _room(across: Key, down: Key) -> int:
+def choose_shades(cells: FloatArray, least: float) -> list[int]:
+    """Return where the shades of a map begin, in even steps if nearly all cells are alike.
+
+    Parameters
+    ----------
+    least : half of the widest interval, below which cells stay blank.
+    """
+    top = float(cells.max())
+    even = float(np.quantile(cells, 0.1)) > top / _EVEN
+    found = even_shades(top, least) if even else shades_of(top, least)
+    return [shade for shade in found if shade >= least] or [max(math.ceil(least), 1)]
+
+
+def room_for(across: Key, down: Key, letters: int = _ALONG) -> int:
     """Return how many texts of a key stand side by side, right of those of the other."""
-    longest = [max(map(len, _short_texts(key))) for key in (across, down)]
-    return max((_ALONG - longest[1]) // (longest[0] + 2), 1)
+    longest = [max(map(len, short_texts(key))) for key in (across, down)]
+    return max((letters - longest[1]) // (longest[0] + 2), 1)
 
 
-def _short_texts(key: Key) -> list[str]:
+def short_texts(key: Key) -> list[str]:
     """Return a text for each value of a key; of bins, where they start."""
     if key.axis is None:
-        return [harmless(text, _SHORT) for text in texts_of(key)]
+        return [_shorten(text) for text in texts_of(key)]
     return [text.split(" to ")[0][:_SHORT] for text in texts_of(key)]
 
 
-def _mark_some(key: Key, edges: FloatArray, most: int) -> list[tuple[float, str]]:
+def _shorten(text: str) -> str:
+    """Return a text of at most so many letters; those of East Asia are as wide as two.
+
+    >>> _shorten("self-employed, inc."), _shorten("新型冠状病毒感染肺炎")
+    ('self-employed…', '新型冠状病毒…')
+    """
+    wide = sum(east_asian_width(each) in "WF" for each in text[:_SHORT])
+    return harmless(text, max(_SHORT - wide, _SHORT // 2))
+
+
+def mark_some(key: Key, edges: FloatArray, most: int) -> list[tuple[float, str]]:
     """Return texts in the middle of cells, of bins where they start: every second, third, ..."""
     places = edges[:-1] if key.axis is not None else (edges[1:] + edges[:-1]) / 2
-    return list(zip(places.tolist(), _short_texts(key), strict=True))[:: -(-key.size // most)]
+    return list(zip(places.tolist(), short_texts(key), strict=True))[:: -(-key.size // most)]
 
 
 def _name_chart(tables: KeyedTables, key: Key, counted: Counted) -> tuple[str, Sentence, Sentence]:

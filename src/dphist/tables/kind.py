@@ -48,11 +48,13 @@ from dphist.tables.comparing import COMPARING
 from dphist.tables.csv_rows import list_columns, write_cell, write_rows
 from dphist.tables.difference import compare_releases
 from dphist.tables.discovery import LabelSearch
+from dphist.tables.downloads import files_of
 from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Key, Names
 from dphist.tables.measuring import TablesMeasuring
 from dphist.tables.mechanism import Tables
+from dphist.tables.multiples import draw_multiples
 from dphist.tables.parameter_facts import (
     tell_dropped,
     tell_impossible,
@@ -229,7 +231,9 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     value = release.value
     charts = draw_keys(value, counted)
     blocks: list[Block] = [Figures(charts)] if charts else []
-    blocks += [_table(value, names, counted) for names in value.tables]
+    blocks += draw_multiples(value, counted)
+    files = files_of(value)
+    blocks += [replace(_table(value, names, counted), files=files[names]) for names in value.tables]
     blocks.append(Note(words.say_errors(value.reach), "aside", on=ON_PAGE))
     return blocks
 
@@ -245,7 +249,9 @@ def _table(value: KeyedTables, names: Names, counted: Counted) -> Table:
         rest.impossible is not None,
         not value.ordered.isdisjoint(map(value.keys.names.index, names)),
     )
-    columns = [Column(name, [row[place] for row in labels]) for place, name in enumerate(down)]
+    columns = [
+        Column(name, [row[place] for row in labels], heads=True) for place, name in enumerate(down)
+    ]
     if not down:
         columns = [Column("", ["All"])]
     if across is None:

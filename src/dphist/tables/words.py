@@ -17,6 +17,8 @@ from dphist.visible import harmless
 
 TITLE = Sentence("{Records} by several keys")
 MARK = " (impossible)"
+FILE = "with 95 % intervals"
+WHOLE_FILE = "in whole numbers that add up: biased, without intervals"
 LIKELY = 0.95
 """The probability with which a value is found, for the number of records that pages name."""
 _SHOWN, _LETTERS = 8, 40  # values of a key that are named, and letters of one

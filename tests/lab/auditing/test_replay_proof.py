@@ -84,6 +84,19 @@ SMALL: dict[str, Callable[[], tuple[Any, Any]]] = {
         dh.BinnedCounts(
             np.array([1]), (dh.Axis.from_edges([0, 1]),), {"below": 1, "above": 1, "null": 2}),
     ),
+    "tables": lambda: (
+        dh.Tables(rho=3, keys={"a": range(2), "b": range(3)}, tables=["b", "a"]),
+        np.array([[1, 0, 0], [0, 0, 0]]),
+    ),
+    "tables with geometric noise": lambda: (
+        dh.Tables(
+            epsilon=1, keys={"a": range(2), "b": range(20)}, tables=["b", "a"],
+        ),
+        np.zeros((2, 20), np.int64),
+    ),
+    "tables of noisy cells": lambda: (
+        dh.Tables(epsilon=9, keys={"a": range(2)}, tables=["a"]), np.array([1, 0]),
+    ),
     "labels": lambda: (
         dh.ThresholdHistogram(epsilon=1, delta="1/20", max_labels=1),
         dh.LabelCounts.from_counts(["a", "b"], [5, 4], max_labels=1, max_count=1),
@@ -97,8 +110,15 @@ SMALL: dict[str, Callable[[], tuple[Any, Any]]] = {
         dh.LabelCounts.from_counts(["a"], [5], max_labels=1, max_count=1),
     ),
 }  # fmt: skip
-NEVER = {"sorted counts, sorted", "listed labels with normal noise"}
-SELDOM = {"scan", "PrivHist of blocks", "PrivHist of columns and rows"}  # the same again
+NEVER = {
+    "sorted counts, sorted", "listed labels with normal noise", "tables of noisy cells",
+}  # fmt: skip
+SELDOM = {
+    "tables with geometric noise",
+    "scan",
+    "PrivHist of blocks",
+    "PrivHist of columns and rows",
+}  # the same again
 
 
 def showing(mechanism: Any) -> Callable[[Any], Shown]:

@@ -19,6 +19,13 @@ from dphist.lab.auditing.exact.laws import (
     enumerate_law,
     epsilon_of,
 )
+from dphist.lab.auditing.exact.products import (
+    Moved,
+    ProductLaw,
+    TooLargeError,
+    law_of,
+    moved_of,
+)
 from dphist.lab.auditing.outcome import capture_run, describe_outcome
 from dphist.lab.auditing.replay.session import asked, replace_samplers
 from dphist.lab.auditing.result import DELTAS, Claim, Finding, LayerReport, LayerResult
@@ -62,6 +69,9 @@ def enumerate_pairs(
     if sourced is None:
         return _skip("It takes no source of randomness: a parameter named source.")
     seen, end = _Seen(), time.monotonic() + seconds
+    product = _multiply_laws(subject, pairs, claim, end)
+    if product is not None:
+        return product
     verdict = "not refuted"
     try:
         with replace_samplers():
@@ -84,6 +94,53 @@ def enumerate_pairs(
         elif seen.pairs and seen.most - claim.exact_delta <= _LITTLE:
             verdict = "holds"
     return LayerResult(LayerReport("exact", verdict, _covered(seen, pairs)), seen.best)
+
+
+def _multiply_laws(
+    subject: Subject, pairs: tuple[Pair, ...], claim: Claim, end: float
+) -> LayerResult | None:
+    """Find the laws of pairs as products of laws of draws; None if they are none, or too large."""
+    known: dict[Moved, ProductLaw] = {}
+    best: tuple[Fraction, Pair, ProductLaw] | None = None
+    covered = 0
+    try:
+        with replace_samplers():
+            for pair in pairs:
+                moved = moved_of(subject, pair)
+                if moved is None:
+                    return None
+                covered += 1
+                if moved in known:
+                    continue
+                known[moved] = law = law_of(moved, end)
+                shown = law.epsilon_at(claim.exact_delta)
+                if best is None or shown > best[0]:
+                    best = shown, pair, law
+    except KeyboardInterrupt:
+        return LayerResult(LayerReport("exact", "interrupted", "Laws of draws were multiplied."))
+    except TooLargeError:
+        covered -= 1
+    if best is None:
+        return None
+    least = max(law.delta_at_least(claim.exact_epsilon) for law in known.values())
+    most = max(law.delta_at_most(claim.exact_epsilon) for law in known.values())
+    verdict = "refuted" if least > claim.exact_delta else "not refuted"
+    if verdict != "refuted" and covered == len(pairs) and most - claim.exact_delta <= _LITTLE:
+        verdict = "holds"
+    epsilon, pair, law = best
+    said = (
+        f"The laws of {covered} of {many(len(pairs), 'pair')} are products of those of up to "
+        f"{many(max(each.draws for each in known.values()), 'draw')}; at the claimed epsilon "
+        f"delta is from {float(least):.4g} to {float(most):.4g} there, in both directions."
+    )
+    curve = tuple((delta, float(law.epsilon_at(Fraction(delta)))) for delta in DELTAS)
+    words = (
+        f"the noisy numbers of the release are likelier on the one by a factor above "
+        f"e**{float(epsilon):.4g}, as they are with a probability of at least "
+        f"{float(law.chance_above(epsilon)):.4g} on it"
+    )
+    finding = Finding("exact", pair, False, float(epsilon), tuple(c for c in curve if c[1]), words)
+    return LayerResult(LayerReport("exact", verdict, said), finding)
 
 
 def _skip(text: str) -> LayerResult:

@@ -48,6 +48,12 @@ class Shown:
     stated: tuple[int, ...] | None
 
 
+def show_run(subject: Subject, data: Any) -> Shown:
+    """Run once; the mechanism of a subject says what its releases state."""
+    shown = watch_run(subject.run, data)
+    return Shown(whole_of(shown), read_stated(subject.mechanism, shown.result, data))
+
+
 @dataclass(frozen=True)
 class Laws:
     """A mechanism on two neighbors, on the first of which an event is to be likelier.
@@ -278,9 +284,8 @@ class _Replaying:
         self.setup = setup_of(self.subject.mechanism)
 
     def show(self, data: Any) -> Shown:
-        """Run once; the mechanism of a subject says what its releases state."""
-        shown = watch_run(self.subject.run, data)
-        return Shown(whole_of(shown), read_stated(self.subject.mechanism, shown.result, data))
+        """Run once."""
+        return show_run(self.subject, data)
 
     def replay_all(self, pairs: tuple[Pair, ...], claim: Claim, seconds: float) -> None:
         """Replay pair by pair, until something is wrong or the time is up."""

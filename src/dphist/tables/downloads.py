@@ -1,0 +1,115 @@
+"""Tables as files that a page offers, each as CSV for spreadsheets."""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import cache
+from math import prod
+
+import pyarrow as pa
+
+from dphist.document.blocks import File
+from dphist.document.csv_field import MARK, Field, safe_field
+from dphist.tables.csv_rows import write_cell
+from dphist.tables.keyed_tables import KeyedTables
+from dphist.tables.keys import Names
+from dphist.tables.whole_numbers import WholeTables
+from dphist.tables.words import FILE, WHOLE_FILE
+
+MOST_ROWS = 50_000
+"""Rows of all files of a page together; later tables are left out."""
+MOST_MADE_UP, MOST_CELLS = 2 * 10**5, 2**14  # records and cells that a page makes whole
+_NUMBERS = ("count", "error", "low", "high")
+_LETTERS = 60  # of a file's name, without what is the same in all of them
+
+
+def write_frame(table: pa.Table, field: Field) -> str:
+    """Return the rows of released tables as CSV with a header line.
+
+    >>> print(write_frame(pa.table({"sex": ["f"], "count": [2.0], "error": [1.0]}), safe_field))
+    "sex","count","error"
+    "f",2.000,1
+    <BLANKLINE>
+    """
+    lines = [",".join(map(field, table.column_names))]
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        cells = column.to_pylist()
+        if name in _NUMBERS and pa.types.is_floating(column.type):
+            form = "{:.6g}" if name == "error" else "{:.3f}"
+            columns.append([form.format(cell) for cell in cells])
+        elif name == "impossible" and pa.types.is_boolean(column.type):
+            columns.append(["true" if cell else "false" for cell in cells])
+        else:
+            columns.append([_write(cell, field) for cell in cells])
+    lines += map(",".join, zip(*columns, strict=True))
+    return "\n".join(lines) + "\n"
+
+
+def _write(cell: object, field: Field) -> str:
+    """Write a value: numbers and dates as they are: no program takes them for formulas."""
+    if cell is None:
+        return ""
+    return field(cell) if isinstance(cell, str) else write_cell(cell)
+
+
+def files_of(value: KeyedTables) -> dict[Names, list[File]]:
+    """Return the files of each table that a page has room for: as released, and in whole numbers.
+
+    They are for spreadsheets: no text is read as a formula (`safe_field`). What is written depends
+    on released numbers alone.
+    """
+    sizes = {names: prod(value.keys[name].size for name in names) for names in value.tables}
+    whole = cache(value.to_whole_numbers)
+    is_whole = value.total <= MOST_MADE_UP and sum(sizes.values()) <= MOST_CELLS
+    found: dict[Names, list[File]] = {}
+    left, taken = MOST_ROWS, set[str]()
+    for names, size in sizes.items():
+        rows = size * (1 + is_whole)
+        found[names] = []
+        if rows > left:
+            continue
+        left -= rows
+        name = _free(_file_name(names), taken)
+        found[names].append(File(f"{name}.csv", FILE, _unbiased(value, names)))
+        if is_whole:
+            found[names].append(File(f"{name}-whole-numbers.csv", WHOLE_FILE, _whole(whole, names)))
+    return found
+
+
+def _unbiased(value: KeyedTables, names: Names) -> Callable[[], str]:
+    """Return what writes a table as released."""
+    return lambda: MARK + write_frame(value.table(*names).to_arrow(), safe_field)
+
+
+def _whole(make: Callable[[], WholeTables], names: Names) -> Callable[[], str]:
+    """Return what writes a table in whole numbers, with a heading that says what they are."""
+
+    def write() -> str:
+        table = make().table(*names).to_arrow()
+        headings = [*table.column_names[:-1], "count_made_whole"]
+        return MARK + write_frame(table.rename_columns(headings), safe_field)
+
+    return write
+
+
+def _file_name(names: Names) -> str:
+    """Return the name of a table's file, without an ending.
+
+    >>> _file_name(("region", "sex")), _file_name(("a/b: 1",)), _file_name(())
+    ('counts-by-region-and-sex', 'counts-by-a-b-1', 'counts-of-all')
+    """
+    if not names:
+        return "counts-of-all"
+    plain = (re.sub(r"[^\w]+", "-", unicodedata.normalize("NFC", name)) for name in names)
+    return f"counts-by-{'-and-'.join(name.strip('-') or 'key' for name in plain)[:_LETTERS]}"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that no file has yet, whatever the case of its letters."""
+    free, number = name, 1
+    while free.casefold() in taken:
+        number += 1
+        free = f"{name}-{number}"
+    taken.add(free.casefold())
+    return free
