@@ -3,7 +3,7 @@
     python -m benchmarks.sums
 
 Total (1, 1e-6), the same bounds and clamps for all, 200 trials. dphist is run; of the others the
-noise is drawn by their published formulas, since they do not install beside it on all systems:
+code was not run; their noise is drawn by their published formulas:
 
 - PipelineDP 0.3.1 (`compute_dp_mean` in dp_computations.py, NaiveBudgetAccountant): half of
   epsilon for the count, half for the sum about the middle of the clamp; Laplace noise of scale

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,9 @@ def test_a_page_and_a_summary_say_sums(
     assert run("show", str(path)) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Error of sums" in text
-    assert "spent: Mean" in text
+    assert "Mean (clamped)" in page
+    assert "Sum (clamped)" in page
+    assert "A mean is over the users that count for a label after bounding" in text
     assert "Nothing is known of how many totals" in text
 
 
@@ -131,8 +134,12 @@ def test_a_ledger_is_charged_for_sums(rows: str, tmp_path: Path) -> None:
     both = dh.calibrate(dh.ThresholdHistogram, **given, sums=sums)
     assert float(both.noise_scale / alone.noise_scale) == pytest.approx(2**0.5, rel=0.02)
     assert mechanism.guarantee.rho == 2 * dh.ThresholdHistogram(**given).guarantee.rho
-    with pytest.raises(dh.BoundsError):
-        ledger.release(both, other, by="ann", key="1")
+    wider = {"spent": dh.Clamp(0, 20, "0.01")}
+    wide = dh.LabelCounts.from_table(rows, label="word", user="who", max_labels=2, sums=wider)
+    for refused in (other, wide, replace(counts, max_count=2)):
+        with pytest.raises(dh.BoundsError):
+            ledger.release(both, refused, by="ann", key="1")
+    assert ledger.balance().totals.entries == 0
     made = ledger.release(both, counts, by="ann", key="2")
     assert made.value.sums == ["spent"]
     ledger.close()

@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 import dphist as dh
 from dphist.labels.threshold.sums import LARGEST_SUM, SumNoise
+from dphist.labels.words import sums_in_words
 
 CLAMP = dh.Clamp(0, 4, "0.5")
 NOISES = ["laplace", "truncated", "optimal", "gaussian"]
@@ -335,3 +337,24 @@ def test_correlated_counts_may_have_sums() -> None:
     alone = made(correlated=True, sums=None, **given)
     both = made(correlated=True, **given)
     assert 0 <= both.guarantee.rho - alone.guarantee.rho - 20 * Fraction(1, 2) < Fraction(1, 10**6)
+
+
+def test_correlated_counts_are_compared_at_the_same_cost() -> None:
+    """Independent noise would pay for the sums as well, so less of its cost is saved."""
+    listed = [f"label {n}" for n in range(20)]
+    given: Any = {"labels": listed, "delta": None, "max_labels": 20, "noise": "gaussian"}
+    both = made(correlated=True, **given)
+    alone = made(correlated=False, **given)
+    larger = float(both.noise_scale) * math.sqrt(alone.guarantee.rho / both.guarantee.rho)
+    said = re.search(r"a count ([0-9.]+) \(([0-9.]+)\)", sums_in_words(both))
+    assert said is not None
+    assert float(said[2]) == pytest.approx(larger, rel=0.01)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "truncated", "optimal"])
+@pytest.mark.parametrize("share", ["0.1", "1/2", "0.9", "0.99"])
+def test_rho_is_at_most_what_the_page_of_the_class_says(noise: str, share: str) -> None:
+    mechanism = made(noise, epsilon="0.1", sums_share=share)
+    assert mechanism.epsilon_guarantee is not None
+    total = float(mechanism.epsilon_guarantee.epsilon)
+    assert float(mechanism.guarantee.rho) <= total * math.tanh(total / 2)

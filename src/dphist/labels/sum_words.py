@@ -8,11 +8,9 @@ from dphist.arrays import FloatArray
 from dphist.document.blocks import (
     EVERYWHERE,
     ON_JSON,
-    ON_PAGE,
     Block,
     Column,
     Fact,
-    Note,
     Section,
     Table,
 )
@@ -45,10 +43,9 @@ def sums_section(
     blocks.append(Fact("", "", "sums", held, on=ON_JSON))
     if table is not None:
         blocks += [_table_of(*each, table) for each in mechanism.sum_answers.items()]
-    notes = [_clamping_in_words(mechanism, data)]
+    blocks.append(Fact("Clamping", _clamping_in_words(mechanism, data)))
     if any(answers.has_means for answers in mechanism.sum_answers.values()):
-        notes.append(_means_in_words(data))
-    blocks += [Fact("Clamping", notes[0]), *(Note(note, "aside", on=ON_PAGE) for note in notes[1:])]
+        blocks.append(Fact("Means", _means_in_words(data)))
     return [Section("sums", "Sums and means", blocks, EVERYWHERE, wide=table is not None)]
 
 
@@ -89,9 +86,9 @@ def _table_of(name: str, answers: SumAnswers, table: LabelTable) -> Table:
     texts = [text for text in table.texts if text is not None]
     columns = [Column(Sentence("{Label}"), texts, released=True)]
     over = harmless(name, _LONGEST)
-    columns += _columns("Sum", table.estimates(name, _LEVEL), over)
+    columns += _columns("Sum (clamped)", table.estimates(name, _LEVEL), over)
     if answers.has_means:
-        columns += _columns("Mean", table.estimates(name, _LEVEL, means=True), over)
+        columns += _columns("Mean (clamped)", table.estimates(name, _LEVEL, means=True), over)
     caption = (
         Sentence("All sums of {name}", name=Quoted(over)),
         Sentence("The first sums of {name}", name=Quoted(over)),
@@ -138,9 +135,10 @@ def _means_in_words(data: DataFacts) -> Sentence:
     """Say what a mean and its interval are."""
     who, several, _ = nouns_of_unit(unit_of(data))
     return Sentence(
-        "A mean is over the {several} of a {label}, of one clamped total each. Sum and number have "
-        "noise of their own; the interval has all means that both allow, and never leaves the "
-        "bounds. A mean is unknown where the noise leaves all of them possible.",
+        "A mean is over the {several} that count for a {label} after bounding, of one clamped "
+        "total each. Sum and number have noise of their own; the interval has all means that both "
+        "allow, and never leaves the bounds. A mean is unknown where the noise leaves all of them "
+        "possible.",
         several=several,
         who=who,
     )

@@ -218,11 +218,12 @@ def sums_in_words(mechanism: LabelsMechanism) -> str:
     noise = noise_in_common(mechanism)
     if noise is None or not isinstance(mechanism, ThresholdHistogram):
         return ""
-    labels, users = len(mechanism.labels or ()), int(mechanism.users_by_labels is not None)
-    # The standard deviation of independent noise with the same guarantee.
-    alone = float(noise.scale) * math.sqrt(
-        (mechanism.changed_labels + users) / (float(mechanism.weight) + users)
-    )
+    labels = len(mechanism.labels or ())
+    # The standard deviation of independent noise with the same guarantee, which also pays for the
+    # numbers of users and the sums of values, if there are any.
+    paid = 2 * mechanism.guarantee.rho / mechanism.epsilon**2
+    independent = paid - mechanism.weight + mechanism.changed_labels
+    alone = float(noise.scale) * math.sqrt(independent / paid)
     errors = [
         ("a count", float(noise.scale), alone),
         ("the difference of two counts", deviation_of_difference(mechanism), 2**0.5 * alone),

@@ -103,9 +103,9 @@ class ThresholdHistogram(ThresholdStating):
     `users_by_labels`, and with `sums` m more times `sums_share` / (1 - `sums_share`). The noise of
     sums never ends.
 
-    - `guarantee`: `delta`-approximate rho-zCDP. rho is m epsilon**2 / 2 for Gaussian noise, at most
-      m epsilon tanh(epsilon/2) for all other. delta is 0 where labels are listed and noise does not
-      end.
+    - `guarantee`: `delta`-approximate rho-zCDP. rho is m epsilon**2 / 2 for Gaussian noise, rounded
+      up; for all other at most m epsilon tanh(epsilon/2) without `sums`, and m epsilon
+      tanh(m epsilon/2) with them. delta is 0 where labels are listed and noise does not end.
     - `epsilon_guarantee`, of all but Gaussian noise: (m epsilon, delta)-DP. Where noise ends:
       `docs/understand/proofs/bounded_noise.md`.
     - Gaussian noise: (E, d(E) + delta)-DP for every E >= 0, where d(E) is the exact delta of
@@ -243,7 +243,8 @@ class ThresholdHistogram(ThresholdStating):
             provable = None
         if provable is None:
             raise ParameterError(
-                ("epsilon", "max_labels"), "are too large for a guarantee to be stated"
+                ("epsilon", "max_labels", *(["sums_share"] if self.sums else [])),
+                "are too large for a guarantee to be stated",
             )
 
     @classmethod

@@ -148,6 +148,6 @@ class ThresholdStating(ThresholdMeasuring, LabelsMechanism):
         if self.users_by_labels is not None:
             text += " The numbers of {users} who have one {label}, two, and so on get noise too."
         if self.sums is not None:
-            text += " So does each sum of a {label} that is released."
+            text += " Each column's total of a {label} that is released gets noise of its own."
         given: dict[str, Any] = {"noise": self.law.distribution, "largest": self.largest_error or 0}
         return Sentence(text, shared=shared, **given)
