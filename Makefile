@@ -51,7 +51,7 @@ chromium:
 	  || { echo "make verify needs Chromium: install it, on Debian as root with" \
 	            "'apt-get install chromium'" >&2; exit 1; }
 
-# The proofs that Coq checks: formal/*.v. Takes half a minute, and installs Coq on Debian as root.
+# The proofs that Coq checks: formal/*.v. Takes about a minute, and installs Coq on Debian as root.
 proofs: $(VENV)/bin/python
 	@{ command -v coqc >/dev/null && echo 'From mathcomp Require Import ring zify.' > $(VENV)/.coq.v \
 	   && coqc -w none -o /dev/null $(VENV)/.coq.v 2>/dev/null; } \

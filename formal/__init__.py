@@ -14,15 +14,24 @@ FILES = ("transcripts", "regions", "ledger", "contrasts", "bounding", "truncated
 """In the order in which they are checked: each uses those before it alone."""
 
 THEOREMS = {
-    "transcripts": ("factor_filter", "factor_filter_event", "moments_within", "moment_filter"),
+    "transcripts": (
+        "factor_filter",
+        "factor_filter_event",
+        "moments_within",
+        "moment_filter",
+        "moment_ge0",
+        "moment_mul",
+        "moment_converts",
+    ),
     "regions": (
         "adaptive_parallel_composition",
         "adaptive_parallel_composition_cells",
         "path_budget",
         "path_budget_moments",
     ),
-    "ledger": ("mass_left", "either_rule"),
+    "ledger": ("mass_left", "either_rule", "either_rule_holds"),
     "contrasts": (
+        "size_rows",
         "sum_rows",
         "number_of_rows",
         "rows_orthogonal",
@@ -32,7 +41,14 @@ THEOREMS = {
         "equal_errors",
     ),
     "bounding": ("one_user_each_count", "one_user_few_counts", "random_key"),
-    "truncated": ("overlaps", "truncated_up", "truncated_down", "truncated_exact", "tail_closed"),
+    "truncated": (
+        "overlaps",
+        "truncated_up",
+        "truncated_down",
+        "factor_le",
+        "truncated_exact",
+        "tail_closed",
+    ),
 }
 
 

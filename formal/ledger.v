@@ -8,8 +8,8 @@
 
     [either_rule]: if along every transcript the deltas add up to at most [D], and either all
     entries state rates that multiply to at most [B] or the costs multiply to at most [M], then
-    all results together are (B, D + C)-indistinguishable, where [C] is what the conversion of
-    moments costs. *)
+    all results together are (B, D + C)-indistinguishable, both ways, where [C] is what the conversion
+    of moments costs. [p'] and [q'] are 0 for the same results: otherwise a moment is infinite. *)
 
 From mathcomp Require Import all_ssreflect all_algebra ring.
 From dphist_formal Require Import transcripts.
@@ -62,7 +62,7 @@ by rewrite ler_wpmul2r.
 Qed.
 End Within.
 
-Section EitherRule.
+Section OneWay.
 Variables (R : realFieldType) (outcome : finType) (o0 : outcome).
 Variables p q p' q' : seq outcome -> outcome -> R.
 Variables delta rate cost : seq outcome -> R.
@@ -73,6 +73,7 @@ Hypothesis p'_ge0 : forall h o, 0 <= p' h o.
 Hypothesis q'_ge0 : forall h o, 0 <= q' h o.
 Hypothesis p'_le : forall h o, p' h o <= p h o.
 Hypothesis q'_le : forall h o, q' h o <= q h o.
+Hypothesis p'_0 : forall h o, q' h o = 0 -> p' h o = 0.
 
 (** What each entry promises. *)
 Hypothesis delta_ge0 : forall h, 0 <= delta h.
@@ -91,7 +92,7 @@ Hypothesis B_ge0 : 0 <= B.
 Hypothesis D_ge0 : 0 <= D.
 Hypothesis M_ge0 : 0 <= M.
 Hypothesis K_ge0 : 0 <= K.
-Hypothesis converts : forall a b, 0 <= a -> 0 <= b -> a <= B * b + K * phi a b.
+Hypothesis converts : forall a b, 0 <= a -> 0 < b -> a <= B * b + K * phi a b.
 Hypothesis C_ok : K * M <= C.
 
 Fixpoint all_state h (t : seq outcome) : bool :=
@@ -121,7 +122,13 @@ rewrite (big_first n (along p h) xpredT) /= -[RHS](p_law h).
 by apply: eq_bigr => o _; rewrite -mulr_sumr IH mulr1.
 Qed.
 
-Theorem either_rule n (E : pred (n.-tuple outcome)) :
+Lemma along_0 h t : along q' h t = 0 -> along p' h t = 0.
+Proof.
+elim: t h => [|o t IH] h //= /eqP; rewrite mulf_eq0.
+by case/orP=> /eqP zero; [rewrite p'_0 // mul0r|rewrite IH // mulr0].
+Qed.
+
+Theorem one_way n (E : pred (n.-tuple outcome)) :
     (forall t : n.-tuple outcome, sum_along delta [::] t <= D) ->
     (forall t : n.-tuple outcome, rule_a t || rule_b t) ->
   \sum_(t | E t) along p [::] t <= B * (\sum_(t | E t) along q [::] t) + D + C.
@@ -141,7 +148,9 @@ have missed : \sum_(t | E t) along p [::] t <= \sum_(t | E t) along p' [::] t + 
 have each (t : n.-tuple outcome) :
     along p' [::] t <=
     B * along q' [::] t + (if rule_b t then K * phi (along p' [::] t) (along q' [::] t) else 0).
-  have [b|/negPf not_b] := boolP (rule_b t); first by rewrite converts ?along_ge0.
+  have [b|/negPf not_b] := boolP (rule_b t).
+    have [zero|some] := eqVneq (along q' [::] t) 0; first by rewrite along_0 // zero mulr0 add0r mulr_ge0.
+    by rewrite converts ?along_ge0 // lt0r some along_ge0.
   have := rules t; rewrite not_b orbF => /andP[/along_all_state le_rate budget].
   by rewrite addr0 (le_trans le_rate) // ler_wpmul2r ?along_ge0.
 apply: (le_trans missed); rewrite addrAC ler_add2r.
@@ -155,4 +164,70 @@ under [X in _ <= X + _]eq_bigl do rewrite andbC.
 by rewrite ler_addl sumr_ge0.
 Qed.
 
+End OneWay.
+
+Section EitherRule.
+Variables (R : realFieldType) (outcome : finType) (o0 : outcome).
+Variables p q p' q' : seq outcome -> outcome -> R.
+Variables delta rate cost : seq outcome -> R.
+Variable states : pred (seq outcome).
+Hypotheses (p_law : forall h, \sum_o p h o = 1) (q_law : forall h, \sum_o q h o = 1).
+Hypotheses (p'_ge0 : forall h o, 0 <= p' h o) (q'_ge0 : forall h o, 0 <= q' h o).
+Hypotheses (p'_le : forall h o, p' h o <= p h o) (q'_le : forall h o, q' h o <= q h o).
+Hypothesis same_0 : forall h o, p' h o = 0 <-> q' h o = 0.
+
+(** What each entry promises, both ways. *)
+Hypothesis delta_ge0 : forall h, 0 <= delta h.
+Hypothesis delta_p : forall h, 1 - delta h <= \sum_o p' h o.
+Hypothesis delta_q : forall h, 1 - delta h <= \sum_o q' h o.
+Hypothesis rate_pq : forall h o, states h -> p' h o <= rate h * q' h o.
+Hypothesis rate_qp : forall h o, states h -> q' h o <= rate h * p' h o.
+Variable phi : R -> R -> R.
+Hypothesis phi_1 : phi 1 1 = 1.
+Hypothesis phi_ge0 : forall a b, 0 <= phi a b.
+Hypothesis phi_mul : forall a b c d, phi (a * b) (c * d) = phi a c * phi b d.
+Hypothesis cost_gt0 : forall h, 0 < cost h.
+Hypothesis cost_pq : forall h, \sum_o phi (p' h o) (q' h o) <= cost h.
+Hypothesis cost_qp : forall h, \sum_o phi (q' h o) (p' h o) <= cost h.
+
+Theorem either_rule B D M K C n (E : pred (n.-tuple outcome)) :
+    0 <= B -> 0 <= D -> 0 <= M -> 0 <= K ->
+    (forall a b, 0 <= a -> 0 < b -> a <= B * b + K * phi a b) -> K * M <= C ->
+    (forall t : n.-tuple outcome, sum_along delta [::] t <= D) ->
+    (forall t : n.-tuple outcome, rule_a rate states B t || rule_b cost M t) ->
+  \sum_(t | E t) along p [::] t <= B * (\sum_(t | E t) along q [::] t) + D + C /\
+  \sum_(t | E t) along q [::] t <= B * (\sum_(t | E t) along p [::] t) + D + C.
+Proof.
+move=> B0 D0 M0 K0 converts C_ok deltas rules; split.
+  apply: (one_way o0 p_law p'_ge0 q'_ge0 p'_le q'_le _ delta_ge0 delta_p rate_pq phi_1 phi_ge0 phi_mul
+    cost_gt0 cost_pq B0 D0 M0 K0 converts C_ok E deltas rules) => h o.
+  by case: (same_0 h o).
+apply: (one_way o0 q_law q'_ge0 p'_ge0 q'_le p'_le _ delta_ge0 delta_q rate_qp phi_1 phi_ge0 phi_mul
+  cost_gt0 cost_qp B0 D0 M0 K0 converts C_ok E deltas rules) => h o.
+by case: (same_0 h o).
+Qed.
+
 End EitherRule.
+
+(** The hypotheses can hold, and say something: randomized response of 3 : 2, asked twice, stating no
+    rate, is (5/4, 49/180)-indistinguishable by the moments of order 2. *)
+Section Example.
+Let p (h : seq bool) (o : bool) : rat := if o then 3%:Q / 5%:Q else 2%:Q / 5%:Q.
+Let q (h : seq bool) (o : bool) : rat := p h (~~ o).
+
+Lemma either_rule_holds (E : pred (2.-tuple bool)) :
+  \sum_(t | E t) along p [::] t <=
+    5%:Q / 4%:Q * (\sum_(t | E t) along q [::] t) + 0 + 49%:Q / 180%:Q.
+Proof.
+have [] // := @either_rule _ _ true p q p q (fun _ => 0) (fun _ => 0) (fun _ => 7%:Q / 6%:Q) pred0
+  _ _ _ _ _ _ _ _ _ _ _ _ (moment 1) (moment_1 _ _) (@moment_ge0 _ _) _ _ _ _
+  (5%:Q / 4%:Q) 0 (49%:Q / 36%:Q) (conversion 1 (5%:Q / 4%:Q)) (49%:Q / 180%:Q) 2 E.
+all: try by [].
+all: try by move=> h; rewrite big_bool.
+all: try by move=> h [].
+all: try by move=> a b c d; exact: moment_mul.
+all: try by move=> a b a0 b0; exact: moment_converts.
+all: by move=> t; case/tupleP: t => o t; case/tupleP: t => o' t; rewrite tuple0.
+Qed.
+
+End Example.

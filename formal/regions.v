@@ -97,13 +97,16 @@ Fixpoint apart s (x y : table) : Prop :=
   if s is s'.+1 then exists2 z, (exists c, adds x c z \/ adds z c x) & apart s' z y else x = y.
 
 Theorem adaptive_parallel_composition_cells s x y t :
-  apart s x y -> disjoint_regions t -> prob x t <= r ^+ s * prob y t.
+  apart s x y -> disjoint_regions t ->
+  prob x t <= r ^+ s * prob y t /\ prob y t <= r ^+ s * prob x t.
 Proof.
-move=> xy disjoint; elim: s x xy => [|s IH] x /=; first by move=> ->; rewrite expr0 mul1r.
-case=> z [c step] zy; rewrite exprS -mulrA.
-apply: (@le_trans _ _ (r * prob z t)).
+move=> xy disjoint; elim: s x xy => [|s IH] x /=; first by move=> ->; rewrite expr0 !mul1r.
+case=> z [c step] /IH[zy yz].
+have [xz zx] : prob x t <= r * prob z t /\ prob z t <= r * prob x t.
   by case: step => step; have [] := adaptive_parallel_composition step disjoint.
-by rewrite ler_wpmul2l ?IH // (le_trans ler01).
+have r0 : 0 <= r by exact: le_trans r_ge1.
+split; first by rewrite exprS -mulrA (le_trans xz) // ler_wpmul2l.
+by rewrite exprSr -mulrA (le_trans yz) // ler_wpmul2l ?exprn_ge0.
 Qed.
 
 End Regions.

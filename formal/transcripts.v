@@ -5,7 +5,7 @@
     ledger (ledger.md, Lemmas 2 and 3). Everything is finite; [R] is any ordered field, such as the
     rational numbers or the reals. *)
 
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect all_algebra ring.
 
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -64,11 +64,14 @@ move=> budget; apply: (le_trans (along_rate _ _)).
 by rewrite ler_wpmul2r // along_ge0.
 Qed.
 
-(** The same for any finite list of transcripts, hence for every event. *)
+(** The same for a finite list of transcripts, whatever the others cost. *)
 Theorem factor_filter_event B (ts : seq (seq outcome)) :
-    (forall t, along (fun h _ => rate h) [::] t <= B) ->
+    all (fun t => along (fun h _ => rate h) [::] t <= B) ts ->
   \sum_(t <- ts) along p [::] t <= B * (\sum_(t <- ts) along q [::] t).
-Proof. by move=> budget; rewrite mulr_sumr ler_sum // => t _; exact: factor_filter. Qed.
+Proof.
+elim: ts => [|t ts IH] /=; first by rewrite !big_nil mulr0.
+by case/andP=> here rest; rewrite !big_cons mulrDr ler_add ?factor_filter ?IH.
+Qed.
 
 End FactorFilter.
 
@@ -140,11 +143,69 @@ Qed.
 
 End MomentFilter.
 
-(** The moments of whole orders: p^(a + 1) / q^a multiplies as [moment_filter] needs it. *)
-Lemma moment_of_whole_order (R : realFieldType) (a : nat) :
-  let phi (p q : R) := p ^+ a.+1 / q ^+ a in
-  phi 1 1 = 1 /\ forall p q p' q', phi (p * p') (q * q') = phi p q * phi p' q'.
+(** * Renyi moments of whole orders
+
+    The moment of order [a + 1]: p^(a + 1) / q^a, summed over all outcomes. Sizes stand for p and q,
+    so that [phi_ge0] holds for all numbers; probabilities are their own sizes. MathComp takes
+    x / 0 as 0: this is the moment only where [q] is 0 for no outcome that [p] allows. *)
+
+Section Moment.
+Variables (R : realFieldType) (a : nat).
+Implicit Types p q B : R.
+
+Definition moment p q : R := `|p| ^+ a.+1 / `|q| ^+ a.
+
+Lemma moment_1 : moment 1 1 = 1.
+Proof. by rewrite /moment normr1 !expr1n divr1. Qed.
+
+Lemma moment_ge0 p q : 0 <= moment p q.
+Proof. by rewrite /moment divr_ge0 ?exprn_ge0. Qed.
+
+Lemma moment_mul p q p' q' : moment (p * p') (q * q') = moment p q * moment p' q'.
+Proof. by rewrite /moment !normrM !exprMn invfM mulrACA. Qed.
+
+Lemma moment_same p : 0 <= p -> moment p p = p.
 Proof.
-split=> [|p q p' q']; first by rewrite !expr1n divr1.
-by rewrite !exprMn invfM mulrACA.
+move=> p0; rewrite /moment ger0_norm // exprS; have [->|np] := eqVneq p 0; first by rewrite !mul0r.
+by rewrite mulfK // expf_neq0.
 Qed.
+
+(** A power lies above its tangent. *)
+Lemma above_tangent n (x y : R) :
+  0 <= x -> 0 <= y -> n.+1%:R * y ^+ n * x <= x ^+ n.+1 + n%:R * y ^+ n.+1.
+Proof.
+move=> x0 y0; elim: n => [|n IH]; first by rewrite !expr0 expr1 mul0r addr0 !mul1r.
+rewrite -subr_ge0 in IH; rewrite -subr_ge0.
+have -> : x ^+ n.+2 + n.+1%:R * y ^+ n.+2 - n.+2%:R * y ^+ n.+1 * x =
+    x * (x ^+ n.+1 + n%:R * y ^+ n.+1 - n.+1%:R * y ^+ n * x) +
+    n.+1%:R * y ^+ n * (x - y) ^+ 2 by rewrite !exprS !(mulrSr 1); ring.
+apply: addr_ge0; first exact: mulr_ge0.
+apply: mulr_ge0; last exact: sqr_ge0.
+by apply: mulr_ge0; [exact: ler0n|exact: exprn_ge0].
+Qed.
+
+(** What an excess of [p] over [B q] costs in moments: the conversion of accounting.md, Lemma 3,
+    for a whole order above 1. *)
+Definition conversion B : R := (a.+1%:R * (B * a.+1%:R / a%:R) ^+ a)^-1.
+
+Lemma moment_converts B p q : (0 < a)%N -> 0 < B -> 0 <= p -> 0 < q ->
+  p <= B * q + conversion B * moment p q.
+Proof.
+move=> a0 B0 p0 q0; rewrite /moment ger0_norm // gtr0_norm //.
+have [na ns] : 0 < a%:R :> R /\ 0 < a.+1%:R :> R by rewrite !ltr0n.
+have -> : conversion B = (a.+1%:R * (B * a.+1%:R / a%:R) ^+ a)^-1 by [].
+have : 0 < B * a.+1%:R / a%:R by rewrite divr_gt0 ?mulr_gt0.
+have : B = B * a.+1%:R / a%:R * a%:R / a.+1%:R.
+  by rewrite mulfVK ?mulfK ?gt_eqF.
+move: (B * a.+1%:R / a%:R) => y -> y0.
+have [ya qa] : 0 < y ^+ a /\ 0 < q ^+ a by rewrite !exprn_gt0.
+have w0 : 0 < a.+1%:R * y ^+ a * q ^+ a by rewrite !mulr_gt0.
+rewrite -(ler_pmul2l w0).
+have := above_tangent a p0 (ltW (mulr_gt0 y0 q0)); rewrite !exprMn mulrA => /le_trans; apply.
+rewrite le_eqVlt; apply/orP; left; apply/eqP.
+rewrite [y ^+ a.+1]exprS [q ^+ a.+1]exprS.
+move: (p ^+ a.+1) (y ^+ a) (q ^+ a) ya qa {w0} => P Y Q Y0 Q0.
+by field; rewrite !gt_eqF //= -mulrS.
+Qed.
+
+End Moment.
