@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dphist.data.label_counts import LabelCounts as LabelCounts
     from dphist.data.partial import Partial as Partial
     from dphist.data.profile import Profile as Profile
+    from dphist.data.region_tree import RegionTree as RegionTree
+    from dphist.data.regional_profile import RegionalProfile as RegionalProfile
     from dphist.data.user_records import count_user_records as count_user_records
     from dphist.document.kind import register as register
     from dphist.errors import BoundsError as BoundsError
@@ -74,6 +76,8 @@ if TYPE_CHECKING:
     from dphist.ranges import HierarchicalTree as HierarchicalTree
     from dphist.ranges import LeafCounts as LeafCounts
     from dphist.ranges.audiences import add_noise as add_noise
+    from dphist.regions import RegionalHistograms as RegionalHistograms
+    from dphist.regions import RegionalProfiles as RegionalProfiles
     from dphist.release.anonymized_histogram import AnonymizedHistogram as AnonymizedHistogram
     from dphist.release.mechanism_json import mechanism_from_json as mechanism_from_json
     from dphist.release.mechanism_json import mechanism_to_json as mechanism_to_json
@@ -134,6 +138,8 @@ _HOMES = {
     "privacy": ("ZCDP", "ApproxDP", "ApproxZCDP", "PrivacyUnit", "PureDP", "compose"),
     "data.partial": ("Partial",),
     "data.profile": ("Profile",),
+    "data.region_tree": ("RegionTree",),
+    "data.regional_profile": ("RegionalProfile",),
     "data.user_records": ("count_user_records",),
     "ledger.ledger": ("Ledger",),
     "mechanism": ("Mechanism",),
@@ -154,6 +160,7 @@ _HOMES = {
     "groups": ("GroupedCounts", "GroupedHistogram"),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "ranges.audiences": ("add_noise",),
+    "regions": ("RegionalHistograms", "RegionalProfiles"),
     "tables": ("DiscoverKeys", "KeyedCounts", "Tables"),
     "labels": (
         "AutoThreshold",

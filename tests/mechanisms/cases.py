@@ -36,6 +36,10 @@ SETS = dh.LabelCounts.from_table(
     max_labels=4,
     keep_sets=True,
 )
+REGIONS = {"north": ["x", "y"], "south": ["z"]}
+BY_REGION = dh.RegionalProfile.from_counts(
+    {"x": [200, 90, 90, 31, *range(1, 20)], "z": [1] * 30}, regions=REGIONS
+)
 GRID = np.arange(12).reshape(3, 4)
 TEXTS = dh.KeyedCounts.from_table(
     pa.table({"a": ["x", "y", "z", None] * 40 + ["rare"], "b": [True, False] * 80 + [True]}),
@@ -86,6 +90,11 @@ CASES: dict[str, tuple[Make, object]] = {
     "PrivHist, blocks": (lambda **k: dh.PrivHist(shares=(1, 1, 1), **k), PROFILE),
     "PrivHist, empty": (dh.PrivHist, dh.Profile.from_counts([])),
     "PartitionSampler": (dh.PartitionSampler, PROFILE),
+    "RegionalProfiles": (lambda **k: dh.RegionalProfiles(regions=REGIONS, **k), BY_REGION),
+    "RegionalProfiles, top": (
+        lambda **k: dh.RegionalProfiles(regions=REGIONS, top_share="0.2", sensitivity=2, **k),
+        BY_REGION,
+    ),
     "AdaptiveTree": (lambda **k: dh.AdaptiveTree(bins=12, **k), GRID.ravel()),
     "AdaptiveTree, two axes": (lambda **k: dh.AdaptiveTree(bins=(3, 4), **k), GRID),
     "AdaptiveTree, rho": (
@@ -232,6 +241,7 @@ NOISY_BESIDE = {"AutoThreshold"}
 KEEPING_NOISY = {
     *("AdaptiveScan", "AdaptiveScan, users", "RankSplit", "RankSplit, public total"),
     *("PrivHist, split", "PrivHist, blocks", "PrivHist, empty"),
+    *("RegionalProfiles", "RegionalProfiles, top"),
     *("Tables", "Tables, overlapping", "Tables, found"),
     *("Tables, pure", "Tables, pure, on contrasts"),
     *("GroupedHistogram", "GroupedHistogram, rows of users"),

@@ -53,6 +53,8 @@ MADE: dict[str, dict[str, Any]] = {
     "PrivacyUnit": {"who": "user"},
     "PureDP": {"epsilon": 1},
     "RankSplit": {"epsilon": 1, "total": 9},
+    "RegionalProfile": {"regions": ["a"], "leaves": [((), ())]},
+    "RegionalProfiles": {"epsilon": 1, "regions": ["a"]},
     "Resources": {},
     "SortedCounts": {"epsilon": 1, "labels": 9},
     "DiscoverKeys": {"share": "0.3"},
@@ -194,6 +196,19 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Profile.from_table": (dh.Profile.from_table, {**USERS, "max_records": 1}),
     "Profile.partial": (dh.Profile.partial, {**PART, "max_records": 1}),
     "Profile.read": (read_profile, {}),
+    "RegionTree.level": (dh.RegionTree([*map(str, range(9))]).level, {}),
+    "RegionalHistograms.level": (
+        dh.RegionalHistograms(dh.RegionTree(["a"]), [dh.AnonymizedHistogram([], [])]).level,
+        {},
+    ),
+    "RegionalProfile.from_counts": (
+        partial(dh.RegionalProfile.from_counts, {"a": [1]}, regions=["a"]),
+        {},
+    ),
+    "RegionalProfile.from_table": (
+        dh.RegionalProfile.from_table,
+        {**USERS, "region": "count", "regions": [1], "max_records": 1},
+    ),
     "Release.plot": (RELEASE.plot, {}),
     "RunningCounts.at": (dh.RunningCounts([1], [{"a": 1}]).at, {"time": 1}),
     "RunningCounts.top": (dh.RunningCounts([1], [{"a": 1}]).top, {"k": 1}),
@@ -251,6 +266,12 @@ INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
     ("Tables", "epsilon"): {"epsilon": 1, "delta": "0.1", **TABLES},
     ("Tables", "delta"): {"epsilon": 1, "delta": "0.1", **TABLES},
     ("ThresholdHistogram", "sums_of"): {"epsilon": 1, "max_labels": 1, "labels": ["a", "b"]},
+    ("RegionalProfile.from_table", "sensitivity"): {
+        "frame": FRAME,
+        "label": "label",
+        "region": "user",
+        "regions": [1, 2, 3],
+    },
     ("Profile.from_table", "sensitivity"): {"frame": FRAME, "label": "label"},
     **{
         (f"Ledger.{name}", "rho"): {**arguments, "rho": 1}

@@ -27,6 +27,7 @@ LINES = {
     "plan streams": "--horizon 9",
     "plan groups": "--bins 4 --expect-total 9",
     "plan tables": "--axis a=x,y --tables a",
+    "plan regions": "--regions r.csv --expect-total 9",
     "add-noise": "r.json --epsilon 0.5 --output s.json",
     "ledger create": "new.ledger --epsilon 1 --delta 0.1 --unit person",
     "ledger open": "old.ledger --epsilon 1 --delta 0.1 --unit person --account b",
@@ -56,6 +57,7 @@ WORDS = {
         "HTML",
         "JSON",
         "KEY",
+        "LEAF",
         "NAME",
     ),
     *(
@@ -119,7 +121,8 @@ def line(command: str, option: str, text: str, line: str = "") -> list[str]:
         if other in words:
             place = words.index(other)
             del words[place : place + 2]
-    words += BESIDE.get(option, "").split()
+    if command != "plan regions":  # it needs no column
+        words += BESIDE.get(option, "").split()
     if (command, option) == ("ledger allow", "--rho"):
         words[words.index("main")] = "zcdp"
     given = [option, text] if len(option) == 2 else [f"{option}={text}"]
@@ -130,6 +133,7 @@ def line(command: str, option: str, text: str, line: str = "") -> list[str]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.csv").write_text("count,prevalence\n1,2\n")
+    (tmp_path / "r.csv").write_text("Bern,North\nLugano,South\n")
     dh.LeafCounts(epsilon=1, bins=2).release([4, 5]).save("r.json")
     ledger = dh.Ledger.create("old.ledger", epsilon=1, delta="0.1", unit="person")
     ledger.open_account("zcdp", rho=1, unit="person")

@@ -35,8 +35,8 @@ def compare_releases(before: Release, after: Release) -> Differing:
     ranks = np.unique(np.geomspace(1, max(last, 1), _RANKS).astype(np.int64))
     return Differing(
         places={"rank": [str(rank) for rank in ranks.tolist()]},
-        before=_counts(before.value, ranks),
-        after=_counts(after.value, ranks),
+        before=counts_at(before.value, ranks),
+        after=counts_at(after.value, ranks),
         bounds=lambda level: (_bounds(before, ranks, level), _bounds(after, ranks, level)),
         tests=1,
         correction="No division is needed: the bands hold at all ranks at once",
@@ -46,7 +46,7 @@ def compare_releases(before: Release, after: Release) -> Differing:
     )
 
 
-def _counts(histogram: AnonymizedHistogram, ranks: np.ndarray) -> FloatArray:
+def counts_at(histogram: AnonymizedHistogram, ranks: np.ndarray) -> FloatArray:
     """Return the counts at ranks; 0 beyond the last label."""
     ends = np.cumsum(histogram.prevalences[::-1])
     counts = np.append(histogram.counts[::-1], 0)
@@ -56,7 +56,7 @@ def _counts(histogram: AnonymizedHistogram, ranks: np.ndarray) -> FloatArray:
 
 def _bounds(release: Release, ranks: np.ndarray, level: float) -> Bounds:
     band = release.mechanism.intervals(release, level)
-    return _counts(band.lower, ranks), _counts(band.upper, ranks)
+    return counts_at(band.lower, ranks), counts_at(band.upper, ranks)
 
 
 def _bounding(release: Release) -> str:

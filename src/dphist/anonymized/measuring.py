@@ -11,19 +11,16 @@ import numpy as np
 from dphist.anonymized.adaptive_scan.decoding import rows_expected
 from dphist.anonymized.adaptive_scan.scan import FARTHEST, Scan
 from dphist.anonymized.adaptive_scan.trend import of_columns, of_rows
+from dphist.anonymized.cells import CellMeasuring
 from dphist.anonymized.priv_hist import regions
 from dphist.arrays import IntArray
 from dphist.data import tiling
 from dphist.data.guard import refuse_guarded
 from dphist.data.profile import Profile
 from dphist.errors import Argument, BoundsError, ParameterError, SizeError
-from dphist.mechanism import MechanismBase, provenance_of_unit
+from dphist.mechanism import provenance_of_unit
 from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_upper_bound
-from dphist.privacy import Guarantee, PrivacyUnit, PureDP
-from dphist.privacy.conversion import geometric_to_rho
-from dphist.privacy.exchanged import exchange_by_steps, exchange_of_growing
-from dphist.privacy.losses import GeometricLoss, Losses
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
@@ -44,49 +41,10 @@ class Drawn(NamedTuple):
     noisy: Mapping[str, IntArray] | None = None
 
 
-class AnonymizedMeasuring(MechanismBase):
-    """What every measuring half shares: the guarantee, and which data are accepted."""
+class AnonymizedMeasuring(CellMeasuring):
+    """What every measuring half shares: which data are accepted, and the release."""
 
     __slots__ = ()
-
-    epsilon: Fraction
-    sensitivity: int
-
-    @property
-    def _unit(self) -> PrivacyUnit:
-        """What is protected: at most `sensitivity` cells, that is, records."""
-        return PrivacyUnit("record", self.sensitivity)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What a release costs units that change at most `sensitivity` cells: pure epsilon-DP."""
-        cells = self.sensitivity
-        each = [geometric_to_rho(rate * cells, cells) for rate in self._rates]
-        return PureDP(self.epsilon, self._unit, sum(each) if each else None)
-
-    @property
-    def exchanged(self) -> Guarantee | None:
-        """What a release costs an exchange: numbers of cells only grow with a unit."""
-        return (exchange_of_growing if self._rates else exchange_by_steps)(self.guarantee)
-
-    @property
-    def _rates(self) -> tuple[Fraction, ...]:
-        """The rates of geometric noise of all parts; none if they are not known.
-
-        In each part every cell is in one number (`docs/understand/proofs/geometric_rho.md`).
-        """
-        return ()
-
-    def privacy_losses(self) -> Losses:
-        """Return the losses of a release, or larger ones: those of the epsilon of each part."""
-        if not self._rates:
-            return MechanismBase.privacy_losses(self)
-        return Losses(tuple(GeometricLoss(rate * self.sensitivity) for rate in self._rates))
-
-    @property
-    def cell_epsilon(self) -> Fraction:
-        """Parameter of geometric noise on counts of which a cell changes one, by 1."""
-        return self.epsilon / self.sensitivity
 
     @final
     def release(self, profile: Profile, source: Source | None = None) -> Release:
@@ -386,7 +344,10 @@ class AdaptiveScanMeasuring(AnonymizedMeasuring):
 
     def _measure(self, profile: Profile, source: Source | None) -> dict[str, IntArray]:
         """Return where blocks end, and their noisy numbers of cells."""
-        noise = self._draws(source)
+        return self.scan(profile, self.draw(source))
+
+    def scan(self, profile: Profile, noise: Iterator[int]) -> dict[str, IntArray]:
+        """Return the same, with noise of `draw` that no other scan gets."""
         columns = self._scan_columns(profile.cells_up_to, noise)
         beyond = _right_of(profile, columns.position).conjugate()
         rows = self._scan_rows(beyond.cells_up_to, noise, rows_expected(columns))
@@ -397,10 +358,10 @@ class AdaptiveScanMeasuring(AnonymizedMeasuring):
             "rows": np.array(rows.counts, np.int64),
         }
 
-    def _draws(self, source: Source | None) -> Iterator[int]:
-        """Independent noise, one for each block."""
+    def draw(self, source: Source | None, at_once: int = _DRAWS_AT_ONCE) -> Iterator[int]:
+        """Yield independent noise, one for each block; up to `at_once` - 1 draws are not used."""
         while True:
-            yield from two_sided_geometric(self.cell_epsilon, _DRAWS_AT_ONCE, source).tolist()
+            yield from two_sided_geometric(self.cell_epsilon, at_once, source).tolist()
 
     def _scan_columns(self, cells_up_to: Callable[[Any], IntArray], noise: Iterator[int]) -> Scan:
         """Count blocks of columns until rows are the better way on."""

@@ -1,10 +1,11 @@
-"""dphist anonymize: how many labels have each count."""
+"""dphist anonymize: how many labels have each count, perhaps in each of several regions."""
 
 import argparse
 from functools import partial
+from typing import Any
 
 from dphist.anonymized import AdaptiveScan
-from dphist.anonymized.kind import KIND
+from dphist.anonymized.kind import KIND as ANONYMIZED
 from dphist.commands.options import DELIMITER, FILE, guess, outputs
 from dphist.commands.presentation import get_unit_name
 from dphist.commands.records import (
@@ -20,52 +21,124 @@ from dphist.commands.records import (
 from dphist.commands.users_look import check_found, make_users_look
 from dphist.counting.engine.progress import Progress
 from dphist.data.profile import Profile
-from dphist.document.kind import DataFacts
+from dphist.data.region_tree import RegionTree
+from dphist.data.regional_profile import RegionalProfile, bounds_of, make_leaves
+from dphist.document.kind import DataFacts, Kind
 from dphist.document.options import NULL_USERS, Command, Excludes, Needs, Option, option_of
 from dphist.errors import ColumnError, phrase
+from dphist.regions import RegionalProfiles
+from dphist.regions.kind import KIND as REGIONS
 
 
 def _anonymize(options: argparse.Namespace) -> None:
     if options.label is not None:
         check_protected(options)
     check_found(options)
-    look, budget = make_users_look(options, partial(_read_bounded, options))
-    mechanism = AdaptiveScan(**budget, sensitivity=get_sensitivity(options, look))
+    tree = None if options.region is None else RegionTree.read(options.regions)
+    look, budget = make_users_look(options, partial(_read_bounded, options, tree))
+    parameters = {**budget, "sensitivity": get_sensitivity(options, look)}
+    kind, mechanism, bounds = _choose_mechanism(options, tree, parameters)
     unit, records = get_protected(options, look)
+    if unit is not None:
+        bounds |= {"max_records": records, **get_missing(options)}
     data = DataFacts(
         unit=unit,
-        bounds={} if unit is None else {"max_records": records, **get_missing(options)},
+        bounds=bounds,
         guesses=get_guesses(options),
         shape=options.expect_shape,
     )
-    read = partial(_read, options)
-    release_or_quote(KIND, mechanism, options, data, read, records=records, look=look)
+    read = partial(_read, options, tree)
+    release_or_quote(kind, mechanism, options, data, read, records=records, look=look)
 
 
-def _read(options: argparse.Namespace, progress: Progress | None) -> Profile:
+def _choose_mechanism(
+    options: argparse.Namespace, tree: RegionTree | None, parameters: dict[str, Any]
+) -> tuple[Kind, Any, dict[str, Any]]:
+    """Return the kind, the mechanism, and what is stated of rows of other regions."""
+    if tree is None:
+        return ANONYMIZED, AdaptiveScan(**parameters), {}
+    unlisted = options.unlisted or "error"
+    make_leaves(tree, options.other, unlisted)  # refuses them before data are read
+    share = 0 if options.top_share is None else options.top_share
+    mechanism = RegionalProfiles(**parameters, regions=tree, top_share=share)
+    return REGIONS, mechanism, dict(bounds_of(unlisted, options.other))
+
+
+def _read(
+    options: argparse.Namespace, tree: RegionTree | None, progress: Progress | None
+) -> Profile | RegionalProfile:
     if options.label is None:
         try:
             return Profile.read(options.file, delimiter=options.delimiter)
         except ColumnError as error:
             remedy = ". If FILE has a row per record or label, give {label}, the column of labels"
             raise error.within("", phrase(remedy)) from None
-    return _read_bounded(options, progress, options.max_records)
+    return _read_bounded(options, tree, progress, options.max_records)
 
 
 def _read_bounded(
-    options: argparse.Namespace, progress: Progress | None, max_records: int | None
-) -> Profile:
-    return Profile.from_table(
+    options: argparse.Namespace,
+    tree: RegionTree | None,
+    progress: Progress | None,
+    max_records: int | None,
+) -> Profile | RegionalProfile:
+    given: dict[str, Any] = {
+        "label": options.label,
+        "count": options.count,
+        "user": options.user,
+        "null_users": options.null_users or "refuse",
+        "max_records": max_records,
+        "unit": get_unit_name(options),
+        "progress": progress,
+        "delimiter": options.delimiter,
+    }
+    if tree is None:
+        return Profile.from_table(options.file, **given)
+    return RegionalProfile.from_table(
         options.file,
-        label=options.label,
-        count=options.count,
-        user=options.user,
-        null_users=options.null_users or "refuse",
-        max_records=max_records,
-        unit=get_unit_name(options),
-        progress=progress,
-        delimiter=options.delimiter,
+        region=options.region,
+        regions=tree,
+        other=options.other,
+        unlisted=options.unlisted or "error",
+        **given,
     )
+
+
+_BY_REGION = Needs(["region"], "it is for histograms by region")
+_REGION_OPTIONS = [
+    Option(
+        "region",
+        "column of the region that each row lies in: a histogram of each region, which add up; "
+        "needs --label and --regions",
+        "COLUMN",
+        rules=(
+            Needs(["label"], "the column of labels that are counted"),
+            Needs(["regions"], "the public file of all regions"),
+        ),
+    ),
+    Option(
+        "regions",
+        "public file of the regions, without a header: each line is a leaf, as it stands in the "
+        "column, then the region that it lies in, and so on to the top. Never take it from the "
+        "data",
+        "FILE",
+        rules=(_BY_REGION,),
+    ),
+    Option(
+        "other",
+        "the leaf that also gets the rows of all other regions, and of none",
+        "LEAF",
+        rules=(_BY_REGION,),
+    ),
+    Option(
+        "unlisted",
+        "what is done with rows of other regions, without --other: refuse them, or leave them out "
+        "(default: error)",
+        choices=("error", "drop"),
+        rules=(_BY_REGION, Excludes(["other"], "that leaf gets such rows", "drop")),
+    ),
+    option_of(RegionalProfiles, "top_share", rules=(_BY_REGION,), default=None),
+]
 
 
 COMMAND = Command(
@@ -95,6 +168,7 @@ COMMAND = Command(
             Excludes(["count"], "users need raw records, one a row"),
         ),
         NULL_USERS,
+        *_REGION_OPTIONS,
         *dry_run_options(),
         guess(
             "expect_shape",
@@ -104,7 +178,7 @@ COMMAND = Command(
             default="1",
             parameter="shape",
         ),
-        *outputs("count,prevalence"),
+        *outputs("count,prevalence, after region with --region"),
     ],
     run=_anonymize,
 )

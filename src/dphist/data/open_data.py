@@ -8,14 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.data.binned_counts import BinnedCounts
-from dphist.data.diagram import Diagram
+from dphist.data.diagram import Diagram, merge_pairs
 from dphist.data.label_counts import LabelCounts
 from dphist.data.listed_counts import look_up
 from dphist.data.profile import Profile
+from dphist.data.region_tree import RegionPath, RegionTree
+from dphist.data.regional_profile import RegionalProfile
 
 _ALL = 2**31 - 1  # as many rows as Spark can be asked for
 
@@ -39,6 +42,37 @@ class OpenProfile(Diagram):
         return OpenProfile(counts, prevalences, self.sensitivity)
 
 
+@dataclass(frozen=True, slots=True)
+class OpenRegions:
+    """The counts of a regional profile, to be looked at.
+
+    Attributes
+    ----------
+    regions, sensitivity : those of the profile.
+    leaves : the counts of each leaf, in the order of the tree.
+    """
+
+    regions: RegionTree
+    leaves: tuple[OpenProfile, ...]
+    sensitivity: int
+
+    def unite(self, path: RegionPath) -> Profile:
+        """Return the profile of a region by its path; of the empty path, of all regions."""
+        span = self.regions.span(path)
+        held = self.leaves[span.start : span.stop]
+        pairs = (np.concatenate([getattr(leaf, n) for leaf in held]) for n in _PAIRS)
+        return Profile(*merge_pairs(*pairs), self.sensitivity)
+
+
+_PAIRS = ("counts", "prevalences")
+
+
+def open_regions(profile: RegionalProfile) -> OpenRegions:
+    """Return the counts of a regional profile."""
+    leaves = tuple(map(open_profile, profile.leaves))
+    return OpenRegions(profile.regions, leaves, profile.sensitivity)
+
+
 def open_profile(profile: Profile) -> OpenProfile:
     """Return the counts of a profile."""
     return OpenProfile(profile.counts, profile.prevalences, profile.sensitivity)
@@ -49,11 +83,14 @@ def opened(data: Any) -> Any:
 
     Returns
     -------
-    Of a Profile an `OpenProfile`; of BinnedCounts a copy of the counts, records per bin; of
-    LabelCounts all labels by descending count, then by label: columns label and count.
+    Of a Profile an `OpenProfile`; of a RegionalProfile `OpenRegions`; of BinnedCounts a copy of
+    the counts, records per bin; of LabelCounts all labels by descending count, then by label:
+    columns label and count.
     """
     if isinstance(data, Profile):
         return open_profile(data)
+    if isinstance(data, RegionalProfile):
+        return open_regions(data)
     if isinstance(data, BinnedCounts):
         return data.counts.copy()
     return data.largest(_ALL) if isinstance(data, LabelCounts) else data

@@ -6,7 +6,7 @@ from typing import Any
 
 from dphist.errors import DphistError
 
-KINDS = ("anonymized", "ranges", "labels", "tables", "groups", "streams")
+KINDS = ("anonymized", "ranges", "labels", "tables", "groups", "streams", "regions")
 """The kinds of dphist, which are the folders of their mechanisms."""
 
 OLD_NAMES = {"stream": "streams"}

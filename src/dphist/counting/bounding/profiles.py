@@ -100,11 +100,11 @@ def sum_counts(
 
     def count_kept(rows: Rows) -> Rows:
         checked = rows.project("term", "amount", f"{problem_expression(wanted)} AS problem")
-        return count_prevalences(_sum_by(checked, "term", "amount"))
+        return count_prevalences(sum_by(checked, "term", "amount"))
 
     columns = ["records", "prevalence", "problem"]
     found = fetch_checked(frame, wanted, count_kept, columns, **reading)
-    _check_sums(found, count, "label")
+    check_sums(found, count, "label")
     pairs = to_arrays([row[:2] for row in found if row[0] != 0])
     check_total(*pairs)
     return pairs
@@ -152,7 +152,7 @@ def count_user_sizes(
         checked = kept.project(*columns, f"{problem_expression(wanted)} AS problem")
         if count is None:
             return count_prevalences(checked.group(["term"], "count(*) AS records", WORST))
-        return count_prevalences(_sum_by(checked, "term", "amount"))
+        return count_prevalences(sum_by(checked, "term", "amount"))
 
     columns = ["records", "prevalence", "problem"]
     missing = {"term": f"{MISSING_USER} or give them one"}
@@ -193,11 +193,11 @@ def read_profile(frame: object, **reading: Unpack[Reading]) -> tuple[IntArray, I
         checked = rows.project("amount", "labels", f"{problem_expression(wanted)} AS problem")
         # A count must fit into int64 before it becomes a key.
         amount = "CASE WHEN problem = 0 THEN CAST(amount AS BIGINT) ELSE 0 END AS amount"
-        return _sum_by(checked.project(amount, "labels", "problem"), "amount", "labels")
+        return sum_by(checked.project(amount, "labels", "problem"), "amount", "labels")
 
     columns = ["records", "amount", "problem"]
     found = fetch_checked(frame, wanted, merged, columns, **reading)
-    _check_sums(found, "prevalence", "count")
+    check_sums(found, "prevalence", "count")
     kept = [(row[1], row[0]) for row in found if row[0] != 0]
     if any(records == 0 for records, _ in kept):
         raise DataError("column 'count' must be at least 1: drop the row with count 0")
@@ -283,7 +283,7 @@ def to_arrays(pairs: Sequence[tuple[int, ...]]) -> tuple[IntArray, IntArray]:
     return table[:, 0].copy(), table[:, 1].copy()
 
 
-def _sum_by(rows: Rows, by: str, summed: str) -> Rows:
+def sum_by(rows: Rows, by: str, summed: str) -> Rows:
     """Sum a column for each value of `by`; return (by, records, problem).
 
     The sum is ``records``, or `_BEYOND` if it is too large for a count.
@@ -324,7 +324,7 @@ def fetch_checked(
     return found
 
 
-def _check_sums(found: list[tuple[Any, ...]], name: str, by: str) -> None:
+def check_sums(found: list[tuple[Any, ...]], name: str, by: str) -> None:
     """Refuse sums that are too large for a count."""
     if any(row[0] == _BEYOND for row in found):
         raise DataError(f"column {name!r} must add up to less than 2**62 for each {by}")

@@ -334,7 +334,7 @@ class SparkRows:
     def hashed(self, key: str, turn: str | None = None) -> str:
         """Return MD5 as hexadecimal digits: of the key, lengths in bytes, values, and turn."""
         kinds = dict(self.frame.dtypes)
-        values = [_bytes_of(name, kinds[name]) for name in ("who", "term")]
+        values = [bytes_of(name, kinds[name]) for name in ("who", "term")]
         lengths = [f"CAST(concat(octet_length({value}), ':') AS BINARY)" for value in values]
         turned = [f"CAST(CAST({turn} AS STRING) AS BINARY)"] if turn else []
         parts = [f"CAST('{key}' AS BINARY)", *lengths, *values, *turned]
@@ -343,7 +343,7 @@ class SparkRows:
 
     def part(self, name: str, parts: int) -> str:
         """Return a part, from the first 60 bits of MD5."""
-        digits = f"substr(md5({_bytes_of(name, dict(self.frame.dtypes)[name])}), 1, {_DIGITS})"
+        digits = f"substr(md5({bytes_of(name, dict(self.frame.dtypes)[name])}), 1, {_DIGITS})"
         return f"CAST(conv({digits}, 16, 10) AS BIGINT) % {parts}"
 
     def wide(self, expression: str) -> str:
@@ -367,7 +367,7 @@ class SparkRows:
         return self.frame.select(*columns).toArrow()
 
 
-def _bytes_of(name: str, kind: str) -> str:
+def bytes_of(name: str, kind: str) -> str:
     """Return the expression of a Spark column as bytes that distinguish its values.
 
     The text of a timestamp is ambiguous when clocks are set back.

@@ -1,0 +1,180 @@
+"""The measuring halves of histograms by region: they see data, and draw noise."""
+
+import os
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan
+from dphist.anonymized.cells import CellMeasuring
+from dphist.anonymized.measuring import AnonymizedMeasuring
+from dphist.arrays import IntArray
+from dphist.data.diagram import merge_pairs
+from dphist.data.guard import refuse_guarded
+from dphist.data.profile import Profile
+from dphist.data.region_tree import RegionTree
+from dphist.data.regional_profile import RegionalProfile, bounds_of
+from dphist.errors import Argument, BoundsError, ParameterError
+from dphist.mechanism import provenance_of_unit
+from dphist.noise import Source
+from dphist.release.release import Release
+from dphist.release.released import refuse_released
+
+PARTS = ("column_ends", "columns", "row_ends", "rows")
+"""The noisy numbers of a scan, and where its blocks end."""
+
+
+class RegionalMeasuring(CellMeasuring):
+    """What sees the data: `docs/understand/proofs/regional_profiles.md`."""
+
+    __slots__ = ()
+
+    regions: RegionTree
+    top_share: Fraction
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        """Parameter of the noise in every leaf: leaves are disjoint, so none is divided by them."""
+        return self.epsilon * (1 - self.top_share) / self.sensitivity
+
+    @property
+    def top_epsilon(self) -> Fraction:
+        """Parameter of the noise of all regions together; 0 if they are not measured."""
+        return self.epsilon * self.top_share / self.sensitivity
+
+    @property
+    def _rates(self) -> tuple[Fraction, ...]:
+        return (self.cell_epsilon, self.top_epsilon) if self.top_share else (self.cell_epsilon,)
+
+    @property
+    def leaf_scan(self) -> AdaptiveScan:
+        """The mechanism of each leaf."""
+        return AdaptiveScan(epsilon=self.cell_epsilon)
+
+    @property
+    def top_scan(self) -> AdaptiveScan:
+        """The mechanism of all regions together, if they are measured."""
+        return AdaptiveScan(epsilon=self.top_epsilon)
+
+    @final
+    def release(self, profile: RegionalProfile, source: Source | None = None) -> Release:
+        """Release the profile of each region: the only place that sees data and draws noise.
+
+        Parameters
+        ----------
+        profile : the data, of the regions of this mechanism.
+        source : callable, optional
+            `source(n)` returns n random bytes. For tests only: the release says so.
+
+        Returns
+        -------
+        Release
+            Of RegionalHistograms, with `total` and `noisy`.
+
+        Raises
+        ------
+        BoundsError
+            If the profile was made with a larger `sensitivity` than this mechanism protects.
+        ParameterError
+            If its regions are others.
+        """
+        self._accept(profile)
+        noisy = self._measure(profile, source)
+        total = sum(sum(noisy[name].tolist()) for name in ("columns", "rows"))
+        return self._given_out(
+            self.decode(noisy),
+            profile,
+            source,
+            total=max(total, 0),
+            noisy=noisy,
+            provenance={
+                **provenance_of_unit(profile),
+                **bounds_of(profile.unlisted, profile.other),
+            },
+        )
+
+    def _measure(self, profile: RegionalProfile, source: Source | None) -> dict[str, IntArray]:
+        """Return where blocks end, and their noisy numbers of cells, one leaf after the other.
+
+        The ends of each leaf begin with 0.
+        """
+        found: dict[str, IntArray] = {}
+        if self.top_share:
+            top, united = self.top_scan, _unite(profile.leaves)
+            held = top.scan(united, top.draw(source, at_once=1))  # none is left over
+            found |= {f"top_{name}": held[name] for name in PARTS}
+        scan = self.leaf_scan
+        noise = scan.draw(source)  # one after the other: no two blocks get the same
+        scans = [scan.scan(leaf, noise) for leaf in profile.leaves]
+        return found | {name: np.concatenate([each[name] for each in scans]) for name in PARTS}
+
+    def _accept(self, profile: Any) -> None:
+        """Refuse data of other regions, or with a larger bound; both are public."""
+        refuse_guarded(profile)
+        refuse_released(profile, "profile")
+        if not isinstance(profile, RegionalProfile):
+            raise ParameterError(
+                "profile", "must be a dphist.RegionalProfile; see RegionalProfile.from_table"
+            )
+        if profile.regions != self.regions:
+            raise ParameterError(
+                "profile",
+                "must have the regions of the mechanism, in the same order",
+                "give both the same tree",
+            )
+        if profile.sensitivity > self.sensitivity:
+            raise BoundsError(
+                f"the profile was made with sensitivity {profile.sensitivity}, more than the "
+                f"mechanism's {self.sensitivity}; give the mechanism "
+                + Argument("sensitivity", profile.sensitivity)
+            )
+
+
+def _unite(leaves: Sequence[Profile]) -> Profile:
+    """Return the profile of the labels of all leaves; one in two leaves is two."""
+    counts, prevalences = (
+        np.concatenate([getattr(leaf, name) for leaf in leaves])
+        for name in ("counts", "prevalences")
+    )
+    return Profile(*merge_pairs(counts, prevalences))
+
+
+class ScannedLeavesMeasuring(AnonymizedMeasuring):
+    """What sees the data: labels are dealt to leaves at random, and each leaf is scanned.
+
+    Which leaf a label lies in does not depend on its records or on other labels, so that a release
+    costs what that of a `RegionalProfile` does.
+    """
+
+    __slots__ = ()
+
+    top_share: Fraction
+    sizes: tuple[int, ...]
+
+    @property
+    def cell_epsilon(self) -> Fraction:
+        """Parameter of the noise in every leaf."""
+        return self.epsilon * (1 - self.top_share) / self.sensitivity
+
+    @property
+    def _rates(self) -> tuple[Fraction, ...]:
+        top = self.epsilon * self.top_share / self.sensitivity
+        return (self.cell_epsilon, top) if top else (self.cell_epsilon,)
+
+    def _measure(self, profile: Profile, source: Source | None) -> dict[str, IntArray]:
+        """Return where blocks end, and their noisy numbers of cells, one leaf after the other."""
+        scan = AdaptiveScan(epsilon=self.cell_epsilon)
+        noise = scan.draw(source)
+        scans = [scan.scan(leaf, noise) for leaf in self._deal(profile, source)]
+        return {name: np.concatenate([each[name] for each in scans]) for name in PARTS}
+
+    def _deal(self, profile: Profile, source: Source | None) -> Iterator[Profile]:
+        """Yield the profile of each leaf; a label is in each with a chance in proportion to it."""
+        shares = np.maximum(np.array(self.sizes, np.float64), 1)
+        seed = os.urandom(16) if source is None else source(16)
+        random = np.random.default_rng(int.from_bytes(seed, "big"))
+        dealt = random.multinomial(profile.prevalences, shares / shares.sum())
+        for prevalences in dealt.T:
+            yield Profile(*merge_pairs(profile.counts, prevalences))
