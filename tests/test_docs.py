@@ -236,7 +236,7 @@ def test_readme_is_short_and_in_order() -> None:
     assert headings == [
         "Install",
         "A first example",
-        "The six kinds",
+        "The seven kinds",
         "The guarantee in plain words",
         "Limits",
         "More",

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from dphist.anonymized import AdaptiveScan
-from dphist.data.open_data import OpenRegions
 from dphist.data.region_tree import RegionPath, RegionTree
 from dphist.data.regional_profile import RegionalProfile
 from dphist.document import compared
@@ -34,7 +33,7 @@ class IndependentScans:
     opened : the data, which may be looked at.
     """
 
-    def __init__(self, epsilon: Any, opened: OpenRegions) -> None:
+    def __init__(self, epsilon: Any, opened: Any) -> None:
         self.opened, self.tree = opened, opened.regions
         self.levels = self.tree.depth + (len(self.tree.level(0)) > 1)
         share = exact_number(epsilon, "epsilon") / self.levels
