@@ -10,6 +10,7 @@ made: the labels of a real profile, dealt to regions of unequal size with a fixe
 
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -92,13 +93,10 @@ def data_sets() -> Iterator[tuple[str, RegionalProfile, Sequence[str]]]:
 def measure(opened: OpenRegions, value: object) -> list[int]:
     """Return the errors of all regions together, of the first level, and of leaves."""
     tree: RegionTree = opened.regions
-    held: object = value
+    held: Any = value
     levels = [[()], *(tree.level(level) for level in (0, tree.depth - 1))]
     return [
-        sum(
-            opened.unite(path).distance(held[path] if path else held.all)  # type: ignore[index, attr-defined]
-            for path in level
-        )
+        sum(opened.unite(path).distance(held[path] if path else held.all) for path in level)
         for level in levels
     ]
 
@@ -108,7 +106,7 @@ def rows(releases: int) -> Iterator[list[str]]:
     for name, data, epsilons in data_sets():
         opened = open_regions(data)
         for epsilon in epsilons:
-            ways = {
+            ways: dict[str, Any] = {
                 "independent, ε/3 a level": IndependentScans(epsilon, opened),
                 "leaves": RegionalProfiles(epsilon=epsilon, regions=data.regions),
                 "leaves, top .2": RegionalProfiles(
@@ -116,7 +114,7 @@ def rows(releases: int) -> Iterator[list[str]]:
                 ),
             }
             for way, mechanism in ways.items():
-                made = [mechanism.release(data) for _ in range(releases)]  # type: ignore[attr-defined]
+                made = [mechanism.release(data) for _ in range(releases)]
                 errors = [measure(opened, getattr(each, "value", each)) for each in made]
                 mean = np.mean(errors, axis=0)
                 error = np.std(errors, axis=0, ddof=1) / np.sqrt(releases)

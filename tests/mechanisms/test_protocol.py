@@ -43,6 +43,7 @@ BAD = {
 ALLOWED = {
     ("RankSplit, public total", "total", "zero"),
     ("GroupedHistogram, rho", "expected_total", "zero"),
+    *((name, "top_share", "zero") for name in ("RegionalProfiles", "RegionalProfiles, top")),
 }
 
 every = pytest.mark.parametrize("name", NAMES)
@@ -192,7 +193,7 @@ def test_decoding_repeats(name: str) -> None:
 @pytest.mark.quick(every=17)
 def test_the_error_to_expect_is_known_before_data(name: str) -> None:
     mechanism = mechanism_of(name)
-    guess = [1000] if isinstance(data_of(name), dh.Profile) else []
+    guess = [1000] if isinstance(data_of(name), dh.Profile | dh.RegionalProfile) else []
     found = mechanism.expected_error(*guess)
     if not isinstance(found, ExpectedError):
         assert found > 0
@@ -220,7 +221,7 @@ def test_intervals_hold_the_release(name: str) -> None:
         assert release.value.counts is None
         return
     assert found.level == 0.9
-    if isinstance(release.value, dh.AnonymizedHistogram):
+    if isinstance(release.value, dh.AnonymizedHistogram | dh.RegionalHistograms):
         rows = release.value.labels
         for low, high in ((found.lower, release.value), (release.value, found.upper)):
             assert (low.total, low.labels) <= (high.total, max(high.labels, rows))
