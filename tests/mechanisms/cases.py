@@ -14,6 +14,7 @@ import pytest
 
 import dphist as dh
 from dphist.noise import Source
+from dphist.regions.selected import ScannedLeaves
 from dphist.release.document import checksum
 from dphist.release.maker import parameters_of
 from dphist.report import report_html, summary_text
@@ -95,6 +96,7 @@ CASES: dict[str, tuple[Make, object]] = {
         lambda **k: dh.RegionalProfiles(regions=REGIONS, top_share="0.2", sensitivity=2, **k),
         BY_REGION,
     ),
+    "ScannedLeaves": (lambda **k: ScannedLeaves(sizes=[900, 100], **k), PROFILE),
     "AdaptiveTree": (lambda **k: dh.AdaptiveTree(bins=12, **k), GRID.ravel()),
     "AdaptiveTree, two axes": (lambda **k: dh.AdaptiveTree(bins=(3, 4), **k), GRID),
     "AdaptiveTree, rho": (
@@ -241,7 +243,7 @@ NOISY_BESIDE = {"AutoThreshold"}
 KEEPING_NOISY = {
     *("AdaptiveScan", "AdaptiveScan, users", "RankSplit", "RankSplit, public total"),
     *("PrivHist, split", "PrivHist, blocks", "PrivHist, empty"),
-    *("RegionalProfiles", "RegionalProfiles, top"),
+    *("RegionalProfiles", "RegionalProfiles, top", "ScannedLeaves"),
     *("Tables", "Tables, overlapping", "Tables, found"),
     *("Tables, pure", "Tables, pure, on contrasts"),
     *("GroupedHistogram", "GroupedHistogram, rows of users"),

@@ -43,7 +43,10 @@ BAD = {
 ALLOWED = {
     ("RankSplit, public total", "total", "zero"),
     ("GroupedHistogram, rho", "expected_total", "zero"),
-    *((name, "top_share", "zero") for name in ("RegionalProfiles", "RegionalProfiles, top")),
+    *(
+        (name, "top_share", "zero")
+        for name in ("RegionalProfiles", "RegionalProfiles, top", "ScannedLeaves")
+    ),
 }
 
 every = pytest.mark.parametrize("name", NAMES)

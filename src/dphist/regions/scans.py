@@ -25,6 +25,10 @@ def split_scans(noisy: Mapping[str, IntArray], leaves: int) -> Scans:
         If they are not those of as many leaves.
     """
     scans: list[dict[str, IntArray]] = [{} for _ in range(leaves)]
+    if any(
+        len(noisy.get(name, ())) == 0 for name in ("column_ends", "row_ends", "columns", "rows")
+    ):
+        raise not_of_a_release()
     for after, of in (("column_ends", "columns"), ("row_ends", "rows")):
         starts = np.flatnonzero(noisy[after] == 0)
         fitting = len(noisy[of]) == len(noisy[after]) - leaves

@@ -62,9 +62,9 @@ class ScannedLeaves(ScannedLeavesMeasuring, AnonymizedMechanism):
         share = exact_number(top_share, "top_share")
         if not 0 <= share < 1:
             raise ParameterError("top_share", "must be at least 0 and below 1")
+        if not isinstance(sizes, list | tuple) or not sizes:
+            raise ParameterError("sizes", "must be a list of the sizes of one leaf or more")
         held = tuple(whole_number(size, "sizes", 0) for size in sizes)
-        if not held:
-            raise ParameterError("sizes", "must be of one leaf or more")
         self._hold(top_share=share, sizes=held)
         for rate in self._rates:
             check_cell_epsilon(rate, 1)
