@@ -14,6 +14,7 @@ import dphist as dh
 from dphist.counting.binning.leaf_sizes import Leaves, count_in_leaves
 from dphist.lab.auditing.replay import loss_of_neighbours, record, replay
 from dphist.regions.auditing import RegionalNeighbors
+from tests.counting.contribution_engines import spark
 
 TREE = {"north": ["x", "y"], "south": ["z"], "abroad": ["else"]}
 SPARE = 1023  # the scans draw so many at once, and may leave all but one unused
@@ -114,6 +115,26 @@ def test_engines_count_alike(tmp_path: Any) -> None:
         typed = table.set_column(0, "label", table["label"].cast(kind))
         counted = dh.RegionalProfile.from_table(typed, **ROWS, other="else")
         assert distances(found[0], counted) == [0] * 4
+
+
+@pytest.mark.verify
+def test_spark_counts_alike() -> None:
+    table = frame_of(rows_of(random.Random(6), 200))
+    table = table.append_column("number", pa.array([row % 3 for row in range(200)], pa.int32()))
+    frame = spark().createDataFrame(table)
+    for asked in (
+        {**ROWS, "other": "else"},
+        {**ROWS, "unlisted": "drop"},
+        {**ROWS, "other": "else", "count": "number"},
+        {"label": "label", "region": "number", "regions": [2, 1, 0]},
+        {"label": "label", "region": "number", "regions": [2, 5], "unlisted": "drop"},
+    ):
+        one, other = (dh.RegionalProfile.from_table(each, **asked) for each in (frame, table))
+        assert distances(one, other) == [0] * len(one.leaves)
+    bounded = dh.RegionalProfile.from_table(frame, **ROWS, other="else", user="user", max_records=3)
+    assert sum(leaf.total for leaf in bounded.leaves) == 9
+    with pytest.raises(dh.DataError, match="column 'region' has rows of regions"):
+        dh.RegionalProfile.from_table(frame, **ROWS)
 
 
 def test_regions_that_are_numbers_are_found_in_columns_of_numbers() -> None:
