@@ -358,10 +358,11 @@ class AdaptiveScanMeasuring(AnonymizedMeasuring):
             "rows": np.array(rows.counts, np.int64),
         }
 
-    def draw(self, source: Source | None, at_once: int = _DRAWS_AT_ONCE) -> Iterator[int]:
+    def draw(self, source: Source | None, at_once: int | None = None) -> Iterator[int]:
         """Yield independent noise, one for each block; up to `at_once` - 1 draws are not used."""
+        size = _DRAWS_AT_ONCE if at_once is None else at_once
         while True:
-            yield from two_sided_geometric(self.cell_epsilon, at_once, source).tolist()
+            yield from two_sided_geometric(self.cell_epsilon, size, source).tolist()
 
     def _scan_columns(self, cells_up_to: Callable[[Any], IntArray], noise: Iterator[int]) -> Scan:
         """Count blocks of columns until rows are the better way on."""
