@@ -196,10 +196,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Profile.from_table": (dh.Profile.from_table, {**USERS, "max_records": 1}),
     "Profile.partial": (dh.Profile.partial, {**PART, "max_records": 1}),
     "Profile.read": (read_profile, {}),
-    "RegionTree.level": (dh.RegionTree([*map(str, range(9))]).level, {}),
+    "RegionTree.level": (dh.RegionTree([*map(str, range(9))]).level, {"level": 0}),
     "RegionalHistograms.level": (
         dh.RegionalHistograms(dh.RegionTree(["a"]), [dh.AnonymizedHistogram([], [])]).level,
-        {},
+        {"level": 0},
     ),
     "RegionalProfile.from_counts": (
         partial(dh.RegionalProfile.from_counts, {"a": [1]}, regions=["a"]),

@@ -237,7 +237,7 @@ def test_more_blocks_than_draws_at_once_get_new_draws(monkeypatch) -> None:
     monkeypatch.setattr(measuring, "_DRAWS_AT_ONCE", 3)
     sampler = Scripted([np.array([1, 2, 3]), np.array([4, 5, 6])])
     monkeypatch.setattr(measuring, "two_sided_geometric", sampler)
-    draws = AdaptiveScan(epsilon=1).draw(None)
+    draws = measuring.draw_noise(AdaptiveScan(epsilon=1), None)
     assert [next(draws) for _ in range(7)] == [1, 2, 3, 4, 5, 6, 0]
 
 

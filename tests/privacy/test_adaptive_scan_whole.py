@@ -112,7 +112,9 @@ def test_no_draw_is_given_out_twice(monkeypatch) -> None:
         "two_sided_geometric",
         lambda _, size, __: np.array([next(numbers) for _ in range(size)]),
     )
-    assert list(itertools.islice(AdaptiveScan(epsilon=1).draw(None), 500)) == list(range(500))
+    assert list(itertools.islice(measuring.draw_noise(AdaptiveScan(epsilon=1), None), 500)) == list(
+        range(500)
+    )
 
 
 def test_the_band_allows_for_all_draws_at_the_epsilon_of_a_cell(monkeypatch, seeded) -> None:

@@ -344,25 +344,7 @@ class AdaptiveScanMeasuring(AnonymizedMeasuring):
 
     def _measure(self, profile: Profile, source: Source | None) -> dict[str, IntArray]:
         """Return where blocks end, and their noisy numbers of cells."""
-        return self.scan(profile, self.draw(source))
-
-    def scan(self, profile: Profile, noise: Iterator[int]) -> dict[str, IntArray]:
-        """Return the same, with noise of `draw` that no other scan gets."""
-        columns = self._scan_columns(profile.cells_up_to, noise)
-        beyond = _right_of(profile, columns.position).conjugate()
-        rows = self._scan_rows(beyond.cells_up_to, noise, rows_expected(columns))
-        return {
-            "column_ends": np.array(columns.ends, np.int64),
-            "columns": np.array(columns.counts, np.int64),
-            "row_ends": np.array(rows.ends, np.int64),
-            "rows": np.array(rows.counts, np.int64),
-        }
-
-    def draw(self, source: Source | None, at_once: int | None = None) -> Iterator[int]:
-        """Yield independent noise, one for each block; up to `at_once` - 1 draws are not used."""
-        size = _DRAWS_AT_ONCE if at_once is None else at_once
-        while True:
-            yield from two_sided_geometric(self.cell_epsilon, size, source).tolist()
+        return scan_profile(self, profile, draw_noise(self, source))
 
     def _scan_columns(self, cells_up_to: Callable[[Any], IntArray], noise: Iterator[int]) -> Scan:
         """Count blocks of columns until rows are the better way on."""
@@ -383,6 +365,30 @@ class AdaptiveScanMeasuring(AnonymizedMeasuring):
             width = max(2, 2 * (scan.position - scan.ends[-2]))
             _count_next(scan, [min(scan.position + width, FARTHEST)], cells_up_to, noise)
         return scan
+
+
+def scan_profile(
+    mechanism: AdaptiveScanMeasuring, profile: Profile, noise: Iterator[int]
+) -> dict[str, IntArray]:
+    """Return where blocks end, and their noisy numbers: with noise that no other scan gets."""
+    columns = mechanism._scan_columns(profile.cells_up_to, noise)
+    beyond = _right_of(profile, columns.position).conjugate()
+    rows = mechanism._scan_rows(beyond.cells_up_to, noise, rows_expected(columns))
+    return {
+        "column_ends": np.array(columns.ends, np.int64),
+        "columns": np.array(columns.counts, np.int64),
+        "row_ends": np.array(rows.ends, np.int64),
+        "rows": np.array(rows.counts, np.int64),
+    }
+
+
+def draw_noise(
+    mechanism: AdaptiveScanMeasuring, source: Source | None, at_once: int | None = None
+) -> Iterator[int]:
+    """Yield independent noise, one for each block; up to `at_once` - 1 draws are not used."""
+    size = _DRAWS_AT_ONCE if at_once is None else at_once
+    while True:
+        yield from two_sided_geometric(mechanism.cell_epsilon, size, source).tolist()
 
 
 def _count_next(

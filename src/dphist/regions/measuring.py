@@ -9,7 +9,7 @@ import numpy as np
 
 from dphist.anonymized.adaptive_scan.mechanism import AdaptiveScan
 from dphist.anonymized.cells import CellMeasuring
-from dphist.anonymized.measuring import AnonymizedMeasuring
+from dphist.anonymized.measuring import AnonymizedMeasuring, draw_noise, scan_profile
 from dphist.arrays import IntArray
 from dphist.data.diagram import merge_pairs
 from dphist.data.guard import refuse_guarded
@@ -103,11 +103,13 @@ class RegionalMeasuring(CellMeasuring):
         found: dict[str, IntArray] = {}
         if self.top_share:
             top, united = self.top_scan, _unite(profile.leaves)
-            held = top.scan(united, top.draw(source, at_once=1))  # none is left over
+            held = scan_profile(
+                top, united, draw_noise(top, source, at_once=1)
+            )  # none is left over
             found |= {f"top_{name}": held[name] for name in PARTS}
         scan = self.leaf_scan
-        noise = scan.draw(source)  # one after the other: no two blocks get the same
-        scans = [scan.scan(leaf, noise) for leaf in profile.leaves]
+        noise = draw_noise(scan, source)  # one after the other: no two blocks get the same
+        scans = [scan_profile(scan, leaf, noise) for leaf in profile.leaves]
         return found | {name: np.concatenate([each[name] for each in scans]) for name in PARTS}
 
     def _accept(self, profile: Any) -> None:
@@ -166,8 +168,8 @@ class ScannedLeavesMeasuring(AnonymizedMeasuring):
     def _measure(self, profile: Profile, source: Source | None) -> dict[str, IntArray]:
         """Return where blocks end, and their noisy numbers of cells, one leaf after the other."""
         scan = AdaptiveScan(epsilon=self.cell_epsilon)
-        noise = scan.draw(source)
-        scans = [scan.scan(leaf, noise) for leaf in self._deal(profile, source)]
+        noise = draw_noise(scan, source)
+        scans = [scan_profile(scan, leaf, noise) for leaf in self._deal(profile, source)]
         return {name: np.concatenate([each[name] for each in scans]) for name in PARTS}
 
     def _deal(self, profile: Profile, source: Source | None) -> Iterator[Profile]:
