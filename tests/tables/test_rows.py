@@ -150,6 +150,16 @@ def test_a_release_says_so_everywhere(tmp_path: Path) -> None:
     assert again.mechanism.rows_cost == made().rows_cost
 
 
+def test_counts_bounded_so_are_said_to_be_where_the_mechanism_does_not_know_it() -> None:
+    """Counts are of days on which a user came, whatever the noise is for."""
+    release = made(one_row_per=None).release(counted())
+    for said in (" ".join(each(release).split()) for each in (report_html, summary_text)):
+        assert "one for each day" in said
+        assert "noise for records that may be alike" in said
+    alike = made(one_row_per=None).release(counted(one_row_per=None))
+    assert "one for each" not in report_html(alike)
+
+
 def test_tables_of_before_have_no_such_parameter(tmp_path: Path) -> None:
     release = made(one_row_per=None).release(counted())
     content = json.loads(release.to_json())

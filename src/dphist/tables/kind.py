@@ -137,7 +137,7 @@ def _expected(mechanism: Maker, data: DataFacts) -> Section:
     for names in mechanism.tables:
         error, reach = errors["+".join(names)], None if largest else mechanism.reach
         blocks.append(Fact("Table", words.say_expected(names, error, reach)))
-    blocks += tell_ranges(mechanism) + tell_rows(mechanism)
+    blocks += tell_ranges(mechanism) + tell_rows(mechanism, data)
     blocks += tell_dropped(mechanism) + tell_outside(mechanism, data) + tell_impossible(mechanism)
     blocks += [
         Fact("", "", "tables", ["+".join(names) for names in mechanism.tables], on=ON_JSON),
@@ -212,7 +212,7 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         Fact("", "", "largest_errors" if unequal else "errors", errors, on=ON_JSON),
         *_tell_found(release),
         *tell_ranges(release.mechanism, value.known is not None),
-        *tell_rows(release.mechanism),
+        *tell_rows(release.mechanism, DataFacts.of(release)),
         *tell_dropped(release.mechanism),
         *tell_outside(release.mechanism, DataFacts.of(release)),
         *tell_impossible(release.mechanism),

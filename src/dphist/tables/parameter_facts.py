@@ -27,15 +27,24 @@ def tell_ranges(mechanism: Maker, known: bool = False) -> list[Block]:
     ]
 
 
-def tell_rows(mechanism: Maker) -> list[Block]:
-    """Return what is said of rows of a unit that differ on a key, if they do."""
-    if not isinstance(mechanism, Tables) or mechanism.one_row_per is None:
+def tell_rows(mechanism: Maker, data: DataFacts) -> list[Block]:
+    """Return what is said of rows of a unit that differ on a key, if they do.
+
+    Data may be bounded so and the mechanism not know it: counts mean the same then, and rows cost
+    what such as may be alike do.
+    """
+    if not isinstance(mechanism, Tables):
         return []
-    held = {"key": mechanism.one_row_per, "times_one_row": float(mechanism.rows_cost)}
+    name = mechanism.one_row_per or data.bounds.get("one_row_per")
+    if name is None:
+        return []
+    held: dict[str, object] = {"key": name}
+    if mechanism.one_row_per is not None:
+        held["times_one_row"] = float(mechanism.rows_cost)
     return [
         Fact(
             Sentence("{Records} kept"),
-            Sentence("one for each {name}", name=mechanism.one_row_per),
+            Sentence("one for each {name}", name=name),
             note=words.say_rows(mechanism),
         ),
         Fact("", "", "one_row_per", held, on=ON_JSON),

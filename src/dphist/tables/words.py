@@ -167,6 +167,12 @@ def say_rows(mechanism: Tables) -> Sentence:
     """Say what rows of a unit cost that differ on a key."""
     if mechanism.max_rows == 1:
         return Sentence("at most, of one protected unit")
+    if mechanism.one_row_per is None:
+        return Sentence(
+            "at most, of one protected unit, and no more than {most:,} in all. The mechanism has "
+            "noise for {records} that may be alike",
+            most=mechanism.max_rows,
+        )
     return Sentence(
         "at most, of one protected unit, and {most:,} in all. Together they cost about {times} "
         "times what one does, and {records} that may be alike {square:,} times",
