@@ -14,6 +14,7 @@ import dphist as dh
 from dphist.counting.binning.leaf_sizes import Leaves, count_in_leaves
 from dphist.lab.auditing.replay import loss_of_neighbours, record, replay
 from dphist.regions.auditing import RegionalNeighbors
+from dphist.regions.selected import ScannedLeaves
 from tests.counting.contribution_engines import spark
 
 TREE = {"north": ["x", "y"], "south": ["z"], "abroad": ["else"]}
@@ -247,3 +248,22 @@ def test_data_with_larger_bounds_or_other_regions_are_refused() -> None:
     for wrong in (dh.Profile.from_counts([1]), mechanism.release(profiles()), [1]):
         with pytest.raises(dh.ParameterError):
             mechanism.release(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("turns", [7, 2**16])
+def test_a_cell_more_is_dealt_to_one_leaf(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mechanism of a selected region: which rank a leaf gets is drawn without the data."""
+    monkeypatch.setattr("dphist.regions.measuring._TURNS", turns)
+    mechanism = ScannedLeaves(epsilon=1, sizes=[60, 30, 0, 10])
+    draw = random.Random(1)
+    for _ in range(60):
+        counts = [draw.randrange(1, 6) for _ in range(draw.randrange(25))]
+        more = [*counts, 0]
+        more[draw.randrange(len(more))] += 1
+        seed = draw.randbytes(16)
+        one, other = (
+            [*mechanism._deal(dh.Profile.from_counts(each), lambda _, seed=seed: seed)]
+            for each in (counts, more)
+        )
+        assert sum(leaf.total for leaf in one) == sum(counts)
+        assert sorted(a.distance(b) for a, b in zip(one, other, strict=True)) == [0, 0, 0, 1]

@@ -24,6 +24,7 @@ from dphist.release.released import refuse_released
 
 PARTS = ("column_ends", "columns", "row_ends", "rows")
 """The noisy numbers of a scan, and where its blocks end."""
+_TURNS = 2**16  # ranks after which the same leaves come again
 
 
 class RegionalMeasuring(CellMeasuring):
@@ -144,10 +145,10 @@ def _unite(leaves: Sequence[Profile]) -> Profile:
 
 
 class ScannedLeavesMeasuring(AnonymizedMeasuring):
-    """What sees the data: labels are dealt to leaves at random, and each leaf is scanned.
+    """What sees the data: labels are dealt to leaves by rank, and each leaf is scanned.
 
-    Which leaf a label lies in does not depend on its records or on other labels, so that a release
-    costs what that of a `RegionalProfile` does.
+    Which leaf a rank lies in is drawn without the data. A cell more is one more in one rank, so
+    that a release costs what that of a `RegionalProfile` does.
     """
 
     __slots__ = ()
@@ -173,10 +174,18 @@ class ScannedLeavesMeasuring(AnonymizedMeasuring):
         return {name: np.concatenate([each[name] for each in scans]) for name in PARTS}
 
     def _deal(self, profile: Profile, source: Source | None) -> Iterator[Profile]:
-        """Yield the profile of each leaf; a label is in each with a chance in proportion to it."""
+        """Yield the profile of each leaf: of the ranks that it gets, the largest count first.
+
+        A rank is in each leaf with a chance in proportion to its size. The draw sees no data, so
+        that its floating point decides no guarantee.
+        """
         shares = np.maximum(np.array(self.sizes, np.float64), 1)
         seed = os.urandom(16) if source is None else source(16)
         random = np.random.default_rng(int.from_bytes(seed, "big"))
-        dealt = random.multinomial(profile.prevalences, shares / shares.sum())
-        for prevalences in dealt.T:
-            yield Profile(*merge_pairs(profile.counts, prevalences))
+        turns = random.choice(len(shares), _TURNS, p=shares / shares.sum())
+        places = np.argsort(turns, kind="stable")  # those of a leaf stand together, ascending
+        ends = np.cumsum(np.bincount(turns, minlength=len(shares)))
+        rounds, rest = np.divmod(np.cumsum(profile.prevalences[::-1]), _TURNS)
+        for own in np.split(places, ends[:-1]):
+            held = rounds * len(own) + np.searchsorted(own, rest)  # of the ranks so far
+            yield Profile(*merge_pairs(profile.counts, np.diff(held, prepend=0)[::-1]))
