@@ -2,6 +2,7 @@
 
 import random
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -250,6 +251,10 @@ def test_data_with_larger_bounds_or_other_regions_are_refused() -> None:
             mechanism.release(wrong)  # type: ignore[arg-type]
 
 
+def _give(seed: bytes, _size: int) -> bytes:
+    return seed
+
+
 @pytest.mark.parametrize("turns", [7, 2**16])
 def test_a_cell_more_is_dealt_to_one_leaf(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The mechanism of a selected region: which rank a leaf gets is drawn without the data."""
@@ -262,7 +267,7 @@ def test_a_cell_more_is_dealt_to_one_leaf(turns: int, monkeypatch: pytest.Monkey
         more[draw.randrange(len(more))] += 1
         seed = draw.randbytes(16)
         one, other = (
-            [*mechanism._deal(dh.Profile.from_counts(each), lambda _, seed=seed: seed)]
+            [*mechanism._deal(dh.Profile.from_counts(each), partial(_give, seed))]
             for each in (counts, more)
         )
         assert sum(leaf.total for leaf in one) == sum(counts)
