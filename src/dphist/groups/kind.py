@@ -171,7 +171,7 @@ def _numbers(release: Release, lines: list[GroupLine], counted: Counted) -> list
         *_facts_of_search(release.mechanism),
     ]
     if release.provenance.get("unlisted") == "drop":
-        shown.append(Fact("Not counted", "other records", note=words.UNLISTED))
+        shown.append(Fact("Not counted", "others", note=words.UNLISTED))
     return shown
 
 
