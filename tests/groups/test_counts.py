@@ -105,6 +105,14 @@ def test_what_is_refused_before_data_are_read(given: dict[str, Any], said: str) 
         count("no such file.csv", **given)
 
 
+def test_cells_that_no_mechanism_could_measure_are_refused_ahead_of_any_charge() -> None:
+    table = pa.table({"n": [1, 2], "b": ["l", "m"]})
+    found = {"n": [1, 2], "b": dh.DiscoverKeys(share="0.2", max_found=8)}
+    for keys in (found, {"n": dh.Axis.regular(0, 4, 1), "b": ["l", "m"]}):
+        with pytest.raises(dh.ParameterError, match="cells must have groups with values"):
+            dh.GroupedCounts(dh.KeyedCounts.from_table(table, keys=keys))
+
+
 def test_nothing_secret_is_shown() -> None:
     found = count(rows(), user="who", max_rows=2)
     assert repr(found) == (

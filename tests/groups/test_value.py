@@ -42,6 +42,30 @@ def test_a_group_is_a_histogram_over_ranges(value: HistogramsByGroup) -> None:
             value[wrong]
 
 
+@pytest.mark.parametrize("inner", ["AdaptiveTree", "HierarchicalTree", "LeafCounts"])
+def test_the_total_of_many_empty_groups_is_within_its_interval(inner: str) -> None:
+    """Counts of empty groups are not negative, so their sum would be too large by far."""
+    exact = np.zeros((60, 32), np.int64)
+    exact[0] = 30
+    mechanism = make(groups={"place": range(60)}, bins=32, inner=inner)
+    releases = [mechanism.release(exact) for _ in range(12)]
+    totals = [each.value.total() for each in releases]
+    width = totals[0].high - totals[0].value
+    assert sum(low <= exact.sum() <= high for _, low, high in totals) >= 7
+    assert abs(np.mean([found.value for found in totals]) - exact.sum()) < 1.2 * width
+    assert [each.total for each in releases] == [round(found.value) for found in totals]
+    saved = HistogramsByGroup.from_content(releases[0].value.to_content())
+    assert mechanism.restored(saved, releases[0].noisy).total() == totals[0]
+
+
+def test_a_total_is_not_negative() -> None:
+    empty = np.zeros((30, 8), np.int64)
+    mechanism = make(groups={"place": range(30)}, bins=8, epsilon="1/10")
+    for _ in range(6):
+        value, low, high = mechanism.release(empty).value.total()
+        assert 0 == low <= value <= high
+
+
 def test_groups_that_are_too_small_have_no_number(value: HistogramsByGroup) -> None:
     medians = value.median()
     assert isinstance(medians, GroupEstimates)

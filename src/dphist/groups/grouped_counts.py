@@ -47,6 +47,9 @@ class GroupedCounts(Secret):
     def __post_init__(self) -> None:
         if not isinstance(self.cells, KeyedCounts) or len(self.cells.keys) != 2:
             raise ParameterError("cells", "must be KeyedCounts by two keys: groups, and bins")
+        groups, bins = self.cells.keys
+        if groups.axis is not None or bins.discover is not None:
+            raise ParameterError("cells", "must have groups with values, and bins that are listed")
 
     @classmethod
     @stoppable

@@ -1,5 +1,6 @@
 """HistogramsByGroup: what is released, a histogram over the same bins for each group."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,7 @@ from dphist.groups.grouping import group_of, labels_of, read_groups
 from dphist.release.document import read_numbers
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.range_histogram import RangeHistogram
+from dphist.release.range_histogram.answers import ERRORS
 from dphist.release.release import save_kind
 from dphist.release.released import Released
 from dphist.tables.keys import Keys, Value
@@ -134,6 +136,18 @@ class HistogramsByGroup(Released):
             rows.append(GroupEstimate(label, None, whole))
         return GroupEstimates(self.name, tuple(rows))
 
+    def total(self) -> IntervalEstimate:
+        """Return the number of records in all groups together, with its 95 % interval.
+
+        It is estimated before counts are made non-negative, which makes those of small groups too
+        large on average: of many groups, `counts` may add up to clearly more.
+        """
+        found = [_whole_of(histogram) for histogram in self.histograms]
+        estimate = sum(count for count, _ in found)
+        width = ERRORS * math.hypot(*(error for _, error in found))
+        low, high = max(estimate - width, 0.0), max(estimate + width, 0.0)
+        return IntervalEstimate(max(estimate, 0.0), low, high)
+
     def to_arrow(self) -> pa.Table:
         """Return a row for each bin of each group: the group, start, stop, count and error."""
         parts = []
@@ -199,6 +213,14 @@ class HistogramsByGroup(Released):
 
     def __repr__(self) -> str:
         return f"HistogramsByGroup({self.name!r}, {len(self)} groups, {self.axis.bins:,} bins)"
+
+
+def _whole_of(histogram: RangeHistogram) -> tuple[float, float]:
+    """Return all records of a group, right on average, and the standard error of that."""
+    if histogram.answers is None:
+        return float(histogram.counts.sum()), float(histogram.error_bins(0, histogram.counts.size))
+    count, error = histogram.answers.unclipped([np.array([0])], [np.array([histogram.counts.size])])
+    return float(count[0]), float(error[0])
 
 
 save_kind("groups", HistogramsByGroup)

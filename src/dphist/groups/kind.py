@@ -47,6 +47,7 @@ from dphist.groups.overview import (
     estimate_text,
     interval_text,
     lines_of,
+    place_of_bins,
     whole_of,
 )
 from dphist.groups.planning import PLANNING
@@ -161,7 +162,7 @@ def _numbers(release: Release, lines: list[GroupLine], counted: Counted) -> list
         Fact(Sentence("{Records}"), number_text(round(count)), error=error, note=note),
         Fact("", "", "total", release.total, error=error, on=ON_JSON),
         Fact("Groups", f"{len(lines):,}", note=harmless(value.name, 40)),
-        Fact("Bins", bins_text(value)),
+        Fact("Bins", f"{value.axis.bins:,}", note=place_of_bins(value)),
         *([Fact("Too small", small, note="no quantile is known")] if small else []),
         Fact("", "", "intervals", {"total": error.around(round(count))}, on=ON_JSON),
         Fact("", "", "groups", value.groups.to_content(), on=ON_JSON),
@@ -170,7 +171,7 @@ def _numbers(release: Release, lines: list[GroupLine], counted: Counted) -> list
         *_facts_of_search(release.mechanism),
     ]
     if release.provenance.get("unlisted") == "drop":
-        shown.append(Fact("Not counted", words.UNLISTED))
+        shown.append(Fact("Not counted", "others", note=words.UNLISTED))
     return shown
 
 

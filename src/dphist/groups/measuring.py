@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Self, final
 
-import numpy as np
-
 from dphist.arrays import IntArray
 from dphist.data.guard import refuse_guarded
 from dphist.errors import Argument, BoundsError, ParameterError
@@ -239,5 +237,4 @@ def name_of(place: int, part: str) -> str:
 
 def total_of(value: HistogramsByGroup) -> int:
     """Return the estimated number of all records, at least 0; post-processing."""
-    counts = (each.count_bins(0, each.counts.size) for each in value.histograms)
-    return max(round(float(np.sum([*counts]))), 0)
+    return round(float(value.total().value))

@@ -4,9 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from dphist.arrays import FloatArray
 from dphist.document.blocks import PlusMinus
 from dphist.groups.estimates import GroupEstimate
 from dphist.groups.histograms import HistogramsByGroup
@@ -68,10 +65,8 @@ def sort_by_median(lines: Sequence[GroupLine]) -> list[GroupLine]:
 
 def whole_of(value: HistogramsByGroup) -> tuple[float, PlusMinus]:
     """Return the records of all groups together; errors of groups are independent."""
-    bins = value.axis.bins
-    counts = sum(float(each.count_bins(0, bins)) for each in value.histograms)
-    squares: FloatArray = np.square([each.error_bins(0, bins) for each in value.histograms])
-    return counts, PlusMinus.of(math.sqrt(float(squares.sum())))
+    found = value.total()
+    return found.value, PlusMinus(found.high - found.value)
 
 
 def column_text(value: HistogramsByGroup) -> str:
@@ -103,9 +98,14 @@ def bins_text(value: HistogramsByGroup) -> str:
     >>> bins_text(made.release([[0, 80, 20, 0]]).value)
     '4, numbered from 0'
     """
+    return f"{value.axis.bins:,}, {place_of_bins(value)}"
+
+
+def place_of_bins(value: HistogramsByGroup) -> str:
+    """Say where the bins begin and end."""
     axis = value.axis
     if not value.histograms[0].has_edges:
-        return f"{axis.bins:,}, numbered from 0"
+        return "numbered from 0"
     first, last = short_edges(axis.edges[[0, -1]], axis.zone)
     zone = f" ({axis.zone})" if axis.zone else ""
-    return f"{axis.bins:,}, of {column_text(value)} from {first} to {last}{zone}"
+    return f"of {column_text(value)} from {first} to {last}{zone}"

@@ -40,7 +40,7 @@ OF_QUANTILES = Sentence(
     "two edges with a probability of about 95 %, for each group and quantile by itself: of 20 "
     "groups, one may lie outside. Of a group that is too small beside the noise, nothing is said."
 )
-UNLISTED = Sentence("{Records} in no bin, or of no group, are not counted.")
+UNLISTED = Sentence("{records} in no bin, or of no group")
 OF_COUNTS = (
     "± stands for half of a 95 % interval. An interval holds the true number in about 95 % of "
     "releases or more, for each group by itself."

@@ -330,6 +330,11 @@ class DyadicAnswers(Answers):
         ends[:, some] = self._bars(self.count(lo, hi), self._enclosing.enclose(lo, hi))
         return ends[0], ends[1]
 
+    def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
+        """Return the least-squares estimate of the root, without the prior, with its error."""
+        found = self._enclosing.enclose(lo, hi).inner
+        return found.count, np.sqrt(found.variance)
+
     def bin_errors(self) -> FloatArray:
         """Return the `error` of each bin, in the shape of the bins."""
         fit = self._enclosing.fit

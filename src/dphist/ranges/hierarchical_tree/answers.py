@@ -301,6 +301,12 @@ class TreeAnswers(Answers):
         ends = bars(self.count(lo, hi), middle - noise, middle + noise, self.least_width)
         return ends[0] * some, ends[1] * some
 
+    def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
+        """Return the sums of the fit, with their standard errors."""
+        if self._fitted is None:
+            return self.count(lo, hi), self.error(lo, hi)
+        return box_sums(self._fitted[1], lo, hi), self._noise(lo, hi)
+
     def bin_errors(self) -> FloatArray:
         """Return the `error` of each bin, in the shape of the bins."""
         found = self._variances[0]

@@ -36,6 +36,14 @@ class Answers(Protocol):
         """Return both ends of (q,) 95 % intervals (default: 1.96 errors to either side)."""
         return band(self.count(lo, hi), ERRORS * self.error(lo, hi))
 
+    def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
+        """Return estimates of boxes that hold all bins before any count was made non-negative.
+
+        They are right on average, unlike `count`, so those of several histograms can be added up;
+        with their standard errors.
+        """
+        return self.count(lo, hi), self.error(lo, hi)
+
     def bin_errors(self) -> FloatArray:
         """Return the standard error of each bin, in the shape of the bins."""
 
@@ -87,6 +95,10 @@ class PartAnswers:
     def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, NumberArray]:
         """Return both ends of (q,) 95 % intervals."""
         return self.whole.interval(*self._boxes(lo, hi))
+
+    def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
+        """Return estimates and errors as they are: a part has no fit of its own."""
+        return self.count(lo, hi), self.error(lo, hi)
 
     def counts(self) -> NumberArray:
         """Return the estimate of each bin, in the shape of the part."""
