@@ -134,11 +134,12 @@ class Places:
     def __init__(self, numbers: WordArray) -> None:
         stirred = stir(numbers)
         self._order = np.argsort(stirred)
-        self._sorted = stirred[self._order]
-        self.differ = bool((self._sorted[1:] != self._sorted[:-1]).all())
+        # The last one is a bound for the search, and no number's place.
+        self._sorted = np.append(stirred[self._order], np.uint64(2**64 - 1))
+        self.differ = bool((self._sorted[1:-1] != self._sorted[:-2]).all())
         bits = len(numbers).bit_length() + 1
         self._shift = np.uint64(64 - bits)
-        heads = (self._sorted >> self._shift).view(np.int64)
+        heads = (self._sorted[:-1] >> self._shift).view(np.int64)
         ends = np.cumsum(np.bincount(heads, minlength=1 << bits))
         self._first = np.concatenate([[0], ends[:-1]])
 
@@ -152,13 +153,11 @@ class Places:
         """
         stirred = stir(wanted)
         at: IntArray = self._first[(stirred >> self._shift).view(np.int64)]
-        left = np.arange(len(at))
+        left = np.flatnonzero(self._sorted[at] < stirred)
         while len(left):
-            if int(at[left].max()) >= len(self._sorted):
-                break
-            left = left[self._sorted[at[left]] < stirred[left]]
             at[left] += 1
-        if len(left) or (self._sorted[at] != stirred).any():
+            left = left[self._sorted[at[left]] < stirred[left]]
+        if at.max(initial=-1) >= len(self._order) or (self._sorted[at] != stirred).any():
             raise RuntimeError("labels have other numbers than before")
         found: IntArray = self._order[at]
         return found
