@@ -212,6 +212,22 @@ def test_a_problem_is_reported_where_rows_are_many(monkeypatch: pytest.MonkeyPat
         kept(table, KEYS[0], max_labels=1)
 
 
+@pytest.mark.parametrize("dropped", ["who", "term", "n"])
+@pytest.mark.parametrize("left", [0, 1])
+def test_many_rows_that_are_all_dropped_are_no_error(
+    dropped: str, left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error without the one user who is left would say that there is none."""
+    rank_in_arrays(monkeypatch)
+    columns: dict[str, list[Any]] = {"who": ["u"] * 9, "term": ["a"] * 9, "n": [1] * 9}
+    columns[dropped][left:] = [0 if dropped == "n" else None] * (9 - left)
+    types = pa.schema([("who", pa.string()), ("term", pa.string()), ("n", pa.int64())])
+    table = pa.table(columns, types)
+    held = kept(table, KEYS[0], count="n", max_labels=1, null_users="drop", null_labels="drop")
+    assert as_lists(held) == [["a"]] * left
+    assert len(held.labels) == len(held.members) == left
+
+
 @pytest.mark.parametrize("number", [0, 1, 2, 1000])
 def test_places_of_numbers(number: int) -> None:
     """Also of numbers whose stirred high bits agree."""

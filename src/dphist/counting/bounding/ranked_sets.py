@@ -66,15 +66,15 @@ def rank_sets(rows: DuckRows, key: str, most: int, kind: pa.DataType) -> tuple[S
 
     Returns
     -------
-    sets : those of the users; None if there is a problem, or two labels or two users have the same
-        hash.
+    sets : those of the users; None if there is a problem, or no row, or two labels or two users
+        have the same hash.
     problem : the largest problem of a row, or 0.
     """
     number, _ = rows.number_of("term")
     steps = ["count(*) AS records", "max(problem) AS problem", f"{number} AS label"]
     found = rows.group(["term"], *steps).to_arrow(["term", "records", "problem", "label"])
     worst = pc.max(found["problem"]).as_py() or 0
-    if worst:
+    if worst or not len(found):  # many rows may all be dropped
         return None, worst
     labels, order = order_labels(pa.concat_arrays(found["term"].chunks), kind)
     places = Places(as_words(found["label"].to_numpy())[order])
