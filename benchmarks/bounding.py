@@ -81,10 +81,10 @@ class Data:
         return np.argsort(-self.true, kind="stable")
 
     def cut_to(self, cap: int) -> dh.LabelCounts:
-        """Cut each user at random."""
+        """Cut each user to the labels that the key of the counts chooses."""
         sets = self.counts.sets
         assert sets is not None
-        cut = count_cut(sets, cap, None)
+        cut = count_cut(sets, cap)
         return dh.LabelCounts.from_counts(
             cut["label"], cut["count"], max_labels=cap, max_count=1, only_adds=True
         )

@@ -1,5 +1,6 @@
 """Rows dropped in arrays are those of plain Python, also where ranks are equal or nearly so."""
 
+import itertools
 import random
 from collections import defaultdict
 from collections.abc import Callable
@@ -9,7 +10,7 @@ import pytest
 
 from dphist.arrays import AnyArray
 from dphist.counting.bounding import user_parts
-from dphist.counting.bounding.ranking import drop_labels
+from dphist.counting.bounding.ranking import drop_labels, keep_labels
 from dphist.counting.bounding.user_parts import UserParts, UserRows, stir
 
 LARGEST = 2**64 - 1
@@ -73,6 +74,30 @@ def test_rows_dropped_are_those_of_plain_python(kind: str, monkeypatch: pytest.M
         assert sorted(np.concatenate(dropped_of(parts, most)).tolist()) == expected
 
 
+@pytest.mark.parametrize("kind", RANKS)
+def test_rows_kept_are_the_others_ordered_by_rank(kind: str) -> None:
+    for seed in range(40):
+        pairs, most = some_pairs(f"{kind} {seed}", RANKS[kind]), seed % 7 + 1
+        terms, held, places = keep_labels(pairs, most)
+        dropped, _ = drop_labels(pairs, most)
+        assert sorted([*terms.tolist(), *dropped.tolist()]) == sorted(pairs.terms.tolist())
+        assert held.max() <= most
+        assert pairs.ranks is not None
+        columns = (pairs.users.tolist(), pairs.terms.tolist(), pairs.ranks.tolist())
+        rows = {(user, label): rank for user, label, rank in zip(*columns, strict=True)}
+        users = {
+            user: sorted((r, t) for (u, t), r in rows.items() if u == user) for user, _ in rows
+        }
+        expected = [
+            [(label, sum(other <= rank for other, _ in own)) for rank, label in own]
+            for own in users.values()
+        ]
+        starts = np.cumsum([0, *held])
+        for first, last in itertools.pairwise(starts):
+            kept = list(zip(terms[first:last].tolist(), places[first:last].tolist(), strict=True))
+            assert kept in [each[: len(kept)] for each in expected]
+
+
 @pytest.mark.parametrize("labels", [90, 300])
 def test_places_of_a_user_with_many_labels(labels: int) -> None:
     draw = random.Random(labels)
@@ -83,6 +108,7 @@ def test_places_of_a_user_with_many_labels(labels: int) -> None:
 
 def test_no_rows_drop_nothing() -> None:
     assert not any(map(len, drop_labels(pairs_of([(1, 1, 1)]).take(slice(0, 0)), 1)))
+    assert not any(map(len, keep_labels(pairs_of([(1, 1, 1)]).take(slice(0, 0)), 1)))
     nothing: UserParts = UserParts(0)
     assert not dropped_of(nothing, 1)
 

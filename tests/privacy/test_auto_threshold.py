@@ -1,12 +1,14 @@
 """Lemmas 1 to 4 of docs/understand/proofs/auto_threshold.md."""
 
 import itertools
+import math
 import random
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.stats import chi2, norm
 
@@ -112,25 +114,36 @@ def test_a_sum_changes_by_its_length_at_most_and_by_that() -> None:
 
 
 @pytest.mark.parametrize("cap", [1, 2, 3])
-def test_each_choice_of_labels_is_as_likely_and_independent_of_others(cap: int) -> None:
+@pytest.mark.parametrize("few", [2**16, -1], ids=["few", "many"])
+def test_each_choice_of_labels_is_as_likely_and_independent_of_others(
+    cap: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The law of the cut is that of ordinary bounding; error rate 1e-6."""
-    source = random.Random(cap).randbytes
-    runs, users = 6000, [[0, 1, 2, 3], [0, 1], [4, 5, 6, 7]]
-    seen: dict[tuple[int, ...], int] = {}
+    monkeypatch.setattr("dphist.counting.engine.rows.FEW_ROWS", few)
+    users = 6000
+    who, label = (each.ravel() for each in np.mgrid[:users, :6])
+    held = dh.LabelCounts.from_table(
+        pa.table({"who": who, "label": label}),
+        label="label",
+        user="who",
+        max_labels=4,
+        keep_sets=True,
+        source=random.Random(cap).randbytes,
+    ).sets
+    assert held is not None
+    assert np.diff(held.starts).tolist() == [4] * users
+    assert sum(count_cut(held, cap)["count"].to_pylist()) == cap * users
+    kept = np.zeros((users, 6), np.bool_)
+    owners = np.repeat(np.arange(users), 4)
+    kept[owners[held.places <= cap], held.members[held.places <= cap]] = True
+    _, seen = np.unique(kept, axis=0, return_counts=True)
+    expected = users / math.comb(6, cap)
+    assert len(seen) == math.comb(6, cap)
+    assert ((seen - expected) ** 2 / expected).sum() < chi2.isf(1e-6, len(seen) - 1)
     together = np.zeros((2, 2))
-    for _ in range(runs):
-        batch = count_cut(sets(users, [0] * 8), cap, source)
-        kept = dict(zip(*batch.to_pydict().values(), strict=True))
-        assert sum(kept.values()) == cap + min(cap, 2) + cap
-        own = tuple(label for label in (4, 5, 6, 7) if label in kept)
-        seen[own] = seen.get(own, 0) + 1
-        together[int(3 in kept), int(7 in kept)] += 1
-    choices = len([*itertools.combinations(range(4), cap)])
-    expected = runs / choices
-    assert len(seen) == choices
-    assert sum((n - expected) ** 2 / expected for n in seen.values()) < chi2.isf(1e-6, choices - 1)
+    np.add.at(together, (kept[::2, 3].astype(int), kept[1::2, 3].astype(int)), 1)
     rows, columns = together.sum(1, keepdims=True), together.sum(0, keepdims=True)
-    alone = rows * columns / runs
+    alone = rows * columns / together.sum()
     assert ((together - alone) ** 2 / alone).sum() < chi2.isf(1e-6, 1)
 
 

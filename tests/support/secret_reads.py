@@ -26,7 +26,7 @@ SECRET: dict[type, tuple[str, ...]] = {
     Profile: ("counts", "prevalences", "_cells", "_heights"),
     BinnedCounts: ("counts", "outside"),
     LabelCounts: ("_store", "_users", "_sets"),
-    Sets: ("labels", "starts", "members", "singles"),
+    Sets: ("labels", "starts", "members", "singles", "places"),
     Partial: ("table",),
     Counts: ("counts", "outside"),
     KeyedCounts: ("cells", "counts", "labels"),

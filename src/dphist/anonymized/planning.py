@@ -13,7 +13,7 @@ from dphist.release.release import Release
 
 _PROFILE_ERROR = Column(
     "profile_error",
-    "Profile ±",
+    "Profile error",
     "Error to expect of the whole profile, in records (sorted L1 distance).",
     holds=float,
     chart="Error of the whole profile",

@@ -85,7 +85,7 @@ class Counting:
     def hold_labels(self, bounds: Bounds, source: Source | None) -> tuple[Sets, Store]:
         """Return which user has which label within the bounds, and how many have each label."""
         key = _draw_key(source)
-        pairs = bounded_pairs(self.frame, self._names, bounds, key=key, **self.reading)
+        found, kind = bounded_pairs(self.frame, self._names, bounds, key=key, **self.reading)
         unheld = DataError(
             phrase(
                 "the pairs of user and label could not be held in memory: lower {max_labels}, or "
@@ -94,7 +94,7 @@ class Counting:
         )
 
         def hold() -> tuple[Sets, Store]:
-            sets = make_sets(*pairs)
+            sets = found if isinstance(found, Sets) else make_sets(found, kind)
             return sets, ArrowStore(sets.counts())
 
         return redact_errors(hold, unheld)

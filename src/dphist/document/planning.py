@@ -40,6 +40,7 @@ class Column:
     counted : one and several of what a bound counts, for legends: ("label", "labels").
     chart : title of the chart of this error; empty if it is not the error that a chart shows.
     share : whether it is written as a percentage.
+    half : whether it is half of a 95 % interval, written as a release writes it: `PlusMinus`.
     not_given : what is written for None; empty if there always is a value.
     """
 
@@ -52,6 +53,7 @@ class Column:
     counted: tuple[str, str] | None = None
     chart: str = ""
     share: bool = False
+    half: bool = False
     not_given: str = ""
 
 

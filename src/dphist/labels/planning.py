@@ -55,7 +55,7 @@ _COLUMNS = [
     ),
     Column(
         "sum_error",
-        "Sum ±",
+        "Sum error",
         "Standard error of the noise of a sum of {sums_of} counts, in records.",
         holds=float,
     ),

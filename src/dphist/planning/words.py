@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dphist.document.blocks import PlusMinus
 from dphist.document.chart import Axis, Chart, Line
 from dphist.document.planning import DELTA_TIMES_USERS, Column, Row
 from dphist.document.unit_words import plural_of
@@ -198,6 +199,8 @@ def cell(column: Column, value: Any) -> str:
         return short_exact(value) if column is EPSILON else readable(value)
     if column.share:
         return f"{plain(up(100 * Fraction(value), 2))} %"
+    if column.half:
+        return PlusMinus(value).number
     if isinstance(value, float):
         return plain(up(value, 2))
     return f"{value:,}"

@@ -26,14 +26,14 @@ _COLUMNS = [
     ),
     Column(
         "prefix_error",
-        "Prefix ±",
+        "Prefix error",
         "Error to expect of a range from the first bin on, in records (root mean square).",
         holds=float,
         chart="Error of a range from the first bin on",
     ),
     Column(
         "range_error",
-        "Range ±",
+        "Range error",
         "Error to expect of a random range, in records (root mean square).",
         holds=float,
         chart="Error of a range",

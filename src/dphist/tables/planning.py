@@ -44,6 +44,7 @@ _COLUMNS = [
         "about 95 %: 1.96 standard errors, or more where a delta of 0 asks for geometric noise.",
         holds=float,
         chart="Error of a cell",
+        half=True,
     ),
     Column(
         "range_error",
@@ -51,6 +52,7 @@ _COLUMNS = [
         "The same for ranges of the keys that are read so, by the root of the mean square over all "
         "ranges; Cell ± is of the cell with the largest error then.",
         holds=float,
+        half=True,
     ),
     Column(
         "of_mean_cell",

@@ -17,7 +17,8 @@ def sets(users: Sequence[Sequence[int]], singles: Sequence[int] | None = None) -
     most = max([*members.tolist(), -1]) + 1 if singles is None else len(singles)
     alone = np.zeros(most, np.int64) if singles is None else np.array(singles, np.int64)
     starts = np.cumsum([0, *(len(user) for user in held)]).astype(np.int64)
-    return Sets(pa.array(range(most), pa.int64()), starts, members, alone)
+    places = np.array([place for user in held for place in range(1, len(user) + 1)], np.int64)
+    return Sets(pa.array(range(most), pa.int64()), starts, members, alone, places)
 
 
 def data(held: Sets, max_labels: int) -> LabelCounts:

@@ -23,7 +23,6 @@ from dphist.counting.bounding.bounds import (
     blank_problems,
     bound_labels,
     bound_records,
-    bound_users,
     check_rows,
     check_users,
     clamped_sum,
@@ -35,8 +34,9 @@ from dphist.counting.bounding.bounds import (
 from dphist.counting.bounding.kept import count_marked
 from dphist.counting.bounding.one_each import Digit, keep_one_each
 from dphist.counting.bounding.profiles import MISSING_USER, count_prevalences, to_arrays
+from dphist.counting.bounding.ranked_sets import hold_sets
 from dphist.counting.bounding.shared_records import share_records
-from dphist.counting.bounding.stores import Store, hold_counts
+from dphist.counting.bounding.stores import Sets, Store, hold_counts
 from dphist.counting.checks import LARGEST
 from dphist.counting.engine.rows import DuckRows, Rows
 from dphist.counting.reading.columns import Use, Wanted, count_column, key_column
@@ -167,7 +167,7 @@ def bounded_pairs(
     *,
     key: str | None = None,
     **reading: Unpack[Reading],
-) -> tuple[pa.Table, pa.DataType]:
+) -> tuple[pa.Table | Sets, pa.DataType]:
     """Bound each user to `max_labels` labels, and return who has which.
 
     Parameters
@@ -177,8 +177,9 @@ def bounded_pairs(
 
     Returns
     -------
-    pairs : columns who, term, amount (int64), each pair of a user and a label once. Rows without a
-        user are separate users: `who` is null, and `amount` is the number of such rows.
+    pairs : columns who, term, amount (int64), rank, each pair of a user and a label once. Rows
+        without a user are separate users: `who` is null, and `amount` is the number of such rows.
+        Many rows are ranked in arrays, and then these are sets.
     kind : Arrow type of the labels.
 
     Raises
@@ -197,18 +198,16 @@ def bounded_pairs(
     )
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, **reading)
-        rows, salt = source.rows(), key or fresh_key()
+        rows, kind, salt = source.rows(), source.kinds["term"], key or fresh_key()
 
-        def kept() -> pa.Table:
-            bounded = bound_users(check_rows(rows, wanted, bounds), own, salt)
-            return bounded.to_arrow(["who", "term", "amount", "problem"])
+        def kept() -> tuple[pa.Table | Sets | None, int]:
+            return hold_sets(check_rows(rows, wanted, bounds), "user" in names, own, salt, kind)
 
-        found, kind = source.run(kept), source.kinds["term"]
-    worst = pc.max(found["problem"]).as_py()
+        found, worst = source.run(kept)
     raise_problem(
         worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_ROWS
     )
-    return found.drop_columns(["problem"]), kind
+    return found, kind
 
 
 def count_bounded_records(

@@ -15,6 +15,7 @@ key (docs/understand/proofs/bounding.md, Lemma 11):
 A few rows are numbered by Arrow instead, in one query and without hashes of labels and users.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -210,18 +211,14 @@ def _drop_beyond(
     )
     kind = connection.table(_DROPPED).types[0].id
     stored = np.uint64 if kind == "ubigint" else np.int64
-    threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
-    (user, _), (label, _) = rows.number_of("who"), rows.number_of("term")
-    turns = _turns(total)
     sums, users = np.zeros_like(expected), np.zeros_like(starts)
-    for turn in range(turns):
-        own = rows if turns == 1 else rows.where(f"hash(who) % {turns} = {turn}")
-        numbers = own.project(f"{user} AS who", f"{label} AS term", f"{rows.rank(key)} AS rank")
-        parts = UserParts(total // turns)
-        for batch in numbers.relation.to_arrow_reader(_ROWS_AT_ONCE):
-            pairs = UserRows(*(as_words(column.to_numpy()) for column in batch.columns))
-            sums += _sums_of(pairs.terms, _ONE)
-            parts.add(pairs)
+
+    def add_sums(pairs: UserRows) -> None:
+        nonlocal sums
+        sums += _sums_of(pairs.terms, _ONE)
+
+    threads = count_threads(rows)
+    for parts in read_in_turns(rows, key, total, add_sums):
         found = parts.each(lambda own: drop_labels(own, most), threads)
         for _, held in found:
             users += count_users(held, starts)
@@ -236,6 +233,35 @@ def _drop_beyond(
     if lost or (sums != expected).any():  # the rows counted and the rows dropped are not the same
         raise RuntimeError("labels have other numbers than before")
     return users
+
+
+def read_in_turns(
+    rows: DuckRows, key: str, total: int, see: Callable[[UserRows], None]
+) -> Iterator[UserParts]:
+    """Read the numbers of users and labels, with ranks; the rows of a user come in one turn.
+
+    Parameters
+    ----------
+    rows, key : as for `bound_in_arrays`.
+    total : the number of rows; decides how many turns there are, so that each fits into memory.
+    see : called with all rows, some at a time.
+    """
+    (user, _), (label, _) = rows.number_of("who"), rows.number_of("term")
+    turns = _turns(total)
+    for turn in range(turns):
+        own = rows if turns == 1 else rows.where(f"hash(who) % {turns} = {turn}")
+        numbers = own.project(f"{user} AS who", f"{label} AS term", f"{rows.rank(key)} AS rank")
+        parts = UserParts(total // turns)
+        for batch in numbers.relation.to_arrow_reader(_ROWS_AT_ONCE):
+            pairs = UserRows(*(as_words(column.to_numpy()) for column in batch.columns))
+            see(pairs)
+            parts.add(pairs)
+        yield parts
+
+
+def count_threads(rows: DuckRows) -> int:
+    """Return how many threads the engine of the rows may use."""
+    return int(rows.connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
 
 
 def _sums_of(labels: WordArray, records: WordArray | np.uint64) -> WordArray:

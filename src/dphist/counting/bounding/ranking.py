@@ -6,6 +6,7 @@ rows (docs/understand/proofs/bounding.md, Lemmas 10 and 11).
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -51,8 +52,77 @@ def drop_labels(rows: UserRows, most: int) -> tuple[AnyArray, IntArray]:
     dropped : (dropped,) from `rows.terms`, in any order.
     labels : (users,) int64, the number of labels of each user before any is dropped, at least 1.
     """
+    ordered = _order_labels(rows, most)
+    first, last, kept = ordered.first, ordered.last, ordered.kept
+    ends = np.append(ordered.starts, len(rows))
+    beyond = _repeat_turns(ends[kept] - ends[first], ends[last] - ends[kept])
+    beyond |= ~ordered.new_label
+    return ordered.terms[beyond], last - first
+
+
+def keep_labels(rows: UserRows, most: int) -> tuple[AnyArray, IntArray, IntArray]:
+    """Return the labels that users keep, by the rule of `drop_labels`, with their places.
+
+    Parameters
+    ----------
+    rows, most : as for `drop_labels`.
+
+    Returns
+    -------
+    kept : (kept,) from `rows.terms`, user by user, those of a user in the order of their places.
+    labels : (users,) int64, the number of labels that each user keeps, in this order.
+    places : (kept,) int64, from 1 to `most`.
+    """
+    ordered = _order_labels(rows, most)
+    held = ordered.kept - ordered.first
+    stays = ~_repeat_turns(held, ordered.last - ordered.kept)
+    starts = ordered.starts[stays]
+    places = find_places_of_ranks(held, ordered.new_rank[starts])
+    return ordered.terms[starts], held, places
+
+
+def find_places_of_ranks(lengths: IntArray, new_rank: BoolArray) -> IntArray:
+    """Return the place of each label, the number of labels of its user with a rank up to its own.
+
+    Parameters
+    ----------
+    lengths : (users,) int64, the number of labels of each user.
+    new_rank : (labels,) bool, of labels ordered by user and rank, whether each is its user's first
+        or has another rank than the one before.
+    """
+    runs = np.append(np.flatnonzero(new_rank), len(new_rank))
+    ends = runs[1:] if new_rank.all() else np.repeat(runs[1:], np.diff(runs))
+    places: IntArray = ends - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return places
+
+
+@dataclass(frozen=True, slots=True)
+class _OrderedLabels:
+    """Rows ordered by user, by rank, and by label.
+
+    Attributes
+    ----------
+    terms : (rows,) the label of each row.
+    new_rank, new_label : (rows,) bool, whether a row is the first of a user and a rank, or label.
+    starts : (labels,) int64, the first row of each label of each user.
+    first, last, kept : (users,) int64, places in `starts`: a user's labels are from `first` to
+        `last`, and of these the ones before `kept` are kept.
+    """
+
+    terms: AnyArray
+    new_rank: BoolArray
+    new_label: BoolArray
+    starts: IntArray
+    first: IntArray
+    last: IntArray
+    kept: IntArray
+
+
+def _order_labels(rows: UserRows, most: int) -> _OrderedLabels:
+    """Order rows with ranks; `drop_labels` says what is kept."""
     if not len(rows):
-        return rows.terms, np.zeros(0, np.int64)
+        none = np.zeros(0, np.int64)
+        return _OrderedLabels(rows.terms, none > 0, none > 0, none, none, none, none)
     rows = _order_rows(rows)
     assert rows.ranks is not None  # noqa: S101 - the caller's promise
     new_user = changes(rows.users)
@@ -68,11 +138,13 @@ def drop_labels(rows: UserRows, most: int) -> tuple[AnyArray, IntArray]:
     if len(tied):
         runs = np.flatnonzero(new_rank[starts])
         kept[tied] = runs[runs.searchsorted(kept[tied], "right") - 1]
-    ends = np.append(starts, len(rows))
-    lengths = np.stack([ends[kept] - ends[first], ends[last] - ends[kept]], axis=1)
-    beyond = np.repeat(np.tile([False, True], len(first)), lengths.ravel())
-    beyond |= ~new_label
-    return rows.terms[beyond], last - first
+    return _OrderedLabels(rows.terms, new_rank, new_label, starts, first, last, kept)
+
+
+def _repeat_turns(before: IntArray, after: IntArray) -> BoolArray:
+    """Return for each user False `before` times, then True `after` times."""
+    lengths = np.stack([before, after], axis=1)
+    return np.repeat(np.tile([False, True], len(before)), lengths.ravel())
 
 
 def drop_in_parts(

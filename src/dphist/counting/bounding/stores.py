@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
+from dphist.counting.bounding.ranking import changes, find_places_of_ranks
 from dphist.counting.engine.private_duckdb import MORE_ROOM
 from dphist.counting.engine.redaction import redact_errors
 from dphist.counting.engine.rows import DuckRows, Rows, SparkRows
@@ -333,12 +334,15 @@ class Sets:
     members : (pairs,) int64, places in `labels`; a user has no label twice.
     singles : (k,) int64, users of each label who have this label alone and are not in `members`:
         rows that are users of their own.
+    places : (pairs,) int64, by the key of the counts: those up to a smaller bound are the labels
+        that the user would keep with this bound (docs/understand/proofs/bounding.md, Lemma 1).
     """
 
     labels: pa.Array
     starts: IntArray
     members: IntArray
     singles: IntArray
+    places: IntArray
 
     def counts(self) -> pa.Table:
         """Return the number of users of each label: columns label and count."""
@@ -354,13 +358,11 @@ def make_sets(pairs: pa.Table, kind: pa.DataType) -> Sets:
 
     Parameters
     ----------
-    pairs : columns who, term, amount, as `bounded_pairs` returns them.
+    pairs : columns who, term, amount, rank, as `bounded_pairs` returns them.
     kind : Arrow type of the labels; the engine may hold them as integers or bytes.
     """
     places, held = _encode(pairs["term"])
-    labels = _as_labels(held, canonical_type(decoded_type(kind)))
-    order = pc.sort_indices(pa.table({"label": labels}), sort_keys=[("label", "ascending")])
-    labels, order = labels.take(order), order.to_numpy()
+    labels, order = order_labels(held, kind)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     members = rank[places]
@@ -368,12 +370,14 @@ def make_sets(pairs: pa.Table, kind: pa.DataType) -> Sets:
     singles = np.zeros(len(order), np.int64)
     np.add.at(singles, members[alone], pairs["amount"].to_numpy()[alone])
     users, distinct = _encode(pairs["who"].filter(pc.invert(pairs["who"].is_null())))
-    # Places are below 2**31, as Arrow numbers them, so that a product fits.
-    ordered = users * np.int64(len(labels)) + members[~alone]
-    ordered.sort()
+    ranks = pc.rank(pairs["rank"], tiebreaker="dense").to_numpy()[~alone]  # Spark's are text
+    ordered = np.lexsort((ranks, users))
+    users, ranks = users[ordered], ranks[ordered]
+    lengths = np.bincount(users, minlength=len(distinct))
     starts = np.zeros(len(distinct) + 1, np.int64)
-    np.cumsum(np.bincount(users, minlength=len(distinct)), out=starts[1:])
-    return Sets(labels, starts, ordered % max(len(labels), 1), singles)
+    np.cumsum(lengths, out=starts[1:])
+    own = find_places_of_ranks(lengths, changes(users) | changes(ranks))
+    return Sets(labels, starts, members[~alone][ordered], singles, own)
 
 
 def _encode(column: pa.ChunkedArray) -> tuple[IntArray, pa.Array]:
@@ -388,6 +392,13 @@ def _encode(column: pa.ChunkedArray) -> tuple[IntArray, pa.Array]:
         distinct = encoded.chunk(0).dictionary
     places = [piece.indices.to_numpy() for piece in encoded.chunks]
     return np.concatenate(places).astype(np.int64), distinct
+
+
+def order_labels(held: pa.Array, kind: pa.DataType) -> tuple[pa.Array, IntArray]:
+    """Return values of the engine as labels of a type, ascending, and their places before."""
+    labels = _as_labels(held, canonical_type(decoded_type(kind)))
+    order = pc.sort_indices(pa.table({"label": labels}), sort_keys=[("label", "ascending")])
+    return labels.take(order), order.to_numpy().astype(np.int64)
 
 
 def _as_labels(held: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -10,7 +10,6 @@ import pyarrow as pa
 from dphist.arrays import IntArray
 from dphist.counting.bounding.held_pairs import count_users
 from dphist.counting.bounding.stores import Sets
-from dphist.data.choosing import choose_labels
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import Argument, BoundsError, DataError, ParameterError
 from dphist.labels.auto.law import TOPS, Division, change_of_sum, list_caps, list_cells
@@ -81,7 +80,7 @@ class AutoMeasuring(LabelsMeasuring):
             cap = self.choose(users, sums)
             noise = GaussianNoise(self.division.count_scale(cap))
             keep = AboveThreshold(noise, self._threshold_at(cap), source)
-            found = keep(count_cut(sets, cap, source))
+            found = keep(count_cut(sets, cap))
             released = sort_released(pa.Table.from_batches([found]))
             return released, {NAME: users, SUMS: sums, CAP: np.array([cap])}
         except MemoryError:  # NumPy's message says how many pairs there are
@@ -144,17 +143,17 @@ def sum_largest(sets: Sets) -> IntArray:
     return np.array([ordered[:top].sum() for top in TOPS], np.int64)
 
 
-def count_cut(sets: Sets, cap: int, source: Source | None) -> pa.RecordBatch:
+def count_cut(sets: Sets, cap: int) -> pa.RecordBatch:
     """Cut each user to `cap` labels, chosen uniformly at random, and count the labels that occur.
 
-    The choice depends only on the user's own labels and on random bits of the user's own.
+    The choice depends only on the user's own labels and on the key of the counts: a user keeps the
+    labels that `cap` would have kept from the start.
 
     Returns
     -------
     columns label and count (int64, at least 1)
     """
-    kept = sets.members[choose_labels(sets.starts, cap, source)]
-    counts = _count(sets, kept)
+    counts = _count(sets, sets.members[sets.places <= cap])
     batch = pa.record_batch({"label": sets.labels, "count": pa.array(counts, pa.int64())})
     return batch.filter(pa.array(counts > 0))
 
