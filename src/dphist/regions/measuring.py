@@ -1,6 +1,5 @@
 """The measuring halves of histograms by region: they see data, and draw noise."""
 
-import os
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, final
@@ -19,6 +18,7 @@ from dphist.data.regional_profile import RegionalProfile, bounds_of
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.mechanism import provenance_of_unit
 from dphist.noise import Source
+from dphist.noise.inversion import checked_source
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
 
@@ -180,7 +180,7 @@ class ScannedLeavesMeasuring(AnonymizedMeasuring):
         that its floating point decides no guarantee.
         """
         shares = np.maximum(np.array(self.sizes, np.float64), 1)
-        seed = os.urandom(16) if source is None else source(16)
+        seed = checked_source(source)(16)
         random = np.random.default_rng(int.from_bytes(seed, "big"))
         turns = random.choice(len(shares), _TURNS, p=shares / shares.sum())
         places = np.argsort(turns, kind="stable")  # those of a leaf stand together, ascending

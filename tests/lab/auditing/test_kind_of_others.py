@@ -134,9 +134,9 @@ def test_what_it_releases_is_compared_as_the_kind_says() -> None:
 
 
 def test_its_mechanisms_have_names_after_those_of_dphist() -> None:
-    assert list(mechanisms())[-2:] == ["ContinualMechanism", "NoisyTotal"]
+    assert list(mechanisms())[-2:] == ["RegionalProfiles", "NoisyTotal"]
     assert {"NoisyTotal", "NoisyTotal of few"} < set(everything())
-    with pytest.raises(ParameterError, match="ContinualMechanism, NoisyTotal, or package"):
+    with pytest.raises(ParameterError, match="RegionalProfiles, NoisyTotal, or package"):
         named("Scan", epsilon=1, delta=None, parameters={})
 
 
