@@ -157,10 +157,19 @@ def shown(browser: "Browser", path: Path, width: int, scheme: str = "light") -> 
     context.close()
 
 
+_SHEET = 1009  # 267 mm
+_HEADINGS_AGAIN = """sheet => [...document.querySelectorAll("table")].reduce((sum, table) =>
+  sum + Math.floor(table.offsetHeight / sheet) * (table.tHead ? table.tHead.offsetHeight : 0), 0)"""
+
+
 def printed_pages(shown: Shown) -> tuple[int, float]:
-    """Print a page on A4; return how many sheets there are, and how many its content would fill."""
+    """Print a page on A4; return how many sheets there are, and how many its content would fill.
+
+    Tables that go on on another sheet have their heading there again.
+    """
     sheets = len(re.findall(rb"/Type\s*/Page\b", shown.page.pdf(format="A4")))
     shown.page.emulate_media(media="print")
     shown.page.set_viewport_size({"width": 680, "height": 900})  # 180 mm at 96 dots an inch
     height = float(shown.page.evaluate("document.documentElement.scrollHeight"))
-    return sheets, height / 1009  # 267 mm
+    height += float(shown.page.evaluate(_HEADINGS_AGAIN, _SHEET))
+    return sheets, height / _SHEET
