@@ -16,11 +16,7 @@ from dphist.tables import KeyedCounts
 from tests.counting.contribution_engines import ENGINES, Engine
 from tests.counting.refusal import SENTINEL, refused
 
-every_engine = pytest.mark.parametrize(
-    "engine",
-    [engine for engine in ENGINES if not engine.name.startswith("spark")],
-    ids=lambda engine: engine.name,
-)
+every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 ROWS = 300
 DRUGS = ["asp", "ibu", "zürich", "other", "a b", '"', "x" * 300]
 GRID = KeyGrid(
@@ -122,6 +118,19 @@ def test_which_rows_a_user_keeps_depends_on_no_other_user(count: str | None) -> 
     assert all(cell[1].startswith("new") for cell in added)
 
 
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e.name == "spark"], ids=["spark"])
+def test_which_rows_a_user_of_spark_keeps(engine: Engine, tmp_path: Path) -> None:
+    """The same whoever else is there, and in whichever order rows come."""
+    key, table = "0123456789abcdef" * 2, rows()
+    given: dict[str, Any] = {"user": "who", "max_records": 2, "key": key}
+    found = listed(count_labeled(engine.make(table, tmp_path), GRID, "other", **given))
+    own = pa.array([who < "p3" for who in table["who"].to_pylist()])
+    few = table.filter(own)[::-1]
+    some = listed(count_labeled(engine.make(few, tmp_path), GRID, "other", **given))
+    assert 0 < some.total() < found.total()
+    assert not some - found
+
+
 def test_rows_outside_other_keys_are_refused_or_dropped() -> None:
     table = rows().append_column("age", pa.array([*range(ROWS)]))
     keys = {**KEYS, "age": dh.Axis.regular(0, 100, 50)}
@@ -147,15 +156,6 @@ def test_a_key_of_no_value_has_all_rows_in_other() -> None:
     held = KeyedCounts.from_table(rows(), keys={**keys, "sex": ["f", "m"]})
     assert held.keys.shape == (1, 1, 2)
     assert held.counts.sum() == ROWS
-
-
-def test_spark_is_refused() -> None:
-    pytest.importorskip("pyspark")
-    from tests.counting.contribution_engines import spark
-
-    frame = spark().createDataFrame([("a", "f", "w1")], ["drug", "sex", "ward"])
-    with refused(ParameterError, "keys", "Spark"):
-        KeyedCounts.from_table(frame, keys=KEYS)
 
 
 def test_labels_are_not_shown() -> None:

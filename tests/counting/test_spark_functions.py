@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from dphist.counting.binning.key_grid import KeyColumn, listed_search
-from dphist.counting.binning.keys import _expressions
+from dphist.counting.binning.spark_keys import _expressions
 from dphist.counting.bounding.bounds import Cut
 from dphist.counting.engine.rows import SparkRows
 from dphist.counting.reading.spark import USED, refuse_replaced

@@ -142,7 +142,7 @@ class KeyedCounts(Secret):
             truth values, or a `dphist.Axis` of bins between public edges. Values are compared
             exactly; in text files, and in columns of Python objects, as text. Values must not be
             taken from the data: that they were cannot be seen. Or `dphist.DiscoverKeys` for a
-            column of text, of which `Tables` finds the values: not in Spark.
+            column of text, of which `Tables` finds the values.
         other : keys that get one more value, "other", for rows with a value that is not listed, in
             no bin, or missing.
         unlisted : what is done with a row that has such a value of another key: "error" refuses the

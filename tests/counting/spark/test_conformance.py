@@ -25,7 +25,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dphist import Axis, KeyedCounts, LabelCounts, Profile, ThresholdHistogram, bin_counts
+from dphist import (
+    Axis,
+    DiscoverKeys,
+    KeyedCounts,
+    LabelCounts,
+    Profile,
+    ThresholdHistogram,
+    bin_counts,
+)
 from dphist.counting.binning.edges import WholeSearch
 from dphist.counting.binning.spark_slots import find_slots
 from dphist.counting.bounding import stores
@@ -65,6 +73,15 @@ CELLS: dict[str, Any] = {
     },
     "other": ["term", "x"],
 }
+FOUND_CELLS: dict[str, Any] = {
+    "keys": {
+        "n": [3, 0, 1, 2],
+        "term": DiscoverKeys(share="0.3"),
+        "x": Axis.from_edges([0, 7, 500]),
+    },
+    "other": ["x"],
+}
+DROPPED = {"keys": FOUND_CELLS["keys"] | {"n": [3, 0]}, "other": ["x"], "unlisted": "drop"}
 
 has_python = pytest.mark.skipif(kind() == "no-python", reason="needs Python in the workers")
 
@@ -148,6 +165,65 @@ def test_cells_of_keys_are_counted_as_in_arrow(frame: Any, users: dict[str, Any]
     rows = frame.selectExpr("who", "term", "CAST(n AS TINYINT) AS n", "x")
     assert KeyedCounts.from_table(rows, **CELLS, **users) == KeyedCounts.from_table(
         TABLE, **CELLS, **users
+    )
+
+
+@pytest.mark.parametrize("joined", ["false", "true"])
+@pytest.mark.parametrize("users", [{}, {"user": "who", "max_rows": 10**6, "count": "m"}])
+def test_labels_of_keys_are_counted_as_in_arrow(
+    frame: Any, users: dict[str, Any], joined: str
+) -> None:
+    """Labels that nobody listed, "other" and missing ones too, whatever bytes joined are."""
+    own = frame.sparkSession
+    own.conf.set("spark.sql.function.concatBinaryAsString", joined)
+    named = "CASE WHEN term = 't1' THEN 'other' WHEN term = 't4' THEN NULL ELSE term || 'é:' END"
+    try:
+        rows = frame.selectExpr("who", f"{named} AS term", "n", "x", "x AS m")
+        found = KeyedCounts.from_table(rows, **FOUND_CELLS, **users)
+        here = KeyedCounts.from_table(rows.toArrow(), **FOUND_CELLS, **users)
+        assert found == here
+        dropped = KeyedCounts.from_table(rows, **DROPPED, **users)
+        assert dropped == KeyedCounts.from_table(rows.toArrow(), **DROPPED, **users)
+        assert 0 < dropped.counts.sum() < here.counts.sum()
+        with refused(DataError, "column 'n'"):
+            KeyedCounts.from_table(rows, **DROPPED | {"unlisted": "error"}, **users)
+    finally:
+        own.conf.unset("spark.sql.function.concatBinaryAsString")
+
+
+@adaptive_or_not
+@pytest.mark.usefixtures("one_key")
+@pytest.mark.parametrize("count", [None, "m"])
+def test_which_labels_of_keys_a_user_keeps_depends_on_no_other_user(
+    frame: Any, count: str | None
+) -> None:
+    given: dict[str, Any] = {**FOUND_CELLS, "user": "who", "max_rows": 3, "count": count}
+    more = [("heavy", f"new {i}", 2, i) for i in range(9)]
+    added = frame.sparkSession.createDataFrame(more, ["who", "term", "n", "x"])
+    added, without = (
+        each.selectExpr("*", "2 AS m") for each in (added, frame.where("who != 'heavy'"))
+    )
+    alone, both = (
+        labels_of(KeyedCounts.from_table(rows, **given))
+        for rows in (without, added.unionByName(without))
+    )
+    assert not alone - both
+    assert (both - alone).total() == 3
+    assert all(label.startswith("new") for _, label in both - alone)
+
+
+def labels_of(held: KeyedCounts) -> Counter[tuple[int, str]]:
+    """Return the rows of each cell and label."""
+    assert held.labels is not None
+    places = held.labels.places[:, 0].tolist()
+    labels = [*held.labels.labels[0], ""]
+    return Counter(
+        {
+            (cell, labels[place]): n
+            for cell, place, n in zip(
+                held.cells.tolist(), places, held.counts.tolist(), strict=True
+            )
+        }
     )
 
 
