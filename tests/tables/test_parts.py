@@ -18,7 +18,8 @@ from scipy.stats import chi2
 import dphist as dh
 from dphist.counting.binning import keys as cells
 from dphist.counting.bounding import contributions
-from dphist.data.partial import Partial, sum_cells
+from dphist.data.partial import Partial
+from dphist.data.partial_sums import sum_cells
 from dphist.errors import DataError, DphistError, LedgerError, ParameterError
 from tests.counting.contribution_engines import ENGINES, Engine
 from tests.counting.refusal import SENTINEL, refused
@@ -404,19 +405,6 @@ def test_bad_arguments_are_refused_before_anything_is_read(
 ) -> None:
     with pytest.raises(ParameterError, match=said):
         dh.KeyedCounts.partial(Path("missing.parquet"), **{**GIVEN, "part": 0, **given})
-
-
-def test_keys_whose_values_are_to_be_found_are_refused() -> None:
-    keys = {**KEYS, "place": dh.DiscoverKeys(share="0.3")}
-    with refused(ParameterError, "keys", "'place'", "from_table"):
-        dh.KeyedCounts.partial(Path("missing.parquet"), **{**GIVEN, "keys": keys, "part": 0})
-    text = json.dumps(dh.Tables(rho=1, keys=KEYS, tables=["place"]).keys.to_content())
-    parts = cut(lambda _: table())
-    assert parts[0].head["keys"] == text
-    found = json.dumps(
-        dh.Tables(epsilon=1, delta="1e-6", keys=keys, tables=["place"]).keys.to_content()
-    )
-    assert "no table that Partial.to_arrow" in edited(lambda head: {**head, "keys": found}, parts)
 
 
 def edited(change: Callable[[dict[str, Any]], dict[str, Any]], parts: list[Partial]) -> str:

@@ -27,7 +27,8 @@ from dphist.data.counting import (
     unit_of_records,
 )
 from dphist.data.guard import Guarding, Secret, guarded
-from dphist.data.partial import Partial, all_parts, no_part, sum_slots
+from dphist.data.partial import Partial, all_parts, no_part
+from dphist.data.partial_sums import sum_slots
 from dphist.data.uhi import read_uhi
 from dphist.errors import ParameterError, UnsupportedError, phrase
 from dphist.parameters import whole_number

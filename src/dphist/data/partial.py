@@ -8,16 +8,14 @@ in two parts, the sums have the same bounds as the counts of the whole table."""
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dphist.arrays import IntArray
 from dphist.counting import LARGEST, redact_errors
 from dphist.counting.bounding.bounds import (
     MOST_PARTS,
@@ -28,7 +26,7 @@ from dphist.counting.bounding.bounds import (
     Cut,
 )
 from dphist.data.cells import check_most, make_cells
-from dphist.errors import DataError, InputFileError, ParameterError, phrase
+from dphist.errors import DataError, InputFileError, ParameterError
 from dphist.files import staged_outputs
 from dphist.foreign import read_json
 from dphist.privacy import PrivacyUnit
@@ -45,7 +43,8 @@ class Partial:
 
     Made by `partial` of `LabelCounts`, `Profile`, `BinnedCounts` and `KeyedCounts`, and added up by
     `merge` of the same class. It can be pickled, saved as a Parquet file, or sent as an Arrow
-    table. It cannot be released by itself.
+    table. It cannot be released by itself. With keys whose values are to be found, it has the
+    labels of all rows that were kept: a line for each combination of a cell and labels.
 
     Attributes
     ----------
@@ -81,12 +80,13 @@ class Partial:
         def read() -> "Partial":
             table.validate(full=True)
             head = read_json(table.schema.metadata[_KEY].decode())
-            if not (_is_sound(head) and table.column_names == [_FIRST[head["kind"]], "count"]):
+            if not _is_sound(head):
                 raise unfit
+            named, second = table.column_names
             first, count = table.columns
-            if count.type != pa.int64() or count.null_count or first.null_count:
+            if second != "count" or count.type != pa.int64() or count.null_count:
                 raise unfit
-            if head["kind"] in ("bins", "cells") and first.type != pa.int64():
+            if _FIRST[head["kind"]][named] not in (None, first.type) or first.null_count:
                 raise unfit
             # Without what other programs note of columns, such as that no value is missing.
             return cls(head, pa.table([first, count], names=table.column_names))
@@ -126,8 +126,16 @@ class Partial:
         return cls.from_arrow(redact_errors(read, unread))
 
 
-_FIRST = {"labels": "label", "records": "label", "bins": "slot", "cells": "cell"}
-"""The first column of each kind."""
+_FIRST: dict[str, dict[str, pa.DataType | None]] = {
+    "labels": {"label": None},
+    "records": {"label": None},
+    "bins": {"slot": pa.int64()},
+    "cells": {"cell": pa.int64(), "term": pa.large_binary()},
+}
+"""The names that the first column of each kind may have, and its type, if it has one of its own.
+
+A term is a cell together with the labels of keys whose values are to be found.
+"""
 
 _COLUMNS = {
     "labels": {"label", "user", "count"},
@@ -293,88 +301,6 @@ def all_parts(kind: str, made_by: str, parts: Iterable[Any]) -> list[Partial]:
             said = "is missing" if times[number] == 0 else "is there more than once"
             raise ParameterError("parts", f"must hold each part once: part {number} {said}")
     return found
-
-
-def sum_slots(tables: Iterable[pa.Table], number: int) -> IntArray:
-    """Add the counts of the slots of all parts.
-
-    Parameters
-    ----------
-    tables : columns slot and count, int64; each slot at most once.
-    number : number of slots.
-
-    Returns
-    -------
-    (number,) int64, at most 2**62 - 1.
-
-    Raises
-    ------
-    DataError
-        If a slot or count is out of range, or a slot is there twice.
-    """
-    slots = np.zeros(number, np.int64)
-    for table in tables:
-        places, counts = (table[name].to_numpy() for name in ("slot", "count"))
-        if len(places) and not (
-            places.min() >= 0
-            and places.max() < number
-            and counts.min() >= 0
-            and counts.max() <= LARGEST
-            and len(np.unique(places)) == len(places)
-        ):
-            raise DataError(
-                phrase("{parts} must hold counts of the bins of their axes: count it again")
-            )
-        # Clamping never increases a difference; a sum of two clamped counts cannot wrap.
-        slots[places] = np.minimum(slots[places] + counts, LARGEST)
-    return slots
-
-
-def sum_cells(tables: Sequence[pa.Table], number: int) -> tuple[IntArray, IntArray]:
-    """Add the counts of the cells of all parts: only cells with records take memory.
-
-    Parameters
-    ----------
-    tables : columns cell and count, int64; each cell at most once. At most 2**20 of them.
-    number : number of cells, at most 2**62.
-
-    Returns
-    -------
-    cells : (d,) int64, ascending.
-    counts : (d,) int64, above 0, at most 2**62 - 1.
-
-    Raises
-    ------
-    DataError
-        If a cell or count is out of range, or a cell is there twice in a part.
-    """
-    for table in tables:
-        cells, counts = (table[name].to_numpy() for name in ("cell", "count"))
-        if len(cells) and not (
-            cells.min() >= 0
-            and cells.max() < number
-            and counts.min() >= 1
-            and counts.max() <= LARGEST
-            and len(np.unique(cells)) == len(cells)
-        ):
-            raise DataError(
-                phrase("{parts} must hold counts of the cells of their keys: count it again")
-            )
-    joined = pa.concat_tables(tables)
-    cells, places = np.unique(joined["cell"].to_numpy(), return_inverse=True)
-    # Sums of the upper and of the lower 31 bits of 2**20 counts do not wrap.
-    lower: IntArray = np.zeros(len(cells), np.int64)
-    upper: IntArray = np.zeros(len(cells), np.int64)
-    counts = joined["count"].to_numpy()
-    np.add.at(lower, places, counts & _LOW)
-    np.add.at(upper, places, counts >> _BITS)
-    upper += lower >> _BITS
-    # Clamping never increases a difference.
-    return cells, np.where(upper > _LOW, LARGEST, (upper << _BITS) | (lower & _LOW))
-
-
-_BITS = 31
-_LOW = (1 << _BITS) - 1
 
 
 def _find_shared(partial: Partial) -> dict[str, Any]:

@@ -2,13 +2,22 @@
 
 import json
 import math
+from collections.abc import Sequence
+from typing import Any
 
+import pyarrow as pa
+
+from dphist.arrays import IntArray
 from dphist.counting import redact_errors
 from dphist.counting.binning.key_grid import MOST_CELLS, KeyColumn, KeyGrid
+from dphist.counting.binning.keys import count_cells
+from dphist.counting.binning.label_keys import count_label_terms, read_terms
 from dphist.data.partial import no_part
+from dphist.data.partial_sums import sum_cells, sum_terms
 from dphist.errors import DphistError, ParameterError
 from dphist.foreign import read_json
-from dphist.tables.keys import Key, Keys
+from dphist.tables.keys import OTHER, Key, Keys
+from dphist.tables.label_cells import LabelCells
 from dphist.tables.row_bounds import read_one_row_per
 
 
@@ -43,22 +52,6 @@ def _make_column(key: Key) -> KeyColumn:
     return KeyColumn(key.name, None, key.axis.edges, key.axis.zone, key.other)
 
 
-def check_listed(keys: Keys) -> None:
-    """Refuse keys whose values are to be found, for parts: their texts are in no part.
-
-    Raises
-    ------
-    ParameterError
-    """
-    if keys.discovering:
-        raise ParameterError(
-            "keys",
-            f"must list the values of {keys.discovering[0].name!r}: parts have no values that are "
-            "to be found",
-            "list its values, or count the whole table with KeyedCounts.from_table",
-        )
-
-
 def write_keys(keys: Keys) -> str:
     """Return keys as text that is the same for the same cells alone, in the same order.
 
@@ -78,7 +71,6 @@ def read_keys(text: str) -> Keys:
 
     def read() -> Keys:
         keys = Keys.read(read_json(text))
-        check_listed(keys)
         check_cells(keys)
         if write_keys(keys) != text:
             raise no_part()
@@ -102,3 +94,45 @@ def check_part(one_row_per: str | None, keys: Keys, max_rows: int) -> None:
             read_one_row_per(one_row_per, keys, max_rows)
     except DphistError:  # shows names
         raise no_part() from None
+
+
+def count_part(
+    frame: object, keys: Keys, grid: KeyGrid, *, one_each: int | None, **counting: Any
+) -> pa.Table:
+    """Return the rows of one part: of each cell, or of each cell and its labels.
+
+    So it has no more lines than rows that were kept, of each user at most the bound.
+
+    Parameters
+    ----------
+    frame, one_each, counting : as for `count_cells`; no key of labels has one row for each value.
+    """
+    if not keys.discovering:
+        cells, counts = count_cells(frame, grid, one_each=one_each, **counting)
+        return pa.table({"cell": cells, "count": counts})
+    terms, counts = count_label_terms(frame, grid, OTHER, **counting)
+    return pa.table({"term": pa.array(terms, pa.large_binary()), "count": counts})
+
+
+def add_parts(
+    tables: Sequence[pa.Table], keys: Keys, unlisted: str
+) -> tuple[IntArray, IntArray, LabelCells | None]:
+    """Return the cells of all parts, their rows, and the labels, if values are to be found.
+
+    Raises
+    ------
+    DataError
+        If a table is none that `count_part` returns for these keys.
+    """
+    if any(("term" in table.column_names) != bool(keys.discovering) for table in tables):
+        raise no_part()
+    if not keys.discovering:
+        return *sum_cells(tables, math.prod(keys.shape)), None
+
+    def read() -> tuple[IntArray, IntArray, LabelCells]:
+        found = read_terms(*sum_terms(tables), make_grid(keys, unlisted))
+        if any(OTHER in labels for labels in found.labels):
+            raise no_part()
+        return found.cells, found.counts, LabelCells(found.labels, found.places)
+
+    return redact_errors(read, no_part())

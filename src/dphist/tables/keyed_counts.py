@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.counting import LARGEST
@@ -20,15 +19,16 @@ from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.counting import check_treatment, make_cut, state_treatment, unit_of_records
 from dphist.data.guard import Guarding, Secret, guarded
-from dphist.data.partial import Partial, all_parts, make_partial, sum_cells
+from dphist.data.partial import Partial, all_parts, make_partial
 from dphist.errors import ParameterError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data
 from dphist.signals import stoppable
 from dphist.tables.key_cells import (
+    add_parts,
     check_cells,
-    check_listed,
     check_part,
+    count_part,
     make_grid,
     read_keys,
     write_keys,
@@ -234,7 +234,7 @@ class KeyedCounts(Secret):
         frame, keys, user, max_rows, other, unlisted, count, one_row_per, null_users, progress,
         delimiter, unit
             As for `from_table`. Keys and their values must be the same in all parts, in the same
-            order, and all listed: no key is a `dphist.DiscoverKeys`.
+            order. With `dphist.DiscoverKeys` a part has the labels of its rows: see `Partial`.
 
         Raises
         ------
@@ -252,14 +252,13 @@ class KeyedCounts(Secret):
         cut = make_cut(user, part, parts, others)
         held, bound = Keys.read(keys, other), whole_number(max_rows, "max_rows", 1)
         check_unlisted(unlisted)
-        check_listed(held)
         check_cells(held)
         one = unit_of_records(user, unit, null_users)
         each = find_place_of_rows(one_row_per, held, bound, user, count)
         asked: dict[str, Any] = {"max_records": bound, "null_users": null_users, "one_each": each}
         asked |= Reading(progress=progress, delimiter=delimiter)
         grid = make_grid(held, unlisted)
-        cells, counts = count_cells(frame, grid, user=user, count=count, cut=cut, **asked)
+        table = count_part(frame, held, grid, user=user, count=count, cut=cut, **asked)
         said = {
             "keys": write_keys(held),
             "unlisted": unlisted,
@@ -269,7 +268,7 @@ class KeyedCounts(Secret):
             "unit": one.to_content(),
         }
         columns = {"user": user, "count": count}
-        return make_partial("cells", cut, columns, said, pa.table({"cell": cells, "count": counts}))
+        return make_partial("cells", cut, columns, said, table)
 
     @classmethod
     @stoppable
@@ -283,11 +282,12 @@ class KeyedCounts(Secret):
         found = all_parts("cells", cls.__name__, parts)
         head = found[0].head
         keys = read_keys(head["keys"])
-        summed = sum_cells([each.table for each in found], math.prod(keys.shape))
+        tables, unlisted = [each.table for each in found], head["unlisted"]
+        cells, counts, labels = add_parts(tables, keys, unlisted)
         unit = PrivacyUnit.from_content(head["unit"])
         missing, per = state_treatment(head["null_users"]), head["one_row_per"]
         check_part(per, keys, head["max_rows"])
-        counted = cls(keys, *summed, head["max_rows"], unit, head["unlisted"], None, missing, per)
+        counted = cls(keys, cells, counts, head["max_rows"], unit, unlisted, labels, missing, per)
         return guarded(counted, ledger)
 
     @classmethod
