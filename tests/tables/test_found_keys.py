@@ -10,7 +10,10 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
+from dphist.document.blocks import PlusMinus
 from dphist.errors import ParameterError
+from dphist.planning.document import document_of
+from dphist.render.text import text
 from dphist.report import json_of, report_html, summary_text
 from tests.support.abouts import ABOUT
 
@@ -186,11 +189,55 @@ def test_a_ledger_charges_before_values_are_found(tmp_path: Path) -> None:
     assert again.value == release.value
 
 
-def test_a_plan_needs_the_number_of_values() -> None:
-    with pytest.raises(ParameterError, match="plan"):
-        dh.plan("tables", keys=KEYS, tables=TABLES, epsilon=1, delta="1e-6")
+def test_a_plan_has_the_errors_of_a_guessed_number_of_values() -> None:
+    asked: dict[str, Any] = {"keys": KEYS, "tables": TABLES, "epsilon": [1, 2], "delta": "1e-6"}
+    most = dh.plan("tables", **asked)
+    plan = dh.plan("tables", **asked, found={"drug": 3}, total=900)
+    for planned, number in ((most, 1000), (plan, 3)):
+        for row in planned:
+            made = make(epsilon=row["epsilon"])
+            if number == 3:
+                made = made.with_found({"drug": ("a", "b", "c")})
+            error = PlusMinus.of(made.errors_of_cells()[row["table"]]).half_width
+            assert row["cell_error"] == pytest.approx(error, rel=1e-3)
+            assert row["cells"] == {"drug+sex": 2 * (number + 1), "sex": 2}[row["table"]]
+            search = make(epsilon=row["epsilon"]).searches["drug"]
+            expected = search.likely_count(0.95) if row["table"] != "sex" else None
+            assert row["found_from"] == expected
+    assert max(plan.column("cell_error")) < max(most.column("cell_error"))
+    assert dh.Plan.from_json(plan.to_json()).rows == plan.rows
+    said = " ".join(text(document_of(plan)).split())
+    assert "drug is planned with 3 values found, a public guess" in said
+    assert "--axis drug=discover:0.3 --axis sex=VALUES" in said
+    said = " ".join(text(document_of(most)).split())
+    assert "drug is planned with the most values that may be found, 1,000" in said
+
+
+@pytest.mark.parametrize(
+    "found", [{}, {"sex": 2}, {"drug": 1001}, {"drug": -1}, {"drug": "x"}, ["drug"]]
+)
+def test_guesses_that_no_plan_takes_are_refused(found: Any) -> None:
+    with pytest.raises(ParameterError, match="found"):
+        dh.plan("tables", keys=KEYS, tables=TABLES, epsilon=1, delta="1e-6", found=found)
+
+
+def test_the_command_plans_with_a_guess(capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["plan", "tables", "--axis", "drug=discover:0.3:50", "--axis", "sex=f,m"]
+    typed += ["--tables", "drug+sex,sex", "--epsilon", "1", "--json"]
+    assert main([*typed, "--expect-found", "drug=7"]) == 0
+    plan = dh.Plan.from_json(capsys.readouterr().out)
+    assert plan.column("cells") == [16, 2]
+    for wrong in ("sex=7", "drug=51", "drug=x", "drug", "drug=1,drug=2"):
+        assert main([*typed, "--expect-found", wrong]) == 2
+        assert "--expect-found" in capsys.readouterr().err
+
+
+def test_an_error_is_reached_whatever_is_found() -> None:
     data = dh.KeyedCounts.from_table(ROWS, keys=KEYS)
     with pytest.raises(ParameterError, match="listed"):
         dh.compare(dh.Tables, data, epsilons=[1], delta="1e-6", seconds=1)
     made = dh.for_error(dh.Tables, error=20, delta="1e-6", keys=KEYS, tables=TABLES)
     assert made.expected_error() <= 20
+    for number in (0, 1, 2, 7, 1000):
+        found = {"drug": tuple(f"{i:04}" for i in range(number))}
+        assert made.with_found(found).expected_error() <= 20

@@ -99,6 +99,7 @@ def for_error(
     >>> found.target, found.noise, found.expected_error().appears_from
     ((0.435, 1e-6)-differential privacy, 'gaussian', 200)
     """
+    _refuse_budgets(parameters)
     errors = {
         "appears_from": appears_from,
         "half_width": half_width,
@@ -121,6 +122,16 @@ def for_error(
     if not found:
         return least()[1]  # the only one, or it says why not
     return min(found, key=lambda each: each[0])[1]
+
+
+def _refuse_budgets(parameters: Mapping[str, Any]) -> None:
+    for name in ("epsilon", "rho"):
+        if parameters.get(name) is not None:
+            raise ParameterError(
+                name,
+                "must not be given: the least budget that reaches an error is what is found",
+                "give the error that is wanted, or make the mechanism itself with this budget",
+            )
 
 
 def _of_total(

@@ -118,9 +118,10 @@ def plan(
           `ThresholdHistogram` (True is "auto" there); `users_like`, "flights", "forum" or "shop":
           public examples of how many labels users have, for how much too low counts are;
         - ranges: `bins`, `total` number of records, `workload`;
-        - tables: `keys`, each with its values or their number, `tables`, `other`, `weights` and
-          `errors` as in `Tables`; `total` number of records, `users`. A row is one table of a
-          release that has all of them;
+        - tables: `keys`, each with its values, their number or how they are found, `tables`,
+          `other`, `weights`, `errors` and `ranges` as in `Tables`; `found`, how many values are
+          found, by key (default: the most there may be); `total` number of records, `users`. A
+          row is one table of a release that has all of them;
         - groups: `bins`, `total` number of records of a usual group;
         - anonymized: `total` number of records, `shape`, see `AdaptiveScan.expected_error`;
         - streams: `horizon`, events of the stream, `readings`, `users`.

@@ -3,6 +3,7 @@
 import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -16,9 +17,11 @@ from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ONE_RECORD, ONE_USER
 from dphist.release.release import Release
 from dphist.tables.command import RANGES_OPTION, TABLES_OPTION, read_keys, read_numbers
-from dphist.tables.keys import MAX_VALUES, Keys, read_tables
+from dphist.tables.discover_keys import MAX_FOUND, DiscoverKeys
+from dphist.tables.keys import MAX_VALUES, Key, Keys, read_tables
 from dphist.tables.mechanism import Tables
 from dphist.tables.row_bounds import read_one_row_per
+from dphist.tables.words import LIKELY
 
 _SIZE = "size:"
 _COLUMNS = [
@@ -61,6 +64,13 @@ _COLUMNS = [
         holds=float,
         share=True,
     ),
+    Column(
+        "found_from",
+        "Found from",
+        "A value that nobody listed is found if it has this many records, with a probability of "
+        "95 % or more; of several such keys of a table, the largest.",
+        not_given="-",
+    ),
     planning.DELTA_TIMES_USERS,
 ]
 _LIMIT = (
@@ -82,17 +92,17 @@ def settings(
     errors: Any = None,
     ranges: Any = None,
     one_row_per: str | None = None,
+    found: Any = None,
     total: int | None = None,
     users: int | None = None,
 ) -> Iterator[Row]:
     """Yield what each table costs and is worth, beside all others; see `dphist.plan`."""
     people, records = optional_whole(users, "users", 1), optional_whole(total, "total", 1)
-    sizes = dict(keys)
-    if not {*other} <= {*sizes}:
-        raise ParameterError("other", "must name keys")
+    held = _make_keys(keys, other)
+    guessed = _read_found(found, held)
     if one_row_per is not None:
-        one_row_per = read_one_row_per(one_row_per, Keys.read(_list_values(sizes), other), 1)
-    held = Keys.read(_list_values(sizes, other))
+        named = Keys.read(_make_keys(keys, ()), other)
+        one_row_per = read_one_row_per(one_row_per, named, 1)
     shared: dict[str, Any] = {
         name: dict(each) for name, each in (("weights", weights), ("errors", errors)) if each
     }
@@ -106,22 +116,22 @@ def settings(
         tables=(list(read_tables(tables, held.names)), lambda names, _name: names),
         epsilon=(epsilon, privacy_parameter),
     )
-    found: dict[tuple[Any, ...], tuple[dict[str, float], dict[str, float]]] = {}
+    known: dict[tuple[Any, ...], _Worth] = {}
     for setting in asked:
         names = setting.pop("tables")
         place = tuple(setting.values())
-        if place not in found:
-            made = Tables(keys=held, tables=tables, **setting, **shared)
-            found[place] = (
-                {name: _half_width(made, each) for name, each in made.errors_of_cells().items()},
-                {name: _half_width(made, each) for name, each in made.errors_of_ranges().items()},
-            )
-        cells = math.prod(held[name].size for name in names)
-        error, of_ranges = (each.get("+".join(names)) for each in found[place])
-        assert error is not None  # noqa: S101 - every table has one
-        row = {**setting, "table": "+".join(names) or "all", "cells": cells, "cell_error": error}
+        if place not in known:
+            known[place] = _find_worth(Tables(keys=held, tables=tables, **setting, **shared), found)
+        worth, table = known[place], "+".join(names)
+        cells = math.prod(guessed.get(name, held[name].size) for name in names)
+        error = worth.of_cells[table]
+        row = {**setting, "table": table or "all", "cells": cells, "cell_error": error}
         if ranges:
-            row["range_error"] = error if of_ranges is None else of_ranges
+            row["range_error"] = worth.of_ranges.get(table, error)
+        if held.discovering:
+            row["found_from"] = max(
+                (worth.found_from[name] for name in names if name in guessed), default=None
+            )
         if records is not None:
             row["of_mean_cell"] = error * cells / records
         if people is not None:
@@ -129,9 +139,68 @@ def settings(
         yield row
 
 
-def _list_values(sizes: Mapping[str, int], other: Sequence[str] = ()) -> dict[str, range]:
-    """Return values of keys, as many as each has, with one more for "other"."""
-    return {name: range(size + (name in other)) for name, size in sizes.items()}
+def _make_keys(kept: Any, other: Sequence[str]) -> Keys:
+    """Return keys with as many values as were asked for, or of which values are to be found."""
+    sizes = dict(kept)
+    if not {*other} <= {*sizes}:
+        raise ParameterError("other", "must name keys")
+    held = {
+        name: range(size + (name in other)) if isinstance(size, int) else _read_search(size)
+        for name, size in sizes.items()
+    }
+    return Keys.read(held)
+
+
+def _read_search(kept: Any) -> DiscoverKeys:
+    """Return how values are found, as `_size_of` keeps it."""
+    share, most = kept
+    return DiscoverKeys(share=share, max_found=most)
+
+
+def _read_found(given: Any, keys: Keys) -> dict[str, int]:
+    """Return how many values are planned with, "other" included, of keys whose values are found.
+
+    Without a guess, as many as may be found.
+
+    Raises
+    ------
+    ParameterError
+    """
+    most = {key.name: key.listed for key in keys.discovering}
+    guessed = dict(given or ())
+    for name, number in guessed.items():
+        if name not in most:
+            raise ParameterError("found", f"must name keys whose values are found: {name!r}")
+        whole_number(number, "found", 0, most[name])
+    return {name: number + 1 for name, number in (most | guessed).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Worth:
+    """What a setting is worth: the reach of 95 % of the noise by table, and what is found."""
+
+    of_cells: dict[str, float]
+    of_ranges: dict[str, float]
+    found_from: dict[str, int]
+
+
+def _find_worth(mechanism: Tables, found: Any) -> _Worth:
+    """Return what tables are worth with guessed numbers of values found, or the most there may be.
+
+    The values stand for any others: errors depend on how many there are.
+    """
+    at_most = {key.name: key.listed for key in mechanism.keys.discovering}
+    searches, made = mechanism.searches, mechanism
+    if found:
+        numbers = at_most | dict(found)
+        made = mechanism.with_found(
+            {name: tuple(f"{i:08}" for i in range(n)) for name, n in numbers.items()}
+        )
+    return _Worth(
+        {name: _half_width(made, each) for name, each in made.errors_of_cells().items()},
+        {name: _half_width(made, each) for name, each in made.errors_of_ranges().items()},
+        {name: search.likely_count(LIKELY) for name, search in searches.items()},
+    )
 
 
 def _delta(value: Any, name: str) -> Any:
@@ -145,38 +214,37 @@ def _half_width(mechanism: Any, error: float) -> float:
 def _keep_sizes(given: Any) -> list[list[Any]]:
     """Return each key with the number of its values, which is all that errors depend on.
 
+    Or with how its values are found.
+
     >>> _keep_sizes({"region": 26, "sex": ["f", "m"]})
     [['region', 26], ['sex', 2]]
     """
     if isinstance(given, Keys):
-        _refuse_found(given)
-        return [[key.name, key.size] for key in given]
+        return [[key.name, _size_of(key)] for key in given]
     pairs = list(given.items()) if isinstance(given, Mapping) else given
     if not pairs or not isinstance(pairs, list) or not all(type(each) is tuple for each in pairs):
         raise ParameterError(
             "keys", "must name at least one column, each with its values or their number"
         )
-    sizes: dict[str, int] = {}
+    sizes: dict[str, Any] = {}
     for name, values in pairs:
         number = isinstance(values, Integral)
-        (key,) = held = Keys.read({name: [0] if number else values})
-        _refuse_found(held)
+        (key,) = Keys.read({name: [0] if number else values})
         if name in sizes:
             raise ParameterError("keys", f"must give each column once: {name!r} is given twice")
-        sizes[name] = whole_number(values, "keys", 1, MAX_VALUES) if number else key.size
+        sizes[name] = whole_number(values, "keys", 1, MAX_VALUES) if number else _size_of(key)
     return [[name, size] for name, size in sizes.items()]
 
 
-def _refuse_found(keys: Keys) -> None:
-    """Refuse keys whose values are found: a plan compares errors, which depend on how many."""
-    if keys.discovering:
-        raise ParameterError(
-            "keys",
-            f"must give {keys.discovering[0].name!r} values or their number: a plan does not find "
-            "values",
-            "plan with a number of values, or make a dry run of 'dphist tables': it says from how "
-            "many records on a value is found",
-        )
+def _size_of(key: Key) -> Any:
+    """Return the number of values of a key, or the share and the most with which they are found."""
+    return key.size if key.discover is None else [*key.discover.to_content().values()]
+
+
+def _keep_found(given: Any) -> list[list[Any]]:
+    if not isinstance(given, Mapping) or not given:
+        raise ParameterError("found", "must be a mapping of keys to numbers of values")
+    return [[name, whole_number(number, "found", 0)] for name, number in given.items()]
 
 
 def _keep_tables(given: Any) -> Any:
@@ -201,6 +269,14 @@ def _read_axis(text: str) -> tuple[str, Any]:
     return key.name, key
 
 
+def _read_guesses(text: str) -> dict[str, int]:
+    pairs = [part.rpartition("=") for part in parts_of(text)]
+    found = {name: whole(number) for name, _, number in pairs}
+    if len(found) < len(pairs) or not all(found):
+        raise ParameterError("found", "must name each key once, as NAME=NUMBER")
+    return found
+
+
 def _read(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """Return what reads a value of an option, whose errors need not name it."""
 
@@ -213,17 +289,11 @@ def _read(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return checked
 
 
-def _limit(asked: Asked) -> tuple[str, str]:
-    name = asked.get("one_row_per")
-    if name is None:
-        return _LIMIT
-    head, text = _LIMIT
-    return head, f"{text} Of the rows of a user one counts for each value of {name}, at most."
-
-
 def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
     typed = ["dphist tables FILE"]
-    typed += [f"--axis {shlex.quote(name)}=VALUES" for name, _ in asked["keys"]]
+    typed += [
+        f"--axis {shlex.quote(name)}={_name_values(values)}" for name, values in asked["keys"]
+    ]
     tables = [each if isinstance(each, str) else "+".join(each) for each in asked["tables"]]
     typed.append(f"--tables {shlex.quote(','.join(tables))}")
     if asked.get("other"):
@@ -241,12 +311,39 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
     return [*typed, f"--user COLUMN --max-rows {row['max_rows']}", *planning.name_of(unit)]
 
 
+def _name_values(kept: Any) -> str:
+    """Return how the values of a key are typed."""
+    if isinstance(kept, int):
+        return "VALUES"
+    share, most = kept
+    return f"discover:{share}" + ("" if most == MAX_FOUND else f":{most}")
+
+
+def _limit(asked: Asked) -> tuple[str, str]:
+    """Return what a plan does not know: how many values are found, too."""
+    head, text = _LIMIT
+    guessed = dict(asked.get("found") or ())
+    said = [
+        f"{name} is planned with {guessed[name]:,} values found, a public guess"
+        if name in guessed
+        else f"{name} is planned with the most values that may be found, {kept[1]:,}"
+        for name, kept in asked["keys"]
+        if not isinstance(kept, int)
+    ]
+    if said:
+        text += f" How many values are found is not known: {'; '.join(said)}."
+    name = asked.get("one_row_per")
+    if name is not None:
+        text += f" Of the rows of a user one counts for each value of {name}, at most."
+    return head, text
+
+
 def _options() -> Table:
     return [
         Option(
             "axis",
-            "a key with its values, as for dphist tables; or as NAME=size:N with the number of "
-            "them, which is all that errors depend on",
+            "a key with its values, or how they are found, as for dphist tables; or as NAME=size:N "
+            "with the number of them, which is all that errors depend on",
             "NAME=VALUES",
             _read(_read_axis),
             required=True,
@@ -271,6 +368,13 @@ def _options() -> Table:
         ),
         RANGES_OPTION,
         option_of(Tables, "one_row_per"),
+        Option(
+            "found",
+            "a public guess of how many values are found, by key (default: the most there may be)",
+            "NAME=N,...",
+            _read(_read_guesses),
+            typed="--expect-found",
+        ),
         planning.guess("total", "a public guess of the number of records"),
         planning.USERS_OPTION,
     ]
@@ -300,6 +404,7 @@ PLANNING = Planning(
         "ranges": _keep_tables,
         "weights": _keep_numbers,
         "errors": _keep_numbers,
+        "found": _keep_found,
     },
     guesses={"total": "records", "users": "{many}"},
     limit=_limit,
