@@ -16,9 +16,9 @@ from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.privacy import ApproxZCDP
 from dphist.tables import KeyedCounts, Tables
-from dphist.tables.contrasts import contrasts_of
 from dphist.tables.discovery import LabelSearch, make_search
 from dphist.tables.label_cells import LabelCells
+from dphist.tables.law import bound_scales
 from tests.privacy.test_tables import pay
 
 MOST = 5
@@ -55,13 +55,23 @@ def find_always(monkeypatch: pytest.MonkeyPatch, found: dict[str, tuple[str, ...
     monkeypatch.setattr(LabelSearch, "find", lambda *_: next(names))
 
 
+SHARED: dict[str, dict[str, Any]] = {
+    "equal": {},
+    "weights": {"weights": {"ward": 50, "sex+drug": "0.1"}},
+    "errors": {"errors": {"ward": "0.1"}},
+    "ranges": {"ranges": ["sex"]},
+    "ranges, weights": {"ranges": ["sex"], "weights": {"ward": 9}},
+}
+
+
+@pytest.mark.parametrize("shared", SHARED)
 @pytest.mark.parametrize("max_rows", [1, 3])
 @pytest.mark.parametrize("sizes", [(0, 0), (0, 1), (1, 0), (2, 3), (MOST, MOST), (MOST, 0)])
 def test_finding_and_counting_cost_what_is_stated_whatever_is_found(
-    sizes: tuple[int, int], max_rows: int, monkeypatch: pytest.MonkeyPatch
+    sizes: tuple[int, int], max_rows: int, shared: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All rows of a unit in one cell are the worst case: each moves all numbers by m."""
-    mechanism = make(max_rows=max_rows)
+    mechanism = make(max_rows=max_rows, **SHARED[shared])
     stated = mechanism.guarantee
     assert isinstance(stated, ApproxZCDP)
     assert (stated.rho, stated.delta) == (Fraction(1, 2), Fraction(1, 10**6))
@@ -242,18 +252,72 @@ def test_sizes_are_those_of_the_most_values_before_any_data_are_read() -> None:
         )
 
 
-@pytest.mark.parametrize("exponent", range(-26, -14))
-def test_scales_of_fewer_values_can_be_drawn_at(exponent: int) -> None:
+DRAWN: dict[str, dict[str, Any]] = {
+    "equal": {},
+    "weights": {"weights": {"a+drug": "1e-6", "b+drug": 1000}},
+    "errors": {"errors": {"a+drug": 1000, "b+drug": "0.001"}},
+    "ranges": {"ranges": ["a"]},
+    "ranges, weights": {"ranges": ["a"], "weights": {"a+drug": "0.001"}},
+}
+
+
+@pytest.mark.parametrize("shared", DRAWN)
+@pytest.mark.parametrize("exponent", range(-26, -12))
+def test_scales_of_fewer_values_can_be_drawn_at(exponent: int, shared: str) -> None:
     """Where a mechanism is made, it can be made with any number of values found."""
     rho, most = Fraction(10) ** exponent, 61
-    keys = {"a": range(5), "drug": dh.DiscoverKeys(share="0.5", max_found=most)}
+    keys = {"a": range(5), "b": range(3), "drug": dh.DiscoverKeys(share="0.5", max_found=most)}
+    asked: dict[str, Any] = {"keys": keys, "tables": ["a+drug", "b+drug"], **DRAWN[shared]}
     try:
-        mechanism = Tables(rho=rho, delta="1e-6", keys=keys, tables=["a+drug"])
+        mechanism = Tables(rho=rho, delta="1e-6", **asked)
     except dh.errors.ParameterError:
+        assert exponent < -12, "of this much, noise can be drawn"
         return
-    for n in range(most + 1):
+    for n in [*range(8), 30, most] if "errors" in asked else range(most + 1):
         own = mechanism.with_found({"drug": tuple(map(str, range(n)))})
         for table, scale in own.scales.items():
-            sizes = [own.lattice.shape[i] for i in table]
-            longest = [max(s for s, _ in contrasts_of(size).groups()) for size in sizes]
-            assert scale * math.prod(longest) <= LARGEST_SIGMA
+            longest = math.prod(own.lattice.noise(i).longest for i in table)
+            assert scale * longest <= LARGEST_SIGMA
+
+
+@pytest.mark.parametrize("shared", DRAWN)
+def test_scales_are_below_their_bounds_whatever_is_found(shared: str) -> None:
+    """The bounds that are checked before any data are read."""
+    names, most = ("a", "b", "drug", "ward"), 9
+    keys = {"a": range(5), "b": range(3)} | {
+        name: dh.DiscoverKeys(share="0.2", max_found=most) for name in names[2:]
+    }
+    asked: dict[str, Any] = {"keys": keys, **DRAWN[shared]}
+    asked["tables"] = ["a+drug", "b+drug", "drug+ward", "ward"]
+    mechanism = Tables(rho=1, delta="1e-6", **asked)
+    bounds = bound_scales(
+        mechanism.keys.shape, mechanism.places, mechanism.rho_of_row, mechanism.weights,
+        mechanism.errors, mechanism.ordered, frozenset({2, 3}),
+    )  # fmt: skip
+    for drugs, wards in itertools.product((0, 1, 2, 5, most), repeat=2):
+        found = {"drug": drugs, "ward": wards}
+        own = mechanism.with_found({k: tuple(map(str, range(n))) for k, n in found.items()})
+        for table, scale in own.scales.items():
+            assert scale <= bounds[tuple(own.kept[i] for i in table)]
+
+
+@pytest.mark.parametrize("shared", ["equal", "weights", "ranges"])
+def test_no_cell_pays_more_with_an_ordered_key(
+    shared: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each value of an ordered key pays at most what is stated, and one pays it all."""
+    keys = {"age": range(7), "drug": dh.DiscoverKeys(share="0.3", max_found=MOST)}
+    weights = {"age": 9} if shared == "weights" else None
+    ranges = None if shared == "equal" else ["age"]
+    mechanism = make(keys=keys, tables=["age", "age+drug"], ranges=ranges, weights=weights)
+    stated = mechanism.guarantee
+    finding = sum(1 / (2 * search.sigma**2) for search in mechanism.searches.values())
+    find_always(monkeypatch, {"drug": ("d0", "d1", "d2")})
+    paid = []
+    for age, drug in itertools.product(range(7), (("d0",), ("unseen",), ())):
+        places = np.array([[0] if drug else [-1]], np.int64)
+        one: Any = np.ones(1, np.int64)
+        held = KeyedCounts(mechanism.keys, np.array([age]), one, labels=LabelCells((drug,), places))
+        counting, _ = pay(mechanism, held, monkeypatch)
+        paid.append(finding + counting)
+    assert stated.rho * (1 - Fraction(1, 10**9)) < max(paid) <= stated.rho

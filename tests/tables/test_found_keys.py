@@ -149,8 +149,8 @@ def test_the_command_finds_values(tmp_path: Path, capsys: pytest.CaptureFixture[
     ("asked", "parameter"),
     [
         ({"epsilon": None, "delta": None, "rho": 1}, "delta"),
-        ({"weights": {"sex": 2}}, "weights"),
-        ({"errors": {"sex": 2}}, "errors"),
+        ({"ranges": ["drug"]}, "ranges"),
+        ({"ranges": ["sex"], "errors": {"sex": 2}}, "errors"),
         ({"impossible": [{"sex": "m", "drug": "x"}]}, "impossible"),
         ({"epsilon": "1e-30", "delta": "1e-60"}, "rho"),
         ({"keys": {**KEYS, "b": dh.DiscoverKeys(share="0.7")}}, "keys"),
@@ -187,6 +187,79 @@ def test_a_ledger_charges_before_values_are_found(tmp_path: Path) -> None:
     assert release.value.keys["drug"].labels[-1] == "other"
     again = ledger.release(make(), data, by="ann", key="one")
     assert again.value == release.value
+
+
+SHARED: dict[str, dict[str, Any]] = {
+    "weights": {"weights": {"sex": 20}},
+    "errors": {"errors": {"drug+sex": 3}},
+    "ranges": {
+        "keys": {**KEYS, "age": dh.Axis.regular(0, 80, 10)},
+        "tables": [*TABLES, "drug+age"],
+        "ranges": ["age"],
+    },
+}
+AGED = ROWS.assign(age=[*range(80)] * 118 + [*range(61)])
+
+
+@pytest.mark.parametrize("shared", SHARED)
+def test_found_values_go_with_what_shares_the_cost(shared: str) -> None:
+    asked = SHARED[shared]
+    mechanism = make(**asked)
+    release = mechanism.release(dh.KeyedCounts.from_table(AGED, keys=mechanism.keys))
+    assert release.guarantee.rho == make().guarantee.rho
+    found, t = {"drug": ("<b>", "aspirin", "zolpidem")}, release.value
+    listed = dh.Tables(
+        rho=mechanism.rho_of_tables,
+        **{**asked, "keys": mechanism.keys.with_found(found), "tables": mechanism.tables},
+    )
+    assert mechanism.with_found(found) == listed
+    errors = [t.error(drug="<b>", sex="f"), t.error(sex="f")]
+    assert errors == pytest.approx([*listed.errors_of_cells().values()][:2], rel=1e-2)
+    plain = make().errors_of_cells().values()
+    if shared != "ranges":
+        assert errors[1] < 0.9 * min(plain) < errors[0]
+    else:
+        assert mechanism.errors_of_ranges()["drug+age"] >= listed.errors_of_ranges()["drug+age"]
+        assert abs(t.count(drug="zolpidem", age=(0, 40)) - 2000) < 120
+    assert dh.Release.from_json(release.to_json()).value == t
+    assert dh.Release.from_json(release.to_json()).mechanism == mechanism
+    assert release.redecode().value == t
+    assert report_html(release)
+    assert summary_text(release)
+    plan = dh.plan(
+        "tables", keys=mechanism.keys, tables=[*map("+".join, mechanism.tables)], epsilon=1,
+        delta="1e-6", found={"drug": 3}, **{k: v for k, v in asked.items() if k == shared},
+    )  # fmt: skip
+    expected = [PlusMinus.of(each).half_width for each in listed.errors_of_cells().values()]
+    assert plan.column("cell_error") == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("shared", ["weights", "errors"])
+def test_errors_of_fewer_values_are_hardly_larger(shared: str) -> None:
+    """Where tables share the cost unequally, that of the most values is not the largest."""
+    for strength in (1, 20, 400):
+        asked = {shared: {"sex": strength}}
+        most = make(**asked).errors_of_cells()
+        for number in (0, 1, 2, 5, 30):
+            own = make(**asked).with_found({"drug": tuple(map(str, range(10, 10 + number)))})
+            for table, error in own.errors_of_cells().items():
+                assert error < 1.25 * most[table]
+
+
+def test_margins_may_be_known_of_values_found(release: dh.Release, tmp_path: Path) -> None:
+    t = release.value
+    known = {"": 9501, "sex": {"f": 4751, "m": 4750}}
+    exact = t.with_known(known)
+    assert exact.count(sex="f") == 4751
+    assert exact.error(sex="f") == 0
+    assert exact.count(drug="other") + sum(
+        exact.count(drug=value) for value in t.keys["drug"].values
+    ) == pytest.approx(9501)
+    drugs = {"<b>": 3000, "aspirin": 2000, "zolpidem": 4000, "other": 501}
+    assert t.with_known({"drug": drugs}).count(drug="other") == 501
+    with pytest.raises(ParameterError, match="margins"):
+        t.with_known({"drug": {"rare": 1, **drugs}})
+    exact.to_whole_numbers()
 
 
 def test_a_plan_has_the_errors_of_a_guessed_number_of_values() -> None:

@@ -232,8 +232,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "with errors": ({"errors": {"one": 2}}, "errors and ranges must not both"),
     "pure": ({"rho": None, "epsilon": 1}, "ranges must be left out without a delta"),
     "found": (
-        {"keys": {**KEYS, "region": dh.DiscoverKeys(share=".3")}, "delta": "1e-6"},
-        "ranges must be left out where values of keys are found",
+        {
+            "keys": {**KEYS, "region": dh.DiscoverKeys(share=".3")},
+            "delta": "1e-6",
+            "ranges": ["region"],
+        },
+        "ranges must not name 'region': values that are found have no order",
     ),
 }
 

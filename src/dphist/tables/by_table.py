@@ -47,6 +47,12 @@ def read_ranges(given: Any, tables: tuple[Names, ...], keys: Keys) -> Names:
     for name in asked:
         if name not in keys.names:
             raise ParameterError("ranges", f"must name keys: {name!r} is none of them")
+        if keys[name].discover is not None:
+            raise ParameterError(
+                "ranges",
+                f"must not name {name!r}: values that are found have no order",
+                "list its values, or leave it out",
+            )
         if not any(name in table for table in tables):
             raise ParameterError("ranges", f"must name keys of tables asked: {name!r} is in none")
     if len(set(asked)) < len(asked):

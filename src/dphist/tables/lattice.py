@@ -39,6 +39,9 @@ _FIND = (
 )
 _FIND_FEWER = ", or find fewer: a smaller max_found, typed NAME=discover:SHARE:N"
 _STEPS = 2**80  # weights of patterns are whole multiples of rho over this
+SMALLEST_WEIGHT = 1e-12
+"""The smallest weight that wished errors give a table, as a share of the largest."""
+
 _ROUNDS = 2000
 _CLOSE = 1e-9
 
@@ -306,34 +309,6 @@ def too_small(name: str | tuple[str, ...], beside: str | None) -> ParameterError
     return ParameterError(name, said, remedy)
 
 
-def check_found_scales(
-    lattice: Lattice, scales: Mapping[Table, Fraction], found: Sequence[int]
-) -> None:
-    """Refuse scales that might be beyond those that noise is drawn at, with fewer values of keys.
-
-    With equal variances and n values of a key, sigma_A**2 is V (1 + 1/n) over the keys of A, and V
-    is less for fewer. So sigma_A is at most 5/4 times that of the most values for each such key,
-    and the length of a contrast of n values is below n.
-
-    Parameters
-    ----------
-    lattice, scales : with the most values.
-    found : positions of keys that may have fewer.
-
-    Raises
-    ------
-    ParameterError
-    """
-    for table, scale in scales.items():
-        for i in table:
-            size = lattice.shape[i]
-            scale *= Fraction(5 * size, 4) if i in found else lattice.noise(i).longest
-        if scale > LARGEST_SIGMA:
-            raise ParameterError(
-                ("epsilon", "rho"), "is too small for tables of this size", "raise one of them"
-            )
-
-
 def equal_variances(lattice: Lattice) -> dict[Table, Fraction]:
     """Return variances, up to a factor, with which every cell of every table of F has the same.
 
@@ -431,7 +406,7 @@ def bounded_weights(
         weights = [w * r for w, r in zip(weights, ratios, strict=True)]
         total = math.fsum(w * wish for w, wish in zip(weights, wished, strict=True))
         weights = [w / total for w in weights]
-    floor = max(weights) * 1e-12
+    floor = max(weights) * SMALLEST_WEIGHT
     return {t: Fraction(max(w, floor)) for t, w in zip(tables, weights, strict=True)}
 
 

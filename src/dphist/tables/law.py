@@ -7,21 +7,26 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from dphist.errors import ParameterError
+from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.privacy.epsilon_search import down
+from dphist.tables.contrasts import root_above
 from dphist.tables.keys import Names
 from dphist.tables.lattice import (
+    SMALLEST_WEIGHT,
     Lattice,
     Table,
     bounded_variances,
     equal_variances,
     scales_of,
+    too_small,
     weighted_variances,
 )
 
 _CLOSE = 1 + Fraction(1, 10**11)
 _DOWN = Context(prec=9, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
 _MOST_STEPS = 400
+_ROOM = 1 + Fraction(1, 2**20)  # for roots that are rounded
 
 Numbers = tuple[Fraction, ...] | None
 
@@ -106,6 +111,69 @@ def choose_scales(
     else:
         relative = equal_variances(lattice)
     return MappingProxyType(scales_of(lattice, rho, relative))
+
+
+def bound_scales(
+    shape: tuple[int, ...],
+    places: tuple[Table, ...],
+    rho: Fraction,
+    weights: Numbers,
+    errors: Numbers,
+    ranges: frozenset[int],
+    found: frozenset[int],
+) -> dict[Table, Fraction]:
+    """Return bounds on sigma_A of each table, for every number of values of some keys up to these.
+
+    sigma_A**2 is r_A times the sum of all shares over r, over 2 rho, and the sum grows with the
+    number of values n (`docs/understand/proofs/tables.md`, Lemma 13). With equal variances, r_A has
+    a factor 1 + 1/n for each key, at most 3/2; with weights it grows with n. Weights that `errors`
+    give are all between 1 and `SMALLEST_WEIGHT`, up to a factor.
+
+    Parameters
+    ----------
+    found : positions of keys that may have fewer values, in the lattice; all else as for
+        `choose_scales`.
+    """
+    lattice = lattice_of(shape, places, ranges)
+    if weights is None and errors is None:
+        least = equal_variances(lattice)
+        most = {t: r * Fraction(3, 2) ** len(found & {*t}) for t, r in least.items()}
+    else:
+        low, high = (dict.fromkeys(lattice.tables, Fraction(0)) for _ in range(2))
+        smallest = Fraction(SMALLEST_WEIGHT) / len(places)
+        for place, weight in zip(places, weights or [None] * len(places), strict=True):
+            low[place] += smallest if weight is None else weight
+            high[place] += 1 if weight is None else weight
+        least = weighted_variances(lattice, high)
+        most = weighted_variances(lattice, low)
+    spent = sum((lattice.share(t) / least[t] for t in lattice.family), Fraction(0))
+    return {t: root_above(_ROOM * spent * r / (2 * rho)) for t, r in most.items()}
+
+
+def check_found_scales(
+    lattice: Lattice,
+    bounds: Mapping[Table, Fraction],
+    found: frozenset[int],
+    beside: str | None = None,
+) -> None:
+    """Refuse scales that might be beyond those that noise is drawn at, with fewer values of keys.
+
+    Parameters
+    ----------
+    lattice : with the most values, so the length of a contrast is below their number.
+    bounds : what the scales are at most, whatever is found.
+    found : positions of keys that may have fewer.
+    beside : as for `check_scales`.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for table, scale in bounds.items():
+        for i in table:
+            scale *= lattice.shape[i] if i in found else lattice.noise(i).longest
+        if scale > LARGEST_SIGMA:
+            raise too_small(("epsilon", "rho"), beside)
 
 
 @lru_cache(maxsize=256)

@@ -282,6 +282,9 @@ class TablesMeasuring(MechanismBase):
             keys=self.keys.with_found(found),
             tables=self.tables,
             max_rows=self.max_rows,
+            weights=self.weights,
+            errors=self.errors,
+            ranges=self.ranges,
         )
 
     def _find_and_measure(self, data: KeyedCounts, source: Source | None) -> dict[str, IntArray]:

@@ -38,7 +38,8 @@ from dphist.tables.impossible import Impossible
 from dphist.tables.key_cells import check_cells
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Keys, Names, read_tables
-from dphist.tables.lattice import Table, check_found_scales, check_scales, too_small
+from dphist.tables.lattice import Table, check_scales, too_small
+from dphist.tables.law import bound_scales, check_found_scales
 from dphist.tables.measuring import name_of
 from dphist.tables.row_bounds import check_priced, read_one_row_per
 from dphist.tables.stating import TablesStating
@@ -77,7 +78,7 @@ class Tables(TablesStating):
         tables that are not named. Without `weights` and `errors`, every cell of every table has the
         same error, and so has every sum over keys of a table; of geometric noise on cells, sums
         have larger ones. Where only the cells of one table matter, a weight for it gives these less
-        error, and sums of them more. Neither `weights` nor `errors` go with values that are found.
+        error, and sums of them more.
     errors : mapping of tables to numbers, optional
         Standard errors of cells, at most in about this ratio; 1 for tables that are not named. The
         error of a table may be smaller, where others need its sums.
@@ -92,7 +93,7 @@ class Tables(TablesStating):
         get noise by level, so that ranges have less error, by the root of the mean square over all
         of them. Errors of single values are then not all the same, and sums over all values have
         larger ones: what is the same in all tables, or is minimized with `weights`, is the mean
-        square error of ranges, and values of other keys. Only with Gaussian noise and listed
+        square error of ranges, and values of other keys. Only with Gaussian noise, of listed
         values, and not with `errors`.
 
     Guarantee
@@ -213,7 +214,7 @@ class Tables(TablesStating):
                 "delta", "must be given with " + Argument("epsilon") + ", whose other half it is"
             )
         if finding:
-            _refuse_with_found(weights=weights, errors=errors, impossible=impossible, ranges=ranges)
+            _refuse_with_found(impossible=impossible)
         held.check_shares()
         asked = read_tables(tables, held.names)
         most = whole_number(max_rows, "max_rows", 1, 10**6)
@@ -245,7 +246,7 @@ class Tables(TablesStating):
         elif not self.pure.can_be_drawn:
             raise too_small("epsilon", beside)
         if finding:
-            self._check_finding()
+            self._check_finding(beside)
 
     def _check_ranges(self) -> None:
         """Refuse what noise by level does not go with."""
@@ -262,12 +263,21 @@ class Tables(TablesStating):
                 "give " + Argument("delta") + " with epsilon, or " + Argument("rho"),
             )
 
-    def _check_finding(self) -> None:
+    def _check_finding(self, beside: str | None) -> None:
         """Refuse, before any data are read, what some number of values found would not allow."""
         check_cells(self.keys)
         privacy_parameter(self.rho_of_tables, "rho")
-        fewer = [i for i, place in enumerate(self.kept) if self.keys.keys[place].discover]
-        check_found_scales(self.lattice, self.scales, fewer)
+        fewer = frozenset(i for i, at in enumerate(self.kept) if self.keys.keys[at].discover)
+        bounds = bound_scales(
+            self.keys.shape,
+            self.places,
+            self.rho_of_row,
+            self.weights,
+            self.errors,
+            self.ordered,
+            fewer,
+        )
+        check_found_scales(self.lattice, bounds, fewer, beside)
         _ = self.searches  # which are refused where their noise cannot be drawn
 
     @classmethod

@@ -28,13 +28,18 @@ class TablesStating(TablesMeasuring):
     def noise_scale(self) -> Fraction:
         """The smallest standard deviation of Gaussian noise, or 1 / rate; see `errors_of_cells`.
 
-        Where values of keys are found, the smallest there may be, in any step.
+        Where values of keys are found, the smallest there may be, in any step; with `weights` or
+        `errors`, that of no values, or of as many as may be found.
         """
         if self.keys.discovering:
             least = self.with_found(dict.fromkeys(self._discovering, ())).noise_scale
-            return min(least, *(search.sigma for search in self.searches.values()))
+            return min(least, self._least_scale, *(s.sigma for s in self.searches.values()))
         if self.pure is not None:
             return self.pure.smallest_scale
+        return self._least_scale
+
+    @property
+    def _least_scale(self) -> Fraction:
         return min(
             scale * math.prod(self.lattice.noise(i).shortest for i in table)
             for table, scale in self.scales.items()
@@ -44,7 +49,8 @@ class TablesStating(TablesMeasuring):
         """Return the standard error of a cell of each table asked, in records; public.
 
         Where values of keys are found, the largest, that of `max_found` values; it is hardly less
-        for fewer. With `ranges`, the largest of all cells of the table.
+        for fewer. With `weights` or `errors`, those of fewer values may be a little larger. With
+        `ranges`, the largest of all cells of the table.
 
         >>> from dphist.tables import Tables
         >>> tables = Tables(rho="1/2", keys={"a": range(18), "b": [0, 1], "c": range(50)},
@@ -72,6 +78,10 @@ class TablesStating(TablesMeasuring):
         {'age': 2.66...}
         """
         variances, kept = self._variances, self.kept
+        if self.keys.discovering:  # of fewer values of a key, rounding adds at most twice as much
+            times = 2 ** len(self.keys.discovering)
+            exact = {t: s**2 for t, s in self.scales.items()}
+            variances = {t: each + times * (variances[t] - each) for t, each in exact.items()}
         return {
             "+".join(names): math.sqrt(self.lattice.variance_of_ranges(place, variances))
             for names, place in zip(self.tables, self.places, strict=True)
@@ -103,7 +113,8 @@ class TablesStating(TablesMeasuring):
     def expected_error(self) -> float:
         """Return the largest standard error of a cell of the tables asked, in records.
 
-        Where values of keys are found, no cell has a larger one.
+        Where values of keys are found, no cell has a larger one, but for what `errors_of_cells`
+        says of `weights` and `errors`.
         """
         return max(self.errors_of_cells().values())
 
