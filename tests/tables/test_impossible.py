@@ -4,6 +4,7 @@ import itertools
 import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.document.mechanism_facts import parameters
+from dphist.errors import ParameterError
 from dphist.report import json_of, report_html, summary_text
 from dphist.tables import Keys, Tables, impossible
 from dphist.tables.command import read_impossible, read_keys
@@ -345,3 +347,25 @@ def test_the_command_takes_them(
         assert named in re.sub(r"\s+", " ", capsys.readouterr().err)
     keys = read_keys(["sex=f,m", "age=0:100:50"], ["age"])
     assert read_impossible(["sex=m,age=other"], keys) == [{"sex": "m", "age": "other"}]
+
+
+def test_a_mechanism_with_them_is_replaced() -> None:
+    keys = {
+        "sex": ["f", "m"],
+        "ward": ["maternity", "surgery"],
+        "age": dh.Axis.from_edges(["2024-01-01", "2024-01-02", "2024-01-05", "2024-01-09"]),
+        "size": dh.Axis.from_edges([0, 0.1, 7]),
+    }
+    impossible = [
+        {"sex": "m", "ward": "maternity"},
+        {"ward": "maternity", "age": [("2024-01-01", "2024-01-02"), ("2024-01-05", "2024-01-09")]},
+        {"age": ("2024-01-01", "2024-01-05"), "size": (0.1, 7)},
+    ]
+    made: Any = dh.Tables(rho=1, keys=keys, tables=["sex+ward+age"], impossible=impossible)
+    more = replace(made, rho=2)
+    assert more == dh.Tables(rho=2, keys=keys, tables=["sex+ward+age"], impossible=impossible)
+    turned = dict(reversed([*keys.items()])) | {"sex": ["m", "f", "x"]}
+    other = replace(made, keys=turned)
+    assert other == dh.Tables(rho=1, keys=turned, tables=["sex+ward+age"], impossible=impossible)
+    with pytest.raises(ParameterError, match="impossible"):
+        replace(made, keys={**keys, "ward": ["eyes", "surgery"]})

@@ -62,7 +62,8 @@ class Impossible:
         Parameters
         ----------
         given : sequence of mappings of names of keys to values, as conditions of
-            `KeyedTables.count` name them; or what `to_content` returns.
+            `KeyedTables.count` name them; or what `to_content` returns; or combinations, whose
+            values are those of the keys given.
 
         Raises
         ------
@@ -70,6 +71,8 @@ class Impossible:
             If a key or value is unknown, a combination is given twice, or no record is possible.
         """
         read = _read_combination
+        if isinstance(given, Impossible):  # as `dataclasses.replace` gives what a mechanism holds
+            given = given.to_content() if given.keys == keys else given.by_value()
         if isinstance(given, Mapping) and {*given} == {"combinations"}:
             given, read = given["combinations"], _read_content
         if isinstance(given, str | Mapping) or not hasattr(given, "__len__"):
@@ -135,12 +138,15 @@ class Impossible:
             for each in self.combinations
         ]
 
-    def __repr__(self) -> str:
-        shown = [
+    def by_value(self) -> list[dict[str, Any]]:
+        """Return what `read` takes for any keys that have these values."""
+        return [
             {self.keys.names[i]: _list_values(self.keys.keys[i], values) for i, values in each}
             for each in self.combinations
         ]
-        return repr(shown)
+
+    def __repr__(self) -> str:
+        return repr(self.by_value())
 
 
 Linked: TypeAlias = tuple[tuple[Table, BoolArray], ...]
