@@ -62,6 +62,7 @@ WORDS = {
     ),
     *(
         "COLUMN=LOW:HIGH:STEP",
+        "NAME=N,...",
         "NAME=VALUE",
         "NAME=VALUE,...",
         "NAME=VALUES",
