@@ -1,4 +1,4 @@
-"""What tables cost whose keys have values that are found first: proofs/tables.md, Lemmas 8, 9."""
+"""What tables cost whose keys have values that are found first: proofs/tables.md, Lemmas 12, 13."""
 
 import itertools
 import math

@@ -235,3 +235,19 @@ def test_sums_are_exact_or_clamped() -> None:
     found = dict(zip(*(each.tolist() for each in summed), strict=True))
     assert found == {term: min(n, LARGEST) for term, n in exact.items()}
     assert LARGEST in found.values()
+
+
+def test_merged_sums_stop_at_the_largest_count_and_can_be_released() -> None:
+    """What is found, and counted by it, may be as large: no sum fails after the draw."""
+    places = ["a", "b", "a", None] * 5
+    rows = pa.table({"who": [f"u{n}" for n in range(20)], "place": places, "n": [LARGEST] * 20})
+    keys = {"place": dh.DiscoverKeys(share="0.3", max_found=2)}
+    given: dict[str, Any] = {"keys": keys, "user": "who", "count": "n", "max_rows": LARGEST}
+    parts = [KeyedCounts.partial(rows, part=part, parts=PARTS, **given) for part in range(PARTS)]
+    merged = KeyedCounts.merge(parts)
+    assert cells_of(merged) == {(0, "a"): LARGEST, (0, "b"): LARGEST, (0, None): LARGEST}
+    assert merged == KeyedCounts.from_table(rows, **given)
+    held = KeyedCounts(merged.keys, merged.cells, merged.counts, labels=merged.labels)
+    release = dh.Tables(rho=1, delta="1e-6", keys=keys, tables=["place"]).release(held)
+    assert release.value.keys["place"].labels == ("a", "b", "other")
+    assert release.total > LARGEST - 100
