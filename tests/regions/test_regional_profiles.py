@@ -55,7 +55,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "truth value": ([True], "one line of printable text"),
     "written alike": (
         {"A": {"B": ["y"]}, "y": {"A": ["A/B"]}, "q": {"B": ["z"]}},
-        "told apart",
+        "names that differ",
     ),
 }
 

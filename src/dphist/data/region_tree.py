@@ -244,10 +244,10 @@ def _check_paths(paths: Sequence[RegionPath]) -> tuple[RegionPath, ...]:
 
 
 def _check_texts(texts: Collection[str]) -> None:
-    """Refuse regions that tables could not tell apart."""
+    """Refuse regions that tables could not distinguish."""
     if len(set(texts)) < len(texts):
         raise ParameterError(
             "regions",
-            "must have names that can be told apart where regions of one name are written with / "
+            "must have names that differ where regions of one name are written with / "
             "between the names above",
         )

@@ -105,7 +105,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
 
 
 def _search_of(mechanism: Maker) -> LabelSearch | None:
-    """Return how groups are found; None where they are listed, or nothing is known of it."""
+    """Return how groups are found; None if they are listed, or that is unknown."""
     return mechanism.search if isinstance(mechanism, GroupedHistogram) else None
 
 

@@ -147,7 +147,7 @@ def _means_in_words(data: DataFacts) -> Sentence:
 def sum_columns(mechanism: Maker, table: LabelTable) -> dict[str, list[str]]:
     """Return columns of a CSV file by name: each sum and mean with both ends of its interval.
 
-    Of a mean of which nothing is known the field is empty.
+    The field of an unknown mean is empty.
     """
     found: dict[str, list[str]] = {}
     if not isinstance(mechanism, LabelsMechanism):

@@ -14,7 +14,7 @@ from dphist.release.release import Release
 from dphist.sentence import Sentence
 
 MOST_CHARTS = 12
-_SEEN = 1.02  # a band is seen where its end is so many times its line
+_SEEN = 1.02  # a band is seen where its end is above this times its line
 
 
 def charts_of(release: Release) -> list[Chart]:

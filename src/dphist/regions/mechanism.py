@@ -292,7 +292,7 @@ class RegionalProfiles(RegionalMeasuring):
     def expected_errors(self, total: int | None = None, shape: Exact = 1) -> tuple[float, ...]:
         """Return the same for each level, the top first: all regions of it together.
 
-        Of more than 32 leaves the errors of 32 are taken for those of all.
+        If there are more than 32 leaves, 32 are tried, and stand for all.
         """
         size, leaves = whole_number(total, "total", 0), len(self.regions.leaves)
         public = public_profile(size // leaves, shape)
