@@ -45,10 +45,10 @@ from dphist.groups.overview import (
     bins_text,
     column_text,
     estimate_text,
+    estimate_total,
     interval_text,
     lines_of,
     place_of_bins,
-    whole_of,
 )
 from dphist.groups.planning import PLANNING
 from dphist.ranges.overview import edge_texts
@@ -85,7 +85,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         )
     value, counted = release.value, counted_of(release)
     lines = lines_of(value)
-    count, error = whole_of(value)
+    count, error = estimate_total(value)
     return make_document(
         KIND.name,
         words.title_of(value),
@@ -155,7 +155,7 @@ def _facts_of_search(mechanism: Maker) -> list[Block]:
 def _numbers(release: Release, lines: list[GroupLine], counted: Counted) -> list[Block]:
     """Return the numbers that a reader wants to know first."""
     value = release.value
-    count, error = whole_of(value)
+    count, error = estimate_total(value)
     small = words.list_small(lines)
     note = Sentence("in the bins of all groups, private estimate{after}", after=counted.after)
     shown = [

@@ -38,7 +38,7 @@ from dphist.document.unit_words import (
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.regions import words
 from dphist.regions.auditing import AUDITING
-from dphist.regions.charts import MOST_CHARTS, charts_of, draw_regions, shown_regions
+from dphist.regions.charts import MOST_CHARTS, charts_of, choose_regions, draw_regions
 from dphist.regions.comparing import COMPARING
 from dphist.regions.difference import compare_releases
 from dphist.regions.histograms import RegionalHistograms
@@ -144,7 +144,7 @@ def _results(release: Release, band: RegionalBand, counted: Counted) -> list[Blo
         Column(counted.head("{Records}"), np.array(totals), np.array(least), np.array(most)),
         Column("Largest count", np.array([int(e.counts.max(initial=0)) for e in held[0]])),
     ]
-    drawn = len(shown_regions(tree))
+    drawn = len(choose_regions(tree))
     first = f"The first {drawn} regions of a level are drawn." if drawn == MOST_CHARTS else ""
     return [
         Figures(draw_regions(release, band)),
