@@ -57,6 +57,11 @@ WRONG: dict[str, tuple[Any, str]] = {
         {"A": {"B": ["y"]}, "y": {"A": ["A/B"]}, "q": {"B": ["z"]}},
         "names that differ",
     ),
+    "loop": ([("home", "Dog"), ("Dog", "home")], "regions must not lie in each other"),
+    "long loop": (
+        {"A": {"B": ["x"]}, "B": {"C": ["y"]}, "C": {"A": ["z"]}},
+        "regions must not lie in each other",
+    ),
 }
 
 
