@@ -258,7 +258,7 @@ class RegionalProfiles(RegionalMeasuring):
             mechanism,
             max(total, 0),
             {name: np.concatenate([each[name] for each in scans]) for name in PARTS},
-            provenance={n: v for n, v in release.provenance.items() if n not in _OF_ROWS},
+            provenance=release.provenance,
             for_tests=release.for_tests,
             presentation=release.presentation,
         )
@@ -329,9 +329,6 @@ class RegionalProfiles(RegionalMeasuring):
         scans = split_scans(noisy, len(self.regions.leaves))
         top = {name: noisy[f"top_{name}"] for name in PARTS} if tops else None
         return scans, top
-
-
-_OF_ROWS = ("unlisted", "other")
 
 
 def _repeat(profile: Profile, times: int) -> Profile:
