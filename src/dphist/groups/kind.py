@@ -140,15 +140,9 @@ def _facts_of_search(mechanism: Maker) -> list[Block]:
     search = _search_of(mechanism)
     if search is None:
         return []
-    held = {
-        "threshold": float(search.threshold),
-        "noise_scale": float(search.sigma),
-        "found_from": search.likely_count(key_words.LIKELY),
-        "max_found": search.max_found,
-    }
     return [
         Fact("Groups found", key_words.say_search(search)),
-        Fact("", "", "found_groups", held, on=ON_JSON),
+        Fact("", "", "found_groups", key_words.list_search(search), on=ON_JSON),
     ]
 
 
