@@ -322,7 +322,7 @@ def test_mechanisms_without_sums_release_none(mechanism: Any) -> None:
         ({"sums_share": "x"}, "sums_share must be a finite number"),
         ({"sums": {"x": 3}}, "sums must name columns"),
         ({"sums": {}}, "sums must name columns"),
-        ({"sums": {"x": dh.Clamp(0, 2**40, 1)}, "sums_share": "1e-6"}, "too small for sums of so"),
+        ({"sums": {"x": dh.Clamp(0, 2**40, 1)}, "sums_share": "1e-6"}, "sums of that many steps"),
     ],
 )
 def test_bad_parameters_are_refused(given: Any, said: str) -> None:

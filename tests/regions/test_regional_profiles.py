@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dphist as dh
@@ -55,7 +56,12 @@ WRONG: dict[str, tuple[Any, str]] = {
     "truth value": ([True], "one line of printable text"),
     "written alike": (
         {"A": {"B": ["y"]}, "y": {"A": ["A/B"]}, "q": {"B": ["z"]}},
-        "told apart",
+        "names that differ",
+    ),
+    "loop": ([("home", "Dog"), ("Dog", "home")], "regions must not lie in each other"),
+    "long loop": (
+        {"A": {"B": ["x"]}, "B": {"C": ["y"]}, "C": {"A": ["z"]}},
+        "regions must not lie in each other",
     ),
 }
 
@@ -145,6 +151,17 @@ def test_a_region_is_a_release_of_its_own(release: dh.Release, tmp_path: Path) -
     assert estimate.source == "release"
     assert estimate.interval is not None
     assert estimate.interval[0] < estimate.value < estimate.interval[1]
+
+
+@pytest.mark.parametrize("given", [{"other": "Lugano"}, {"unlisted": "drop"}])
+def test_a_region_states_what_was_done_with_other_rows(given: Any) -> None:
+    rows = {"label": ["a", "b"], "region": ["Bern", "elsewhere"]}
+    data = dh.RegionalProfile.from_table(
+        pa.table(rows), label="label", region="region", regions=TREE, **given
+    )
+    mechanism = dh.RegionalProfiles(epsilon=1, regions=TREE)
+    own = mechanism.select(mechanism.release(data), "North")
+    assert given.items() <= own.provenance.items()
 
 
 def test_the_mechanism_of_a_region_deals_labels_to_leaves() -> None:

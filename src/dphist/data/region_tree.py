@@ -4,6 +4,8 @@ import csv
 import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -56,12 +58,13 @@ class RegionTree:
         Raises
         ------
         ParameterError
-            If leaves are at different depths, or two have the same name.
+            If leaves are at different depths, two have the same name, or regions lie in each other.
         """
         paths = regions.leaves if isinstance(regions, RegionTree) else [*_read_paths(regions)]
         leaves = _check_paths(paths)
         tables = _make_tables(leaves)
         _check_texts(tables[2].values())
+        _check_loops(leaves)
         names = ("leaves", "_spans", "_named", "_texts")
         for name, held in zip(names, (leaves, *tables), strict=True):
             object.__setattr__(self, name, held)
@@ -76,7 +79,9 @@ class RegionTree:
         Raises
         ------
         InputFileError
-            If it is missing, is no CSV in UTF-8, or its lines make no tree.
+            If it is missing or is no CSV in UTF-8.
+        ParameterError
+            If its lines make no tree.
         """
         try:
             text = read_text(Path(path).read_bytes())
@@ -244,10 +249,31 @@ def _check_paths(paths: Sequence[RegionPath]) -> tuple[RegionPath, ...]:
 
 
 def _check_texts(texts: Collection[str]) -> None:
-    """Refuse regions that tables could not tell apart."""
+    """Refuse regions that tables could not distinguish."""
     if len(set(texts)) < len(texts):
         raise ParameterError(
             "regions",
-            "must have names that can be told apart where regions of one name are written with / "
+            "must have names that differ where regions of one name are written with / "
             "between the names above",
         )
+
+
+def _check_loops(leaves: Sequence[RegionPath]) -> None:
+    """Refuse regions that lie in each other by their names, as in a file with swapped columns.
+
+    A region may hold one of its own name, such as a city in its canton.
+    """
+    above: dict[str, set[str]] = {}
+    for leaf in leaves:
+        for outer, inner in pairwise(leaf):
+            if outer != inner:
+                above.setdefault(inner, set()).add(outer)
+    try:
+        TopologicalSorter(above).prepare()
+    except CycleError as error:
+        one, other, *_ = error.args[1]
+        raise ParameterError(
+            "regions",
+            f"must not lie in each other: {one!r} has {other!r} within, and lies in it",
+            "give them different names",
+        ) from None

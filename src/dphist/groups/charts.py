@@ -30,7 +30,7 @@ def charts_of(release: Release) -> list[Chart]:
 def draw_groups(value: HistogramsByGroup, lines: Sequence[GroupLine], counted: Counted) -> Chart:
     """Return a row for each group, sorted by median: a box and the interval of the median.
 
-    Of more than `MOST_GROUPS`, those with the most records are drawn.
+    If there are more than `MOST_GROUPS`, those with the most records are drawn.
     """
     fullest = sorted(lines, key=lambda line: -line.count)[:MOST_GROUPS]
     drawn = sort_by_median([line for line in lines if line in fullest])

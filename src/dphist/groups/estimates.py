@@ -22,7 +22,7 @@ class GroupEstimate:
     ----------
     group : its value.
     q : which quantile it is; None for other numbers.
-    estimate : value and interval; unknown where the group is too small.
+    estimate : value and interval; unknown if the group is too small.
     """
 
     group: Value
@@ -36,17 +36,17 @@ class GroupEstimate:
 
     @property
     def value(self) -> Any:
-        """The estimate; None where the group is too small."""
+        """The estimate; None if the group is too small."""
         return self.estimate.value if self.is_known else None
 
     @property
     def low(self) -> Any:
-        """The lower end of the 95 % interval; None where the group is too small."""
+        """The lower end of the 95 % interval; None if the group is too small."""
         return self.estimate.low if self.is_known else None
 
     @property
     def high(self) -> Any:
-        """The upper end of the 95 % interval; None where the group is too small."""
+        """The upper end of the 95 % interval; None if the group is too small."""
         return self.estimate.high if self.is_known else None
 
 
@@ -68,7 +68,7 @@ class GroupEstimates(Released):
 
     @property
     def too_small(self) -> tuple[Value, ...]:
-        """The groups of which some number is not known, in order."""
+        """The groups that have an unknown number, in order."""
         return tuple(dict.fromkeys(row.group for row in self.rows if not row.is_known))
 
     def __len__(self) -> int:

@@ -80,7 +80,7 @@ class GroupedCounts(Secret):
         groups : mapping of one column to its public values, such as ``{"district": ["Bern",
             "Uri"]}``: text, whole numbers or truth values, compared exactly. They must not be taken
             from the data: that they were cannot be seen. Or ``{"district": DiscoverKeys(...)}`` for
-            a column of text of which the mechanism finds the values: not in Spark.
+            a column of text whose values the mechanism finds: not in Spark.
         column : the column to bin: integers, floats, decimals, dates or timestamps.
         bins : `Axis`, or edges as `Axis.from_edges` takes them: public.
         other : whether rows of no listed group, or without a value, make a group "other". Where

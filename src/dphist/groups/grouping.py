@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from dphist.errors import ParameterError
 from dphist.tables.key_cells import check_cells
-from dphist.tables.keys import OTHER, Key, Keys, Value
+from dphist.tables.keys import Key, Keys, Value
 
 Read = TypeVar("Read")
 
@@ -82,8 +82,3 @@ def count_cells_of(groups: Keys, bins: int) -> int:
 def labels_of(groups: Keys) -> tuple[Value, ...]:
     """Return the groups by their values, "other" last; they must be known."""
     return group_of(groups).labels
-
-
-def is_other(groups: Keys, label: Value) -> bool:
-    """Whether a label stands for all rows of no other group."""
-    return group_of(groups).other and label == OTHER

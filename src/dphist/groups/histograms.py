@@ -142,7 +142,7 @@ class HistogramsByGroup(Released):
         It is estimated before counts are made non-negative, which makes those of small groups too
         large on average: of many groups, `counts` may add up to clearly more.
         """
-        found = [_whole_of(histogram) for histogram in self.histograms]
+        found = [_estimate_records(histogram) for histogram in self.histograms]
         estimate = sum(count for count, _ in found)
         width = ERRORS * math.hypot(*(error for _, error in found))
         low, high = max(estimate - width, 0.0), max(estimate + width, 0.0)
@@ -215,7 +215,7 @@ class HistogramsByGroup(Released):
         return f"HistogramsByGroup({self.name!r}, {len(self)} groups, {self.axis.bins:,} bins)"
 
 
-def _whole_of(histogram: RangeHistogram) -> tuple[float, float]:
+def _estimate_records(histogram: RangeHistogram) -> tuple[float, float]:
     """Return all records of a group, right on average, and the standard error of that."""
     if histogram.answers is None:
         return float(histogram.counts.sum()), float(histogram.error_bins(0, histogram.counts.size))

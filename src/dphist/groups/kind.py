@@ -45,10 +45,10 @@ from dphist.groups.overview import (
     bins_text,
     column_text,
     estimate_text,
+    estimate_total,
     interval_text,
     lines_of,
     place_of_bins,
-    whole_of,
 )
 from dphist.groups.planning import PLANNING
 from dphist.ranges.overview import edge_texts
@@ -85,7 +85,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         )
     value, counted = release.value, counted_of(release)
     lines = lines_of(value)
-    count, error = whole_of(value)
+    count, error = estimate_total(value)
     return make_document(
         KIND.name,
         words.title_of(value),
@@ -105,7 +105,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
 
 
 def _search_of(mechanism: Maker) -> LabelSearch | None:
-    """Return how groups are found; None where they are listed, or nothing is known of it."""
+    """Return how groups are found; None if they are listed, or that is unknown."""
     return mechanism.search if isinstance(mechanism, GroupedHistogram) else None
 
 
@@ -140,22 +140,16 @@ def _facts_of_search(mechanism: Maker) -> list[Block]:
     search = _search_of(mechanism)
     if search is None:
         return []
-    held = {
-        "threshold": float(search.threshold),
-        "noise_scale": float(search.sigma),
-        "found_from": search.likely_count(key_words.LIKELY),
-        "max_found": search.max_found,
-    }
     return [
         Fact("Groups found", key_words.say_search(search)),
-        Fact("", "", "found_groups", held, on=ON_JSON),
+        Fact("", "", "found_groups", key_words.list_search(search), on=ON_JSON),
     ]
 
 
 def _numbers(release: Release, lines: list[GroupLine], counted: Counted) -> list[Block]:
     """Return the numbers that a reader wants to know first."""
     value = release.value
-    count, error = whole_of(value)
+    count, error = estimate_total(value)
     small = words.list_small(lines)
     note = Sentence("in the bins of all groups, private estimate{after}", after=counted.after)
     shown = [

@@ -105,7 +105,7 @@ class GroupsMeasuring(MechanismBase):
 
     @property
     def search(self) -> LabelSearch | None:
-        """How groups are found; None where all are listed."""
+        """How groups are found; None if all are listed."""
         found = group_of(self.groups).discover
         if found is None:
             return None
@@ -144,7 +144,7 @@ class GroupsMeasuring(MechanismBase):
         Parameters
         ----------
         counts : GroupedCounts, or (groups, bins) whole numbers
-            Of plain numbers the bound is the caller's promise: it is the mechanism's.
+            For plain numbers, you assert the mechanism's bound.
         source : callable, optional
             `source(n)` returns n random bytes. For tests only: the release says so.
 

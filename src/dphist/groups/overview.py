@@ -63,7 +63,7 @@ def sort_by_median(lines: Sequence[GroupLine]) -> list[GroupLine]:
     ]
 
 
-def whole_of(value: HistogramsByGroup) -> tuple[float, PlusMinus]:
+def estimate_total(value: HistogramsByGroup) -> tuple[float, PlusMinus]:
     """Return the records of all groups together; errors of groups are independent."""
     found = value.total()
     return found.value, PlusMinus(found.high - found.value)

@@ -22,7 +22,7 @@ class NoiseAnswers:
     mechanism: "LabelsMechanism"
 
     @property
-    def of_sums(self) -> Mapping[str, SumAnswers]:
+    def sum_answers(self) -> Mapping[str, SumAnswers]:
         """What is said of the sums of each column that was summed."""
         return self.mechanism.sum_answers
 

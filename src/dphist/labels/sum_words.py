@@ -27,6 +27,7 @@ from dphist.visible import harmless
 
 USERS_OF_A_MEAN = 100
 """Users of the label whose mean a dry run states the error of."""
+_HALF_OF_MEAN = f"half_width_of_mean_of_{USERS_OF_A_MEAN}"
 
 _LEVEL = 0.95
 _LONGEST = 60
@@ -55,17 +56,17 @@ def _describe(answers: SumAnswers) -> dict[str, Any]:
     held: dict[str, Any] = dict(zip(names, answers.clamp.to_content(), strict=True))
     held["half_width_of_sum"] = answers.sum_reach(_LEVEL)
     if answers.has_means:
-        held["half_width_of_mean_of_100"] = answers.mean_reach(USERS_OF_A_MEAN, _LEVEL)
+        held[_HALF_OF_MEAN] = answers.mean_reach(USERS_OF_A_MEAN, _LEVEL)
     return held
 
 
 def _errors(name: str, held: dict[str, Any], data: DataFacts) -> Fact:
     """Return within what the noise of a sum, and of a mean, stays."""
     said = [Sentence("± {width}", width=plain(up(held["half_width_of_sum"], 3)))]
-    if "half_width_of_mean_of_100" in held:
+    if _HALF_OF_MEAN in held:
         mean = Sentence(
             "of a mean over {users} {several} ± {width} or less",
-            width=plain(up(held["half_width_of_mean_of_100"], 3)),
+            width=plain(up(held[_HALF_OF_MEAN], 3)),
             users=USERS_OF_A_MEAN,
             several=nouns_of_unit(unit_of(data))[1],
         )
@@ -147,7 +148,7 @@ def _means_in_words(data: DataFacts) -> Sentence:
 def sum_columns(mechanism: Maker, table: LabelTable) -> dict[str, list[str]]:
     """Return columns of a CSV file by name: each sum and mean with both ends of its interval.
 
-    Of a mean of which nothing is known the field is empty.
+    The field of an unknown mean is empty.
     """
     found: dict[str, list[str]] = {}
     if not isinstance(mechanism, LabelsMechanism):

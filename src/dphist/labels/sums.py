@@ -23,7 +23,7 @@ _NEGLECTED = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class SumAnswers:
-    """The sums of one column: see `dphist.release.label_table.SumAnswers`.
+    """The sums of one column: see `dphist.release.label_sums.SumAnswers`.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ def _law_of_counts(answers: SumAnswers) -> tuple[FloatArray, FloatArray]:
 
 
 def _reach(noise: SumNoise, shifts: FloatArray, chances: FloatArray, level: float) -> float:
-    """Return the least whole q with |noise + shift| <= q at this probability."""
+    """Return the smallest whole q with |noise + shift| <= q at this probability."""
 
     def is_within(reach: float) -> bool:
         held = _chance_below(noise, reach + shifts) - _chance_below(noise, -reach - 1 + shifts)

@@ -14,7 +14,7 @@ from dphist.release.release import Release
 from dphist.sentence import Sentence
 
 MOST_CHARTS = 12
-_SEEN = 1.02  # a band is seen where its end is so many times its line
+_SEEN = 1.02  # a band is seen where its end is above this times its line
 
 
 def charts_of(release: Release) -> list[Chart]:
@@ -25,14 +25,14 @@ def charts_of(release: Release) -> list[Chart]:
 def draw_regions(release: Release, band: RegionalBand) -> list[Chart]:
     """Return the charts with this band; those of the first regions where there are many."""
     value = release.value
-    shown = shown_regions(value.regions)
+    shown = choose_regions(value.regions)
     x, y = _axes([value[path] for path in shown] or [value.all])
     return [
         _draw(release, band, path, (f"region{place}", x, y)) for place, path in enumerate(shown)
     ]
 
 
-def shown_regions(tree: RegionTree) -> tuple[RegionPath, ...]:
+def choose_regions(tree: RegionTree) -> tuple[RegionPath, ...]:
     """Return the first regions of the first level that has more than one."""
     levels = map(tree.level, range(tree.depth))
     several = next((level for level in levels if len(level) > 1), tree.level(tree.depth - 1))

@@ -35,10 +35,9 @@ from dphist.document.unit_words import (
     number_of,
     with_missing,
 )
-from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.regions import words
 from dphist.regions.auditing import AUDITING
-from dphist.regions.charts import MOST_CHARTS, charts_of, draw_regions, shown_regions
+from dphist.regions.charts import MOST_CHARTS, charts_of, choose_regions, draw_regions
 from dphist.regions.comparing import COMPARING
 from dphist.regions.difference import compare_releases
 from dphist.regions.histograms import RegionalHistograms
@@ -96,9 +95,8 @@ def _expected(mechanism: Any, data: DataFacts) -> Section:
 
 def _error_of_total(release: Release) -> PlusMinus:
     """Return the error of the total: the noise of all blocks of leaves together."""
-    draws = len(release.noisy["columns"]) + len(release.noisy["rows"])
-    rate = release.mechanism.cell_epsilon  # type: ignore[attr-defined]
-    return PlusMinus.of(float(np.sqrt(draws)) * geometric_standard_deviation(rate))
+    scan = release.mechanism.leaf_scan  # type: ignore[attr-defined]
+    return PlusMinus.of(scan.standard_error_of_total(release))
 
 
 def _numbers(release: Release, band: RegionalBand, counted: Counted) -> list[Block]:
@@ -144,7 +142,7 @@ def _results(release: Release, band: RegionalBand, counted: Counted) -> list[Blo
         Column(counted.head("{Records}"), np.array(totals), np.array(least), np.array(most)),
         Column("Largest count", np.array([int(e.counts.max(initial=0)) for e in held[0]])),
     ]
-    drawn = len(shown_regions(tree))
+    drawn = len(choose_regions(tree))
     first = f"The first {drawn} regions of a level are drawn." if drawn == MOST_CHARTS else ""
     return [
         Figures(draw_regions(release, band)),

@@ -79,7 +79,7 @@ class RegionalMeasuring(CellMeasuring):
         BoundsError
             If the profile was made with a larger `sensitivity` than this mechanism protects.
         ParameterError
-            If its regions are others.
+            If its regions differ from the mechanism's.
         """
         self._accept(profile)
         noisy = self._measure(profile, source)

@@ -14,7 +14,7 @@ from dphist.anonymized.reference import public_profile
 from dphist.arrays import IntArray
 from dphist.data.diagram import merge_pairs
 from dphist.data.profile import Profile
-from dphist.data.region_tree import RegionTree
+from dphist.data.region_tree import RegionPath, RegionTree
 from dphist.data.regional_profile import RegionalProfile
 from dphist.errors import ParameterError
 from dphist.mechanism import check_kind, parameter
@@ -202,14 +202,11 @@ class RegionalProfiles(RegionalMeasuring):
             If there is no such region, or `release` is that of another mechanism.
         """
         self._check_asked(release, level, 0.999999)
-        path = () if region is None else self.regions.find(region)
-        span = self.regions.span(path)
-        scans = self._split(release.noisy)[0][span.start : span.stop]
+        path, scans = self._find_scans(release, region)
         lower, upper = (
             unite(ends) for ends in zip(*bound_leaves(scans, self.cell_epsilon, level), strict=True)
         )
-        held = release.value.all if region is None else release.value[path]
-        return Band(*holding(lower, upper, held), level, ALL_LABELS)
+        return Band(*holding(lower, upper, release.value[path]), level, ALL_LABELS)
 
     def intervals(self, release: Release, level: float = 0.95) -> RegionalBand:
         """Return histograms that enclose the true ones of all regions at once.
@@ -237,11 +234,9 @@ class RegionalProfiles(RegionalMeasuring):
         region : as for ``release.value[region]``; None for all regions together.
         """
         self._check_asked(release, 0.95)
-        path = () if region is None else self.regions.find(region)
+        path, scans = self._find_scans(release, region)
         span = self.regions.span(path)
-        held = release.value.all if region is None else release.value[path]
-        scans = self._split(release.noisy)[0][span.start : span.stop]
-        total = sum(sum(each["columns"].tolist() + each["rows"].tolist()) for each in scans)
+        noisy = {name: np.concatenate([each[name] for each in scans]) for name in PARTS}
         mechanism: AdaptiveScan | ScannedLeaves
         if len(scans) == 1 and not self.top_share:
             mechanism = AdaptiveScan(epsilon=self.epsilon, sensitivity=self.sensitivity)
@@ -253,12 +248,12 @@ class RegionalProfiles(RegionalMeasuring):
                 sizes=[leaf.total for leaf in release.value.leaves[span.start : span.stop]],
             )
         return Release(
-            held,
+            release.value[path],
             release.guarantee,
             mechanism,
-            max(total, 0),
-            {name: np.concatenate([each[name] for each in scans]) for name in PARTS},
-            provenance={n: v for n, v in release.provenance.items() if n not in _OF_ROWS},
+            self.total_of(noisy),
+            noisy,
+            provenance=release.provenance,
             for_tests=release.for_tests,
             presentation=release.presentation,
         )
@@ -292,7 +287,7 @@ class RegionalProfiles(RegionalMeasuring):
     def expected_errors(self, total: int | None = None, shape: Exact = 1) -> tuple[float, ...]:
         """Return the same for each level, the top first: all regions of it together.
 
-        Of more than 32 leaves the errors of 32 are taken for those of all.
+        If there are more than 32 leaves, 32 are tried, and stand for all.
         """
         size, leaves = whole_number(total, "total", 0), len(self.regions.leaves)
         public = public_profile(size // leaves, shape)
@@ -321,6 +316,12 @@ class RegionalProfiles(RegionalMeasuring):
         leaves: Sequence[AnonymizedHistogram] = self.release(data, source).value.leaves
         return leaves
 
+    def _find_scans(self, release: Release, region: Any) -> tuple[RegionPath, Scans]:
+        """Return the path of a region, empty for all of them, and the scans of its leaves."""
+        path = () if region is None else self.regions.find(region)
+        span = self.regions.span(path)
+        return path, self._split(release.noisy)[0][span.start : span.stop]
+
     def _split(self, noisy: Mapping[str, IntArray]) -> tuple[Scans, Mapping[str, IntArray] | None]:
         """Return the noisy numbers of each leaf, and those of all regions together, if any."""
         tops = [f"top_{name}" for name in PARTS] if self.top_share else []
@@ -329,9 +330,6 @@ class RegionalProfiles(RegionalMeasuring):
         scans = split_scans(noisy, len(self.regions.leaves))
         top = {name: noisy[f"top_{name}"] for name in PARTS} if tops else None
         return scans, top
-
-
-_OF_ROWS = ("unlisted", "other")
 
 
 def _repeat(profile: Profile, times: int) -> Profile:

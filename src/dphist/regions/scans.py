@@ -10,6 +10,7 @@ from dphist.anonymized.adaptive_scan.bands import bound_scans
 from dphist.arrays import IntArray
 from dphist.errors import ParameterError
 from dphist.noise.magnitude import geometric_stopped_bound
+from dphist.regions.measuring import PARTS
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 
 Scans: TypeAlias = Sequence[Mapping[str, IntArray]]
@@ -25,9 +26,7 @@ def split_scans(noisy: Mapping[str, IntArray], leaves: int) -> Scans:
         If they are not those of as many leaves.
     """
     scans: list[dict[str, IntArray]] = [{} for _ in range(leaves)]
-    if any(
-        len(noisy.get(name, ())) == 0 for name in ("column_ends", "row_ends", "columns", "rows")
-    ):
+    if any(len(noisy.get(name, ())) == 0 for name in PARTS):
         raise not_of_a_release()
     for after, of in (("column_ends", "columns"), ("row_ends", "rows")):
         starts = np.flatnonzero(noisy[after] == 0)

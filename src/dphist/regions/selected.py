@@ -1,6 +1,5 @@
 """ScannedLeaves: how one region of a release was made, so that it is a release of its own."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +19,6 @@ from dphist.data.profile import Profile
 from dphist.errors import ParameterError
 from dphist.mechanism import parameter
 from dphist.noise import Source
-from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.parameters import Exact, exact_number, whole_number
 from dphist.regions.histograms import unite
 from dphist.regions.measuring import ScannedLeavesMeasuring
@@ -95,8 +93,7 @@ class ScannedLeaves(ScannedLeavesMeasuring, AnonymizedMechanism):
 
     def standard_error_of_total(self, release: Release) -> float:
         """Return the standard error of the total: the noise of all blocks together, in records."""
-        draws = len(release.noisy["columns"]) + len(release.noisy["rows"])
-        return math.sqrt(draws) * geometric_standard_deviation(self.cell_epsilon)
+        return AdaptiveScan(epsilon=self.cell_epsilon).standard_error_of_total(release)
 
     @property
     def description(self) -> str:

@@ -53,7 +53,7 @@ def _spread_offsets(many: int) -> list[float]:
 
 
 def _round(heights: FloatArray, widths: IntArray, offset: float) -> AnonymizedHistogram:
-    """Return the histogram with such heights, each over so many counts, once they are sorted."""
+    """Return the histogram with these heights, sorted, each over its width in counts."""
     order = np.argsort(-heights, kind="stable")
     whole = np.floor(np.maximum(heights[order], 0) + offset).astype(np.int64)
     return from_heights(np.cumsum(widths[order]), whole)

@@ -32,7 +32,7 @@ class Answering(Protocol):
     """What the mechanism of a table says of all sums."""
 
     @property
-    def of_sums(self) -> Mapping[str, SumAnswers]:
+    def sum_answers(self) -> Mapping[str, SumAnswers]:
         """What is said of the sums of each column."""
 
 
@@ -98,7 +98,7 @@ class LabelSums(Released):
 
     def _read(self, of: str, rows: slice, level: float, *, means: bool) -> FloatArray:
         """Return `estimates` of some rows."""
-        held = None if self._answers is None else self._answers.of_sums.get(of)
+        held = None if self._answers is None else self._answers.sum_answers.get(of)
         counts = self.counts
         if of not in self._sums or held is None or counts is None:
             known = ", ".join(self._sums) or "none"
@@ -132,7 +132,7 @@ class LabelSums(Released):
 
     def _add_sums(self, table: pa.Table) -> pa.Table:
         """Return a table of the same rows with sums and means."""
-        known = {} if self._answers is None else self._answers.of_sums
+        known = {} if self._answers is None else self._answers.sum_answers
         for name in self._sums if known else ():
             table = table.append_column(f"{name}_sum", pa.array(self.estimates(name)[:, 0]))
             if known[name].has_means:

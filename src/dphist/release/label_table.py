@@ -14,15 +14,11 @@ from dphist.errors import ParameterError, UnsupportedError
 from dphist.parameters import checked_level, whole_number
 from dphist.release.document import read_whole_numbers
 from dphist.release.interval_estimate import IntervalEstimate
-from dphist.release.label_sums import LabelSums, SumAnswers
+from dphist.release.label_sums import Answering, LabelSums
 
 
-class LabelAnswers(Protocol):
+class LabelAnswers(Answering, Protocol):
     """What the mechanism of a table says of its noise."""
-
-    @property
-    def of_sums(self) -> Mapping[str, SumAnswers]:
-        """What is said of the sums of each column."""
 
     @property
     def most_unshown(self) -> float | None:

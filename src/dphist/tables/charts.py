@@ -185,7 +185,7 @@ def short_texts(key: Key) -> list[str]:
 
 
 def _shorten(text: str) -> str:
-    """Return a text of at most so many letters; those of East Asia are as wide as two.
+    """Return a text of at most `_SHORT` letters; those of East Asia are as wide as two.
 
     >>> _shorten("self-employed, inc."), _shorten("新型冠状病毒感染肺炎")
     ('self-employed…', '新型冠状病毒…')

@@ -71,18 +71,20 @@ def files_of(value: KeyedTables) -> dict[Names, list[File]]:
             continue
         left -= rows
         name = _free(_file_name(names), taken)
-        found[names].append(File(f"{name}.csv", FILE, _unbiased(value, names)))
+        found[names].append(File(f"{name}.csv", FILE, _write_unbiased(value, names)))
         if is_whole:
-            found[names].append(File(f"{name}-whole-numbers.csv", WHOLE_FILE, _whole(whole, names)))
+            found[names].append(
+                File(f"{name}-whole-numbers.csv", WHOLE_FILE, _write_whole_numbers(whole, names))
+            )
     return found
 
 
-def _unbiased(value: KeyedTables, names: Names) -> Callable[[], str]:
+def _write_unbiased(value: KeyedTables, names: Names) -> Callable[[], str]:
     """Return what writes a table as released."""
     return lambda: MARK + write_frame(value.table(*names).to_arrow(), safe_field)
 
 
-def _whole(make: Callable[[], WholeTables], names: Names) -> Callable[[], str]:
+def _write_whole_numbers(make: Callable[[], WholeTables], names: Names) -> Callable[[], str]:
     """Return what writes a table in whole numbers, with a heading that says what they are."""
 
     def write() -> str:

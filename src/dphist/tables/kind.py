@@ -156,15 +156,7 @@ def _facts_of_searches(searches: dict[str, LabelSearch]) -> list[Block]:
     """Return what programs read of how values are found."""
     if not searches:
         return []
-    held = {
-        name: {
-            "threshold": float(search.threshold),
-            "noise_scale": float(search.sigma),
-            "found_from": search.likely_count(words.LIKELY),
-            "max_found": search.max_found,
-        }
-        for name, search in searches.items()
-    }
+    held = {name: words.list_search(search) for name, search in searches.items()}
     return [Fact("", "", "found_keys", held, on=ON_JSON)]
 
 

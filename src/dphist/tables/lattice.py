@@ -188,7 +188,7 @@ class Lattice:
         Parameters
         ----------
         scales, rows : as for `cost_of_rows`.
-        rho : what a unit pays with up to so many rows, at least.
+        rho : at least what a unit pays with up to that many rows.
         """
         weights = {t: math.floor(_STEPS / (rho * scales[t] ** 2)) for t in self.family}
         held, cells = self._weigh_patterns(weights), math.prod(self.shape)

@@ -57,7 +57,7 @@ class TablesMeasuring(MechanismBase):
     def _unit(self) -> PrivacyUnit:
         """What is protected: at most `max_rows` records.
 
-        With `one_row_per`, a user: so many records that may be alike would cost more.
+        With `one_row_per`, a user: that many records that may be alike would cost more.
         """
         if self.one_row_per is not None:
             return PrivacyUnit("user", bounds={"max_records": self.max_rows})

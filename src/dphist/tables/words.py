@@ -138,6 +138,16 @@ def describe_public_keys(keys: Keys) -> str:
     )
 
 
+def list_search(search: LabelSearch) -> dict[str, float]:
+    """Return what programs read of how values are found."""
+    return {
+        "threshold": float(search.threshold),
+        "noise_scale": float(search.sigma),
+        "found_from": search.likely_count(LIKELY),
+        "max_found": search.max_found,
+    }
+
+
 def say_search(search: LabelSearch) -> Sentence:
     """Say which values of a key are found."""
     return Sentence(

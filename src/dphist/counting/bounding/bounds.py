@@ -387,7 +387,7 @@ _OWN = "count(*) OVER (PARTITION BY who) AS own_labels"
 
 
 def bound_records(rows: Rows, max_records: int, key: str, among: str = "who") -> Rows:
-    """From (who, term, ..., problem) to the rows kept: at most so many of all alike in `among`."""
+    """From (who, term, ..., problem) to the rows kept: at most `max_records` of each in `among`."""
     # Rows of one user and label are equal, so the order of their turns does not matter.
     turns = rows.gathered("who").project(
         "who",

@@ -21,7 +21,7 @@ from dphist.counting.checks import LARGEST
 from dphist.errors import ColumnError
 
 _SURE = 2.0**50
-"""Below so many steps floating point proposes; its error is below the share 2**-51 of a value."""
+"""Below this many steps floating point proposes; its error is below the share 2**-51 of a value."""
 
 _DOUBT = 2.0**-50
 

@@ -230,7 +230,7 @@ class ThresholdHistogram(ThresholdStating):
         if summed is not None and not (summed.ratio and all(x.is_sampled for x in summed.noises)):
             raise ParameterError(
                 ("epsilon", "sums_share"),
-                "are too small for sums of so many steps to be sampled",
+                "are too small: sums of that many steps cannot be sampled",
                 "take larger steps, narrower bounds or fewer sums",
             )
         if self.noise == "optimal":

@@ -22,7 +22,7 @@ from dphist.privacy.losses import GeometricLoss
 from dphist.privacy.rounding import UP, decimal, round_up
 
 LARGEST_SUM = 2**61
-"""Larger sums, in steps, are replaced by this; that moves no two sums further apart."""
+"""Larger sums, in steps, are clamped; clamping never increases a difference."""
 
 _ROOT_BITS = 40
 

@@ -28,7 +28,7 @@ _REST = Fraction(1, 2**31)  # of a draw: the probability of what is farther out
 _MOST_DRAWS = 8
 _MOST_VALUES = 2**12  # of a draw
 _LOGS = Context(prec=60)
-_SLACK = Fraction(1, 10**40)  # more than logarithms of so many digits are wrong by
+_SLACK = Fraction(1, 10**40)  # above the error of logarithms of that many digits
 _LARGEST_EPSILON = Fraction(100)
 
 Moved = tuple[tuple[Fraction, int], ...]
