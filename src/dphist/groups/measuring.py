@@ -5,6 +5,7 @@ Proofs: `docs/understand/proofs/groups.md`.
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Self, final
 
 from dphist.arrays import IntArray
@@ -13,10 +14,10 @@ from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.groups.grouped_counts import GroupedCounts, accept_counts
 from dphist.groups.grouping import group_of
 from dphist.groups.histograms import HistogramsByGroup
-from dphist.groups.totals import rho_of_total
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source
-from dphist.privacy import ApproxZCDP, Guarantee, PrivacyUnit
+from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, least_epsilon
+from dphist.privacy.epsilon_search import find_largest_rho
 from dphist.privacy.exchanged import exchange_by_steps
 from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
@@ -88,7 +89,7 @@ class GroupsMeasuring(MechanismBase):
         if self.rho is not None:
             return self.rho
         assert self.epsilon is not None and self.delta is not None  # noqa: S101, PT018
-        return rho_of_total(self.epsilon, self.delta, self.delta_of_finding)
+        return find_rho_of_total(self.epsilon, self.delta, self.delta_of_finding)
 
     @property
     def delta_of_finding(self) -> Fraction:
@@ -238,3 +239,24 @@ def name_of(place: int, part: str) -> str:
 def total_of(value: HistogramsByGroup) -> int:
     """Return the estimated number of all records, at least 0; post-processing."""
     return round(float(value.total().value))
+
+
+@lru_cache(maxsize=256)
+def find_rho_of_total(epsilon: Fraction, delta: Fraction, of_finding: Fraction) -> Fraction:
+    """Return the largest rho of 9 digits that costs (epsilon, delta) with the delta of finding.
+
+    What is returned was priced: `least_epsilon` of it, or of one a little larger, is at most
+    epsilon.
+
+    Raises
+    ------
+    ParameterError
+        If there is none.
+    """
+
+    def fits(rho: Fraction) -> bool:
+        guarantee = ApproxZCDP(rho, of_finding) if of_finding else ZCDP(rho)
+        cost = least_epsilon([guarantee], delta, 1)
+        return cost is not None and cost <= epsilon
+
+    return find_largest_rho(fits, epsilon)

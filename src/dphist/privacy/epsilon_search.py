@@ -1,4 +1,4 @@
-"""The search for the largest epsilon that fits: few claims are computed, as each takes time."""
+"""Searches for the largest epsilon that fits, with few claims, as each takes time, and rho."""
 
 import math
 from collections.abc import Callable
@@ -10,6 +10,9 @@ from dphist.errors import ParameterError
 _MOST_STEPS = 12  # of a coarse search, which otherwise brackets
 _CLAIMED = 5e-13  # claims have 12 digits
 _DOWN = Context(prec=12, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
+_RHO = Context(prec=9, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
+_CLOSE = 1 + Fraction(1, 10**11)
+_MOST_HALVED = 400
 
 
 def approach(
@@ -108,3 +111,30 @@ def fits_if_possible(fits: Callable[[Fraction], bool], candidate: Fraction) -> b
 def down(number: Fraction) -> Fraction:
     """Round down to 12 digits."""
     return Fraction(_DOWN.divide(Decimal(number.numerator), Decimal(number.denominator)))
+
+
+def find_largest_rho(fits: Callable[[Fraction], bool], epsilon: Fraction) -> Fraction:
+    """Return the largest rho of 9 digits that fits, where smaller ones fit as well.
+
+    Parameters
+    ----------
+    fits : whether what a rho costs is within the total.
+    epsilon : of that total, where the search begins.
+
+    Raises
+    ------
+    ParameterError
+        If none fits.
+    """
+    low, high = Fraction(0), max(epsilon, Fraction(1))
+    while fits(high):
+        low, high = high, 2 * high
+    for _ in range(_MOST_HALVED):
+        middle = down((low + high) / 2) if low else high / 2
+        if low and high <= low * _CLOSE:
+            break
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    if not low:
+        raise ParameterError(("epsilon", "delta"), "are too small", "raise one of them")
+    # The search decides more digits, and the last of those may depend on the machine.
+    return Fraction(_RHO.divide(Decimal(low.numerator), Decimal(low.denominator)))

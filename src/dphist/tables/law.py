@@ -1,15 +1,13 @@
 """The law of a release of tables: its tables, what one record pays, and the scales of its noise."""
 
 from collections.abc import Mapping
-from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
 
-from dphist.errors import ParameterError
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
-from dphist.privacy.epsilon_search import down
+from dphist.privacy.epsilon_search import down, find_largest_rho
 from dphist.tables.contrasts import root_above
 from dphist.tables.keys import Names
 from dphist.tables.lattice import (
@@ -23,8 +21,6 @@ from dphist.tables.lattice import (
     weighted_variances,
 )
 
-_CLOSE = 1 + Fraction(1, 10**11)
-_DOWN = Context(prec=9, rounding=ROUND_FLOOR, Emax=10**9, Emin=-(10**9))
 _MOST_STEPS = 400
 _ROOM = 1 + Fraction(1, 2**20)  # for roots that are rounded
 
@@ -44,19 +40,7 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     >>> float(rho), gaussian_epsilon(2 * rho, Fraction(1, 10**6)) <= 1
     (0.0280144819, True)
     """
-    low, high = Fraction(0), max(epsilon, Fraction(1))
-    while gaussian_epsilon(2 * high, delta) <= epsilon:
-        low, high = high, 2 * high
-    for _ in range(_MOST_STEPS):
-        middle = down((low + high) / 2) if low else high / 2
-        if low and high <= low * _CLOSE:
-            break
-        fits = gaussian_epsilon(2 * middle, delta) <= epsilon
-        low, high = (middle, high) if fits else (low, middle)
-    if not low:
-        raise ParameterError(("epsilon", "delta"), "are too small", "raise one of them")
-    # The search decides more digits, and the last of those may depend on the machine.
-    return Fraction(_DOWN.divide(Decimal(low.numerator), Decimal(low.denominator)))
+    return find_largest_rho(lambda rho: gaussian_epsilon(2 * rho, delta) <= epsilon, epsilon)
 
 
 @lru_cache(maxsize=256)

@@ -16,7 +16,6 @@ from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.exchanged import exchange_by_steps
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
-from dphist.tables.accepting import accept_counts
 from dphist.tables.contrasts import LARGEST_PRODUCT, measure_all
 from dphist.tables.discover_keys import DiscoverKeys
 from dphist.tables.discovery import LabelSearch, make_search
@@ -390,3 +389,21 @@ def sum_over_axes(cells: IntArray, axes: tuple[int, ...]) -> IntArray:
 def name_of(table: Table, keys: Keys, kept: tuple[int, ...]) -> str:
     """Return the name of a table's noisy contrasts in a release: its keys; empty for the total."""
     return "+".join(keys.names[kept[i]] for i in table)
+
+
+def accept_counts(given: Any, keys: Keys, max_rows: int, one_row_per: str | None) -> KeyedCounts:
+    """Return data of a mechanism for these keys: `KeyedCounts`, or what `from_counts` takes.
+
+    Of the latter the caller promises the bounds of the mechanism.
+    """
+    if isinstance(given, KeyedCounts):
+        return given
+    if isinstance(given, Mapping | str | bytes) or hasattr(given, "columns"):
+        raise ParameterError(
+            "counts",
+            "must be KeyedCounts, which KeyedCounts.from_table makes of a table, or an array of "
+            "counts with a dimension for each key",
+        )
+    if one_row_per is None:
+        return KeyedCounts.from_counts(given, keys=keys)
+    return KeyedCounts.from_counts(given, keys=keys, max_rows=max_rows, one_row_per=one_row_per)

@@ -18,7 +18,7 @@ from dphist.counting.binning.key_grid import Celling, KeyGrid
 from dphist.counting.binning.spark_keys import UserBounds, count_in_spark
 from dphist.counting.bounding.bounds import Cut, check_users
 from dphist.counting.bounding.contributions import count_bounded_terms
-from dphist.counting.bounding.one_each import Digit
+from dphist.counting.bounding.shared_records import Digit
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
 from dphist.counting.reading.columns import Wanted, count_column, key_column

@@ -21,7 +21,7 @@ from dphist.counting.binning.key_grid import (
 from dphist.counting.binning.spark_slots import place_of, value_of
 from dphist.counting.bounding.bounds import WORST, Cut, problem_expression, raise_problem
 from dphist.counting.bounding.contributions import count_bounded_terms
-from dphist.counting.bounding.one_each import Digit
+from dphist.counting.bounding.shared_records import Digit
 from dphist.counting.engine.rows import SparkRows
 from dphist.counting.reading.columns import Wanted, key_column
 from dphist.counting.reading.spark import SparkSource

@@ -32,10 +32,9 @@ from dphist.counting.bounding.bounds import (
     raise_problem,
 )
 from dphist.counting.bounding.kept import count_marked
-from dphist.counting.bounding.one_each import Digit, keep_one_each
 from dphist.counting.bounding.profiles import MISSING_USER, count_prevalences, to_arrays
 from dphist.counting.bounding.ranked_sets import hold_sets
-from dphist.counting.bounding.shared_records import share_records
+from dphist.counting.bounding.shared_records import Digit, keep_one_each, share_records
 from dphist.counting.bounding.stores import Sets, Store, hold_counts
 from dphist.counting.checks import LARGEST
 from dphist.counting.engine.rows import DuckRows, Rows
