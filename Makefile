@@ -128,10 +128,14 @@ docs: $(VENV)/.docs
 NEWEST_PYTHON ?= $(shell for v in 14 13 12 11; do python3.$$v -c '' 2>/dev/null \
                    && { echo python3.$$v; break; }; done)
 OLDEST_PYTHON ?= $(PYTHON)
-.PHONY: release-check test-oldest test-newest constraints
+.PHONY: reviewers-kit release-check test-oldest test-newest constraints
 
 release-check: $(VENV)/.release
 	$(BIN)/python -m releasing $(RELEASE_OPTIONS)
+
+# One archive for an outside review of the trusted base, into dist/.
+reviewers-kit: $(VENV)/.dev
+	$(BIN)/python -m releasing.reviewers_kit
 
 # The tests of `make test` with the oldest allowed version of every dependency, on the oldest Python.
 test-oldest:

@@ -36,11 +36,12 @@ def read_parts() -> list[Part]:
 
 def modules_of_base() -> frozenset[str]:
     """Return the names of all modules of the base, such as `dphist.noise.lazy`."""
-    return frozenset(
-        ".".join(["dphist", *file.with_suffix("").parts]).removesuffix(".__init__")
-        for part in read_parts()
-        for file in part.files
-    )
+    return frozenset(name_module(file) for part in read_parts() for file in part.files)
+
+
+def name_module(file: Path) -> str:
+    """Return the name of a module by its file, relative to src/dphist."""
+    return ".".join(["dphist", *file.with_suffix("").parts]).removesuffix(".__init__")
 
 
 def _files_of_part(

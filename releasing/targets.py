@@ -24,6 +24,7 @@ SHORTENED: Mapping[str, tuple[str, ...]] = {
     "bench-tables": ("TABLES=pages",),
     "size": (),
     "base": (),
+    "reviewers-kit": (),
     "architecture": (),
     "test-oldest": (FEW,),
     "test-newest": (FEW,),
