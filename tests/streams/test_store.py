@@ -277,10 +277,9 @@ def test_a_state_that_cannot_be_begun_is_removed_again(new, path: Path, monkeypa
 
 def without_privileges() -> None:
     """Drop, for the program that is run next, the capability to pass over permissions."""
-    if sys.platform == "linux":
-        drop, pass_over_permissions, read_and_search = 24, 1, 2
-        for capability in (pass_over_permissions, read_and_search):
-            ctypes.CDLL(None).prctl(drop, capability, 0, 0, 0)
+    drop, pass_over_permissions, read_and_search = 24, 1, 2
+    for capability in (pass_over_permissions, read_and_search):
+        ctypes.CDLL(None).prctl(drop, capability, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -370,7 +369,6 @@ def test_a_state_that_cannot_be_written_is_refused_at_once(state) -> None:
         Store.open(state)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere SQLite's lock has to do")
 def test_reading_the_file_does_not_unlock_it(state) -> None:
     """A process loses its POSIX locks when it closes any descriptor of the file."""
     store = Store.open(state)

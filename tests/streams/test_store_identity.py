@@ -7,7 +7,6 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -98,7 +97,6 @@ def test_no_two_files_have_the_same_facts(path: Path) -> None:
         assert len(set(seen["generation"])) == 30
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Python itself tells the birth time")
 def test_birth_is_what_the_system_says(path: Path) -> None:
     found = told(path)
     said = subprocess.run(
@@ -180,7 +178,6 @@ def test_a_stream_begins_with_a_warning_where_too_little_is_told(
         Store.open(path.with_name("b"))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="uses what Linux alone has")
 def test_calls_that_the_system_refuses_leave_facts_out(path: Path, monkeypatch) -> None:
     """As in a container that blocks them, or on a file system that does not know them."""
     written(path, b"1")
@@ -209,7 +206,6 @@ def test_calls_that_the_system_refuses_leave_facts_out(path: Path, monkeypatch) 
         Store.open(path)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="uses what Linux alone has")
 def test_a_commit_does_not_need_its_note(path: Path, monkeypatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -222,7 +218,6 @@ def test_a_commit_does_not_need_its_note(path: Path, monkeypatch) -> None:
     assert contents(path) == [(0, b"2")]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="uses what Linux alone has")
 def test_a_note_that_does_not_stick_is_said(path: Path, monkeypatch, caplog) -> None:
     """Then an older content passes: once at each opening that cannot note its first commit."""
 
@@ -250,7 +245,6 @@ def test_a_note_that_does_not_stick_is_said(path: Path, monkeypatch, caplog) -> 
     assert bool(caplog.records) is not takes_attributes(path)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="uses what Linux alone has")
 def test_a_stream_that_begins_without_a_note_says_so_once(path: Path, monkeypatch, caplog) -> None:
     """The token stuck, and the note did not."""
     real = os.setxattr
@@ -266,7 +260,6 @@ def test_a_stream_that_begins_without_a_note_says_so_once(path: Path, monkeypatc
     assert AN_OLDER in warning.getMessage()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="uses what Linux alone has")
 def test_attributes_of_others_are_left_alone(path: Path) -> None:
     written(path, b"1")
     for name in ("user.other", "user.dphist.commits.many"):

@@ -52,7 +52,7 @@ def read_facts(descriptor: int) -> Facts:
     found = {
         "inode": str(status.st_ino),
         "device": str(status.st_dev),
-        "birth": _birth(descriptor, status),
+        "birth": _birth(descriptor),
         "generation": _generation(descriptor),
         "subvolume": _subvolume(descriptor),
         "token": _token(descriptor),
@@ -94,9 +94,8 @@ def undetected(found: Facts) -> list[str]:
 
 def mark(descriptor: int) -> None:
     """Give a file a new token, which is not copied together with its content."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # not every file system has extended attributes
-            os.setxattr(descriptor, _TOKEN, secrets.token_bytes(16))
+    with contextlib.suppress(OSError):  # not every file system has extended attributes
+        os.setxattr(descriptor, _TOKEN, secrets.token_bytes(16))
 
 
 def note_commits(descriptor: int, commits: int) -> None:
@@ -106,13 +105,12 @@ def note_commits(descriptor: int, commits: int) -> None:
     a file system without extended attributes nothing is noted, and no error is raised: read the
     number back to check it.
     """
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            name = f"{_COMMITS}{commits}"
-            os.setxattr(descriptor, name, b"1")
-            for other in _notes(descriptor):
-                if other != name:
-                    os.removexattr(descriptor, other)
+    with contextlib.suppress(OSError):
+        name = f"{_COMMITS}{commits}"
+        os.setxattr(descriptor, name, b"1")
+        for other in _notes(descriptor):
+            if other != name:
+                os.removexattr(descriptor, other)
 
 
 def noted_commits(descriptor: int) -> int:
@@ -122,24 +120,19 @@ def noted_commits(descriptor: int) -> int:
 
 
 def _notes(descriptor: int) -> list[str]:
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            return [name for name in os.listxattr(descriptor) if name.startswith(_COMMITS)]
+    with contextlib.suppress(OSError):
+        return [name for name in os.listxattr(descriptor) if name.startswith(_COMMITS)]
     return []
 
 
 def _token(descriptor: int) -> str:
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            return os.getxattr(descriptor, _TOKEN).hex()
+    with contextlib.suppress(OSError):
+        return os.getxattr(descriptor, _TOKEN).hex()
     return ""
 
 
-def _birth(descriptor: int, status: os.stat_result) -> str:
-    """Return the birth time of the inode, or ""; Python reports it on macOS, but not on Linux."""
-    if sys.platform != "linux":
-        birth = getattr(status, "st_birthtime", None)
-        return "" if birth is None else repr(birth)
+def _birth(descriptor: int) -> str:
+    """Return the birth time of the inode, or "", which Python does not report."""
     buffer = ctypes.create_string_buffer(_STATX_SIZE)
     if _STATX is None or _STATX(descriptor, b"", _AT_EMPTY_PATH, _STATX_BTIME, buffer) != 0:
         return ""
@@ -152,19 +145,17 @@ def _birth(descriptor: int, status: os.stat_result) -> str:
 
 def _generation(descriptor: int) -> str:
     """Return the number that distinguishes successive files with the same inode, or ""."""
-    if sys.platform == "linux":
-        answer = bytearray(struct.calcsize("l"))
-        with contextlib.suppress(OSError):
-            fcntl.ioctl(descriptor, _GET_GENERATION, answer)
-            return str(struct.unpack_from("=I", answer)[0])
+    answer = bytearray(struct.calcsize("l"))
+    with contextlib.suppress(OSError):
+        fcntl.ioctl(descriptor, _GET_GENERATION, answer)
+        return str(struct.unpack_from("=I", answer)[0])
     return ""
 
 
 def _subvolume(descriptor: int) -> str:
     """Return the number of the subvolume on btrfs, or ""."""
-    if sys.platform == "linux":
-        question = bytearray(struct.pack("=QQ", 0, _BTRFS_FIRST_FILE).ljust(4096, b"\0"))
-        with contextlib.suppress(OSError):
-            fcntl.ioctl(descriptor, _BTRFS_LOOKUP, question)
-            return str(struct.unpack_from("=Q", question)[0])
+    question = bytearray(struct.pack("=QQ", 0, _BTRFS_FIRST_FILE).ljust(4096, b"\0"))
+    with contextlib.suppress(OSError):
+        fcntl.ioctl(descriptor, _BTRFS_LOOKUP, question)
+        return str(struct.unpack_from("=Q", question)[0])
     return ""

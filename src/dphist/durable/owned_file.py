@@ -28,7 +28,7 @@ from dphist.durable.identity import (
     noted_commits,
     read_facts,
 )
-from dphist.errors import DphistError
+from dphist.errors import DphistError, UnsupportedError
 from dphist.files import check_output_path, is_at, name_temporary, remove_temporary
 
 if sys.platform == "linux":
@@ -55,8 +55,7 @@ class OwnedFile:
         SQLite locks the file against other programs, with a POSIX lock. But the system drops the
         POSIX locks of a process as soon as the process closes any descriptor of the file, for
         example after reading it for a backup. A lock by `flock` stays until this descriptor is
-        closed or the process ends. On systems other than Linux the two kinds of locks may conflict,
-        so there only SQLite's lock is used.
+        closed or the process ends.
 
         Parameters
         ----------
@@ -76,16 +75,28 @@ class OwnedFile:
         self._descriptor: int | None = descriptor
         _living.add(self)
         try:
-            if sys.platform == "linux":
-                self._lock(descriptor, shared, patience)
+            self._lock(descriptor, shared, patience)
             self._status = os.fstat(descriptor)
             self.facts = read_facts(descriptor)
         except BaseException:
             self.close()
             raise
-        if sys.platform != "linux":
-            self._descriptor = None
-            os.close(descriptor)
+
+    @classmethod
+    def open(
+        cls, path: Path, flags: int, *, shared: bool = False, patience: float = 0
+    ) -> "OwnedFile":
+        """Open an existing file with these flags of `os.open`, and own it.
+
+        Raises
+        ------
+        UnsupportedError
+            If this system is not Linux.
+        OSError
+            If the file cannot be opened or locked; BlockingIOError if another object owns it.
+        """
+        _check_system(path)
+        return cls(path, os.open(path, flags), shared=shared, patience=patience)
 
     @staticmethod
     def _lock(descriptor: int, shared: bool, patience: float) -> None:
@@ -161,8 +172,8 @@ class OwnedFile:
             note_commits(self._descriptor, commits)
 
     def is_noted(self, commits: int) -> bool:
-        """Whether at least this number of commits is noted; true on systems without notes."""
-        return self._descriptor is None or self.commits >= commits
+        """Whether at least this number of commits is noted."""
+        return self.commits >= commits
 
     @property
     def is_forked(self) -> bool:
@@ -194,9 +205,8 @@ class OwnedFile:
                     connection.close()
         finally:
             if descriptor is not None:  # last, because it also drops the locks of SQLite
-                if sys.platform == "linux":
-                    # Closing alone does not unlock if another thread has just forked.
-                    fcntl.flock(descriptor, fcntl.LOCK_UN)
+                # Closing alone does not unlock if another thread has just forked.
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
                 os.close(descriptor)
 
     def __del__(self) -> None:
@@ -245,9 +255,12 @@ def create_file(
         If the file exists, or the journal of an earlier file with this name, which is `filename`.
     OutputFileError
         If the folder is missing or cannot be written.
+    UnsupportedError
+        If this system is not Linux.
     OSError, sqlite3.Error
         If the system refuses.
     """
+    _check_system(target)
     for file in (target, journal_path(target)):  # SQLite would replay a journal into the new file
         if os.path.lexists(file):
             raise FileExistsError(errno.EEXIST, "exists", str(file))
@@ -272,6 +285,16 @@ def create_file(
             raise FileExistsError(errno.EEXIST, "exists", str(target)) from None
         raise
     return owned
+
+
+def _check_system(path: Path) -> None:
+    """Refuse a system on which locks and copies of files were not tested."""
+    if sys.platform != "linux":
+        raise UnsupportedError(
+            f"{path} needs Linux, whose locks and file systems keep a ledger or a stream in one "
+            "file from being used twice; run dphist in Linux (WSL on Windows, or a container), or "
+            "keep the ledger in PostgreSQL"
+        )
 
 
 def _write_new(
@@ -302,9 +325,7 @@ def journal_path(path: Path) -> Path:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the folder's entries durable, where the system lets folders be synced."""
-    if os.name != "posix":
-        return
+    """Make the folder's entries durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -547,18 +547,3 @@ def test_a_system_that_does_not_tell_is_trusted(
 ) -> None:
     monkeypatch.setattr(sqlite, "_MOUNTS", Path("/does/not/exist"))
     is_whole(path, "first")
-
-
-# Other systems than Linux
-
-
-def test_threads_take_turns_where_there_is_no_lasting_lock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sqlite.sys, "platform", "darwin")
-    with create(tmp_path / "a.ledger") as ledger:
-        with ledger._payments.store.transaction(write=False):
-            assert sqlite._turn.locked()
-        assert not sqlite._turn.locked()
-        assert in_child(lambda: ledger.release(STEP, DATA, by="ana", key="child")) == 0
-        assert ledger.verify() == 4

@@ -8,8 +8,6 @@ import errno
 import os
 import re
 import sqlite3
-import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,23 +32,6 @@ _SETTINGS = (
     "PRAGMA fullfsync = ON",
     "PRAGMA temp_store = MEMORY",
 )
-
-_turn = threading.Lock()
-"""Held by the one thread of this process that is in a transaction, on systems other than Linux.
-
-There the file is not locked by `flock`, and a thread that closes it would drop SQLite's lock of
-another thread.
-"""
-
-
-def _take_new_turn() -> None:
-    """Forget, in a forked child, the turn of another thread of its parent."""
-    global _turn
-    _turn = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_take_new_turn)
 
 _NETWORK = re.compile(
     r"nfs\d?|cifs|smb\d*|smbfs|afs|9p|ncpfs|coda|ceph|lustre|gpfs|glusterfs|davfs\d?|ocfs2|beegfs|"
@@ -223,8 +204,7 @@ class SqliteStore:
     @contextlib.contextmanager
     def _open_owned(self, write: bool) -> Iterator[tuple[OwnedFile, sqlite3.Connection]]:
         """Own the file, in a transaction that is rolled back unless the block commits it."""
-        turn = _turn if sys.platform != "linux" else contextlib.nullcontext()
-        with turn, contextlib.closing(self._own(write)) as owned:
+        with contextlib.closing(self._own(write)) as owned:
             owned.check_name(LedgerError(f"{self.path} was replaced while in use; open it again"))
             try:
                 # Also a reader may have to roll back what a crash left, if it is allowed to.
@@ -244,12 +224,12 @@ class SqliteStore:
         """Own the file: alone to write, or to play back a journal that a crash left."""
         path = self.path
         try:
-            descriptor = os.open(path, os.O_RDWR if write else os.O_RDONLY)
-            owned = OwnedFile(path, descriptor, shared=not write, patience=PATIENCE)
+            flags = os.O_RDWR if write else os.O_RDONLY
+            owned = OwnedFile.open(path, flags, shared=not write, patience=PATIENCE)
             if write or not _has_journal(path):
                 return owned
             owned.close()
-            return OwnedFile(path, os.open(path, os.O_RDONLY), patience=PATIENCE)
+            return OwnedFile.open(path, os.O_RDONLY, patience=PATIENCE)
         except FileNotFoundError:
             raise LedgerError(f"{path} was moved or removed while in use") from None
         except OSError as error:
@@ -319,7 +299,7 @@ def _check_local(folder: Path) -> None:
     Raises
     ------
     LedgerError
-        If the folder lies on one. Other systems than Linux do not tell.
+        If the folder lies on one.
     """
     kind = _file_system(folder)
     if kind is not None and _NETWORK.fullmatch(kind):
@@ -331,8 +311,6 @@ def _check_local(folder: Path) -> None:
 
 def _file_system(folder: Path) -> str | None:
     """Return the type of the file system of a folder; None if it is not known."""
-    if sys.platform != "linux":
-        return None
     try:
         device = folder.stat().st_dev
         lines = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()

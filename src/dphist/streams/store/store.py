@@ -311,7 +311,7 @@ def _own_file(path: Path) -> OwnedFile:
     try:
         if path.exists() and not path.is_file():
             raise StateError(f"{path} is not a file; name the state of a stream")
-        owned = OwnedFile(path, os.open(path, os.O_RDWR))
+        owned = OwnedFile.open(path, os.O_RDWR)
         if owned.is_at_path():
             return owned
         owned.close()  # replaced between the opening and the locking
