@@ -1,7 +1,8 @@
 """The audit of dphist on other libraries, each under a Python that has it.
 
     python -m benchmarks.audit_others --diffprivlib PYTHON [--opendp PYTHON] [--pipelinedp PYTHON]
-                                      [--smartnoise PYTHON] [--seconds 20] [--turns 2]
+                                      [--smartnoise PYTHON] [--dpsynth PYTHON]
+                                      [--seconds 20] [--turns 2]
                                       [--names CASE ...]
 
 docs/understand/audit-others.md says how to install them. Each case is audited `--turns` times, in
@@ -17,7 +18,7 @@ from typing import Any
 import dphist as dh
 from dphist.lab.auditing.subject import command
 
-LIBRARIES = ("opendp", "diffprivlib", "pipelinedp", "smartnoise")
+LIBRARIES = ("opendp", "diffprivlib", "pipelinedp", "smartnoise", "dpsynth")
 
 
 def main() -> None:
