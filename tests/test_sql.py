@@ -53,11 +53,11 @@ class Warehouse:
                 copy.write_row(row)
 
     def counts(
-        self, max_labels: int, max_count: int = 1, count: str | None = "n"
+        self, max_labels: int, max_count: int = 1, count: str | None = "n", **more: Any
     ) -> dict[str, int]:
         query = dh.sql.count_labels(
             dialect=self.dialect, table='visits, "all"', label='te"rm', user="who",
-            max_labels=max_labels, max_count=max_count, count=count,
+            max_labels=max_labels, max_count=max_count, count=count, **more,
         )  # fmt: skip
         found = self._connection.execute(query).fetchall()
         assert all(isinstance(label, str) and type(n) is int and n > 0 for label, n in found)
@@ -118,6 +118,34 @@ def test_a_user_changes_no_more_than_the_bounds(
     with_user = warehouse.counts(max_labels, max_count)
     assert most_changed(without, with_user) == (max_labels, max_count)
     assert not falls(without, with_user)
+
+
+@both
+@pytest.mark.parametrize(("max_labels", "max_count"), BOUNDS)
+@pytest.mark.quick(every=3)
+def test_labels_that_are_not_listed_count_as_one_before_users_are_bounded(
+    warehouse: Warehouse, max_labels: int, max_count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The query is that of a table in which nobody has an unlisted label."""
+    monkeypatch.setattr("dphist.sql.fresh_key", lambda: "5e" * 16)
+    listed = ["t0", "t'1", "é", 't"\\2', "never there"]
+    terms = [*listed[:4], "x", "y", "z", "other", "e\u0301", None]
+    rows: Rows = [(f"u{n % 7}", terms[n * n % 10], n % 4) for n in range(90)]
+    warehouse.hold(rows)
+    found = warehouse.counts(max_labels, max_count, other_than=listed)
+    warehouse.hold([(who, t if t is None or t in listed else "other", n) for who, t, n in rows])
+    assert found == warehouse.counts(max_labels, max_count)
+    assert "other" in found
+    table = pa.table({"label": list(found), "count": list(found.values())})
+    given: dict[str, Any] = {"max_labels": max_labels, "max_count": max_count}
+    assert dh.sql.label_counts(table, **given, other_than=listed).other_than == tuple(listed)
+
+
+@pytest.mark.parametrize("dialect", dh.sql.DIALECTS)
+def test_a_list_with_other_is_refused(dialect: str) -> None:
+    asked: dict[str, Any] = {"table": "t", "label": "l", "user": "u", "max_labels": 1}
+    with pytest.raises(ParameterError, match="other_than must not list 'other'"):
+        dh.sql.count_labels(dialect=dialect, **asked, other_than=["a", "other"])
 
 
 @both

@@ -31,6 +31,7 @@ from typing import Any
 from dphist.counting import LARGEST
 from dphist.counting.bounding.bounds import fresh_key
 from dphist.data.label_counts import LabelCounts
+from dphist.data.other_than import OTHER, read_other_than
 from dphist.errors import ParameterError
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit
@@ -51,6 +52,7 @@ class _Dialect:
         function of the row.
     octets : the bytes of any value's text; equal exactly if the texts are, whatever the collation.
     text : the text of such bytes.
+    known : bytes that are given, of their hexadecimal digits.
     wide : type of sums of whole numbers of 64 bits.
     table : what a query calls the table that is read. It is drawn for each: of a column of records
         with that name, DuckDB would take the fields for columns that are missing.
@@ -59,6 +61,7 @@ class _Dialect:
     column: str
     octets: str
     text: str
+    known: str
     wide: str
     table: str = ""
 
@@ -70,11 +73,23 @@ class _Dialect:
         """Return the bytes of the text of a column."""
         return self.octets.format(self.name(name, parameter))
 
+    def or_other(self, term: str, labels: Sequence[str]) -> str:
+        """Return a label, or "other" in place of one that is not listed; null for none."""
+        known = [self.known.format(label.encode().hex()) for label in (OTHER, *labels)]
+        stay = f"{term} IS NULL OR {term} IN ({', '.join(known)})"
+        return f"CASE WHEN {stay} THEN {term} ELSE {known[0]} END"
+
 
 _DIALECTS = {
-    "duckdb": _Dialect("{table}.{name}", "encode(CAST({} AS VARCHAR))", "decode({})", "HUGEINT"),
+    "duckdb": _Dialect(
+        "{table}.{name}", "encode(CAST({} AS VARCHAR))", "decode({})", "unhex('{}')", "HUGEINT"
+    ),
     "postgres": _Dialect(
-        "{name}", "convert_to(CAST({} AS TEXT), 'UTF8')", "convert_from({}, 'UTF8')", "NUMERIC"
+        "{name}",
+        "convert_to(CAST({} AS TEXT), 'UTF8')",
+        "convert_from({}, 'UTF8')",
+        "decode('{}', 'hex')",
+        "NUMERIC",
     ),
 }
 
@@ -91,6 +106,7 @@ def count_labels(
     max_labels: int,
     count: str | None = None,
     max_count: int = 1,
+    other_than: Sequence[str] | None = None,
 ) -> str:
     """Return a query that bounds each user, then counts the labels of a table.
 
@@ -109,6 +125,8 @@ def count_labels(
     count : column of whole numbers, if a row is that many records (default: each row is one).
         Missing and negative ones are 0.
     max_count : maximum that one user adds to a label. Rows of one user and label are added first.
+    other_than : public list of labels: each row with another one counts under the label "other", as
+        for `LabelCounts.from_table`. Give `label_counts` the same. The query lists their bytes.
 
     Returns
     -------
@@ -131,6 +149,8 @@ def count_labels(
     labels = whole_number(max_labels, "max_labels", 1, most=LARGEST)
     most = whole_number(max_count, "max_count", 1, most=LARGEST)
     who, term = used.read(user, "user"), used.read(label, "label")
+    if other_than is not None:
+        term = used.or_other(term, read_other_than(other_than, "other_than"))
     amount = "1"
     if count is not None:
         counted = f"CAST({used.name(count, 'count')} AS BIGINT)"
@@ -169,7 +189,12 @@ FROM dphist_counted
 
 
 def label_counts(
-    rows: Any, *, max_labels: int, max_count: int = 1, unit: str | None = None
+    rows: Any,
+    *,
+    max_labels: int,
+    max_count: int = 1,
+    unit: str | None = None,
+    other_than: Sequence[str] | None = None,
 ) -> LabelCounts:
     """Return the rows of a query of `count_labels` as `LabelCounts`.
 
@@ -177,7 +202,7 @@ def label_counts(
     ----------
     rows : all rows of the result, as a table of pandas, Polars, Arrow or DuckDB with the columns
         label and count.
-    max_labels, max_count : those of the query; dphist cannot check them.
+    max_labels, max_count, other_than : those of the query; dphist cannot check them.
     unit : what a user is, such as "one patient" (default: "one user").
 
     Raises
@@ -185,7 +210,7 @@ def label_counts(
     ParameterError, ColumnError, DataError
     """
     bound = whole_number(max_labels, "max_labels", 1)
-    return LabelCounts.promised(rows, bound, max_count, unit, only_adds=True)
+    return LabelCounts.promised(rows, bound, max_count, unit, only_adds=True, other_than=other_than)
 
 
 def count_keys(

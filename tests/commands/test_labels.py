@@ -258,6 +258,23 @@ def test_only_labels_have_no_counts(arguments, said, records, capsys) -> None:
     assert f"{said} does not go with --only-labels" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("noise", ["best", "gaussian"])
+def test_labels_that_are_not_listed_count_together(noise, records, tmp_path, capsys) -> None:
+    listed, out = tmp_path / "known.txt", tmp_path / "r.json"
+    listed.write_text("common\nnever\n")
+    known = (*USERS, *BUDGET, "--known-labels", listed, "--other", "--noise", noise)
+    assert run("labels", "none", *known, "--dry-run") == 0
+    assert "counted together, as other" in " ".join(capsys.readouterr().out.split())
+    assert run("labels", records, *known, "--quiet", "--output", out) == 0
+    release = dh.Release.load(out)
+    assert release.mechanism.other
+    assert release.mechanism.labels == ("common", "never")
+    assert set(release.value.labels) == {"common", "never", "other"}
+    listed.write_text("common\nother\n")
+    assert run("labels", "none", *known) == 2
+    assert "--known-labels must not list 'other'" in capsys.readouterr().err
+
+
 def test_known_labels_need_no_delta(records, tmp_path, capsys) -> None:
     listed, out = tmp_path / "known.txt", tmp_path / "r.json"
     listed.write_text("common\r\nnever\r\n")

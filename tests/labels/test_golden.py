@@ -28,6 +28,7 @@ DRY_RUNS = {
     "dry run with laplace": f"labels {USERS} --delta 1e-6 --noise laplace --users-by-labels 1000",
     "dry run without counts": f"labels {USERS} --delta 1e-6 --only-labels --expect-users 5000",
     "dry run of listed labels": f"labels {USERS} --known-labels LIST",
+    "dry run of other labels": f"labels {USERS} --known-labels LIST --other",
     "dry run of correlated noise": f"labels {USERS} --known-labels LIST --delta 1e-6 --correlated",
     "dry run of a ranking": f"top {USERS} --delta 1e-6 -k 5 --expect-users 5000",
 }

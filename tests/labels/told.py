@@ -62,6 +62,7 @@ GAUSSIAN = dh.ThresholdHistogram(
 )
 NEAR = dh.ThresholdHistogram(epsilon="0.1", delta="1e-6", max_labels=1, noise="gaussian")
 LISTED = dh.ThresholdHistogram(epsilon="0.1", max_labels=2, labels=WARDS)
+OTHER = dh.ThresholdHistogram(epsilon=1, max_labels=2, labels=["drug 1", "drug 2"], other=True)
 CORRELATED = dh.calibrate(
     dh.ThresholdHistogram,
     epsilon=1,
@@ -106,6 +107,9 @@ MADE: dict[str, Callable[[], dh.Release]] = {
     "nothing": lambda: release(LAPLACE, counted([])),
     "for tests": lambda: replace(release(LAPLACE, counted(LETTERS)), for_tests=True),
     "listed": lambda: release(LISTED, counted(["ward 1", "ward 2"], 2, 3)),
+    "listed, with other": lambda: release(
+        OTHER, visits("one patient", other_than=OTHER.labels), **WORDS
+    ),
     "correlated": lambda: release(CORRELATED, counted(WARDS, 30, only_adds=True)),
     "four releases": lambda: release(
         dh.calibrate(

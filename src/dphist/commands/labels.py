@@ -176,7 +176,7 @@ def _release_or_quote(
         mechanism,
         options,
         data,
-        partial(_read, options, bounds),
+        partial(_read, options, {**bounds, "other_than": mechanism.other_than}),
         records=None if labels is None else labels * count,
         more=caps,
     )
@@ -302,6 +302,7 @@ _LABELS = [
             "more": f": {HOLDS_LABELS}; --delta may then be left out",
             "rules": [_NO_COUNTS],
         },
+        other={"rules": [_NO_COUNTS]},
         users_by_labels={
             "more": "; tells how much too low counts are because of --max-labels; about ten times "
             "--max-labels; costs as much as one more label per user",

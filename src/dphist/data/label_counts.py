@@ -5,7 +5,7 @@ The counts are secret and never shown. Mechanisms read them only through `filter
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from dphist.counting.reading.gate import Reading
 from dphist.data.clamp import Clamp, read_sums
 from dphist.data.counting import Counting, check_label_bounds, make_cut, to_label_array
 from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.other_than import read_other_than
 from dphist.data.partial import Partial, all_parts, as_it_is
 from dphist.errors import ParameterError, phrase
 from dphist.noise.for_tests import is_for_tests
@@ -53,6 +54,8 @@ class LabelCounts(Secret):
         Whether users were bounded with random bits from the caller; releases then say so.
     sums : mapping of str to Clamp
         The columns that were summed, with the bounds on each user's total of a label; public.
+    other_than : tuple of str or None
+        The listed labels, if all others were counted as "other" before users were bounded; public.
     """
 
     _store: Store
@@ -68,6 +71,7 @@ class LabelCounts(Secret):
     _sets: Sets | None = None
     only_adds: bool = False
     _sums: tuple[tuple[str, Clamp], ...] = ()
+    other_than: tuple[str, ...] | None = None
     _IN_PLACE_OF_AN_ARRAY = (
         "LabelCounts must be passed to a labels mechanism themselves: an array would lose their "
         "bounds (the data owner may use .counts_of(labels), .largest(number))"
@@ -99,6 +103,7 @@ class LabelCounts(Secret):
         users_by_labels: int | None = None,
         keep_sets: bool = False,
         sums: Mapping[str, Clamp] | None = None,
+        other_than: Sequence[str] | None = None,
         unit: str | PrivacyUnit | None = None,
         ledger: Guarding | None = None,
         source: Source | None = None,
@@ -141,6 +146,10 @@ class LabelCounts(Secret):
             nearest multiple of the step (halfway: the even one), of the exact binary value of a
             float; infinities count as the bounds. Missing values and NaN are refused. Not with
             `keep_sets`, and not of Spark. Which labels a user keeps depends on no value.
+        other_than : public list of labels, as text: each row with another label counts under one
+            more label, "other", for a mechanism with the same `labels` and ``other=True``. Users
+            are bounded afterwards, so the labels of a user that are not listed are one label
+            together. The column must hold text. Not with `keep_sets`.
         unit : what a user is, such as "one patient", for guarantees and ledgers (default: "one
             user").
         ledger : a `dphist.Ledger`; the data are then guarded by it (see `Ledger.guard`).
@@ -173,9 +182,10 @@ class LabelCounts(Secret):
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
         bounds, one = check_label_bounds(columns, bounds, users_by_labels, unit)
-        summed = read_sums(sums)
-        if summed and keep_sets:
-            raise ParameterError("sums", phrase("must be left out with {keep_sets}"))
+        bounds, summed = _list_labels(bounds, other_than), read_sums(sums)
+        for name, given in ("sums", summed), ("other_than", bounds.other_than):
+            if given and keep_sets:
+                raise ParameterError(name, phrase("must be left out with {keep_sets}"))
         reading = Reading(progress=progress, delimiter=delimiter)
         counting = Counting(frame, columns, one, reading, sums=summed)
         counts = cls._count(counting, bounds, users_by_labels, source, keep_sets)
@@ -200,6 +210,7 @@ class LabelCounts(Secret):
         progress: Progress | None = None,
         delimiter: str | None = None,
         users_by_labels: int | None = None,
+        other_than: Sequence[str] | None = None,
         unit: str | PrivacyUnit | None = None,
         source: Source | None = None,
     ) -> Partial:
@@ -215,7 +226,7 @@ class LabelCounts(Secret):
         others : "drop" the rows of users of other parts, so that every process may read the whole
             table; or "refuse" them, if the table was cut by the part of each user beforehand.
         frame, label, user, count, max_labels, max_count, null_users, null_labels, progress,
-        delimiter, users_by_labels, unit, source
+        delimiter, users_by_labels, other_than, unit, source
             As for `from_table`. `user` must hold text, integers, bytes or UUIDs, the same in all
             parts. Rows without a user belong to part 0.
 
@@ -244,6 +255,7 @@ class LabelCounts(Secret):
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
         bounds, one = check_label_bounds(columns, bounds, users_by_labels, unit)
+        bounds = _list_labels(bounds, other_than)
         reading = Reading(progress=progress, delimiter=delimiter)
         counting = Counting(frame, columns, one, reading, cut)
         counts = cls._count(counting, bounds, users_by_labels, source)
@@ -255,6 +267,7 @@ class LabelCounts(Secret):
             null_users=null_users,
             null_labels=null_labels,
             users_by_labels=counts.users_by_labels,
+            other_than=None if counts.other_than is None else sorted(counts.other_than),
             users=counts.users,
             for_tests=counts.for_tests,
         )
@@ -300,6 +313,7 @@ class LabelCounts(Secret):
             _is_cut=True,
             for_tests=any(each.head["for_tests"] for each in found),
             only_adds=True,
+            other_than=None if head["other_than"] is None else tuple(head["other_than"]),
         )
         return guarded(counts, ledger)
 
@@ -334,6 +348,7 @@ class LabelCounts(Secret):
             _sets=sets,
             only_adds=True,  # docs/understand/proofs/bounding.md, Lemma 2
             _sums=counting.sums,
+            other_than=bounds.other_than,
         )
 
     def bounds_in_text(self) -> dict[str, str]:
@@ -381,6 +396,7 @@ class LabelCounts(Secret):
         label_type: pa.DataType | None = None,
         unit: str | PrivacyUnit | None = None,
         only_adds: bool = False,
+        other_than: Sequence[str] | None = None,
     ) -> "LabelCounts":
         """Make one from labels and counts; you assert the bounds, dphist cannot check them.
 
@@ -396,6 +412,8 @@ class LabelCounts(Secret):
         only_adds : whether you assert as well that no user makes any count smaller, which
             correlated noise of known labels needs: each count is a sum of what users add, and what
             one user adds does not depend on other users.
+        other_than : public list of labels, as text, if you assert that rows with any other label
+            were counted under the label "other", before users were bounded.
 
         Raises
         ------
@@ -406,7 +424,9 @@ class LabelCounts(Secret):
         if len(column) != len(values):
             raise ParameterError(("labels", "counts"), "must have the same length")
         table = pa.table({"label": column, "count": values})
-        return cls.promised(table, max_labels, max_count, unit, only_adds=only_adds)
+        return cls.promised(
+            table, max_labels, max_count, unit, only_adds=only_adds, other_than=other_than
+        )
 
     @classmethod
     def promised(
@@ -417,6 +437,7 @@ class LabelCounts(Secret):
         unit: str | PrivacyUnit | None = None,
         *,
         only_adds: bool = False,
+        other_than: Sequence[str] | None = None,
     ) -> "LabelCounts":
         """Make one from a frame with columns label and count; dphist cannot check the bounds.
 
@@ -424,7 +445,7 @@ class LabelCounts(Secret):
         ----------
         frame : anything Narwhals reads, without missing values. Counts of one label are added,
             and sums of 0 are dropped. Sums are capped at 2**62 - 1.
-        max_labels, max_count, unit, only_adds : as for `from_counts`.
+        max_labels, max_count, unit, only_adds, other_than : as for `from_counts`.
 
         Raises
         ------
@@ -436,7 +457,8 @@ class LabelCounts(Secret):
         store, _ = count_labels(frame, {"label": "label", "count": "count"}, Bounds(None, LARGEST))
         if not isinstance(only_adds, bool):
             raise ParameterError("only_adds", "must be True or False")
-        return cls(store, bound, most, said, only_adds=only_adds)
+        listed = None if other_than is None else read_other_than(other_than, "other_than")
+        return cls(store, bound, most, said, only_adds=only_adds, other_than=listed)
 
     def filter_batches(self, keep: Keep) -> pa.Table:
         """Apply `keep` to all labels; return the rows it keeps: label, count.
@@ -474,3 +496,10 @@ class LabelCounts(Secret):
     def sums_of(self, labels: Sequence[Any]) -> list[list[int]]:
         """Return each sum of the given labels, in steps, as `filter_sums` has them; 0 for none."""
         return list(numbers_of(self._store, labels, sums=True)[1:])
+
+
+def _list_labels(bounds: Bounds, other_than: Sequence[str] | None) -> Bounds:
+    """Return bounds with the listed labels beside which all others are one."""
+    if other_than is None:
+        return bounds
+    return replace(bounds, other_than=read_other_than(other_than, "other_than"))

@@ -26,12 +26,13 @@ from dphist.counting.bounding.bounds import (
     Cut,
 )
 from dphist.data.cells import check_most, make_cells
+from dphist.data.other_than import OTHER
 from dphist.errors import DataError, InputFileError, ParameterError
 from dphist.files import staged_outputs
 from dphist.foreign import read_json
 from dphist.privacy import PrivacyUnit
 
-_FORMAT = 3  # 2 did not say of which type the users are
+_FORMAT = 4  # 3 did not say beside which labels all others are one
 _KEY = b"dphist partial"
 _OWN = ("part", "users", "for_tests", "user_type")
 """What may differ between the parts of one table, or is compared by itself."""
@@ -202,7 +203,14 @@ def _are_label_bounds(head: Mapping[str, Any]) -> bool:
         and head["null_labels"] in NULL_LABELS
         and type(head["for_tests"]) is bool
         and users_are_sound
+        and (head["other_than"] is None or _is_list(head["other_than"]))
     )
+
+
+def _is_list(value: Any) -> bool:
+    """Whether these are the labels beside which all others are one, in order."""
+    has_text = type(value) is list and all(type(each) is str for each in value)
+    return has_text and value == sorted({*value} - {OTHER}) != []
 
 
 def _is_bound(value: Any) -> bool:
@@ -243,8 +251,9 @@ def make_partial(
 
 _SAME = "columns, number of parts, bounds, unit and treatment of missing values"
 _ALIKE = dict.fromkeys(_FIRST, _SAME) | {
+    "labels": f"{_SAME}, and of labels that are not listed",
     "cells": "columns, keys and their values in the same order, number of parts, bounds, unit and "
-    "treatment of values that no key lists"
+    "treatment of values that no key lists",
 }
 """What parts of each kind must have alike, for error messages."""
 

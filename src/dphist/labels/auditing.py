@@ -51,7 +51,7 @@ class LabelNeighbors:
         self.mechanism = mechanism
         self.by = mechanism.max_count
         most = min(mechanism.max_labels or 4, _MOST_LABELS)
-        listed = getattr(mechanism, "labels", None)
+        listed = getattr(mechanism, "released_labels", None)
         self.names = list(listed or [f"label {k}" for k in range(most + 2)])
         self.most = min(most, len(self.names))
         self.line = int(mechanism.threshold or 0)
@@ -75,7 +75,7 @@ class LabelNeighbors:
             tie = dict.fromkeys(self.names, self.line + 10)
             text = "all labels are equally frequent; one user has one"
             yield self._make(text, tie, {**tie, self.names[-1]: self.line + 10 + self.by})
-        if getattr(self.mechanism, "labels", None) is None:
+        if getattr(self.mechanism, "released_labels", None) is None:
             yield from self._alike()
 
     def _alike(self) -> Iterator[Pair]:
@@ -128,6 +128,7 @@ class LabelNeighbors:
             list(counts.values()),
             max_labels=self.mechanism.max_labels,
             max_count=self.mechanism.max_count,
+            other_than=self.mechanism.other_than,
         )
 
 
@@ -155,7 +156,7 @@ def _set_up_threshold(mechanism: ThresholdHistogram) -> Setup:
         return Setup(why_not="its noise is shared by several numbers")
     if mechanism.noise in BOUNDED:
         return Setup(why_not="its noise ends, so what one table shows its neighbor may never show")
-    listed = mechanism.labels
+    listed = mechanism.released_labels
     setup = (
         Setup(is_meant=_have_same_labels) if listed is None else Setup()
     )  # listed ones get noise
@@ -172,7 +173,7 @@ def _set_up_threshold(mechanism: ThresholdHistogram) -> Setup:
 
 def _read_labels(mechanism: ThresholdHistogram, release: Release, data: OpenLabels) -> Numbers:
     own = mechanism.noise == "laplace" and mechanism.users_by_labels is None
-    order = data.labels if mechanism.labels is None else mechanism.labels
+    order = data.labels if mechanism.labels is None else mechanism.released_labels or ()
     found = dict(zip(release.value.labels, release.value.counts.tolist(), strict=True))
     return [found[label] for label in order] if own and found.keys() == set(order) else None
 

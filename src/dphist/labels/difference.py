@@ -18,6 +18,8 @@ def compare_releases(before: Release, after: Release) -> Differing:
     """Return what two releases say of the same labels."""
     readings = [_read(each) for each in (before, after)]
     check_same("max_count", mechanism_of(before).max_count, mechanism_of(after).max_count)
+    lists = [frozenset(mechanism_of(each).other_than or ()) for each in (before, after)]
+    check_same("labels beside other", *lists, remedy=_OTHERS)
     bounds = max_labels_of(before), max_labels_of(after)
     if bounds[0] != bounds[1]:
         users = [each for each in map(read_users_above, (before, after)) if each is not None]
@@ -46,6 +48,9 @@ _REMEDY = phrase(
     "count both with one {max_labels}, or release with each how many users have more: with "
     "{users_by_labels}, or by AutoThreshold; intervals are then of counts before bounding"
 )
+
+
+_OTHERS = phrase("release both with the same {labels} and {other}")
 
 
 def _count_above(users: UsersBySize, level: float) -> int:

@@ -108,6 +108,7 @@ class LabelsMeasuring(MechanismBase):
         """
         refuse_guarded(table)
         refuse_released(table, "table")
+        self._check_list(table.other_than if isinstance(table, LabelCounts) else None)
         if not isinstance(table, LabelCounts):
             return LabelCounts.promised(table, self.max_labels, self.max_count)
         if not _within(table.max_labels, self._protected_labels()):
@@ -119,6 +120,30 @@ class LabelsMeasuring(MechanismBase):
     def _protected_labels(self) -> int | None:
         """Return the largest `max_labels` of data this mechanism protects; None for any."""
         return self.max_labels
+
+    @property
+    def other_than(self) -> tuple[str, ...] | None:
+        """The listed labels, if all others are released as one, "other"; None if they are not."""
+        return None
+
+    def _check_list(self, other_than: Sequence[str] | None) -> None:
+        """Refuse data in which other labels count as "other" than those of this mechanism."""
+        own = self.other_than
+        if own is None and other_than is not None:
+            raise BoundsError(
+                "the table was counted with "
+                + Argument("other_than")
+                + ", so its labels that are not listed are one: release it by ThresholdHistogram "
+                "with these labels as " + Argument("labels") + " and " + Argument("other", True)
+            )
+        if own is not None and (other_than is None or {*own} != {*other_than}):
+            raise BoundsError(
+                Argument("other", True)
+                + " needs a table in which all labels but the mechanism's own were counted as "
+                "one, before users were bounded: count it with LabelCounts.from_table(..., "
+                + Argument("other_than")
+                + "=mechanism.labels)"
+            )
 
 
 def make_user_unit(max_labels: int | None, max_count: int) -> PrivacyUnit:

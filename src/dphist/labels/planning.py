@@ -81,6 +81,12 @@ _LISTED = (
     "them than are kept counts with some of them only. All listed labels are released, also those "
     "that do not occur.",
 )
+_OTHERS = (
+    "What is not listed",
+    "Labels that are not in the list are counted together, as one more label, other. A user who "
+    "has more labels than are kept counts with some of them only. All listed labels are released, "
+    "also those that do not occur.",
+)
 
 
 def settings(
@@ -92,6 +98,7 @@ def settings(
     users: int | None = None,
     noise: Any = BEST,
     labels: int | None = None,
+    other: bool = False,
     correlated: bool = False,
     sums_of: int | None = None,
     users_like: ExampleName | None = None,
@@ -101,7 +108,7 @@ def settings(
     if users_like is not None and users_like not in EXAMPLES:
         names = ", ".join(f"'{name}'" for name in EXAMPLES)
         raise ParameterError("users_like", f"must be one of {names}")
-    listed = _listed(labels, correlated, sums_of)
+    listed = _listed(labels, other, correlated, sums_of)
     asked = planning.grid(
         max_labels=(max_labels, planning.one_or_more),
         max_count=(max_count, planning.one_or_more),
@@ -135,18 +142,21 @@ def settings(
         yield row
 
 
-def _listed(labels: int | None, correlated: bool, sums_of: int | None) -> dict[str, Any]:
+def _listed(
+    labels: int | None, other: bool, correlated: bool, sums_of: int | None
+) -> dict[str, Any]:
     """Return what a threshold histogram takes of a public list; only its length matters."""
-    if not isinstance(correlated, bool):
-        raise ParameterError("correlated", "must be True or False")
+    for name, given in ("other", other), ("correlated", correlated):
+        if not isinstance(given, bool):
+            raise ParameterError(name, "must be True or False")
     if labels is None:
-        if correlated or sums_of is not None:
-            name = "correlated" if correlated else "sums_of"
+        if other or correlated or sums_of is not None:
+            name = "other" if other else "correlated" if correlated else "sums_of"
             raise ParameterError(
                 name, "needs " + Argument("labels") + ": a public list, or how many labels it has"
             )
         return {}
-    found: dict[str, Any] = {"labels": range(labels)}
+    found: dict[str, Any] = {"labels": range(labels + other)}
     if correlated:
         found["correlated"] = "auto"
     if sums_of is not None:
@@ -158,10 +168,16 @@ def _is_listed(asked: Asked) -> bool:
     return asked.get("labels") is not None
 
 
+def _say_limit(asked: Asked) -> tuple[str, str]:
+    if not _is_listed(asked):
+        return _CUT
+    return _OTHERS if asked.get("other") else _LISTED
+
+
 def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
     typed = ["dphist labels FILE --label COLUMN --user COLUMN"]
     if _is_listed(asked):
-        typed.append("--known-labels LIST")
+        typed.append("--known-labels LIST" + (" --other" if asked.get("other") else ""))
         if asked.get("correlated"):
             typed.append(f"--correlated --sums-of {asked.get('sums_of') or 1}")
     typed.append(f"--max-labels {row['max_labels']}")
@@ -213,6 +229,7 @@ def _options() -> Table:
                 ),
             ]
         ),
+        option_of(ThresholdHistogram, "other"),
         option_of(
             ThresholdHistogram,
             "correlated",
@@ -248,7 +265,7 @@ PLANNING = Planning(
     unit=lambda _asked: ONE_USER,
     kept={"labels": number_of},
     guesses={"labels": "labels in a public list", "users": "{many}"},
-    limit=lambda asked: _LISTED if _is_listed(asked) else _CUT,
+    limit=_say_limit,
     quantities={
         **planning.quantities_of_labels(lambda release: release.value),
         "share cut": Quantity(_share_cut, "must"),

@@ -61,7 +61,10 @@ def threshold_in_words(mechanism: LabelsMechanism) -> Sentence:
             threshold=threshold_text(mechanism.threshold),
         )
     if base is None:
-        return Sentence("There is no threshold: all listed {labels} are released.")
+        text = "There is no threshold: all listed {labels} are released."
+        if mechanism.other_than is not None:
+            text += " {Labels} that are not listed are counted together, as other."
+        return Sentence(text)
     given: dict[str, Any] = {
         "threshold": threshold_text(mechanism.threshold),
         "base": base,
@@ -218,7 +221,7 @@ def sums_in_words(mechanism: LabelsMechanism) -> str:
     noise = noise_in_common(mechanism)
     if noise is None or not isinstance(mechanism, ThresholdHistogram):
         return ""
-    labels = len(mechanism.labels or ())
+    labels = mechanism.number_listed or 0
     # The standard deviation of independent noise with the same guarantee, which also pays for the
     # numbers of users and the sums of values, if there are any.
     paid = 2 * mechanism.guarantee.rho / mechanism.epsilon**2
@@ -258,6 +261,14 @@ def limits_of(mechanism: LabelsMechanism, data: DataFacts) -> list[tuple[str, st
     if isinstance(mechanism, TopLabels):
         ranks = "{Labels} are ranked by noisy counts; two with close counts may swap places."
         limits.append(("Ranks.", Sentence(ranks)))
+    if mechanism.other_than is not None:
+        together = Sentence(
+            "Other holds all {labels} that are not listed, as one {label}: {one} adds at most "
+            "{most:,} to it, with however many of these {labels}.",
+            one=a_user,
+            most=mechanism.max_count,
+        )
+        limits.append((Sentence("{Labels} that are not listed."), together))
     adds = Sentence("{one} adds {bounds}", one=a_user, bounds=bounds_in_words(mechanism))
     if unit.asserted:
         asserted = Sentence(

@@ -203,6 +203,8 @@ class Bounds:
         all larger numbers. Users are counted by how many labels they have, before any is dropped;
         empty if they are not. Refused with separate rows without a user, which are no users.
     cut : the part of the users that is counted; None for all of them.
+    other_than : the listed labels: rows with another one get the label "other" before any user is
+        bounded. None if no labels are listed.
 
     Raises
     ------
@@ -215,6 +217,7 @@ class Bounds:
     null_labels: str = "refuse"
     users_by_labels: tuple[int, ...] = ()
     cut: Cut | None = None
+    other_than: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         most_labels = optional_whole(self.max_labels, "max_labels", 1)

@@ -32,6 +32,7 @@ from dphist.counting.bounding.bounds import (
     raise_problem,
 )
 from dphist.counting.bounding.kept import count_marked
+from dphist.counting.bounding.other_labels import open_rows
 from dphist.counting.bounding.profiles import MISSING_USER, count_prevalences, to_arrays
 from dphist.counting.bounding.ranked_sets import hold_sets
 from dphist.counting.bounding.shared_records import Digit, keep_one_each, share_records
@@ -91,6 +92,7 @@ def count_labels(
         bounds.cut,
         summed=columns_of_users(bounds),
         missing=MISSING_ROWS,
+        other_than=bounds.other_than,
         **reading,
     )
     return store, tuple(users) or None
@@ -135,6 +137,7 @@ def _hold_checked(
     *,
     missing: Mapping[str, Message],
     summed: Sequence[str] = (),
+    other_than: Sequence[str] | None = None,
     **reading: Unpack[Reading],
 ) -> tuple[Store, list[int]]:
     """Open a table, hold the counts of its labels, and raise the error for the worst problem.
@@ -144,7 +147,8 @@ def _hold_checked(
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, **reading)
         check_users(source, cut)
-        rows, kind = source.rows(), source.kinds["term"]
+        rows, run = open_rows(stack, source, other_than)
+        kind = source.kinds["term"]
 
         def hold() -> tuple[Any, int, list[int]]:
             found, sums = counted(rows)
@@ -152,7 +156,7 @@ def _hold_checked(
                 return hold_counts(found, kind, summed)
             return (*hold_counts(found, kind)[:2], sums.tolist())
 
-        store, worst, sums = source.run(hold)
+        store, worst, sums = run(hold)
         raise_problem(
             worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing
         )

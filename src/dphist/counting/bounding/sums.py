@@ -24,6 +24,7 @@ from dphist.counting.bounding.bounds import (
     raise_problem,
 )
 from dphist.counting.bounding.contributions import MISSING_ROWS, describe_columns
+from dphist.counting.bounding.other_labels import check_text, map_batches
 from dphist.counting.bounding.steps import UnreadableText, check_kind, snap
 from dphist.counting.bounding.stores import Store, hold_counts
 from dphist.counting.checks import LARGEST
@@ -106,10 +107,13 @@ def count_with_sums(
                 check_kind(source.kinds[column.role], column.name)
         connection = open_private_connection(stack, large=True)
         snapping = _Snapping(source, roles)
-        salt = key or fresh_key()
+        batches, salt = snapping.batches(), key or fresh_key()
+        if bounds.other_than is not None:
+            check_text(source)
+            batches = map_batches(batches, bounds.other_than)
 
         def hold() -> Any:
-            rows = stream_rows(connection, snapping.batches(), source.wall)
+            rows = stream_rows(connection, batches, source.wall)
             found = _bound(rows, wanted, bounds, roles, salt)
             cells = columns_of_users(bounds)
             return hold_counts(found, source.kinds["term"], cells, [*roles])

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dphist.errors import ParameterError
+from dphist.data.other_than import read_other_than
+from dphist.errors import Argument, ParameterError
 from dphist.parameters import whole_number
 
 _MOST_COUNTED = 10_000_000  # labels of which a list is made, for a number in its place
@@ -30,6 +31,22 @@ def listed(labels: Sequence[Any]) -> tuple[Any, ...]:
     if len(set(held)) < len(held):
         raise problem
     return held
+
+
+def is_other(other: object, known: tuple[Any, ...] | None) -> bool:
+    """Return whether labels that are not known are released as one more, checked."""
+    if not isinstance(other, bool):
+        raise ParameterError("other", "must be True or False")
+    if not other:
+        return False
+    if known is None:
+        raise ParameterError(
+            "other",
+            "needs " + Argument("labels"),
+            "leave it out: labels that are not listed are found, or not shown",
+        )
+    read_other_than(known, "labels")
+    return True
 
 
 def number_of(labels: int | Sequence[Any]) -> int:

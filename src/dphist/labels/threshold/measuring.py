@@ -12,6 +12,7 @@ from dphist.arrays import IntArray
 from dphist.data.clamp import Clamp
 from dphist.data.label_counts import LabelCounts
 from dphist.data.listed_counts import look_up
+from dphist.data.other_than import OTHER
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.labels.measuring import LabelsMeasuring, sort_released
 from dphist.labels.threshold.bounded_noise import OptimalNoise, TruncatedNoise
@@ -69,6 +70,7 @@ class ThresholdMeasuring(LabelsMeasuring):
 
     max_labels: int
     labels: tuple[Any, ...] | None
+    other: bool
     users_by_labels: int | None
     correlated: bool
     sums_of: int
@@ -76,16 +78,35 @@ class ThresholdMeasuring(LabelsMeasuring):
     sums_share: Fraction
 
     @property
+    def number_listed(self) -> int | None:
+        """How many labels are released whatever the data are, "other" included; None if none."""
+        return None if self.labels is None else len(self.labels) + self.other
+
+    @property
+    def released_labels(self) -> tuple[Any, ...] | None:
+        """The labels that are released whatever the data are; None if they come from the data."""
+        if self.labels is None or not self.other:
+            return self.labels
+        return (*self.labels, OTHER)
+
+    @property
+    def other_than(self) -> tuple[str, ...] | None:
+        """The listed labels, if all others are released as one, "other"; None if they are not."""
+        return self.labels if self.other else None
+
+    @property
     def changed_labels(self) -> int:
         """How many released labels one user changes at most."""
-        return self.max_labels if self.labels is None else min(self.max_labels, len(self.labels))
+        listed = self.number_listed
+        return self.max_labels if listed is None else min(self.max_labels, listed)
 
     @property
     def correlation(self) -> Correlation | None:
         """What the listed labels have in common of their noise; None if nothing."""
-        if not self.correlated or self.labels is None:
+        listed = self.number_listed
+        if not self.correlated or listed is None:
             return None
-        return best_correlation(len(self.labels), self.changed_labels, self.sums_of, shared=True)
+        return best_correlation(listed, self.changed_labels, self.sums_of, shared=True)
 
     @property
     def weight(self) -> Fraction:
@@ -170,13 +191,14 @@ class ThresholdMeasuring(LabelsMeasuring):
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         own, summed = self._noise_of_labels(), self._sums
-        if self.labels is None:
+        listed = self.released_labels
+        if listed is None:
             above = AboveThreshold(own, self.threshold or 0, source)
             if summed is None:
                 return sort_released(counts.filter_batches(above))
             found = counts.filter_sums(_Summing(above, tuple(summed.noises)))
             return sort_released(found, summed.names)
-        column, values = look_up(counts, self.labels)
+        column, values = look_up(counts, listed)
         noisy, _ = self.noise_law().add(np.array(values, np.int64), None, source)
         released = {"label": column, "count": pa.array(noisy)}
         if summed is not None:
@@ -271,4 +293,5 @@ class ThresholdMeasuring(LabelsMeasuring):
             )
 
     def _protected_labels(self) -> int | None:
-        return None if self.labels and len(self.labels) <= self.max_labels else self.max_labels
+        listed = self.number_listed
+        return None if listed is not None and listed <= self.max_labels else self.max_labels

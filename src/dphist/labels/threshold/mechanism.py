@@ -21,7 +21,7 @@ from dphist.labels.mechanism import (
 )
 from dphist.labels.threshold.bounded_noise import OptimalNoise
 from dphist.labels.threshold.choice import compare_noises, forms_of, noises_of
-from dphist.labels.threshold.known_labels import listed
+from dphist.labels.threshold.known_labels import is_other, listed
 from dphist.labels.threshold.measuring import BOUNDED, NAME
 from dphist.labels.threshold.sharing import Correlated, is_correlated
 from dphist.labels.threshold.stating import ThresholdStating
@@ -71,7 +71,11 @@ class ThresholdHistogram(ThresholdStating):
     labels : sequence, optional
         Known labels: public, not taken from the data. Text, whole numbers, truth values or dates,
         of one kind; dates are held as ISO text. All of them are released, those that do not occur
-        too, and labels that are not listed are ignored.
+        too, and labels that are not listed are ignored, or counted as `other`.
+    other : bool
+        Whether one more label, "other", is released beside `labels`, which are text: all labels
+        that are not listed count under it. It costs what any listed label does. The data must be a
+        `LabelCounts` made with these labels as `other_than`, as users are bounded afterwards.
     users_by_labels : int, optional
         Release also how many users have how many labels, before any is dropped: a number for each
         cell of numbers of labels, in `noisy["users"]`, with noise for one user. It says how much
@@ -146,6 +150,10 @@ class ThresholdHistogram(ThresholdStating):
         not_given=Sentence("No list of {labels}: they come from the data."),
         public=True,
     )
+    other: bool = parameter(
+        Sentence("Whether all {labels} that are not listed are released as one more, other."),
+        needs=[("labels", "without a list there are no others")],
+    )
     users_by_labels: int | None = parameter(
         Sentence(
             "{Users} are counted by their number of {labels}; those with as many or more together."
@@ -180,6 +188,7 @@ class ThresholdHistogram(ThresholdStating):
         max_count: int = 1,
         noise: Noise = "laplace",
         labels: Sequence[Any] | None = None,
+        other: bool = False,
         users_by_labels: int | None = None,
         correlated: Correlated = False,
         sums_of: int = 1,
@@ -199,6 +208,7 @@ class ThresholdHistogram(ThresholdStating):
         if labels is not None and noise not in BOUNDED and delta not in (None, 0):
             raise ParameterError("delta", "must be left out where labels are listed: there is none")
         known = None if labels is None else listed(labels)
+        number = None if known is None else len(known) + is_other(other, known)
         self._hold(
             epsilon=privacy_parameter(epsilon, "epsilon"),
             delta=_delta_of(delta, noise, listed=known is not None),
@@ -206,14 +216,14 @@ class ThresholdHistogram(ThresholdStating):
             max_count=check_bound(max_count, "max_count"),
             noise=noise,
             labels=known,
+            other=is_other(other, known),
             users_by_labels=None
             if users_by_labels is None
             else check_most(users_by_labels, check_bound(max_labels, "max_labels")),
-            sums_of=whole_number(sums_of, "sums_of", 1, 1 if known is None else len(known)),
+            sums_of=whole_number(sums_of, "sums_of", 1, 1 if number is None else number),
             sums=read_sums(sums) or None,
             sums_share=_share_of(sums_share),
         )
-        number = None if known is None else len(known)
         public = (noise, number, self.changed_labels, self.sums_of, self.noise_scale)
         self._hold(correlated=is_correlated(correlated, *public))
         self._check_strength()

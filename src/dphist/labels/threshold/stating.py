@@ -57,7 +57,7 @@ class ThresholdStating(ThresholdMeasuring, LabelsMechanism):
         ParameterError
             If no labels are listed, or a label is not listed or repeated.
         """
-        return self.noise_law().rms_of_sum(number_listed(labels, self.labels))
+        return self.noise_law().rms_of_sum(number_listed(labels, self.released_labels))
 
     def reach_of_sum(self, labels: int, level: float = LEVEL) -> float:
         """Return how far the noise of a sum of that many fixed counts reaches, in records.
@@ -133,6 +133,8 @@ class ThresholdStating(ThresholdMeasuring, LabelsMechanism):
             "Each listed {label}'s count with {noise} noise{shared}, {labels} that do not occur "
             "included."
         )
+        if self.other:
+            text += " So is the count of all {labels} that are not listed, as other."
         if self.labels is None:
             text = (
                 "Threshold (Rogers 2023, Algorithm 1). Each {label}'s count gets {noise} noise of "
