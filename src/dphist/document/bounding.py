@@ -122,6 +122,7 @@ def facts_of_sizes(found: UsersBySize, sizes: Sizes) -> list[Block]:
     shares = found.shares_cut(bound for bound in OTHER_BOUNDS if bound < found.cells[-1])
     above, at_most = found.users_above()
     of_users, noun = found.share_of_users(), f"{sizes.noun}s"
+    kept = [*found.total_kept()]
     as_json = {
         f"max_{noun}": found.bound,
         f"{noun}_counted_to": found.cells[-1],
@@ -131,6 +132,7 @@ def facts_of_sizes(found: UsersBySize, sizes: Sizes) -> list[Block]:
         f"share_of_{sizes.dropped_key}_dropped": {
             str(bound): [share.value, share.low, share.high] for bound, share in shares.items()
         },
+        f"{sizes.dropped_key}_kept": kept,
         f"users_by_{noun}": {"from": list(found.cells), "users": list(found.noisy)},
     }
     told = [format_share(share) for share in shares.values()]

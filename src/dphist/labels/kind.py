@@ -48,6 +48,7 @@ from dphist.privacy.as_text import float_up
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker
 from dphist.release.release import Release
+from dphist.release.users_by_size import UsersBySize
 from dphist.sentence import Sentence, joined
 
 
@@ -190,8 +191,22 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
     ]
     if users is not None:
         name = "Counts too low by" if mechanism.max_count == 1 else "Pairs dropped"
-        facts.append(number_of_cut(users, LABELS, name))
+        facts += [number_of_cut(users, LABELS, name), _total(release, users)]
     return facts
+
+
+def _total(release: Release, users: UsersBySize) -> Fact:
+    """Return how much is counted over all labels, shown or not, and what the shown ones hold."""
+    total, shown = users.total_kept(), int(release.value.counts.sum())
+    text = (
+        "pairs of {a_user} and {a_label} that count, shown or not; 95 % interval {low:,} to "
+        "{high:,}"
+    )
+    if bounding.mechanism_of(release).max_count == 1:
+        text += "; the counts shown add up to {shown:,}, and about {rest:,} are not in them"
+    rest = max(total.value - shown, 0)
+    note = Sentence(text, low=total.low, high=total.high, shown=shown, rest=rest)
+    return Fact(Sentence("All {labels} together"), f"{total.value:,}", note=note)
 
 
 def _error(mechanism: LabelsMechanism, counted: Counted) -> list[Fact]:

@@ -22,6 +22,7 @@ from dphist.noise.law import NoiseLaw
 from dphist.noise.sums import width_of_sum
 from dphist.parameters import whole_number
 from dphist.release.fitted_users import Share, estimate_share_cut, fit_users, spread_users
+from dphist.release.interval_estimate import IntervalEstimate
 
 _SIDE = 0.975  # of each end of an interval, so that both hold with 95 %
 WIDEST = 0.5
@@ -65,6 +66,26 @@ class UsersBySize:
         """Return the share of users who had more than the bound."""
         more: FloatArray = np.where(np.array(self.cells) > self.bound, 1.0, 0.0)
         return self._share([(more, np.ones_like(more))])
+
+    def total_kept(self) -> IntervalEstimate:
+        """Return how much the bound keeps of all users together: the sum of their bounded sizes.
+
+        Of labels, these are the pairs of a user and a label that count, whether or not a label is
+        shown: the total of all counts where a user adds 1 to each.
+
+        Notes
+        -----
+        Each end of the interval holds with 97.5 %, over the noise and for any sizes of the users in
+        each cell (docs/understand/proofs/threshold.md, Lemma 10).
+        """
+        first, last = (np.minimum(each, self.bound) for each in self._ends)
+        likely = np.minimum(self._middle, self.bound)
+        noisy = np.array(self.noisy, np.float64)
+        low = math.ceil(float(first @ noisy - self._width_of(first)))
+        high = math.floor(float(last @ noisy + self._width_of(last)))
+        low, high = max(low, 0), max(high, 0)
+        value = min(max(round(float(likely @ noisy)), low), high)
+        return IntervalEstimate(value, low, high)
 
     def share_cut(self, bound: int | None = None) -> Share:
         """Return the share of all that users have which a bound drops.
