@@ -16,6 +16,7 @@ _ELSEWHERE = (
     "labels",
     "tables",
     "groups",
+    "regions",
     "streams",
     "ledger",
     "planning",

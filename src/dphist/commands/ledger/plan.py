@@ -85,6 +85,11 @@ def _plan(options: argparse.Namespace) -> None:
         raise BudgetError(
             f"{len(releases) - found.paid:,} of {len(releases):,} releases would be refused, from "
             f"number {found.paid + 1:,} on. Nothing was charged"
+            + (
+                "; a command may cost less than its guarantee: name it with --release"
+                if bare
+                else ""
+            )
         )
 
 
