@@ -157,7 +157,7 @@ test-newest:
 constraints: $(VENV)/.release
 	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 \
 	  --extra spark --extra postgres --extra sign --extra accounting --extra opendp \
-	  --extra disclose --extra dev pyproject.toml --constraints constraints/also.txt \
+	  --extra disclose --extra excel --extra dev pyproject.toml --constraints constraints/also.txt \
 	  --no-header --no-annotate --output-file constraints/.made
 	{ sed -n '/^#/p' constraints/oldest.txt; cat constraints/.made; } > constraints/.whole
 	mv constraints/.whole constraints/oldest.txt

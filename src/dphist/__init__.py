@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dphist.anonymized import SortedCounts as SortedCounts
     from dphist.anonymized import anonymize as anonymize
     from dphist.counting.engine.resources import Resources as Resources
+    from dphist.counting.reading.given_files import Files as Files
     from dphist.data.axis.axis import Axis as Axis
     from dphist.data.binned_counts import BinnedCounts as BinnedCounts
     from dphist.data.binned_counts import bin_counts as bin_counts
@@ -157,6 +158,7 @@ _HOMES = {
     "release.running_counts": ("RunningCounts",),
     "release.user_records": ("share_cut",),
     "counting.engine.resources": ("Resources",),
+    "counting.reading.given_files": ("Files",),
     "groups": ("GroupedCounts", "GroupedHistogram"),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "ranges.audiences": ("add_noise",),

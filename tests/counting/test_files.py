@@ -15,7 +15,7 @@ import pytest
 
 from dphist import counting
 from dphist.counting.engine import private_duckdb
-from dphist.counting.reading import files
+from dphist.counting.reading import file_opener
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
 from dphist.visible import visible
 from tests.counting.backends import gzipped, written, zstd
@@ -180,7 +180,12 @@ SENT = SENTINEL.encode()
         ("blank-header.csv", b"\nlabel,x\n%b,1\n" % SENT, "{} begins with an empty line"),
         ("endless-header.csv", b"label," + SENT * 100_000, "line 1 of {}, which"),
         ("csv", b"label\n%b\n" % SENT, "{} must end in .csv"),
-        ("a.xlsx", b"label\n%b\n" % SENT, "{} must end in .csv"),
+        ("a.xlsb", b"label\n%b\n" % SENT, "{} must end in .csv"),
+        ("a.xlsx.gz", b"label\n%b\n" % SENT, "{} must end in .csv"),
+        ("a.xlsx", b"label\n%b\n" % SENT, "{} must be a spreadsheet"),
+        ("a.jsonl", b"label\n%b\n" % SENT, "line 1 of {} must be a JSON object"),
+        ("a.sqlite", b"label\n%b\n" % SENT, "{} must be an SQLite file"),
+        ("a.zip", b"label\n%b\n" % SENT, "{} must be a zip archive"),
         ("a.parquet.gz", b"label\n%b\n" % SENT, "{} must end in .csv"),
         ("a.gz", b"label\n%b\n" % SENT, "{} must end in .csv"),
         (".csv", b"label\n%b\n" % SENT, "{} must end in .csv"),
@@ -398,7 +403,7 @@ def test_the_temporary_folder_is_private_and_removed(
     tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Path] = []
-    connect = files.open_private_connection
+    connect = file_opener.open_private_connection
 
     def watched(stack: ExitStack, **options: bool) -> duckdb.DuckDBPyConnection:
         connection = connect(stack, **options)
@@ -409,7 +414,7 @@ def test_the_temporary_folder_is_private_and_removed(
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         return connection
 
-    monkeypatch.setattr(files, "open_private_connection", watched)
+    monkeypatch.setattr(file_opener, "open_private_connection", watched)
     records(written(tmp_path, "good.csv", b"label\na\n"))
     with refused(DataError):
         records(written(tmp_path, "bad.csv", b"label,x\n,1\n"))

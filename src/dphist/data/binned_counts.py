@@ -315,7 +315,7 @@ def bin_counts(
     ----------
     frame : dataframe of pandas, Polars (also lazy), DuckDB, Arrow or Spark; a dict of columns, a
         list of dicts; or a file, several files of the same columns, a folder or a pattern,
-        counted as one table: .csv, .tsv or .txt, each also with .gz or .zst, or .parquet.
+        counted as one table, or `dphist.Files`: see docs/guides/files.md.
     column : the column to bin, or a list of columns, one for each axis. Columns hold integers,
         floats, decimals of up to 38 digits, dates or timestamps. NaN is a missing value.
     edges : at least two increasing edges: numbers for a column of numbers; dates or ISO text for

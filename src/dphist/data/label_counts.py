@@ -118,7 +118,7 @@ class LabelCounts(Secret):
         ----------
         frame : dataframe of pandas, Polars (also lazy), DuckDB, Arrow or Spark; dict of columns;
             list of dicts; or a file, several files of the same columns, a folder or a pattern,
-            counted as one table: .csv, .tsv or .txt, each also with .gz or .zst, or .parquet.
+            counted as one table, or `dphist.Files`: see docs/guides/files.md.
         label : column of labels: text, integers, truth values, dates, timestamps, bytes, decimals.
         user : column of users. Each user keeps at most `max_labels` labels, chosen uniformly at
             random and independently of other users, and adds at most `max_count` to each. Without

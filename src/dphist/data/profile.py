@@ -19,6 +19,7 @@ from dphist.counting import (
 )
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
+from dphist.counting.reading.given_files import Files
 from dphist.data.counting import (
     Counting,
     check_treatment,
@@ -148,13 +149,13 @@ class Profile(Diagram, Secret):
     @stoppable
     def read(
         cls,
-        path: str | Path,
+        path: str | Path | Files,
         sensitivity: int = 1,
         *,
         delimiter: str | None = None,
         unit: str | PrivacyUnit | None = None,
     ) -> "Profile":
-        """Read columns `count` and `prevalence` of a CSV (also gzip) or Parquet file.
+        """Read columns `count` and `prevalence` of a file; see `from_table` for its format.
 
         Parameters
         ----------

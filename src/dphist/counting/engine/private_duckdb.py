@@ -61,7 +61,7 @@ def open_private_connection(
     above, as only this package runs SQL in it. No two connections share a database at any time.
     """
     with exceptions_wait():  # DuckDB would turn a signal here into an error of its own
-        folder = _folder(stack) if spills else ""
+        folder = make_folder(stack) if spills else ""
         database = _idle_database(folder) or _new_database(folder)
         connection = database.cursor()
         process = os.getpid()
@@ -115,7 +115,7 @@ def _escape_quotes(text: str) -> str:
     return text.replace("'", "''")
 
 
-def _folder(stack: ExitStack) -> str:
+def make_folder(stack: ExitStack) -> str:
     """Make a folder readable by its owner only, until `stack` is closed or the process ends."""
     below = Path(resources().temp or tempfile.gettempdir())
     folder = str(below / f"dphist-{secrets.token_hex(8)}")

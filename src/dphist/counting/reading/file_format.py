@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 import duckdb
@@ -9,18 +10,45 @@ import pyarrow as pa
 
 from dphist.errors import InputFileError, ParameterError
 
+
+class Container(Enum):
+    """What holds the records of a file, as an error calls it."""
+
+    TEXT = "a text file"
+    PARQUET = "a Parquet file"
+    JSON_LINES = "a file of JSON lines"
+    SPREADSHEET = "a spreadsheet"
+    SQLITE = "an SQLite file"
+
+
 _DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "\t"}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-ENDINGS = (".parquet", *(text + how for text in _DELIMITERS for how in ("", *_COMPRESSIONS)))
+_COMPRESSED = {
+    **dict.fromkeys(_DELIMITERS, Container.TEXT),
+    **dict.fromkeys((".jsonl", ".ndjson"), Container.JSON_LINES),
+}
+_WHOLE = {
+    ".parquet": Container.PARQUET,
+    **dict.fromkeys((".xlsx", ".ods", ".xls"), Container.SPREADSHEET),
+    **dict.fromkeys((".sqlite", ".sqlite3", ".db"), Container.SQLITE),
+}
+ARCHIVE = ".zip"
+"""How the name of an archive ends, which stands for the files in it."""
+ENDINGS = (
+    *_WHOLE,
+    ARCHIVE,
+    *(text + how for text in _COMPRESSED for how in ("", *_COMPRESSIONS)),
+)
 """How names of files that can be read end."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """The format of a file; `delimiter` is empty for Parquet."""
+    """The format of a file; `delimiter` is empty unless fields are separated by it."""
 
-    delimiter: str
-    compression: str | None
+    container: Container
+    delimiter: str = ""
+    compression: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +57,7 @@ class OpenedFile:
 
     Attributes
     ----------
+    path : of the file that is read, which may be a copy.
     relation : the rows of the file.
     number : of the rows, as we counted them, or as the file says.
     projection : SQL of the wanted columns, each named by its role.
@@ -39,6 +68,7 @@ class OpenedFile:
     locate : returns `failure`, or an error that says where the fault is; called after a failure.
     """
 
+    path: Path
     relation: duckdb.DuckDBPyRelation
     number: int
     projection: str
@@ -54,20 +84,27 @@ class OpenedFile:
         return self.relation.project(self.projection)
 
 
-def format_of(name: str, shown: str, delimiter: str | None = None) -> FileFormat:
+def find_format(name: str, shown: str, delimiter: str | None = None) -> FileFormat:
     """Return the format for the extensions of a file name.
 
     `delimiter` replaces the usual delimiter of a text file.
     """
     suffixes = Path(name.lower()).suffixes
-    if suffixes[-1:] == [".parquet"]:
-        if delimiter is not None:
-            raise ParameterError("delimiter", f"applies to text files only, not to {shown}")
-        return FileFormat("", None)
     compression = _COMPRESSIONS.get(suffixes[-1]) if suffixes else None
-    last = suffixes[-2:-1] if compression else suffixes[-1:]
-    if not last or last[0] not in _DELIMITERS:
+    last = (suffixes[-2:-1] if compression else suffixes[-1:]) or [""]
+    container = (_COMPRESSED if compression else _COMPRESSED | _WHOLE).get(last[0])
+    if container is None:
         raise InputFileError(
-            f"{shown} must end in .csv, .tsv or .txt, each also with .gz or .zst, or in .parquet"
+            f"{shown} must end in .csv, .tsv, .txt, .jsonl or .ndjson, each also with .gz or .zst, "
+            "or in .parquet, .xlsx, .ods, .xls, .sqlite, .sqlite3, .db or .zip"
         )
-    return FileFormat(delimiter or _DELIMITERS[last[0]], compression)
+    if container is Container.TEXT:
+        return FileFormat(container, delimiter or _DELIMITERS[last[0]], compression)
+    if delimiter is not None:
+        raise ParameterError("delimiter", f"applies to text files only, not to {shown}")
+    return FileFormat(container, compression=compression)
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file is an archive by its name."""
+    return path.suffix.lower() == ARCHIVE

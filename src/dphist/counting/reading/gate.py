@@ -9,6 +9,7 @@ from dphist.counting.reading.columns import Wanted, check_request
 from dphist.counting.reading.containers import to_frame
 from dphist.counting.reading.files import open_files
 from dphist.counting.reading.frames import is_frame, open_frame, unordered_error
+from dphist.counting.reading.given_files import Files
 from dphist.counting.reading.paths import are_files
 from dphist.counting.reading.source import Source
 from dphist.counting.reading.spark import is_spark, open_spark
@@ -38,10 +39,11 @@ def open_source(
     stack : closes the source, and the DuckDB that may hold its rows.
     frame : dataframe, dict, list of dicts, or names of files
         Anything Narwhals reads (pandas, Polars, DuckDB, Arrow, ...), Spark, a dict of columns, a
-        list of dicts, or files: .csv, .tsv or .txt, each also with .gz or .zst, or .parquet. A text
-        file is UTF-8 with a header line, and all its fields are text; an empty field is missing,
-        ``""`` is the empty text. Several files, those of a folder, or those that a pattern matches
-        are one table: all have the same columns, and a user may be in several of them.
+        list of dicts, or files, of which `Files` says what their content does not. A text file has
+        a header line, and all its fields are text; an empty field is missing, ``""`` is the empty
+        text. Spreadsheets, JSON and SQLite are read as text files of their rows. Several files,
+        those of a folder, or those that a pattern matches are one table: all have the same columns,
+        and a user may be in several of them.
     wanted : the columns.
     progress : function of a float, or bool, optional
         A function is called with a `Done`, which is a float: see `reported`. True shows progress on
@@ -65,8 +67,9 @@ def open_source(
     """
     check_request(wanted, progress)
     report = report_to(stack, progress)
-    if are_files(frame):
-        return open_files(stack, frame, wanted, report, delimiter)
+    files = Files(frame) if are_files(frame) else frame
+    if isinstance(files, Files):
+        return open_files(stack, files, wanted, report, delimiter)
     if delimiter is not None:
         raise ParameterError("delimiter", "applies to text files only: leave it out")
     source: Source

@@ -15,12 +15,12 @@ from dphist.counting.reading.file_format import ENDINGS
 from dphist.errors import InputFileError
 
 FilePath: TypeAlias = "str | os.PathLike[str]"
-Files: TypeAlias = "FilePath | Sequence[FilePath]"
+FileNames: TypeAlias = "FilePath | Sequence[FilePath]"
 
-_IGNORED = (".", "_")  # how names begin that engines write beside their files, such as _SUCCESS
+IGNORED = (".", "_")  # how names begin that engines write beside their files, such as _SUCCESS
 
 
-def are_files(frame: object) -> TypeGuard[Files]:
+def are_files(frame: object) -> TypeGuard[FileNames]:
     """Whether this names files.
 
     A list of other text may be the data themselves, which no error must show.
@@ -36,7 +36,7 @@ def _is_name(each: object) -> bool:
     return each.lower().endswith(ENDINGS) or ("\0" not in each and os.path.lexists(each))
 
 
-def name_files(given: Files) -> str:
+def name_files(given: FileNames) -> str:
     """Return what an error calls the files together.
 
     >>> name_files("a.csv"), name_files(["a.csv"]), name_files(["a.csv", "b.csv", "c.csv"])
@@ -47,7 +47,7 @@ def name_files(given: Files) -> str:
     return f"'{os.fspath(names[0])}'{more}"
 
 
-def find_files(given: Files) -> list[str]:
+def find_files(given: FileNames) -> list[str]:
     """Return the files that are named, each once, in the order of the names.
 
     Raises
@@ -75,8 +75,8 @@ def _files_of(name: str) -> Iterable[str]:
         if not glob.has_magic(name) or path.exists():
             return [name]
         matching = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - takes any pattern
-        if not path.name.startswith(_IGNORED):
-            matching = [each for each in matching if not Path(each).name.startswith(_IGNORED)]
+        if not path.name.startswith(IGNORED):
+            matching = [each for each in matching if not Path(each).name.startswith(IGNORED)]
     except (OSError, ValueError):
         return [name]  # whoever opens it says what is wrong
     if not matching:
@@ -87,7 +87,7 @@ def _files_of(name: str) -> Iterable[str]:
 def _files_in(folder: Path, name: str) -> Iterator[str]:
     is_empty = True
     for path in sorted(folder.iterdir()):
-        if path.name.startswith(_IGNORED):
+        if path.name.startswith(IGNORED):
             continue
         if path.is_dir():
             raise InputFileError(

@@ -5,6 +5,7 @@ import csv
 import glob
 import io
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from dphist.counting.engine.redaction import redact_errors
 from dphist.counting.reading.columns import Use, Wanted, repeated_column
 from dphist.counting.reading.file_format import FileFormat, OpenedFile
 from dphist.counting.reading.records import LONGEST, Header, Records, check_records
+from dphist.counting.reading.written_values import USUAL, WrittenValues
 from dphist.errors import Argument, ColumnError, InputFileError, ParameterError
 
 _MAX_HEADER_BYTES = 2**20
@@ -54,11 +56,12 @@ def open_text_file(
     kind: FileFormat,
     wanted: Sequence[Wanted],
     shown: str,
+    written: WrittenValues = USUAL,
 ) -> OpenedFile:
     """Open a text file, after its records were checked and counted.
 
     Fields are text; an empty field is null, and ``""`` is the empty text, as pandas, Polars and R
-    write them. Counts are parsed.
+    write them. Counts are parsed, and values to bin rewritten if they are `written` in another way.
 
     Raises
     ------
@@ -84,12 +87,14 @@ def open_text_file(
         field = f"c{positions[column.role]}"
         parsed = column.use is Use.COUNT
         value = _DIGITS.format(field) if parsed else field
+        if column.use is Use.VALUE:
+            value = written.to_sql(field)
         chosen.append(f"{value} AS {column.role}")
         kinds[column.role] = pa.int64() if parsed else pa.string()
     locate = partial(_locate, path, kind, set(positions.values()), shown, failure)
     names = sorted(header.fields)
     return OpenedFile(
-        relation, records.number, ", ".join(chosen), kinds, failure, names, True, locate
+        path, relation, records.number, ", ".join(chosen), kinds, failure, names, True, locate
     )
 
 
@@ -258,7 +263,7 @@ def _position_in_header(
 
 def _has_column(wanted: str, path: Path, kind: FileFormat, delimiter: str) -> bool:
     """Whether the first line names a column when its fields are separated by another delimiter."""
-    other = FileFormat(delimiter, kind.compression)
+    other = replace(kind, delimiter=delimiter)
     try:
         return _read_header(path, other, "").fields.count(wanted) == 1
     except InputFileError:

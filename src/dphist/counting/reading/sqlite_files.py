@@ -1,0 +1,85 @@
+"""SQLite files: one of their tables, or the rows of a query, read without writing anything.
+
+A column of SQLite has a type that its values need not have. So each value is taken as it is.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from dphist.counting.reading.columns import Wanted, find_position
+from dphist.counting.reading.fields import GivenRows
+from dphist.counting.reading.relations import quote
+from dphist.errors import ParameterError
+
+_TABLES = (
+    "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite@_%' "
+    "ESCAPE '@'"
+)
+
+
+def read_sqlite(
+    path: Path, table: str | None, query: str | None, wanted: Sequence[Wanted], shown: str
+) -> GivenRows:
+    """Return the rows of a table or view, or of a query, of an SQLite file.
+
+    Parameters
+    ----------
+    table : name of a table or view; None if the file has but one, or with a query.
+    query : a SELECT.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such table, none is named of several, or SQLite refuses the query.
+    ColumnError
+        If a column is missing or occurs twice.
+    sqlite3.Error
+        If the file is damaged, or no SQLite file; also while rows are read.
+    """
+    with closing(_connect(path)) as connection:
+        if connection.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
+            raise sqlite3.DatabaseError
+        if query is None:
+            query = f"SELECT * FROM {quote(_find_table(connection, table, shown))}"  # noqa: S608 - names are quoted; a query is the owner's
+        names = _name_columns(connection, query)
+    return GivenRows(names, _read_rows(path, query, wanted), "")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open a file for reading alone."""
+    return sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+
+
+def _find_table(connection: sqlite3.Connection, table: str | None, shown: str) -> str:
+    names = [name for (name,) in connection.execute(_TABLES)]
+    if table is None and len(names) != 1:
+        raise ParameterError("table_name", f"must name one of the {len(names)} tables of {shown}")
+    if table is not None and table not in names:
+        raise ParameterError("table_name", f"must name a table of {shown}, which has no {table!r}")
+    return names[0] if table is None else table
+
+
+def _name_columns(connection: sqlite3.Connection, query: str) -> list[str]:
+    """Return the names of a query's columns; its rows are not read."""
+    described = None
+    with suppress(sqlite3.OperationalError, sqlite3.ProgrammingError):
+        # On lines of its own, as a query may end with a comment.
+        none = f"SELECT * FROM (\n{query}\n) LIMIT 0"  # noqa: S608 - names are quoted; a query is the owner's
+        described = connection.execute(none).description
+    if described is None:
+        raise ParameterError("query", "must be one SELECT that SQLite accepts")
+    return [column[0] for column in described]
+
+
+def _read_rows(
+    path: Path, query: str, wanted: Sequence[Wanted]
+) -> Iterator[tuple[int, Sequence[Any]]]:
+    with closing(_connect(path)) as connection:
+        rows = connection.execute(query)
+        names = [column[0] for column in rows.description]  # of two equal names, both
+        positions = [find_position(column.name, names) for column in wanted]
+        for number, row in enumerate(rows, 1):
+            yield number, [row[position] for position in positions]

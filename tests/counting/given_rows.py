@@ -1,0 +1,155 @@
+"""The same rows in each format of files, for tests that compare how they are read."""
+
+import datetime
+import json
+import sqlite3
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import xlsxwriter
+
+import dphist as dh
+
+NAMES = ("who", "word", "n")
+Rows = Sequence[Sequence[Any]]
+
+
+def to_csv(rows: Rows, names: Sequence[str] = NAMES) -> str:
+    """Write rows with every value quoted, so that the empty text and a missing value differ."""
+    lines = [",".join(map(quoted, row)) + "\n" for row in (names, *rows)]
+    return "".join(lines)
+
+
+def quoted(value: Any) -> str:
+    if value is None:
+        return ""
+    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+    if isinstance(value, datetime.date):
+        text = value.isoformat()
+    return '"' + text.replace('"', '""') + '"'
+
+
+def write_csv(path: Path, rows: Rows, names: Sequence[str] = NAMES) -> Path:
+    path.write_bytes(to_csv(rows, names).encode())
+    return path
+
+
+def write_json_lines(path: Path, rows: Rows, names: Sequence[str] = NAMES) -> Path:
+    lines = [json.dumps(dict(zip(names, row, strict=True)), default=str) for row in rows]
+    path.write_text("".join(line + "\n" for line in lines))
+    return path
+
+
+def write_sqlite(path: Path, rows: Rows, names: Sequence[str] = NAMES) -> Path:
+    connection = sqlite3.connect(path)
+    connection.execute(f"CREATE TABLE given ({', '.join(names)})")
+    places = ", ".join("?" * len(names))
+    connection.executemany(f"INSERT INTO given VALUES ({places})", rows)  # noqa: S608
+    connection.commit()
+    connection.close()
+    return path
+
+
+def write_xlsx(
+    path: Path, rows: Rows, names: Sequence[str] = NAMES, sheets: Sequence[str] = ("one",)
+) -> Path:
+    """Write rows to the first sheet; missing values and empty texts are empty cells."""
+    options = {"strings_to_numbers": False, "strings_to_formulas": False, "strings_to_urls": False}
+    with xlsxwriter.Workbook(path, options) as book:
+        day = book.add_format({"num_format": "dd.mm.yyyy"})
+        first, *_ = (book.add_worksheet(name) for name in sheets)
+        for place, row in enumerate((names, *rows)):
+            for column, value in enumerate(row):
+                if isinstance(value, datetime.date):
+                    first.write_datetime(place, column, value, day)
+                elif isinstance(value, bool):
+                    first.write_boolean(place, column, value)
+                elif isinstance(value, int | float):
+                    first.write_number(place, column, value)
+                elif value is not None:
+                    first.write_string(place, column, value)
+    return path
+
+
+_ODS = (
+    '<?xml version="1.0" encoding="UTF-8"?><office:document-content '
+    'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+    'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" office:version="1.2">'
+    "<office:body><office:spreadsheet>{}</office:spreadsheet></office:body>"
+    "</office:document-content>"
+)
+_MANIFEST = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
+_ODS_TYPE = "application/vnd.oasis.opendocument.spreadsheet"
+
+
+def write_ods(path: Path, rows: Rows, names: Sequence[str] = NAMES) -> Path:
+    lines = "".join(
+        f"<table:table-row>{''.join(map(_ods_cell, row))}</table:table-row>"
+        for row in (names, *rows)
+    )
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("mimetype", _ODS_TYPE)
+        file.writestr(
+            "META-INF/manifest.xml",
+            f'<manifest:manifest xmlns:manifest="{_MANIFEST}">'
+            f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{_ODS_TYPE}"/>'
+            "</manifest:manifest>",
+        )
+        file.writestr(
+            "content.xml", _ODS.format(f'<table:table table:name="one">{lines}</table:table>')
+        )
+    return path
+
+
+def _ods_cell(value: Any) -> str:
+    if value in (None, ""):
+        return "<table:table-cell/>"
+    if isinstance(value, bool):
+        held = f'office:value-type="boolean" office:boolean-value="{str(value).lower()}"'
+    elif isinstance(value, int | float):
+        held = f'office:value-type="float" office:value="{value}"'
+    elif isinstance(value, datetime.date):
+        held = f'office:value-type="date" office:date-value="{value.isoformat()}"'
+    else:
+        text = escape(value)
+        return (
+            f'<table:table-cell office:value-type="string"><text:p>{text}</text:p>'
+            "</table:table-cell>"
+        )
+    return f"<table:table-cell {held}/>"
+
+
+def write_zip(path: Path, files: Sequence[tuple[str, bytes]]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
+            archive.writestr(name, content)
+    return path
+
+
+def write_zipped_csv(path: Path, rows: Rows, names: Sequence[str] = NAMES) -> Path:
+    """Write an archive of two text files, each with some of the rows."""
+    half = len(rows) // 2
+    parts = (rows[:half], rows[half:])
+    return write_zip(
+        path, [(f"{place}.csv", to_csv(part, names).encode()) for place, part in enumerate(parts)]
+    )
+
+
+def write_utf16(path: Path, rows: Rows, names: Sequence[str] = NAMES) -> dh.Files:
+    path.write_bytes(to_csv(rows, names).encode("utf-16"))
+    return dh.Files(path, encoding="utf-16")
+
+
+WRITERS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "json lines": ("t.jsonl", write_json_lines),
+    "sqlite": ("t.sqlite", write_sqlite),
+    "zip": ("t.zip", write_zipped_csv),
+    "utf-16": ("t.csv", write_utf16),
+    "xlsx": ("t.xlsx", write_xlsx),
+    "ods": ("t.ods", write_ods),
+}
+SPREADSHEETS = ("xlsx", "ods")
