@@ -54,6 +54,7 @@ WORDS = {
         "DIR",
         "FILE",
         "FILE|URL",
+        "FORMAT",
         "HTML",
         "JSON",
         "KEY",

@@ -6,7 +6,7 @@ from typing import Any
 
 from dphist.anonymized import AdaptiveScan
 from dphist.anonymized.kind import KIND as ANONYMIZED
-from dphist.commands.options import DELIMITER, FILE, guess, outputs
+from dphist.commands.options import FILE, guess, outputs
 from dphist.commands.presentation import get_unit_name
 from dphist.commands.records import (
     check_protected,
@@ -25,6 +25,7 @@ from dphist.data.region_tree import RegionTree
 from dphist.data.regional_profile import RegionalProfile, bounds_of, make_leaves
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.options import NULL_USERS, Command, Excludes, Needs, Option, option_of
+from dphist.document.reading_options import READING, get_files
 from dphist.errors import ColumnError, phrase
 from dphist.regions import RegionalProfiles
 from dphist.regions.kind import KIND as REGIONS
@@ -69,7 +70,7 @@ def _read(
 ) -> Profile | RegionalProfile:
     if options.label is None:
         try:
-            return Profile.read(options.file, delimiter=options.delimiter)
+            return Profile.read(get_files(options), delimiter=options.delimiter)
         except ColumnError as error:
             remedy = ". If FILE has a row per record or label, give {label}, the column of labels"
             raise error.within("", phrase(remedy)) from None
@@ -93,9 +94,9 @@ def _read_bounded(
         "delimiter": options.delimiter,
     }
     if tree is None:
-        return Profile.from_table(options.file, **given)
+        return Profile.from_table(get_files(options), **given)
     return RegionalProfile.from_table(
-        options.file,
+        get_files(options),
         region=options.region,
         regions=tree,
         other=options.other,
@@ -147,11 +148,11 @@ COMMAND = Command(
     epilog="FILE is a profile with columns count,prevalence. With --label and --count, it has "
     "labels with their counts. With --label and "
     "--each-row-is-one-person, it has one row per record. With --label and --user, all records of "
-    "a user are protected together. CSV, TSV (also gzip) and "
-    "Parquet are read.",
+    "a user are protected together. CSV, JSON lines, Parquet, "
+    "spreadsheets, SQLite and zip are read.",
     table=[
         FILE,
-        DELIMITER,
+        *READING,
         option_of(AdaptiveScan, "epsilon", " (such as 1, 0.1 or 1/3)", required=True),
         Option("label", "column of labels", "COLUMN"),
         Option(

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, get_args
 
-from dphist.commands.options import DELIMITER, FILE, UsageError, guess, outputs
+from dphist.commands.options import FILE, UsageError, guess, outputs
 from dphist.commands.presentation import get_named_unit, get_unit_name, unit_option
 from dphist.commands.records import (
     EACH_ROW,
@@ -36,6 +36,7 @@ from dphist.document.options import (
     options_of,
     whole,
 )
+from dphist.document.reading_options import READING, get_files
 from dphist.document.unit_words import threshold_text
 from dphist.errors import ParameterError, phrase
 from dphist.labels import AutoThreshold, DiscoverLabels, ThresholdHistogram, TopLabels
@@ -51,9 +52,9 @@ from dphist.sentence import Sentence
 _EPILOG = (
     "FILE has one row per record, with a column of labels and, if a user may have several rows, a "
     "column of users. --epsilon and --delta are totals for the whole release. With "
-    "--each-row-is-one-person, each row counts as a separate user. CSV, TSV (also gzip) and "
-    'Parquet are read. In CSV, both read and written, an empty field is a missing value, and "" is '
-    "the empty text."
+    "--each-row-is-one-person, each row counts as a separate user. CSV, JSON lines, Parquet, "
+    "spreadsheets, SQLite and zip are read. In CSV, both read and written, an empty field is a "
+    'missing value, and "" is the empty text.'
 )
 
 
@@ -102,7 +103,7 @@ def _data_options(
     users = guess("expect_users", "the number of users, for the probabilities of a dry run")
     return [
         FILE,
-        DELIMITER,
+        *READING,
         Option("label", "column of labels", "COLUMN", required=True),
         Option("user", "column of users: who is protected", "COLUMN"),
         EACH_ROW,
@@ -186,7 +187,7 @@ def _read(
     options: argparse.Namespace, bounds: dict[str, Any], progress: Progress | None
 ) -> LabelCounts:
     return LabelCounts.from_table(
-        options.file,
+        get_files(options),
         label=options.label,
         user=options.user,
         count=options.count,

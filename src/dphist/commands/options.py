@@ -17,10 +17,6 @@ class UsageError(DphistError):
     """The command was typed wrongly; the message says how, and a second line where to read on."""
 
 
-def _separator(text: str) -> str:
-    return "\t" if text in ("tab", "\\t") else text
-
-
 def argument(name: str, meaning: str, typed: str, *, required: bool = True, **more: Any) -> Option:
     """Return what is typed without dashes, which help calls by `typed`."""
     return Option(name, meaning, typed=typed, positional=True, required=required, **more)
@@ -39,13 +35,6 @@ FILE = argument(
     "FILE",
     read=_path,
     repeats=True,
-)
-DELIMITER = Option(
-    "delimiter",
-    "separator of the fields of a text FILE: one character, or the word tab (default: a comma, or "
-    "a tab in .tsv)",
-    "C",
-    _separator,
 )
 RELEASE = argument("file", "a release that dphist wrote (JSON)", "RELEASE", parameter="release")
 OVERWRITE = Option("overwrite", "replace outputs that exist already (default: refuse)")

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dphist.commands.options import DELIMITER, JSON, UsageError
+from dphist.commands.options import JSON, UsageError
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_inputs
 from dphist.data.profile import Profile
 from dphist.document.kind import kind_of
 from dphist.document.options import Command, Option, parts_of, whole
+from dphist.document.reading_options import DELIMITER
 from dphist.document.totals import for_tests_json
 from dphist.errors import phrase
 from dphist.parameters import Exact

@@ -4,7 +4,7 @@ import argparse
 from fractions import Fraction
 from typing import Any
 
-from dphist.commands.options import DELIMITER, FILE, UsageError, outputs
+from dphist.commands.options import FILE, UsageError, outputs
 from dphist.commands.presentation import get_unit_name
 from dphist.commands.records import (
     check_protected,
@@ -32,6 +32,7 @@ from dphist.document.options import (
     options_of,
     parts_of,
 )
+from dphist.document.reading_options import READING, get_files
 from dphist.errors import Argument, join_arguments, phrase
 from dphist.mechanism import meanings_of
 from dphist.parameters import number_of_text, whole_of_text
@@ -52,7 +53,7 @@ _CHOSEN = {"adaptive": AdaptiveTree, "tree": HierarchicalTree, "leaves": LeafCou
 
 _TABLE = [
     FILE,
-    DELIMITER,
+    *READING,
     Option("column", "column that is binned", "COLUMN", required=True, repeats=True),
     Option(
         "edges",
@@ -133,7 +134,7 @@ def _ranges(options: argparse.Namespace) -> None:
     asked |= {"delimiter": options.delimiter, "unit": get_unit_name(options)}
 
     def read(progress: Progress | None, max_records: int | None) -> BinnedCounts:
-        return bin_counts(options.file, progress=progress, max_records=max_records, **asked)
+        return bin_counts(get_files(options), progress=progress, max_records=max_records, **asked)
 
     look, budget = make_users_look(options, read, column=options.count)
     sensitivity = get_sensitivity(options, look)
@@ -236,7 +237,7 @@ COMMAND = Command(
     "outside all bins and missing values are counted separately. For several columns, give "
     "--column once for each, and --edges, or --start, --stop and --width or --bins, as often and "
     "in the same order. With --user, all records of a user are protected "
-    "together. CSV, TSV (also gzip) and Parquet are read.",
+    "together. CSV, JSON lines, Parquet, spreadsheets, SQLite and zip are read.",
     table=_TABLE,
     run=_ranges,
 )

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from dphist.commands.ledger.options import PAYMENT, find_place_to_pay
-from dphist.commands.options import DELIMITER, FILE, UsageError, dry_run, guess, outputs
+from dphist.commands.options import FILE, UsageError, dry_run, guess, outputs
 from dphist.commands.presentation import (
     PRESENTATION,
     get_named_unit,
@@ -39,6 +39,7 @@ from dphist.data.counting import state_treatment
 from dphist.document.blocks import JSON, Block, Document, Fact, Note, Section
 from dphist.document.kind import DataFacts, Kind, Releasing
 from dphist.document.options import Command, Excludes, Needs, Option, Table, option_of
+from dphist.document.reading_options import READING, get_files
 from dphist.errors import InputFileError, phrase
 from dphist.privacy.unit import ONE_ROW, ONE_USER, PrivacyUnit
 from dphist.render.text import content, text
@@ -183,6 +184,7 @@ def release_or_quote(
     look : what is released first, of the same users.
     """
     known = replace(data, presentation=read_presentation(options))
+    get_files(options)  # before a ledger pays
     protected = data.unit, records
     if look is not None:
         known = replace(known, users=look.mechanism)
@@ -291,7 +293,7 @@ def make_kind_command(kind: Kind, said: Releasing) -> Command:
 
         release_or_quote(kind, mechanism, options, known, read, records=records)
 
-    users = [] if bound is None else [DELIMITER, *_user_options(bound)]
+    users = [] if bound is None else [*READING, *_user_options(bound)]
     table = [FILE, *said.options, *users, *dry_run_options(other=None), *outputs(said.columns)]
     return Command(text=said.text, epilog=said.epilog, table=table, run=run)
 

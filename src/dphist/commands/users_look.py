@@ -15,6 +15,7 @@ from dphist.data.user_records import MOST, count_user_records, list_cells
 from dphist.document.blocks import JSON, Block, Fact, Note
 from dphist.document.guarantee_words import error_in_short, guarantee_in_short
 from dphist.document.options import Excludes, Needs, Option, whole
+from dphist.document.reading_options import get_files
 from dphist.errors import phrase
 from dphist.parameters import privacy_parameter
 from dphist.planning.max_records import bound_mechanism, choose_max_records
@@ -180,7 +181,7 @@ def make_users_look(
 
     def read(progress: Report | None) -> BinnedCounts:
         return count_user_records(
-            options.file,
+            get_files(options),
             user=options.user,
             count=column,
             most=most,

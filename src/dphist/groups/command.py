@@ -5,6 +5,7 @@ from typing import Any
 from dphist.data.axis.axis import Axis
 from dphist.document.kind import DataFacts, Releasing
 from dphist.document.options import Needs, OneOf, Option, Table, option_of, whole
+from dphist.document.reading_options import get_files
 from dphist.errors import ParameterError
 from dphist.groups.grouped_counts import GroupedCounts
 from dphist.groups.grouping import as_groups, group_of, read_groups
@@ -99,7 +100,7 @@ def read_counts(options: Any) -> GroupedCounts:
     """Count FILE by group and bin."""
     groups = _read_groups(options)
     return GroupedCounts.from_table(
-        options.file,
+        get_files(options),
         groups=groups,
         column=options.column,
         bins=_read_bins(options),
@@ -119,7 +120,8 @@ COMMAND = Releasing(
     epilog="FILE has one row per record, unless --count is given. Rows in no bin, and of no listed "
     "group without --other, are left out. A field of a text file that is no number or time is "
     "refused: give Parquet there. With --user and --max-rows, all rows of a user are protected "
-    "together, in all groups. CSV, TSV (also gzip) and Parquet are read.",
+    "together, in all groups. CSV, JSON lines, Parquet, spreadsheets, "
+    "SQLite and zip are read.",
     columns="GROUP,start,stop,count,error",
     options=_OPTIONS,
     mechanism=make_mechanism,

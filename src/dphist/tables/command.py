@@ -22,6 +22,7 @@ from dphist.document.options import (
     parts_of,
     whole,
 )
+from dphist.document.reading_options import get_files
 from dphist.errors import Argument, InputFileError, ParameterError
 from dphist.foreign import read_text
 from dphist.parameters import number_of_text, whole_of_text
@@ -381,7 +382,7 @@ def _find_rho_exchanged(tables: Tables) -> Fraction:
 def read_counts(options: Any) -> KeyedCounts:
     """Count FILE by the keys."""
     return KeyedCounts.from_table(
-        options.file,
+        get_files(options),
         keys=read_keys(options.axis, options.other),
         unlisted=options.unlisted,
         count=options.count,
@@ -410,8 +411,8 @@ COMMAND = Releasing(
     "--unlisted is drop. The refusal is a yes or no about the data: give one of these wherever a "
     "program acts on it. If a key has bins, a field of a text file that is no number or time is "
     "refused even so: give Parquet there. With "
-    "--user and --max-rows, all rows of a user are protected together. CSV, TSV (also gzip) and "
-    "Parquet are read.",
+    "--user and --max-rows, all rows of a user are protected together. CSV, JSON lines, "
+    "Parquet, spreadsheets, SQLite and zip are read.",
     columns="table,KEYS...,count,error,low,high",
     options=_OPTIONS,
     mechanism=make_mechanism,
