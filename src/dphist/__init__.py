@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dphist.anonymized import anonymize as anonymize
     from dphist.counting.engine.resources import Resources as Resources
     from dphist.counting.reading.given_files import Files as Files
+    from dphist.counting.reading.queries import query as query
     from dphist.data.axis.axis import Axis as Axis
     from dphist.data.binned_counts import BinnedCounts as BinnedCounts
     from dphist.data.binned_counts import bin_counts as bin_counts
@@ -159,6 +160,7 @@ _HOMES = {
     "release.user_records": ("share_cut",),
     "counting.engine.resources": ("Resources",),
     "counting.reading.given_files": ("Files",),
+    "counting.reading.queries": ("query",),
     "groups": ("GroupedCounts", "GroupedHistogram"),
     "ranges": ("AdaptiveTree", "HierarchicalTree", "LeafCounts"),
     "ranges.audiences": ("add_noise",),

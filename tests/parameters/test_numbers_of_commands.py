@@ -72,7 +72,7 @@ WORDS = {
         "TABLE=S,...",
         "TABLE=W,...",
     ),
-    *("NAMES", "PAGE", "PEM", "PICTURE", "TEXT", "TOML", "YAML", "ZONE"),
+    *("NAMES", "PAGE", "PEM", "PICTURE", "SQL", "TEXT", "TOML", "YAML", "ZONE"),
 }
 LISTS: set[tuple[str, str]] = set()
 """Options of several numbers, which may have spaces around them."""

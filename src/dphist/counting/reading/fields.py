@@ -8,15 +8,21 @@ itself.
 """
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+from uuid import UUID
 
 from dphist.counting.reading.columns import Use, Wanted
 from dphist.counting.reading.file_format import Container, FileFormat
+from dphist.counting.reading.objects import write_decimal, write_instant
 from dphist.counting.reading.records import LONGEST
-from dphist.errors import InputFileError
+from dphist.errors import DphistError, InputFileError
+
+NumberedRows: TypeAlias = Generator[tuple[int, Sequence[Any]], None, None]
 
 COPY_FORMAT = FileFormat(Container.TEXT, ",")
 """The format of a copy."""
@@ -47,11 +53,13 @@ class GivenRows:
     names : of all columns, as far as the file has a list of them, or of the wanted ones.
     rows : each with its number, and the values of the wanted columns.
     called : what a row is called in an error, as "line"; empty if its number says nothing.
+    error : the class of errors of its rows.
     """
 
     names: Sequence[str]
-    rows: Iterator[tuple[int, Sequence[Any]]]
+    rows: NumberedRows
     called: str
+    error: type[DphistError] = InputFileError
 
 
 def write_copy(target: Path, given: GivenRows, wanted: Sequence[Wanted], shown: str) -> None:
@@ -59,8 +67,9 @@ def write_copy(target: Path, given: GivenRows, wanted: Sequence[Wanted], shown: 
 
     Raises
     ------
-    InputFileError
-        If a value cannot be a field of its column, or a row is too long for a text file.
+    DphistError
+        Of the class of `given`, if a value cannot be a field of its column, or a row is too long
+        for a text file.
     """
     uses = [column.use for column in wanted]
 
@@ -74,7 +83,7 @@ def write_copy(target: Path, given: GivenRows, wanted: Sequence[Wanted], shown: 
             raise _fault(given, number, shown, f"at most {LONGEST:,} bytes")
         return line
 
-    with target.open("xb") as file:
+    with closing(given.rows), target.open("xb") as file:
         header = _MARK + ",".join(_quote(column.name) for column in wanted)
         lines = [header.encode()]
         for number, values in given.rows:
@@ -102,15 +111,31 @@ def to_field(value: Any, use: Use) -> str | None:
         return None
     if kind is int:
         return str(value)
+    if kind is Decimal:
+        return _decimal(value, use)
     if use is Use.COUNT:
         return None
-    if kind is datetime.date or kind is datetime.datetime:
+    if kind is datetime.datetime:
+        return write_instant(value)
+    if kind is datetime.date:
         return str(value.isoformat())
     if use is Use.VALUE:
         return str(value) if kind is RealNumber else repr(value) if kind is float else None
     if kind is bool:
         return "true" if value else "false"
+    if kind is UUID:
+        return str(value)
     return value.hex() or '""' if kind is bytes else None
+
+
+def _decimal(value: Decimal, use: Use) -> str | None:
+    """Return a decimal as a field: equal ones as the same text, if they are keys."""
+    if use is Use.VALUE:
+        return str(value)
+    if not value.is_finite():
+        return None
+    text = write_decimal(value)
+    return text if use is Use.KEY or text.isdigit() else None
 
 
 def _quote(text: str) -> str:
@@ -127,6 +152,6 @@ def _is_encodable(text: str) -> bool:
     return True
 
 
-def _fault(given: GivenRows, number: int, shown: str, form: str) -> InputFileError:
+def _fault(given: GivenRows, number: int, shown: str, form: str) -> DphistError:
     where = f"{given.called} {number:,} of {shown}" if given.called else f"each row of {shown}"
-    return InputFileError(f"{where} must have {form}: correct it")
+    return given.error(f"{where} must have {form}: correct it")

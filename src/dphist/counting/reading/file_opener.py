@@ -1,9 +1,12 @@
 """One file of those that are one table: its format, its copy if it needs one, and its columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+
+import duckdb
 
 from dphist.counting.engine.private_duckdb import open_private_connection, out_of_room
 from dphist.counting.engine.redaction import redact_errors
@@ -19,7 +22,7 @@ from dphist.counting.reading.private_files import PrivateFiles
 from dphist.counting.reading.spreadsheets import read_spreadsheet
 from dphist.counting.reading.sqlite_files import read_sqlite
 from dphist.counting.reading.text_files import open_text_file
-from dphist.errors import ColumnError, InputFileError
+from dphist.errors import ColumnError, DphistError, InputFileError
 
 
 class FileOpener:
@@ -99,19 +102,11 @@ class FileOpener:
         self, path: Path, kind: FileFormat, wanted: Sequence[Wanted], shown: str
     ) -> OpenedFile:
         """Open what is no text file, as a text file with the wanted columns."""
-        target = self._private.make_path()
         broken = InputFileError(
             f"{shown} must be {kind.container.value}: it cannot be read as one to its end"
         )
-
-        def copy() -> GivenRows:
-            rows = self._read_rows(path, kind, wanted, shown)
-            write_copy(target, rows, wanted, shown)
-            return rows
-
-        rows = redact_errors(copy, broken, out_of_room(f"reading {shown}"))
-        opened = open_text_file(self.connection, target, COPY_FORMAT, wanted, shown)
-        return replace(opened, names=sorted(rows.names), failure=broken, locate=lambda: broken)
+        rows = partial(self._read_rows, path, kind, wanted, shown)
+        return open_rows(self.connection, self._private, rows, wanted, shown, broken)
 
     def _read_rows(
         self, path: Path, kind: FileFormat, wanted: Sequence[Wanted], shown: str
@@ -122,6 +117,27 @@ class FileOpener:
         if kind.container is Container.SPREADSHEET:
             return read_spreadsheet(path, given.sheet, wanted, shown)
         return read_sqlite(path, given.table_name, given.query, wanted, shown)
+
+
+def open_rows(
+    connection: duckdb.DuckDBPyConnection,
+    private: PrivateFiles,
+    read: Callable[[], GivenRows],
+    wanted: Sequence[Wanted],
+    shown: str,
+    broken: DphistError,
+) -> OpenedFile:
+    """Open rows that are no text file, as one; raise `broken` if they cannot be read."""
+    target = private.make_path()
+
+    def copy() -> GivenRows:
+        rows = read()
+        write_copy(target, rows, wanted, shown)
+        return rows
+
+    rows = redact_errors(copy, broken, out_of_room(f"reading {shown}"))
+    opened = open_text_file(connection, target, COPY_FORMAT, wanted, shown)
+    return replace(opened, names=sorted(rows.names))
 
 
 def check_regular(path: Path, shown: str) -> None:

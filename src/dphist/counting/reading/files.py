@@ -7,21 +7,24 @@ record. The extension determines the format of a file. Every field of a text fil
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import duckdb
 
 from dphist.counting.engine.interruptible import interruptible
-from dphist.counting.engine.private_duckdb import ExpectedRows, out_of_room
+from dphist.counting.engine.private_duckdb import ExpectedRows, open_private_connection, out_of_room
 from dphist.counting.engine.progress import Report, of_query, reported
 from dphist.counting.engine.redaction import Wall
 from dphist.counting.engine.rows import DuckRows
 from dphist.counting.reading.columns import Wanted
 from dphist.counting.reading.file_format import OpenedFile
-from dphist.counting.reading.file_opener import FileOpener
+from dphist.counting.reading.file_opener import FileOpener, open_rows
 from dphist.counting.reading.given_files import Files
 from dphist.counting.reading.paths import find_files, name_files
+from dphist.counting.reading.private_files import PrivateFiles
+from dphist.counting.reading.queries import SHOWN, Query, query_failure, read_query
 from dphist.counting.reading.relations import check_batches
 from dphist.counting.reading.source import ROWS_AT_ONCE, Batches, Source
 from dphist.counting.reading.text_files import check_delimiter
@@ -73,6 +76,19 @@ def open_files(
     source.progress = progress
     if source.from_text:
         source.size = wall(lambda: sum(each.path.stat().st_size for each in opened)), "bytes"
+    return source
+
+
+def open_query(
+    stack: ExitStack, given: Query, wanted: Sequence[Wanted], progress: Report | None
+) -> "FileSource":
+    """Execute a query, and open its rows, as `open_files` opens files."""
+    connection = open_private_connection(stack, large=True)
+    read = partial(read_query, given, wanted)
+    opened = open_rows(connection, PrivateFiles(stack), read, wanted, SHOWN, query_failure())
+    wall = Wall(opened.failure, out_of_room(f"reading {SHOWN}"))
+    source = FileSource(wanted, [opened], connection, wall, not_read(SHOWN))
+    source.from_text, source.progress = True, progress
     return source
 
 

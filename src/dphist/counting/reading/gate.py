@@ -7,10 +7,11 @@ from typing import TypedDict
 from dphist.counting.engine.progress import Progress, report_to
 from dphist.counting.reading.columns import Wanted, check_request
 from dphist.counting.reading.containers import to_frame
-from dphist.counting.reading.files import open_files
+from dphist.counting.reading.files import open_files, open_query
 from dphist.counting.reading.frames import is_frame, open_frame, unordered_error
 from dphist.counting.reading.given_files import Files
 from dphist.counting.reading.paths import are_files
+from dphist.counting.reading.queries import Query
 from dphist.counting.reading.source import Source
 from dphist.counting.reading.spark import is_spark, open_spark
 from dphist.errors import ParameterError
@@ -70,6 +71,8 @@ def open_source(
     files = Files(frame) if are_files(frame) else frame
     if isinstance(files, Files):
         return open_files(stack, files, wanted, report, delimiter)
+    if isinstance(frame, Query) and delimiter is None:
+        return open_query(stack, frame, wanted, report)
     if delimiter is not None:
         raise ParameterError("delimiter", "applies to text files only: leave it out")
     source: Source

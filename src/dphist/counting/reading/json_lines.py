@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from dphist.counting.reading.columns import Wanted
-from dphist.counting.reading.fields import GivenRows, RealNumber
+from dphist.counting.reading.fields import GivenRows, NumberedRows, RealNumber
 from dphist.counting.reading.file_format import FileFormat
 from dphist.counting.reading.records import LONGEST
 from dphist.errors import InputFileError
@@ -43,7 +43,7 @@ def read_json_lines(
     """
     keys = [column.name for column in wanted]
 
-    def read() -> Iterator[tuple[int, Sequence[Any]]]:
+    def read() -> NumberedRows:
         for number, line in enumerate(_read_lines(path, kind), 1):
             fault = ""
             try:

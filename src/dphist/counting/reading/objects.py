@@ -189,7 +189,7 @@ def _float(value: Any) -> str:
     return repr(float(value))
 
 
-def _decimal(value: Decimal) -> str:
+def write_decimal(value: Decimal) -> str:
     """Write a decimal such that equal numbers give equal text: 1.50 is 1.5, and 0E+3 is 0."""
     sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int):  # infinity; NaN is a missing value
@@ -204,7 +204,7 @@ def _decimal(value: Decimal) -> str:
     return f"{'-' if sign else ''}{short}e{power}"
 
 
-def _instant(value: datetime.datetime) -> str:
+def write_instant(value: datetime.datetime) -> str:
     """Write a datetime, in UTC if it has a time zone, so that equal instants give equal text."""
     return (value if value.tzinfo is None else value.astimezone(datetime.UTC)).isoformat()
 
@@ -215,7 +215,10 @@ _MOST_PLACES = 38  # of a decimal that is written without an exponent
 _TEXT: Writers = (((str,), str.__str__),)
 _TRUTH = (bool, np.bool_)
 _WHOLE = (int, np.integer)
-_TIMES: Writers = (((datetime.datetime,), _instant), ((datetime.date,), datetime.date.isoformat))
+_TIMES: Writers = (
+    ((datetime.datetime,), write_instant),
+    ((datetime.date,), datetime.date.isoformat),
+)
 _WRITERS: dict[Use, tuple[Writers, pa.DataType]] = {
     Use.KEY: (
         (
@@ -223,7 +226,7 @@ _WRITERS: dict[Use, tuple[Writers, pa.DataType]] = {
             ((bytes,), bytes.hex),
             (_TRUTH, _truth),
             (_WHOLE, _digits),
-            ((Decimal,), _decimal),
+            ((Decimal,), write_decimal),
             *_TIMES,
             ((UUID,), UUID.__str__),
         ),
@@ -235,7 +238,7 @@ _WRITERS: dict[Use, tuple[Writers, pa.DataType]] = {
             (_TRUTH, None),
             (_WHOLE, _digits),
             ((float, np.float16, np.float32), _float),
-            ((Decimal,), _decimal),
+            ((Decimal,), write_decimal),
             *_TIMES,
         ),
         pa.large_string(),

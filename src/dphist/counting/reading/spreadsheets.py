@@ -5,13 +5,13 @@ whole numbers from 2**53 on, two may have become one. They are refused as keys a
 """
 
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dphist.counting.engine.redaction import redact_errors
 from dphist.counting.reading.columns import Wanted, repeated_column
-from dphist.counting.reading.fields import GivenRows
+from dphist.counting.reading.fields import GivenRows, NumberedRows
 from dphist.errors import Argument, ColumnError, InputFileError, ParameterError, UnsupportedError
 
 _EXACT = 2**53
@@ -100,9 +100,7 @@ def _find_column(wanted: str, header: Sequence[Any], shown: str) -> int:
     )
 
 
-def _find_records(
-    rows: Sequence[Sequence[Any]], positions: Sequence[int]
-) -> Iterator[tuple[int, Sequence[Any]]]:
+def _find_records(rows: Sequence[Sequence[Any]], positions: Sequence[int]) -> NumberedRows:
     for number, row in enumerate(rows[1:], 2):
         if any(cell != "" for cell in row):
             yield number, [_to_value(row[position]) for position in positions]

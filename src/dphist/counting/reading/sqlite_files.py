@@ -4,13 +4,12 @@ A column of SQLite has a type that its values need not have. So each value is ta
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
 from dphist.counting.reading.columns import Wanted, find_position
-from dphist.counting.reading.fields import GivenRows
+from dphist.counting.reading.fields import GivenRows, NumberedRows
 from dphist.counting.reading.relations import quote
 from dphist.errors import ParameterError
 
@@ -74,9 +73,7 @@ def _name_columns(connection: sqlite3.Connection, query: str) -> list[str]:
     return [column[0] for column in described]
 
 
-def _read_rows(
-    path: Path, query: str, wanted: Sequence[Wanted]
-) -> Iterator[tuple[int, Sequence[Any]]]:
+def _read_rows(path: Path, query: str, wanted: Sequence[Wanted]) -> NumberedRows:
     with closing(_connect(path)) as connection:
         rows = connection.execute(query)
         names = [column[0] for column in rows.description]  # of two equal names, both
