@@ -342,7 +342,7 @@ class Ledger:
         return self.plan([mechanism], by=by, account=account, data=data).affordable
 
     def releases_left(
-        self, mechanism: Any, *, by: str | None = None, account: Accounts = None, data: Any = None
+        self, mechanism: Any, data: Any = None, *, by: str | None = None, account: Accounts = None
     ) -> int:
         """Return how many releases of a mechanism would be paid from now on, one after the other.
 
@@ -350,7 +350,8 @@ class Ledger:
 
         Parameters
         ----------
-        by, account, data : as for `plan`; with `by`, a cap of theirs holds as well.
+        data : as for `plan`, for their unit alone (default: the unit is that of the account).
+        by, account : as for `plan`; with `by`, a cap of theirs holds as well.
         """
         return count_room(self._list_held(mechanism, by, account, data))
 
