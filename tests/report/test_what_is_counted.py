@@ -10,6 +10,7 @@ import pytest
 
 import dphist as dh
 from dphist.document.unit_words import Number
+from dphist.errors import ParameterError
 from dphist.labels.bounding import bounding_in_numbers
 from dphist.report import json_of, report_html, summary_text
 from tests.report.releases import number_protected
@@ -145,7 +146,27 @@ def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     assert share.low <= share.value <= share.high
     without = labelled()
     assert "Nothing is known of how much bounding took" in read(report_html(without))
-    assert "bounding" not in json_of(without)
+    assert json_of(without)["bounding"] is None
+
+
+def test_programs_are_told_what_a_found_cap_took() -> None:
+    auto = dh.calibrate(dh.AutoThreshold, epsilon=1, delta="1e-6", max_labels=20)
+    data = dh.LabelCounts.from_table(TEXTS, label="w", user="who", max_labels=20, keep_sets=True)
+    release = auto.release(data)
+    share, cap = dh.share_cut(release), auto.chosen(release).max_labels
+    assert json_of(release)["bounding"] == {
+        "max_labels": cap,
+        "share_of_pairs_dropped": {str(cap): [share.value, share.low, share.high]},
+        "estimate": True,
+    }
+
+
+def test_the_share_that_bounding_took_is_asked_of_labels_too() -> None:
+    release = labelled(users_by_labels=5)
+    users = release.mechanism.users(release.noisy)
+    assert dh.share_cut(release) == users.share_cut()
+    with pytest.raises(ParameterError, match="users_by_labels"):
+        dh.share_cut(labelled())
 
 
 def test_released_numbers_of_users_say_what_delta_is_worth() -> None:

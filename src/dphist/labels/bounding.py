@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from dphist.arrays import IntArray
-from dphist.document.blocks import Block
+from dphist.document.blocks import ON_JSON, Block, Fact
 from dphist.document.bounding import (
     LABELS,
     cut_in_words,
@@ -254,9 +254,19 @@ def max_labels_of(release: Release) -> int | None:
 
 
 def facts_of_bounding(release: Release) -> list[Block]:
-    """Return what programs are told of bounding, and a page's table of other bounds."""
-    found = read_users(release)
-    return [] if found is None else facts_of_sizes(found, LABELS)
+    """Return what programs are told of bounding, and a page's table of other bounds.
+
+    Null where users were bounded and nothing is known of what that took.
+    """
+    found, auto = read_users(release), release.mechanism
+    if found is not None:
+        return facts_of_sizes(found, LABELS)
+    if isinstance(auto, AutoThreshold):
+        cap, share = auto.chosen(release).max_labels, auto.share_cut(release)
+        dropped = {str(cap): [share.value, share.low, share.high]}
+        as_json = {"max_labels": cap, "share_of_pairs_dropped": dropped, "estimate": True}
+        return [Fact("", "", "bounding", as_json, on=ON_JSON)]
+    return [Fact("", "", "bounding", None, on=ON_JSON)] if bounding_cost(release) else []
 
 
 def most_before_bounding(release: Release) -> IntArray | None:

@@ -12,14 +12,15 @@ from dphist.release.users_by_size import UsersBySize
 def share_cut(release: Release, max_records: int | None = None) -> Share:
     """Return which share of all records a bound on the records of each user drops.
 
-    By that share counts are too low on average, over records. It says nothing of a single count.
-    Post-processing, which costs nothing.
+    Of labels: of all pairs of a user and a label. By that share counts are too low on average, over
+    records or pairs. It says nothing of a single count. Post-processing, which costs nothing.
 
     Parameters
     ----------
-    release : of what `dphist.count_user_records` counted, or one that carries such a release.
+    release : of what `dphist.count_user_records` counted, or one that carries such a release; of
+        labels, with `users_by_labels` or a cap that was found.
     max_records : the bound, below the start of the last cell (default: that of a release which
-        carries another).
+        carries another). Of labels the bound is that of the release.
 
     Returns
     -------
@@ -38,7 +39,13 @@ def share_cut(release: Release, max_records: int | None = None) -> Share:
     >>> share_cut(dh.LeafCounts(epsilon=1000, bins=users.bins).release(users), 4)
     Share(value=0.25, low=0.245, high=0.255)
     """
-    return read_user_sizes(release, max_records).share_cut()
+    of_labels = getattr(release.mechanism, "share_cut", None)
+    if of_labels is None:
+        return read_user_sizes(release, max_records).share_cut()
+    if max_records is not None:
+        raise ParameterError("max_records", "must be left out for a release of labels")
+    share: Share = of_labels(release)
+    return share
 
 
 def read_user_sizes(release: Release, max_records: int | None = None) -> UsersBySize:

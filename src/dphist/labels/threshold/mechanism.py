@@ -37,8 +37,10 @@ from dphist.parameters import (
     short_number,
     whole_number,
 )
+from dphist.release.fitted_users import Share
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
+from dphist.release.release import Release
 from dphist.release.users_by_size import UsersBySize
 from dphist.sentence import Sentence
 
@@ -339,6 +341,17 @@ class ThresholdHistogram(ThresholdStating):
             )
         law = self._noise_of_users().law
         return UsersBySize(cells, tuple(found.tolist()), law, self.max_labels)
+
+    def share_cut(self, release: Release) -> Share:
+        """Return the share of pairs of a user and a label that bounding dropped; see `users`."""
+        found = self.users(release.noisy)
+        if found is None:
+            raise ParameterError(
+                "release",
+                "does not say how many users have how many labels",
+                "release with " + Argument("users_by_labels", self.max_labels * 10),
+            )
+        return found.share_cut()
 
     def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
         """Return a table that was read from a file; refuse noisy numbers that cannot be."""
