@@ -99,12 +99,28 @@ def test_several_quantiles_at_once(value: HistogramsByGroup) -> None:
     assert low.value < middle.value < high.value
     assert [row.q for row in found["full"]] == [0.1, 0.5, 0.9]
     assert middle == value.quantile(0.5)["full"]
-    with pytest.raises(dh.ParameterError, match="q must be one number"):
-        value.quantile([0.5])  # type: ignore[arg-type]
+    assert repr(value.quantile([0.1, 0.5, 0.9])) == repr(found)
     with pytest.raises(dh.ParameterError, match="q must be from 0 to 1"):
         value.quantiles([0.5, 2])
     with pytest.raises(dh.ParameterError, match="group must be one of the groups"):
         found["nowhere"]
+
+
+def test_intervals_of_all_groups_and_quantiles_can_hold_at_once(value: HistogramsByGroup) -> None:
+    shares = np.arange(1, 10) / 10
+    one, all_of_them = value.quantile(shares), value.quantile(shares, simultaneous=True)
+    own, widths = value["full"].quantile(shares, simultaneous=True), []
+    for narrow, some, wide in zip(one["full"], own, all_of_them["full"], strict=True):
+        assert wide.low <= some.low <= narrow.low <= narrow.high <= some.high <= wide.high
+        widths.append((wide.high - wide.low) - (narrow.high - narrow.low))
+    assert max(widths) > 0
+    assert "all 27 intervals hold at once" in all_of_them.to_pandas()["note"].tolist()
+    assert "all 9 intervals" in own[0].note
+    assert one.to_pandas()["note"].tolist()[0] == ""
+    with pytest.raises(dh.ParameterError, match="simultaneous must be True or False"):
+        value.quantile([0.1], simultaneous=1)  # type: ignore[arg-type]
+    with pytest.raises(dh.ParameterError, match="q must be from 0 to 1"):
+        value.quantile("half")
 
 
 def test_dates_and_zones_are_values_of_their_columns() -> None:

@@ -120,7 +120,52 @@ def test_quantiles_and_their_intervals(release: dh.Release) -> None:
         one = mechanism.release(cells).value.quantile_interval("age", 0.5, 0.9, sex="f")
         held += one.low <= 50 <= one.high
     assert held >= 46  # 90 % at least, and intervals end at edges
-    assert math.isnan(mechanism.release(cells * 0).value.quantile("age", 0.5, sex="f"))
+    empty = mechanism.release(cells * 0, repeatable_source()).value
+    assert math.isnan(empty.quantile("age", 0.5, sex="f"))
+    assert np.isnan(empty.quantile("age", [0.5, 0.1], sex="f")).all()
+
+
+def test_several_quantiles_at_once_do_not_fall(release: dh.Release) -> None:
+    t, shares = release.value, [0.9, 0.05, 0.5, 0.5, 0.25]
+    values = t.quantile("age", shares, region="BE")
+    assert values.tolist() == [t.quantile("age", share, region="BE") for share in shares]
+    keys = {"age": dh.Axis.regular(0, 20, 1)}
+    mechanism, source = dh.Tables(rho="0.01", keys=keys, tables=["age"]), repeatable_source()
+    for _ in range(20):
+        one = mechanism.release([20] * 20, source).value
+        for asked in (False, True):
+            found = one.quantile_interval("age", shares, simultaneous=asked)
+            held = np.array([tuple(each) for each in found])[np.argsort(shares, kind="stable")]
+            assert (np.isnan(held) | (np.diff(held, axis=0, prepend=-1) >= 0)).all()
+    # The error that a quantile is found with is that of the sum below less a share of all.
+    gap = one.combine([(1, {"age": (0, 5)}), (-0.25, {"age": (0, 20)})])
+    under, above, whole = (one.error(age=ends) ** 2 for ends in [(0, 5), (5, 20), (0, 20)])
+    squared = 0.75 * under + 0.25 * above - 0.25 * 0.75 * whole
+    assert gap.high - gap.low == pytest.approx(2 * 1.96 * np.sqrt(squared), rel=1e-4)
+    assert one.quantile("age", np.array([])).tolist() == []
+    with pytest.raises(dh.ParameterError, match="simultaneous must be True or False"):
+        one.quantile_interval("age", shares, simultaneous="yes")
+    with pytest.raises(dh.ParameterError, match="share must be a number above 0"):
+        one.quantile("age", [0.5, 1.5])
+
+
+def test_intervals_of_several_quantiles_hold_at_once() -> None:
+    """Nine deciles where records are spread evenly and each edge is in doubt: 95 % of 150 runs."""
+    keys, shares = {"x": dh.Axis.regular(0, 100, 1)}, np.arange(1, 10) / 10
+    mechanism, source = dh.Tables(rho="0.002", keys=keys, tables=["x"]), repeatable_source()
+    counts, held, together = np.full(100, 40), np.zeros(2), []
+    true = shares * 100
+    for _ in range(150):
+        one = mechanism.release(counts, source).value
+        for at, asked in enumerate((False, True)):
+            found = one.quantile_interval("x", shares, simultaneous=asked)
+            held[at] += all(
+                each.low <= place - 1 and place <= each.high
+                for each, place in zip(found, true, strict=True)
+            )
+            together.append(asked == ("at once" in found[0].note))
+    assert all(together)
+    assert held[1] >= 0.92 * 150 > held[0]
 
 
 def test_quantile_intervals_hold_the_quantile_between_two_humps() -> None:

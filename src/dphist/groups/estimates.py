@@ -54,8 +54,9 @@ class GroupEstimate:
 class GroupEstimates(Released):
     """A number of each group with its interval. Not secret.
 
-    Intervals hold the true number with a probability of about 95 %, for each group by itself. Of
-    groups that are too small beside the noise there is no number, and they say so.
+    Intervals hold the true number with a probability of about 95 %, for each row by itself unless
+    its note says that all hold at once. Of groups that are too small beside the noise there is no
+    number, and they say so.
 
     Attributes
     ----------
@@ -87,14 +88,15 @@ class GroupEstimates(Released):
     def to_arrow(self) -> pa.Table:
         """Return columns of the group, q (of quantiles), value, low, high and note.
 
-        `value`, `low` and `high` are null where the group is too small, and `note` says so.
+        `value`, `low` and `high` are null where the group is too small, and `note` says so; also
+        where all intervals hold at once.
         """
         columns: dict[str, Any] = {self.name: _column_of([row.group for row in self.rows])}
         if any(row.q is not None for row in self.rows):
             columns["q"] = pa.array([row.q for row in self.rows], pa.float64())
         for end in ("value", "low", "high"):
             columns[end] = pa.array([getattr(row, end) for row in self.rows])
-        notes = ["" if row.is_known else TOO_SMALL for row in self.rows]
+        notes = [row.estimate.note if row.is_known else TOO_SMALL for row in self.rows]
         columns["note"] = pa.array(notes, pa.string())
         return pa.table(columns)
 

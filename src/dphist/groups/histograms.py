@@ -14,6 +14,7 @@ from dphist.groups.estimates import GroupEstimate, GroupEstimates
 from dphist.groups.grouping import group_of, labels_of, read_groups
 from dphist.release.document import read_numbers
 from dphist.release.interval_estimate import IntervalEstimate
+from dphist.release.quantiles import read_shares, several
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.answers import ERRORS
 from dphist.release.release import save_kind
@@ -79,37 +80,39 @@ class HistogramsByGroup(Released):
             "see labels; a group that was not listed or found has no number",
         )
 
-    def quantile(self, q: float) -> GroupEstimates:
+    def quantile(self, q: Any, *, simultaneous: bool = False) -> GroupEstimates:
         """Return the value below which a share `q` of the records of each group lies.
 
         Parameters
         ----------
-        q : number from 0 to 1.
+        q : number from 0 to 1, or a list or array of them: all come from the same release, and cost
+            nothing more than one.
+        simultaneous : whether all intervals hold at once with a probability of about 95 %, those
+            of all groups and all of `q`. Otherwise each holds by itself.
 
         Returns
         -------
-        GroupEstimates, a row for each group: see `RangeHistogram.quantile`.
+        GroupEstimates, a row for each group and each of `q`: see `RangeHistogram.quantile`.
 
         Raises
         ------
         ParameterError
-            If `q` is not a number from 0 to 1.
+            If `q` is not from 0 to 1.
         """
-        if np.ndim(q) != 0:
-            raise ParameterError("q", "must be one number; quantiles takes several")
-        return self.quantiles([q])
-
-    def quantiles(self, q: Any) -> GroupEstimates:
-        """Return several quantiles of each group: a row for each group and each of `q`.
-
-        All come from the same release: they cost nothing more than one.
-        """
-        shares = np.asarray(q, np.float64).ravel().tolist()
+        shares = read_shares(q).ravel()
+        number = several(simultaneous, len(self) * len(shares))
         rows = []
         for label, histogram in zip(self.labels, self.histograms, strict=True):
-            found = histogram.quantile(shares)
-            rows += [GroupEstimate(label, q, each) for q, each in zip(shares, found, strict=True)]
+            found = histogram.quantiles_among(shares, number)
+            rows += [
+                GroupEstimate(label, share, each)
+                for share, each in zip(shares.tolist(), found, strict=True)
+            ]
         return GroupEstimates(self.name, tuple(rows))
+
+    def quantiles(self, q: Any, *, simultaneous: bool = False) -> GroupEstimates:
+        """Return several quantiles of each group: as `quantile`."""
+        return self.quantile(q, simultaneous=simultaneous)
 
     def median(self) -> GroupEstimates:
         """Return the median of each group: `quantile` of 0.5."""

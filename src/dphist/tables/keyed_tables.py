@@ -189,18 +189,18 @@ class KeyedTables(Released):
 
         return estimate_share(self, part, whole, level)
 
-    def quantile(self, name: str, share: float, /, **where: Any) -> Any:
+    def quantile(self, name: str, share: Any, /, **where: Any) -> Any:
         """Return where a share of the records lies below, along a key of bins.
 
         Parameters
         ----------
         name : a key of bins between edges; records in no bin, "other", are left out.
-        share : above 0 and below 1, such as 0.5 for the median.
+        share : above 0 and below 1, such as 0.5 for the median; or a list of shares.
         where : conditions on other keys, as for `count`.
 
         Returns
         -------
-        Like the edges; NaN or NaT if the noise is as large as all records.
+        Like the edges; NaN or NaT if the noise is as large as all records. An array for a list.
 
         >>> from dphist.data.axis.axis import Axis
         >>> from dphist.tables import Tables
@@ -209,21 +209,38 @@ class KeyedTables(Released):
         >>> round(float(t.quantile("age", 0.5)))
         50
         """
-        return self.quantile_interval(name, share, **where).value
+        found = self.quantile_interval(name, share, **where)
+        return np.array([each.value for each in found]) if isinstance(found, list) else found.value
 
     def quantile_interval(
-        self, name: str, share: float, level: float = LEVEL, /, **where: Any
-    ) -> IntervalEstimate:
+        self,
+        name: str,
+        share: Any,
+        level: float = LEVEL,
+        /,
+        *,
+        simultaneous: bool = False,
+        **where: Any,
+    ) -> Any:
         """Return a quantile with an interval for the true one, by the exact errors of sums.
 
         Parameters
         ----------
-        name, share, where : as for `quantile`.
+        name, share, where : as for `quantile`. A key cannot be named "simultaneous" here.
         level : as for `interval`.
-        """
-        from dphist.tables.quantiles import estimate_quantile
+        simultaneous : whether the intervals of a list hold all at once with probability `level`:
+            they are wider, the more there are. Otherwise each holds by itself.
 
-        return estimate_quantile(self, name, share, level, where)
+        Returns
+        -------
+        IntervalEstimate, or a list of them: neither values nor ends fall as `share` grows.
+        """
+        from dphist.tables.quantiles import estimate_quantiles
+
+        several = not isinstance(share, str) and np.ndim(share) > 0
+        shares = np.ravel(share).tolist() if several else [share]
+        found = estimate_quantiles(self, name, shares, level, where, simultaneous)
+        return found if several else found[0]
 
     def to_whole_numbers(self) -> "WholeTables":
         """Return whole, non-negative numbers that add up in all tables, without intervals.

@@ -1,14 +1,17 @@
-"""Quantiles of a key of bins: where a share of the records lies below."""
+"""Quantiles of a key of bins: where shares of the records lie below."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dphist.arrays import FloatArray
+from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError
 from dphist.parameters import checked_level
 from dphist.release.interval_estimate import IntervalEstimate
+from dphist.release.quantiles import note_of_several, several, spread
 
 if TYPE_CHECKING:
     from dphist.tables.keyed_tables import KeyedTables
@@ -16,54 +19,84 @@ if TYPE_CHECKING:
 _UNKNOWN = "the noise is as large as all records"
 
 
-def estimate_quantile(
-    tables: "KeyedTables", name: str, share: float, level: float, where: Mapping[str, Any]
-) -> IntervalEstimate:
-    """Return a quantile of the records in the bins of a key that satisfy conditions.
+def estimate_quantiles(
+    tables: "KeyedTables",
+    name: str,
+    shares: Sequence[Any],
+    level: float,
+    where: Mapping[str, Any],
+    simultaneous: bool,
+) -> list[IntervalEstimate]:
+    """Return quantiles of the records in the bins of a key that satisfy conditions.
 
-    For each edge, the records below it less that share of all have an exact error. The interval
+    For each edge, the records below it less a share of all have an exact error. The interval
     goes from the edge before the first that is not surely below 0 to the one after the last that
     is not surely above: it misses the quantile only if one of the two edges around it is misjudged.
-    Within a bin, records are taken to be spread evenly.
+    Of k intervals that hold at once, each misses with the k-th part of the probability. Within a
+    bin, records are taken to be spread evenly.
 
     Raises
     ------
     ParameterError
         If the key has no bins, or is among the conditions.
     """
-    checked = checked_level(share, "share")
-    wide = tables.reach.of(checked_level(level))
-    if name not in tables.keys.names or tables.keys[name].axis is None:
+    asked = np.array([checked_level(share, "share") for share in shares])
+    number = several(simultaneous, len(asked))
+    wide = tables.reach.of(1 - (1 - checked_level(level)) / number)
+    axis = _axis_of(tables, name, where)
+    below, errors = _sums_at_edges(tables, name, axis, where)
+    total = below[-1]
+    if not total > wide * errors[0, -1]:
+        first, last = axis.at(np.array([0.0, float(axis.bins)]))
+        missing = np.datetime64("NaT") if axis.edges.dtype.kind == "M" else math.nan
+        return [IntervalEstimate(missing, first, last, level, _UNKNOWN) for _ in shares]
+    reached, spots = np.maximum.accumulate(below), []
+    ends = np.zeros((2, len(asked)), np.int64)
+    for at, share in enumerate(asked.tolist()):
+        # The variance of sum below - share * all, from those of both sides and of all.
+        squared = (1 - share) * (errors[0] ** 2 - share * errors[0, -1] ** 2)
+        squared += share * errors[1] ** 2
+        gaps, wide_errors = below - share * total, wide * np.sqrt(np.maximum(squared, 0))
+        under, over = gaps + wide_errors < 0, gaps - wide_errors > 0
+        ends[0, at] = np.argmin(under) - 1
+        ends[1, at] = axis.bins - np.argmin(over[::-1]) + 1
+        place = int(np.argmax(reached >= share * total))
+        step = reached[place] - reached[place - 1]
+        spots.append(place - 1 + (share * total - reached[place - 1]) / step)
+    ends = np.clip(ends, 0, axis.bins)
+    low, high = spread(asked, ends)
+    note = note_of_several(number)
+    estimates = []
+    for spot, start, stop in zip(spots, low.tolist(), high.tolist(), strict=True):
+        value, lowest, highest = axis.at(np.array([spot, min(start, spot), max(stop, spot)]))
+        estimates.append(IntervalEstimate(value, lowest, highest, level, note))
+    return estimates
+
+
+def _axis_of(tables: "KeyedTables", name: str, where: Mapping[str, Any]) -> Axis:
+    """Return the bins of a key that is not among the conditions."""
+    axis = tables.keys[name].axis if name in tables.keys.names else None
+    if axis is None:
         raise ParameterError("name", f"must be a key of bins between edges: {name!r} is none")
     if name in where:
         raise ParameterError(name, "must not be a condition too")
-    axis = tables.keys[name].axis
-    assert axis is not None  # noqa: S101 - found above
-    edges = axis.edges
-    ends = [edges[0], *edges[1:]]
-    whole = {**where, name: (_to_condition(ends[0]), _to_condition(ends[-1]))}
-    total, off = tables.count(**whole), tables.error(**whole)
-    missing = np.datetime64("NaT") if edges.dtype.kind == "M" else math.nan
-    first, last = axis.at(np.array([0.0, float(axis.bins)]))
-    if not total > wide * off:
-        return IntervalEstimate(missing, first, last, level, _UNKNOWN)
-    below, gaps, errors = [0.0], [-checked * total], [checked * off]
-    for edge in ends[1:]:
-        part = {**where, name: (_to_condition(ends[0]), _to_condition(edge))}
-        found = tables.combine([(1.0, part), (-checked, whole)], 0.5)
-        below.append(tables.count(**part))
-        gaps.append(found.value)
-        errors.append((found.high - found.low) / (2 * tables.reach.of(0.5)))
-    under = [g + wide * e < 0 for g, e in zip(gaps, errors, strict=True)]
-    over = [g - wide * e > 0 for g, e in zip(gaps, errors, strict=True)]
-    low = max(under.index(False) - 1, 0)
-    high = min(axis.bins - over[::-1].index(False) + 1, axis.bins)
-    reached = np.maximum.accumulate(np.array(below))
-    place = int(np.flatnonzero(reached >= checked * total)[0]) if reached[-1] > 0 else axis.bins
-    step = reached[place] - reached[place - 1]
-    spot = place - 1 + (checked * total - reached[place - 1]) / step
-    value, start, stop = axis.at(np.array([spot, float(min(low, spot)), float(max(high, spot))]))
-    return IntervalEstimate(value, start, stop, level)
+    return axis
+
+
+def _sums_at_edges(
+    tables: "KeyedTables", name: str, axis: Axis, where: Mapping[str, Any]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the records below each edge, (bins + 1,), and the errors of both sides, (2, ...)."""
+    edges = [_to_condition(edge) for edge in (axis.edges[0], *axis.edges[1:])]
+    below, errors = np.zeros(axis.bins + 1), np.zeros((2, axis.bins + 1))
+    for place in range(axis.bins + 1):
+        for side, ends in enumerate([(0, place), (place, axis.bins)]):
+            if ends[0] < ends[1]:
+                part = {**where, name: (edges[ends[0]], edges[ends[1]])}
+                errors[side, place] = tables.error(**part)
+                if side == 0:
+                    below[place] = tables.count(**part)
+    return below, errors
 
 
 def _to_condition(edge: Any) -> Any:

@@ -5,6 +5,7 @@ whole histogram. So counts, errors and intervals are those of the whole, and not
 how errors of bins add up.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -16,6 +17,20 @@ from dphist.data.axis.axis import Axis
 Ends = tuple[int, ...]
 ERRORS = 1.96
 """Half width of a 95 % interval, in standard errors."""
+
+_MISSES = 0.05
+
+
+def reach_of_several(number: int) -> float:
+    """Return how many standard errors intervals reach of which `number` hold at once (95 %).
+
+    Each misses with 5 % divided by their number. That far out in the tails, sums of few draws are
+    not normal: one draw of Laplace noise reaches farther, and its reach is taken.
+
+    >>> [round(reach_of_several(number), 2) for number in (1, 2, 9)]
+    [1.96, 2.61, 3.67]
+    """
+    return ERRORS if number == 1 else math.log(number / _MISSES) / math.sqrt(2)
 
 
 def band(counts: AnyArray, errors: AnyArray) -> tuple[AnyArray, AnyArray]:

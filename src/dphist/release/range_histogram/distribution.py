@@ -7,9 +7,15 @@ import numpy as np
 
 from dphist.arrays import AnyArray, BoolArray, FloatArray, IntArray, NumberArray
 from dphist.data.axis.axis import Axis
-from dphist.errors import ParameterError, UnsupportedError
+from dphist.errors import UnsupportedError
 from dphist.release.interval_estimate import IntervalEstimate
-from dphist.release.range_histogram.answers import ERRORS, Answers
+from dphist.release.quantiles import (
+    note_of_several,
+    read_shares,
+    several,
+    spread,
+)
+from dphist.release.range_histogram.answers import ERRORS, Answers, reach_of_several
 
 _PLACES = 4096  # edges that are tried as ends of an interval
 _NOTHING = "nothing is known: the records may be fewer than the noise"
@@ -61,21 +67,24 @@ class Distribution:
         found: IntervalEstimate = self.quantile(0.5)
         return found
 
-    def quantile(self, q: Any) -> Any:
+    def quantile(self, q: Any, *, simultaneous: bool = False) -> Any:
         """Return the value below which a share `q` of the records in the bins lies.
 
         Parameters
         ----------
         q : number from 0 to 1, or a list or array of them.
+        simultaneous : whether the intervals of a list hold all at once with a probability of about
+            95 %: they are wider, the more there are. Otherwise each holds by itself.
 
         Returns
         -------
-        IntervalEstimate, or a list of them
+        IntervalEstimate, or a list of them, in the order of `q`
             In the unit of the edges (numbers, dates, times) or, for data without edges, in bins.
             The value is interpolated linearly within its bin, and moved into the interval if the
             estimates put it outside. The interval ends at edges. If it
             reaches from the first edge to the last, nothing is known, and the value is NaN or NaT.
-            For edges with a time zone, datetimes of that zone.
+            For edges with a time zone, datetimes of that zone. Values, and both ends, do not fall
+            as `q` grows.
 
         Raises
         ------
@@ -92,22 +101,28 @@ class Distribution:
         the next edges. It misses only if one of the two edges around the true quantile errs to
         one side, so no correction for the number of edges is needed (docs: proofs, answers).
         """
-        asked = np.asarray(q, np.float64)
-        if not ((asked >= 0) & (asked <= 1)).all():
-            raise ParameterError("q", "must be from 0 to 1")
+        asked = read_shares(q)
+        found = self.quantiles_among(asked.ravel(), several(simultaneous, asked.size))
+        return found[0] if asked.ndim == 0 else found
+
+    def quantiles_among(self, asked: FloatArray, number: int) -> list[IntervalEstimate]:
+        """Return quantiles, of which intervals of `number` hold at once with about 95 %."""
         self._single_axis()
         places = self._tried()
         before, after, errors = self._both_sides(places)
         known, rounding = self._has_records(), 1e-12 * np.abs(before + after)
-        inside = _places_of(self.cdf(), asked.ravel())
-        found = []
-        for share, place in zip(asked.ravel().tolist(), inside, strict=True):
+        reach = reach_of_several(number) / ERRORS
+        ends = np.zeros((2, len(asked)), np.int64)
+        for at, share in enumerate(asked.tolist()):
             excess = (1 - share) * before - share * after
-            error = (1 - share) * errors[0] + share * errors[1] + rounding
-            low, high = _first(excess + error >= 0), _last(excess - error <= 0)
-            ends = max(low - 1, 0), min(high + 1, len(places) - 1)
-            found.append(self._estimate(place, places[list(ends)], known))
-        return found[0] if asked.ndim == 0 else found
+            error = reach * ((1 - share) * errors[0] + share * errors[1]) + rounding
+            ends[:, at] = _first(excess + error >= 0) - 1, _last(excess - error <= 0) + 1
+        low, high = places[spread(asked, np.clip(ends, 0, len(places) - 1))]
+        note = note_of_several(number)
+        return [
+            self._estimate(place, np.array(pair), known, note)
+            for place, *pair in zip(_places_of(self.cdf(), asked), low, high, strict=True)
+        ]
 
     def mean(self) -> IntervalEstimate:
         """Return the mean of the values of the records in the bins.
@@ -148,7 +163,9 @@ class Distribution:
         at = np.interp([mean, low, high], scale - scale[0], np.arange(len(scale)))
         return self._estimate(at[0], at[1:], self._has_records())
 
-    def _estimate(self, place: float, ends: AnyArray, known: bool) -> IntervalEstimate:
+    def _estimate(
+        self, place: float, ends: AnyArray, known: bool, note: str = ""
+    ) -> IntervalEstimate:
         """Return a place within an interval of places; unknown if that is the whole axis."""
         axis = self._single_axis()
         whole = np.array([0.0, axis.bins])
@@ -156,7 +173,8 @@ class Distribution:
             missing, low, high = axis.at(np.append(np.nan, whole))
             return IntervalEstimate(missing, low, high, note=_WIDE if known else _NOTHING)
         found = np.append(np.clip(place, *ends), ends).astype(np.float64)
-        return IntervalEstimate(*axis.at(found))
+        value, low, high = axis.at(found)
+        return IntervalEstimate(value, low, high, note=note)
 
     def _single_axis(self) -> Axis:
         if self.counts.ndim != 1:
