@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dphist.data.region_tree import RegionTree as RegionTree
     from dphist.data.regional_profile import RegionalProfile as RegionalProfile
     from dphist.data.user_records import count_user_records as count_user_records
+    from dphist.data.weight import Weight as Weight
     from dphist.document.kind import register as register
     from dphist.errors import BoundsError as BoundsError
     from dphist.errors import BudgetError as BudgetError
@@ -136,6 +137,7 @@ _HOMES = {
         "UnsupportedError",
     ),
     "data.clamp": ("Clamp",),
+    "data.weight": ("Weight",),
     "data.label_counts": ("LabelCounts",),
     "privacy": ("ZCDP", "ApproxDP", "ApproxZCDP", "PrivacyUnit", "PureDP", "compose"),
     "data.partial": ("Partial",),

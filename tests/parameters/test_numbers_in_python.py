@@ -60,6 +60,7 @@ MADE: dict[str, dict[str, Any]] = {
     "DiscoverKeys": {"share": "0.3"},
     "Tables": {"rho": 1, **TABLES},
     "Clamp": {"low": 0, "high": 10**6, "step": 1},
+    "Weight": {"column": "w", "low": 0, "high": 10**6, "step": 1},
     "ThresholdHistogram": {"epsilon": 1, "delta": "0.1", "max_labels": 1},
     "TopLabels": {"epsilon": 1, "delta": "0.1", "k": 2, "candidates": 3, "max_labels": 1},
     "TopThreshold": {"epsilon": 1, "delta": "0.1", "k": 2, "max_labels": 1},

@@ -6,7 +6,6 @@ from typing import Any
 
 from dphist.mechanism import meanings_of
 from dphist.noise.law import NoiseLaw
-from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.parameters import decimal_text
 from dphist.privacy.as_text import down, plain, short_exact
 from dphist.release.maker import Maker, parameters_of, target_of
@@ -69,9 +68,7 @@ def noise_in_words(mechanism: Maker) -> Sentence | None:
     if law.distribution == "Gaussian":
         measures = {"standard deviation": down(law.scale)}
     elif law.distribution == "two-sided geometric":
-        measures["standard deviation"] = down(
-            geometric_standard_deviation(1 / Fraction(law.scale)), 3
-        )
+        measures["standard deviation"] = down(law.standard_deviation, 3)
     *others, (name, last) = [(name, plain(number)) for name, number in measures.items()]
     of = " and ".join([*(" ".join(other) for other in others), f"{name} "])
     return Sentence("{law}, of {of}{last}", law=law, of=of, last=count_records(last))

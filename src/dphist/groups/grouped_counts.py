@@ -12,6 +12,7 @@ from dphist.counting.checks import check_grid
 from dphist.counting.engine.progress import Progress
 from dphist.data.axis.axis import Axis
 from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.weight import check_column
 from dphist.errors import ParameterError
 from dphist.groups.grouping import count_cells_of, group_of, read_groups
 from dphist.parameters import whole_number
@@ -50,6 +51,8 @@ class GroupedCounts(Secret):
         groups, bins = self.cells.keys
         if groups.axis is not None or bins.discover is not None:
             raise ParameterError("cells", "must have groups with values, and bins that are listed")
+        if self.cells.weight is not None:
+            raise ParameterError("cells", "must count whole records, and not sums of weights")
 
     @classmethod
     @stoppable
@@ -101,6 +104,7 @@ class GroupedCounts(Secret):
         ColumnError, DataError, InputFileError
             As for `KeyedCounts.from_table`.
         """
+        check_column(count, "where groups are counted")
         held = read_groups(groups, other=other)
         axis = _read_bins(bins)
         name = group_of(held).name

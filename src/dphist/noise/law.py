@@ -61,6 +61,7 @@ class NoiseLaw:
     drawing : how the noise is drawn.
     form : what the noise is rounded to, within what it stays, or which numbers share it; empty if
         nothing is to be said.
+    step : the unit that the noise is a whole number of, as a share of a record.
 
     >>> print(NoiseLaw("two-sided geometric", Fraction(10), Drawing.WHOLE))
     two-sided geometric (integer Laplace)
@@ -70,6 +71,7 @@ class NoiseLaw:
     scale: Fraction | float | None
     drawing: Drawing
     form: str = ""
+    step: Fraction = Fraction(1)
 
     @property
     def name(self) -> str:
@@ -85,7 +87,8 @@ class NoiseLaw:
         scale = float(self.scale or 0)
         if self.distribution == "Gaussian" or not scale:
             return scale
-        return geometric_standard_deviation(1 / Fraction(self.scale or 1))
+        rate = self.step / Fraction(self.scale or 1)
+        return float(self.step) * geometric_standard_deviation(rate)
 
     def __str__(self) -> str:
         return f"{self.name}, {self.form}" if self.form else self.name

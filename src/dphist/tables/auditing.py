@@ -25,7 +25,7 @@ def _neighbors(mechanism: Tables) -> CellNeighbors:
     ------
     UnsupportedError
         If values of keys are found: which cells there are depends on the data. Or if rows of a unit
-        differ on a key, which the neighbors here do not.
+        differ on a key, which the neighbors here do not. Or if counts are sums of weights.
     """
     if mechanism.one_row_per is not None and mechanism.max_rows > 1:
         raise UnsupportedError(
@@ -37,6 +37,11 @@ def _neighbors(mechanism: Tables) -> CellNeighbors:
         raise UnsupportedError(
             "tables whose values are found have no cells to be audited on: audit them with all "
             "values listed"
+        )
+    if mechanism.step is not None:
+        raise UnsupportedError(
+            "tables of weights are not audited as such: their noise is that of tables without a "
+            "step, of as many records as a unit has steps; audit these"
         )
     return CellNeighbors(mechanism.keys.shape, mechanism.max_rows, "cell", "keys")
 

@@ -12,12 +12,13 @@ from dphist.data.axis.axis import Axis as Bins
 from dphist.data.axis.zones import local_texts
 from dphist.document.chart import Area, Axis, Chart, Line, Spans
 from dphist.document.shades import BLANK, even_shades, shade_cells, shades_of
-from dphist.document.unit_words import Counted, counted_of
+from dphist.document.unit_words import Counted
 from dphist.errors import ParameterError
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import OTHER, Key, Names
+from dphist.tables.weight_words import count_weighted, weigh_words
 from dphist.visible import harmless
 
 MOST_CHARTS = 4
@@ -40,7 +41,7 @@ def charts_of(release: Release) -> list[Chart]:
     ParameterError
         If no key can be drawn: they have too many values.
     """
-    found = draw_keys(release.value, counted_of(release))
+    found = draw_keys(release.value, count_weighted(release))
     if not found:
         raise ParameterError(
             "release", f"must have a key of bins, or of 2 to {MOST_VALUES} values, to be plotted"
@@ -95,7 +96,7 @@ def _draw_values(tables: KeyedTables, key: Key, counted: Counted) -> Chart:
     ticks: Sequence[tuple[float, str]] = list(zip(places.tolist(), texts, strict=True))
     return Chart(
         *_name_chart(tables, key, counted),
-        _scale(Sentence("{Records}"), low, high),
+        _scale(weigh_words(Sentence("{Records}"), tables.step), low, high),
         Axis("", 0.0, key.size + 1.0, ticks=ticks),  # the heading names the key
         lines=[Line(counted.released, counts, places, style="dots")],
         spans=[Spans("95 % interval", places, low, high, "x")],
@@ -121,7 +122,7 @@ def _draw_bins(tables: KeyedTables, key: Key, axis: Bins, counted: Counted) -> C
     return Chart(
         *_name_chart(tables, key, counted),
         Axis(key.name, float(x[0]), float(x[-1]), ticks="dates" if dates else "in full"),
-        _scale(Sentence("{Records}"), low, high),
+        _scale(weigh_words(Sentence("{Records}"), tables.step), low, high),
         areas=[Area("95 % band", *outline, strength=0.35)],
         lines=[Line(counted.released, steps, middle)],
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from dphist.data.axis.axis import Axis
 from dphist.data.counting import state_treatment
+from dphist.data.weight import Weight
 from dphist.document.kind import DataFacts, Releasing
 from dphist.document.options import (
     NULL_USERS,
@@ -33,6 +34,7 @@ from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keys import OTHER, Key, Keys
 from dphist.tables.mechanism import Tables
 from dphist.tables.row_bounds import state_bounds
+from dphist.tables.row_weights import state_weight
 
 _BOUND_TEXT = re.compile(r"[+-]?[0-9][-+.0-9eE]*")  # a number or a date
 _INFINITE = ("inf", "+inf", "-inf")
@@ -110,6 +112,18 @@ _OPTIONS: Table = [
         "a row, which counts at most that often",
         "COLUMN",
     ),
+    Option(
+        "weight",
+        "column of weights, such as those of a survey, if a row counts as its weight, with their "
+        "bounds and their unit, all public, such as w=0:20:0.01: others count as the bounds. "
+        "A row is protected, or with --user and --max-rows a user, of whom that many records count",
+        "COLUMN=LOW:HIGH:STEP",
+        Weight.from_text,
+        rules=[
+            Excludes(["count"], "a weight is how many records a row is"),
+            Excludes(["one_row_per"], "a row of several records has all of them for one value"),
+        ],
+    ),
     OneOf(
         [
             option_of(Tables, "epsilon", " (such as 1, 0.1 or 1/3)"),
@@ -157,7 +171,7 @@ _BOUND = Option(
     "M",
     whole,
     least=1,
-    rules=(Needs(["user", "count"], "whose rows are kept"),),
+    rules=(Needs(["user", "count", "weight"], "whose rows are kept"),),
 )
 
 
@@ -332,7 +346,9 @@ def _read_value(key: Key, text: str) -> Any:
 
 def make_mechanism(options: Any) -> Tables:
     """Return the mechanism that a command line asks for."""
-    keys = read_keys(options.axis, options.other)
+    keys, weight = read_keys(options.axis, options.other), options.weight
+    if weight is not None and options.user is None and options.max_rows is None:
+        options.max_rows = weight.max_records  # of a row, which nothing else bounds
     make = partial(
         Tables,
         keys=keys,
@@ -343,6 +359,7 @@ def make_mechanism(options: Any) -> Tables:
         impossible=read_impossible(options.impossible, keys),
         ranges=options.ranges,
         one_row_per=options.one_row_per,
+        step=weight.step if weight else None,
     )
     made = make(rho=options.rho, epsilon=options.epsilon, delta=options.delta)
     return _price_exchange(make, made) if options.exchanged else made
@@ -385,7 +402,7 @@ def read_counts(options: Any) -> KeyedCounts:
         get_files(options),
         keys=read_keys(options.axis, options.other),
         unlisted=options.unlisted,
-        count=options.count,
+        count=options.weight or options.count,
         user=options.user,
         max_rows=options.max_rows,
         one_row_per=options.one_row_per,
@@ -399,7 +416,8 @@ def describe_data(options: Any) -> DataFacts:
     """Return what is known of FILE before it is read."""
     missing = state_treatment(options.null_users or "refuse")
     said = {} if missing is None else {"null_users": missing}
-    return DataFacts(bounds=said | state_bounds(options.unlisted, options.one_row_per))
+    said = said | state_bounds(options.unlisted, options.one_row_per)
+    return DataFacts(bounds=said | state_weight(options.weight))
 
 
 COMMAND = Releasing(

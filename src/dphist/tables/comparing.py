@@ -57,6 +57,10 @@ class TablesCase(compared.Case):
                 f"must list values of {data.keys.discovering[0].name!r}: a comparison finds none",
                 "count the data again by listed values",
             )
+        if data.weight is not None:
+            raise ParameterError(
+                "data", "must be counts of whole records: sums of weights are not compared"
+            )
         super().__init__(data, opened, delta)
         several = [key.name for key in data.keys if key.size > 1]
         self.tables = [names for most in (1, 2) for names in combinations(several, most)]

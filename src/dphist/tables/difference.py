@@ -39,8 +39,9 @@ def compare_releases(before: Release, after: Release) -> Differing:
         raise ParameterError(
             BOTH, "must have the same keys and values; otherwise their cells are other cells"
         )
+    check_same("step", first.step, second.step)
     check_same("tables", {*first.tables}, {*second.tables})
-    for bound in ("max_rows", "one_row_per"):
+    for bound in ("max_rows", "one_row_per", "weights"):
         check_same(bound, *(each.provenance.get(bound) for each in (before, after)))
     for name in first.keys.names:
         if name in _COLUMNS:

@@ -62,6 +62,7 @@ def files_of(value: KeyedTables) -> dict[Names, list[File]]:
     sizes = {names: prod(value.keys[name].size for name in names) for names in value.tables}
     whole = cache(value.to_whole_numbers)
     is_whole = value.total <= MOST_MADE_UP and sum(sizes.values()) <= MOST_CELLS
+    is_whole = is_whole and value.step is None
     found: dict[Names, list[File]] = {}
     left, taken = MOST_ROWS, set[str]()
     for names, size in sizes.items():

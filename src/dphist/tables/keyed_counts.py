@@ -6,6 +6,7 @@ The counts are secret, for mechanisms only: no repr and no error shows them.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from dphist.counting.reading.gate import Reading
 from dphist.data.counting import check_treatment, make_cut, state_treatment, unit_of_records
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, make_partial
+from dphist.data.weight import Weight, check_column
 from dphist.errors import ParameterError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data
@@ -37,6 +39,7 @@ from dphist.tables.keys import OTHER, Keys
 from dphist.tables.label_cells import LabelCells, check_labels, sum_clamped
 from dphist.tables.lattice import Table
 from dphist.tables.row_bounds import check_unlisted, find_place_of_rows, read_one_row_per
+from dphist.tables.row_weights import check_weight, read_count, weigh
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -61,6 +64,9 @@ class KeyedCounts(Secret):
     one_row_per : str or None
         A key of which one unit has one row for each value at most; None if its rows may be alike.
         Public.
+    weight : Weight or None
+        How rows were weighted: `counts` are then sums of weights in steps; None if a row is a whole
+        number of records. Public, as are its bounds.
 
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"sex": ["f", "m", "f"], "region": ["BE", "UR", "BE"]})
@@ -77,6 +83,7 @@ class KeyedCounts(Secret):
     labels: LabelCells | None = None
     null_users: str | None = None
     one_row_per: str | None = None
+    weight: Weight | None = None
     _IN_PLACE_OF_AN_ARRAY = (
         "KeyedCounts must be passed to Tables themselves: an array would lose their keys, bounds "
         "and unit"
@@ -108,6 +115,7 @@ class KeyedCounts(Secret):
             read_one_row_per(self.one_row_per, self.keys, self.max_rows)
             if self.unit is None:
                 raise ParameterError("unit", phrase("must say whose rows differ by {one_row_per}"))
+        check_weight(self.weight, self.unit, self.one_row_per, finding=self.labels is not None)
 
     @property
     def _shape(self) -> tuple[int, ...]:
@@ -123,7 +131,7 @@ class KeyedCounts(Secret):
         keys: Any,
         other: Sequence[str] = (),
         unlisted: str = "error",
-        count: str | None = None,
+        count: str | Weight | None = None,
         user: str | None = None,
         max_rows: int | None = None,
         one_row_per: str | None = None,
@@ -150,7 +158,11 @@ class KeyedCounts(Secret):
             The guarantee covers it: such a row adds nothing to any count.
         count : column of counts, whole numbers from 0 to 2**62 - 1, if a row stands for that many
             records: a table that is counted already. Without `user` and `max_rows`, one of these
-            records is protected, and not the row.
+            records is protected, and not the row. Or a `dphist.Weight`, if a row counts as its
+            weight: a sum of weights is released, and all of a row or user is protected. With
+            `user`, the weights of a user add up to at most `max_rows` records; of more, each part
+            of each is kept with the same chance. `max_rows` need not be given without `user`: a row
+            counts at most `high`, rounded up. Not with Spark or `dphist.DiscoverKeys`.
         user : column of users. Each user keeps at most `max_rows` rows (with `count`, records),
             each with the same chance and independently of other users. The privacy unit is then a
             user, with all of the user's rows.
@@ -181,6 +193,9 @@ class KeyedCounts(Secret):
         """
         held, bound = Keys.read(keys, other), 1
         check_unlisted(unlisted)
+        column, weight = read_count(count, held)
+        if weight is not None and user is None and max_rows is None:
+            max_rows = weight.max_records
         if user is not None and max_rows is None:
             raise ParameterError(("user", "max_rows"), "must be given together, or neither")
         if user is None and count is None and max_rows is not None:
@@ -191,18 +206,20 @@ class KeyedCounts(Secret):
             bound = whole_number(max_rows, "max_rows", 1)
         check_cells(held)
         one = unit_of_records(user, unit, null_users)
-        each = find_place_of_rows(one_row_per, held, bound, user, count)
+        each = find_place_of_rows(one_row_per, held, bound, user, column)
         grid, protected = make_grid(held, unlisted), None if max_rows is None else one
         most, missing = None if max_rows is None else bound, state_treatment(null_users)
-        asked: dict[str, Any] = {"user": user, "count": count, "max_records": most}
+        asked: dict[str, Any] = {"user": user, "count": column, "max_records": most}
         asked |= Reading(progress=progress, delimiter=delimiter) | {"null_users": null_users}
         if held.discovering:
             pairs = count_labeled(frame, grid, OTHER, **asked)
             labels = LabelCells(pairs.labels, pairs.places)
             found = pairs.cells, pairs.counts
             return guarded(cls(held, *found, bound, protected, unlisted, labels, missing), ledger)
+        if weight is not None:
+            asked |= weigh(weight, bound)
         found = count_cells(frame, grid, one_each=each, **asked)
-        counted = cls(held, *found, bound, protected, unlisted, None, missing, one_row_per)
+        counted = cls(held, *found, bound, protected, unlisted, None, missing, one_row_per, weight)
         return guarded(counted, ledger)
 
     @classmethod
@@ -249,6 +266,7 @@ class KeyedCounts(Secret):
         >>> KeyedCounts.merge(cut).counts
         array([2, 1])
         """
+        check_column(count, "where a table is cut into parts")
         cut = make_cut(user, part, parts, others)
         held, bound = Keys.read(keys, other), whole_number(max_rows, "max_rows", 1)
         check_unlisted(unlisted)
@@ -336,6 +354,11 @@ class KeyedCounts(Secret):
         return cls(held, cells, flat[cells], most, said, one_row_per=one_row_per)
 
     @property
+    def step(self) -> Fraction | None:
+        """The unit of the counts, as a share of a record; None if they are whole records."""
+        return None if self.weight is None else self.weight.step
+
+    @property
     def sensitivity(self) -> int:
         """The same as `max_rows`: records that one privacy unit can add or remove."""
         return self.max_rows
@@ -416,11 +439,12 @@ class KeyedCounts(Secret):
     def _stated(self) -> tuple[Any, ...]:
         """All but keys and counts, in the order of the constructor."""
         bounds = self.max_rows, self.unit, self.unlisted, self.labels
-        return *bounds, self.null_users, self.one_row_per
+        return *bounds, self.null_users, self.one_row_per, self.weight
 
     def __repr__(self) -> str:
         unit = "" if self.unit is None else f", unit={str(self.unit)!r}"
         rows = ", unlisted='drop'" if self.unlisted == "drop" else ""
         per = "" if self.one_row_per is None else f", one_row_per={self.one_row_per!r}"
-        bounds = f"max_rows={self.max_rows}{per}{unit}{rows}"
+        weight = "" if self.weight is None else f", weight={self.weight}"
+        bounds = f"max_rows={self.max_rows}{per}{weight}{unit}{rows}"
         return f"KeyedCounts(keys={self.keys}, {bounds}; counts not shown)"

@@ -8,13 +8,14 @@ floating point. Estimates are unbiased: they may be negative, and are not whole.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.errors import ParameterError
+from dphist.errors import ParameterError, UnsupportedError
 from dphist.parameters import checked_level
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.release import save_kind
@@ -47,6 +48,7 @@ class KeyedTables(Released):
     reach : how many standard errors intervals reach.
     known : margins that the caller gave as public, and that were not measured; None without.
     ordered : positions of keys of which ranges were asked: their cells have different errors.
+    step : the unit of the contrasts, which are of sums of weights; None if they are of records.
 
     Notes
     -----
@@ -65,6 +67,7 @@ class KeyedTables(Released):
     reach: Reach = NORMAL
     known: Known | None = None
     ordered: frozenset[int] = frozenset()
+    step: Fraction | None = None
     _by_table: dict[Table, FloatArray] = field(default_factory=dict, init=False)
 
     @property
@@ -254,7 +257,8 @@ class KeyedTables(Released):
         Raises
         ------
         UnsupportedError
-            If there are more than 2**24 records, and no table has all others in it.
+            If there are more than 2**24 records, and no table has all others in it; or if counts
+            are sums of weights, which are not whole.
 
         >>> from dphist.tables import Tables
         >>> asked = Tables(rho=50, keys={"sex": ["f", "m"], "age": [1, 2]}, tables=["sex+age"])
@@ -264,6 +268,10 @@ class KeyedTables(Released):
         """
         from dphist.tables.whole_numbers import make_whole
 
+        if self.step is not None:
+            raise UnsupportedError(
+                "sums of weights are not whole numbers: show the unbiased tables"
+            )
         return make_whole(self)
 
     def with_known(self, margins: Mapping[Any, Any]) -> "KeyedTables":
@@ -290,6 +298,8 @@ class KeyedTables(Released):
         >>> t.total, t.error()
         (900.0, 0.0)
         """
+        if self.step is not None:
+            raise UnsupportedError("known margins are counts of records, and not sums of weights")
         known = Known.read(margins, self.keys, self.places_of, self.known)
         if self.impossible is not None:
             known.check_possible(self.impossible)
@@ -354,7 +364,9 @@ class KeyedTables(Released):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeyedTables):
             return NotImplemented
-        one, two = ((t.keys, t.tables, t.impossible, t.known, t.ordered) for t in (self, other))
+        one, two = (
+            (t.keys, t.tables, t.impossible, t.known, t.ordered, t.step) for t in (self, other)
+        )
         return one == two and (
             {t: held.tolist() for t, held in self.contrasts.items()}
             == {t: held.tolist() for t, held in other.contrasts.items()}
@@ -365,7 +377,8 @@ class KeyedTables(Released):
     def __repr__(self) -> str:
         tables = ", ".join("+".join(names) or "total" for names in self.tables)
         known = "" if self.known is None else f"; known, not measured: {self.known.listed}"
-        return f"KeyedTables({tables}; {self.total:,.0f} records{known})"
+        weighted = "" if self.step is None else "weighted "
+        return f"KeyedTables({tables}; {self.total:,.0f} {weighted}records{known})"
 
     def places_of(self, names: Sequence[str]) -> Table:
         """Return the positions of keys, refusing sets that no table asked has."""
@@ -394,6 +407,8 @@ class KeyedTables(Released):
             coefficients[block] = self.contrasts[part]
         for squares in squares_of(shape):
             coefficients /= squares
+        if self.step is not None:
+            coefficients *= float(self.step)
         return combine_all(coefficients)
 
     def terms_of(self, given: Any) -> list[Term]:

@@ -29,13 +29,13 @@ from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import (
     Contribution,
     Counted,
-    counted_of,
     counted_records,
     neighbors_in_words,
     number_guessed,
     number_of,
     number_shown,
 )
+from dphist.parameters import decimal_text
 from dphist.privacy.unit import PrivacyUnit, asserted_unit
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -64,6 +64,7 @@ from dphist.tables.parameter_facts import (
     tell_rows,
 )
 from dphist.tables.planning import PLANNING
+from dphist.tables.weight_words import count_weighted, tell_weights, weigh_words
 from dphist.visible import harmless
 
 _ROWS, _FACTS = 500, 20  # of a table that a page shows, and tables that a terminal names
@@ -78,17 +79,17 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     if release is None:
         return make_document(
             KIND.name,
-            words.TITLE,
+            weigh_words(words.TITLE, mechanism.step if isinstance(mechanism, Tables) else None),
             promised,
             [_expected(mechanism, data)],
             limits=limits,
             noise_on=frozenset(),
         )
-    value, counted = release.value, counted_of(release)
+    value, counted = release.value, count_weighted(release)
     keys = [name for name in value.keys.names if any(name in names for names in value.tables)]
     return make_document(
         KIND.name,
-        words.title_of(keys),
+        weigh_words(words.title_of(keys), value.step),
         promised,
         [
             counts_section(counted),
@@ -137,7 +138,7 @@ def _expected(mechanism: Maker, data: DataFacts) -> Section:
     for names in mechanism.tables:
         error, reach = errors["+".join(names)], None if largest else mechanism.reach
         blocks.append(Fact("Table", words.say_expected(names, error, reach)))
-    blocks += tell_ranges(mechanism) + tell_rows(mechanism, data)
+    blocks += tell_ranges(mechanism) + tell_rows(mechanism, data) + tell_weights(mechanism, data)
     blocks += tell_dropped(mechanism) + tell_outside(mechanism, data) + tell_impossible(mechanism)
     blocks += [
         Fact("", "", "tables", ["+".join(names) for names in mechanism.tables], on=ON_JSON),
@@ -195,7 +196,12 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         expected = map(words.say_expected, value.tables, errors.values(), reaches)
         shown += [Fact("Table", said, on=ON_TERMINAL) for said in islice(expected, _FACTS)]
     return [
-        Fact(Sentence("{Records}"), f"{value.total:,.1f}", error=error, note=of_records),
+        Fact(
+            weigh_words(Sentence("{Records}"), value.step),
+            f"{value.total:,.1f}",
+            error=error,
+            note=of_records,
+        ),
         Fact("", "", "total", _total(release), error=error, on=ON_JSON),
         Fact("", "", "intervals", {"total": error.around(round(value.total))}, on=ON_JSON),
         *shown,
@@ -205,6 +211,7 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
         *_tell_found(release),
         *tell_ranges(release.mechanism, value.known is not None),
         *tell_rows(release.mechanism, DataFacts.of(release)),
+        *tell_weights(release.mechanism, DataFacts.of(release)),
         *tell_dropped(release.mechanism),
         *tell_outside(release.mechanism, DataFacts.of(release)),
         *tell_impossible(release.mechanism),
@@ -257,6 +264,7 @@ def _table(value: KeyedTables, names: Names, counted: Counted) -> Table:
             columns.append(Column(head, _mark(cells[:, at], marks), over=across, digits=marked))
         columns.append(Column("Together", sums, digits=marked))
         caption = words.caption_of(names, error, _shown_error(value, down), unequal=unequal)
+    caption = weigh_words(caption, value.step)
     rows = math.prod(value.keys[name].size for name in down)
     first = Sentence("{caption}; the first rows", caption=caption)
     if rows > len(sums):
@@ -348,6 +356,10 @@ def disclose(mechanism: TablesMeasuring, value: KeyedTables | None = None) -> Di
     if isinstance(mechanism, Tables) and mechanism.one_row_per is not None:
         form = "That one {record} counts for each value of {name} of one protected unit, at most."
         public.append(Sentence(form, name=mechanism.one_row_per))
+    if isinstance(mechanism, Tables) and mechanism.step is not None:
+        step = decimal_text(mechanism.step)
+        form = "That a row counts as its weight, in steps of {step}, and the bounds of weights."
+        public.append(Sentence(form, step=step))
     searches = _searches(mechanism)
     threshold = words.say_threshold([*searches]) if searches else ""
     return Disclosed(threshold=threshold, public=public)

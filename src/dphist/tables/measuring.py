@@ -34,6 +34,7 @@ from dphist.tables.law import (
 )
 from dphist.tables.pure import PureLaw, choose_noise
 from dphist.tables.row_bounds import state_bounds
+from dphist.tables.row_weights import say_step, state_weight, steps_of
 
 
 class TablesMeasuring(MechanismBase):
@@ -51,6 +52,12 @@ class TablesMeasuring(MechanismBase):
     errors: tuple[Fraction, ...] | None
     ranges: Names | None
     one_row_per: str | None
+    step: Fraction | None
+
+    @property
+    def _most(self) -> int:
+        """What one unit adds at most, in what is counted: records, or steps of weights."""
+        return steps_of(self.max_rows, self.step)
 
     @property
     def _unit(self) -> PrivacyUnit:
@@ -67,7 +74,7 @@ class TablesMeasuring(MechanismBase):
         """What a release costs a unit that adds or removes at most `max_rows` records."""
         pure, epsilon = self.pure, self.epsilon
         if pure is not None and epsilon is not None:
-            return PureDP(epsilon, self._unit, pure.rho(epsilon, self.max_rows))
+            return PureDP(epsilon, self._unit, pure.rho(epsilon, self._most))
         failing = self.delta_of_finding
         if failing:
             return ApproxZCDP(self.rho_of_all, failing, self._unit)
@@ -84,9 +91,12 @@ class TablesMeasuring(MechanismBase):
 
     @property
     def epsilon_of_row(self) -> Fraction:
-        """The epsilon of one record, without a delta: that of a unit over its rows."""
+        """The epsilon of one record, without a delta: that of a unit over its rows.
+
+        Of weights that of one step, as all that is said here of a record.
+        """
         assert self.epsilon is not None  # noqa: S101 - asked of geometric noise alone
-        return self.epsilon / self.max_rows
+        return self.epsilon / self._most
 
     @property
     def rho_of_all(self) -> Fraction:
@@ -132,13 +142,13 @@ class TablesMeasuring(MechanismBase):
             self.errors,
             self.ordered,
         )
-        return ZCDP(of_row * self.max_rows**2, unit)
+        return ZCDP(of_row * self._most**2, unit)
 
     @property
     def rho_of_row(self) -> Fraction:
         """The rho of one record: that of a unit over the square of its rows, or `rows_cost`."""
         if self.one_row_per is None:
-            return self.rho_of_tables / self.max_rows**2
+            return self.rho_of_tables / self._most**2
         return rho_of_first(
             self.keys.shape,
             self.places,
@@ -166,7 +176,7 @@ class TablesMeasuring(MechanismBase):
         if not self.lattice.costs_at_most(scales, self.rho_of_row):
             return True
         if self.one_row_per is None:
-            return self.rho_of_row * self.max_rows**2 > rho
+            return self.rho_of_row * self._most**2 > rho
         return self.lattice.cost_of_rows(scales, rho, self.max_rows, self._axis_of_rows) > rho
 
     @property
@@ -259,6 +269,10 @@ class TablesMeasuring(MechanismBase):
         """
         refuse_guarded(counts)
         refuse_released(counts, "counts")
+        if self.step is not None and not isinstance(counts, KeyedCounts):
+            raise ParameterError(
+                "counts", "must be KeyedCounts of weights: count a table with them"
+            )
         data = accept_counts(counts, self.keys, self.max_rows, self.one_row_per)
         self.accept(data)
         noisy = self._measure(data, source)
@@ -268,7 +282,9 @@ class TablesMeasuring(MechanismBase):
             source,
             total=self.total_of(noisy),
             noisy=noisy,
-            provenance=provenance_of_unit(data) | state_bounds(data.unlisted, data.one_row_per),
+            provenance=provenance_of_unit(data)
+            | state_bounds(data.unlisted, data.one_row_per)
+            | state_weight(data.weight),
         )
 
     def with_found(self, found: Mapping[str, tuple[str, ...]]) -> Self:
@@ -304,7 +320,8 @@ class TablesMeasuring(MechanismBase):
 
     def total_of(self, noisy: Mapping[str, IntArray]) -> int:
         """Return the number of all records by the noisy contrasts, at least 0."""
-        return max(int(noisy[name_of((), self.keys, self.kept)][0]), 0)
+        total = max(int(noisy[name_of((), self.keys, self.kept)][0]), 0)
+        return total if self.step is None else round(total * self.step)
 
     def accept(self, data: KeyedCounts) -> None:
         """Refuse data with other keys, or a bound that is not protected; both are public."""
@@ -320,6 +337,11 @@ class TablesMeasuring(MechanismBase):
                 + Argument("max_rows", data.max_rows)
                 + f", more than the mechanism's {self.max_rows}; give the mechanism "
                 + Argument("max_rows", data.max_rows)
+            )
+        if data.step != self.step:
+            raise BoundsError(
+                f"the table was counted {say_step(data.step)}, and the mechanism is for one "
+                f"counted {say_step(self.step)}; give the mechanism step=counts.step"
             )
         if self.one_row_per is not None and data.one_row_per != self.one_row_per:
             raise BoundsError(

@@ -42,6 +42,7 @@ from dphist.tables.lattice import Table, check_scales, too_small
 from dphist.tables.law import bound_scales, check_found_scales
 from dphist.tables.measuring import name_of
 from dphist.tables.row_bounds import check_priced, read_one_row_per
+from dphist.tables.row_weights import read_step
 from dphist.tables.stating import TablesStating
 
 
@@ -95,6 +96,11 @@ class Tables(TablesStating):
         larger ones: what is the same in all tables, or is minimized with `weights`, is the mean
         square error of ranges, and values of other keys. Only with Gaussian noise, of listed
         values, and not with `errors`.
+    step : number, optional
+        The unit of counts that are sums of weights: `step` of the data, such as 0.01, which were
+        counted with a `dphist.Weight`. Noise is on whole numbers of steps, for a unit that adds up
+        to `max_rows` records; all that is released is in records. Not with `one_row_per`, nor where
+        values are found.
 
     Guarantee
     ---------
@@ -184,6 +190,12 @@ class Tables(TablesStating):
         symbol="NAME",
     )
 
+    step: Fraction | None = parameter(
+        "The unit of counts, which are sums of weights of rows.",
+        Sentence("{Records} are counted whole, without weights."),
+        symbol="STEP",
+    )
+
     def __init__(
         self,
         *,
@@ -198,6 +210,7 @@ class Tables(TablesStating):
         impossible: Any = None,
         ranges: Any = None,
         one_row_per: str | None = None,
+        step: Exact | None = None,
     ) -> None:
         held = Keys.read(keys)
         finding = bool(held.discovering)
@@ -214,7 +227,7 @@ class Tables(TablesStating):
                 "delta", "must be given with " + Argument("epsilon") + ", whose other half it is"
             )
         if finding:
-            _refuse_with_found(impossible=impossible)
+            _refuse_with_found(impossible=impossible, step=step)
         held.check_shares()
         asked = read_tables(tables, held.names)
         most = whole_number(max_rows, "max_rows", 1, 10**6)
@@ -230,6 +243,7 @@ class Tables(TablesStating):
             impossible=None if impossible is None else Impossible.read(impossible, held),
             ranges=None if ranges is None else read_ranges(ranges, asked, held),
             one_row_per=None if one_row_per is None else read_one_row_per(one_row_per, held, most),
+            step=None if step is None else read_step(step, most, one_row_per=one_row_per),
         )
         if weights is not None and errors is not None:
             raise ParameterError(("weights", "errors"), "must not both be given")
@@ -314,7 +328,7 @@ class Tables(TablesStating):
         if not isinstance(stated, PureDP):
             return Losses((GaussianLoss(2 * stated.rho),), self.delta_of_finding)
         if self.pure is not None and self.pure.cover is not None:
-            return Losses((GeometricLoss(self.epsilon_of_row, self.max_rows),))
+            return Losses((GeometricLoss(self.epsilon_of_row, self._most),))
         # Noise on contrasts has many rates, and far less rho than its epsilon allows.
         return covering([stated.to_zcdp()])
 
@@ -359,6 +373,7 @@ class Tables(TablesStating):
             self.impossible,
             self.reach,
             ordered=ordered,
+            step=self.step,
         )
 
     def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> KeyedTables:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
+from dphist.parameters import decimal_text
 from dphist.tables.lattice import Lattice, Table
 from dphist.tables.measuring import TablesMeasuring
 from dphist.tables.widths import NORMAL, Reach
@@ -34,9 +35,8 @@ class TablesStating(TablesMeasuring):
         if self.keys.discovering:
             least = self.with_found(dict.fromkeys(self._discovering, ())).noise_scale
             return min(least, self._least_scale, *(s.sigma for s in self.searches.values()))
-        if self.pure is not None:
-            return self.pure.smallest_scale
-        return self._least_scale
+        scale = self._least_scale if self.pure is None else self.pure.smallest_scale
+        return scale * (self.step or 1)
 
     @property
     def _least_scale(self) -> Fraction:
@@ -90,10 +90,17 @@ class TablesStating(TablesMeasuring):
 
     @property
     def _variances(self) -> Mapping[Table, Fraction]:
-        """The variances of contrasts over their squared lengths, by table; at most."""
+        """The variances of contrasts over their squared lengths, by table; at most.
+
+        In records squared, also where counts are in steps of weights.
+        """
         if self.pure is not None:
-            return self.pure.variances()
-        return variances_of(self.lattice, self.scales)
+            found: Mapping[Table, Fraction] = self.pure.variances()
+        else:
+            found = variances_of(self.lattice, self.scales)
+        if self.step is None:
+            return found
+        return {table: each * self.step**2 for table, each in found.items()}
 
     @property
     def reach(self) -> Reach:
@@ -105,10 +112,14 @@ class TablesStating(TablesMeasuring):
     @property
     def law(self) -> NoiseLaw:
         """The law of the noise."""
+        step, fine = self.step or Fraction(1), ""
+        if self.step is not None:
+            fine = f"multiples of {decimal_text(self.step)}"
         if self.pure is not None:
-            form = f"on {self.noise_on}"
-            return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE, form)
-        return NoiseLaw("Gaussian", self.noise_scale, Drawing.ROUNDED, ROUNDED)
+            form = f"on {self.noise_on}{fine and ', in '}{fine}"
+            return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE, form, step)
+        form = f"rounded to {fine}" if fine else ROUNDED
+        return NoiseLaw("Gaussian", self.noise_scale, Drawing.ROUNDED, form, step)
 
     def expected_error(self) -> float:
         """Return the largest standard error of a cell of the tables asked, in records.

@@ -19,6 +19,7 @@ from dphist.counting.binning.spark_keys import UserBounds, count_in_spark
 from dphist.counting.bounding.bounds import Cut, check_users
 from dphist.counting.bounding.contributions import count_bounded_terms
 from dphist.counting.bounding.shared_records import Digit
+from dphist.counting.bounding.weights import ROLE, Weighing, Weights, weight_column
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
 from dphist.counting.reading.columns import Wanted, count_column, key_column
@@ -35,6 +36,7 @@ def count_cells(
     *,
     user: str | None = None,
     count: str | None = None,
+    weighing: Weighing | None = None,
     max_records: int | None = None,
     null_users: str = "refuse",
     one_each: int | None = None,
@@ -49,6 +51,8 @@ def count_cells(
     grid : the keys.
     frame, user, count, max_records, null_users, key, cut, reading
         As for `bin_rows_bounded`; without `user`, `count` and `max_records`, a row is a record.
+    weighing : how `count`, which then is a column of weights, becomes whole numbers of steps;
+        `max_records` and the counts are in steps, too. Not of Spark.
     one_each : the place of a key, for each cell of which a user keeps one row, ahead of
         `max_records`; None to keep any.
 
@@ -65,7 +69,9 @@ def count_cells(
         Also if a row lies in no cell, unless the grid drops such rows: the column is named, and
         nothing was counted.
     """
-    others = [] if count is None else [count_column("amount", count, "count")]
+    others = [] if count is None else [count_column(ROLE, count, "count")]
+    if count is not None and weighing is not None:
+        others = [weight_column(count)]
     if user is not None:
         others.append(key_column("who", user, "user", only_text=cut is not None))
     roles = [column.role for column in others]
@@ -77,6 +83,7 @@ def count_cells(
         source = open_source(stack, frame, wanted, **reading)
         celling = Celling(grid, source)
         check_users(source, cut)
+        weights = None if weighing is None else Weights(weighing, source, others[0])
         if isinstance(source, SparkSource):
             found = count_in_spark(source, grid, others, bounds)
         elif not roles:
@@ -84,16 +91,21 @@ def count_cells(
         else:
             # Not the connection that reads the file: a connection runs one query at a time.
             connection = open_private_connection(stack, large=True)
-            batches = _with_cells(source.batches(), celling, roles)
+            rows = source.batches() if weights is None else weights.batches()
+            batches = _with_cells(rows, celling, roles)
+            counted = others if weights is None else [weights.counted, *others[1:]]
             found = count_bounded_terms(
                 lambda: stream_rows(connection, batches, source.wall),
                 lambda call: interruptible(connection, lambda: source.run(call)),
                 source,
-                wanted=others,
+                wanted=counted,
+                from_text=source.from_text and weights is None,
                 terms=grid.cells if grid.cells <= _DENSE else None,
                 **bounds,
             )
         celling.check()
+        if weights is not None:
+            weights.check()
     return _sorted(*found, grid, wanted)
 
 

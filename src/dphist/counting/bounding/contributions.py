@@ -324,6 +324,7 @@ def count_bounded_terms(
     cut: Cut | None = None,
     one_each: Digit | None = None,
     missing: Mapping[str, Message] | None = None,
+    from_text: bool | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Bound each user, or each row, to `max_records` records, then count the terms.
 
@@ -347,6 +348,7 @@ def count_bounded_terms(
     one_each : part of the term, of which a user keeps one record for each value, ahead of
         `max_records`; only without ``amount``. None to keep any.
     missing : by role, the messages about missing values of other columns.
+    from_text : whether amounts were parsed from text as whole numbers (default: as of `source`).
 
     Returns
     -------
@@ -391,5 +393,6 @@ def count_bounded_terms(
 
     found, counts, worst = run(count_kept)
     missing = {**MISSING_USERS, **(missing or {})}
-    raise_problem(worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing)
+    texts = source.from_text if from_text is None else from_text
+    raise_problem(worst, wanted, source.wall.problem, from_text=texts, missing=missing)
     return found, counts

@@ -1,0 +1,68 @@
+"""What is said of tables whose rows have weights: sums of weights are never called counts alone."""
+
+from fractions import Fraction
+
+from dphist.document.blocks import ON_JSON, Block, Fact
+from dphist.document.kind import DataFacts
+from dphist.document.unit_words import Counted, counted_of
+from dphist.parameters import decimal_text
+from dphist.release.maker import Maker
+from dphist.release.release import Release
+from dphist.sentence import Sentence
+from dphist.tables.mechanism import Tables
+
+
+def weigh_words(said: Sentence, step: Fraction | None) -> Sentence:
+    """Return a sentence that begins with what is counted, or the same of weighted records.
+
+    >>> weigh_words(Sentence("{Records} by sex"), Fraction(1, 100))
+    'Weighted records by sex'
+    """
+    if step is None:
+        return said
+    return Sentence(said.template.replace("{Records}", "Weighted {records}"), **said.values)
+
+
+def weigh_counted(counted: Counted, step: Fraction | None, weights: str | None) -> Counted:
+    """Return what counts are of, where rows have weights.
+
+    Parameters
+    ----------
+    weights : their bounds and step, as `state_weight` states them; None if nobody said.
+    """
+    if step is None:
+        return counted
+    said = Sentence("{whole}; {how}", whole=counted.whole, how=say_weights(step, weights))
+    cut = Sentence("weighted, {cut}", cut=counted.cut) if counted.cut else "weighted"
+    return Counted(said, cut, "weighted")
+
+
+def count_weighted(release: Release) -> Counted:
+    """Return what the counts of released tables count, with the weights of rows."""
+    step = getattr(release.value, "step", None)
+    return weigh_counted(counted_of(release), step, release.provenance.get("weights"))
+
+
+def say_weights(step: Fraction, weights: str | None) -> str:
+    """Say how a row counts.
+
+    >>> say_weights(Fraction(1, 100), "0:20:0.01")
+    'a row counts as its weight, from 0 to 20 in steps of 0.01'
+    """
+    low, _, rest = (weights or "").partition(":")
+    bounds = f"from {low} to {rest.partition(':')[0]} in" if rest else "in"
+    return f"a row counts as its weight, {bounds} steps of {decimal_text(step)}"
+
+
+def tell_weights(mechanism: Maker, data: DataFacts) -> list[Block]:
+    """Return what is said of weights of rows, if they have any."""
+    if not isinstance(mechanism, Tables) or mechanism.step is None:
+        return []
+    stated = data.bounds.get("weights")
+    held: dict[str, object] = {"step": decimal_text(mechanism.step)}
+    if stated is not None:
+        held["low"], held["high"] = stated.split(":")[:2]
+    return [
+        Fact("Weights", say_weights(mechanism.step, stated)),
+        Fact("", "", "weights", held, on=ON_JSON),
+    ]
