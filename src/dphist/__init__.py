@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dphist.data.regional_profile import RegionalProfile as RegionalProfile
     from dphist.data.user_records import count_user_records as count_user_records
     from dphist.data.weight import Weight as Weight
+    from dphist.dataset import Dataset as Dataset
     from dphist.document.kind import register as register
     from dphist.errors import BoundsError as BoundsError
     from dphist.errors import BudgetError as BudgetError
@@ -138,6 +139,7 @@ _HOMES = {
     ),
     "data.clamp": ("Clamp",),
     "data.weight": ("Weight",),
+    "dataset": ("Dataset",),
     "data.label_counts": ("LabelCounts",),
     "privacy": ("ZCDP", "ApproxDP", "ApproxZCDP", "PrivacyUnit", "PureDP", "compose"),
     "data.partial": ("Partial",),

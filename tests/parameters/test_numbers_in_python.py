@@ -103,6 +103,12 @@ def read_profile(folder: Path, **arguments: Any) -> Any:
     return dh.Profile.read(path, **arguments)
 
 
+def dataset(method: str, folder: Path, **arguments: Any) -> Any:
+    FRAME.to_csv(folder / "rows.csv", index=False)
+    (folder / "rows.toml").write_text("files = 'rows.csv'\nuser = 'user'\nmax_count = 2\n")
+    return getattr(dh.Dataset.open(folder / "rows.toml"), method)(**arguments)
+
+
 ONE = {"unit": "one patient"}
 PROPERTIES: dict[str, dict[str, Any]] = {
     "distance_to_uniformity": {"labels": 9},
@@ -126,6 +132,12 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "BinnedCounts.partial": (dh.BinnedCounts.partial, {**BINS, "part": 0, "parts": 2}),
     "ContinualHistogram.top": (partial(stream, "top"), {"k": 2}),
     "ContinualHistogram.window": (partial(stream, "window"), {"start": 1, "end": 2}),
+    "Dataset.labels": (partial(dataset, "labels"), {"label": "label", "max_labels": 1}),
+    "Dataset.profile": (partial(dataset, "profile"), {"label": "label", "max_records": 1}),
+    "Dataset.tables": (
+        partial(dataset, "tables"),
+        {"keys": {"label": ["a", "b"]}, "max_rows": 1},
+    ),
     "LabelCounts.from_counts": (
         partial(dh.LabelCounts.from_counts, ["a"], [1]),
         {"max_labels": 1, "max_count": 1},
@@ -343,7 +355,7 @@ def call(name: str, parameter: str, folder: Path, **changes: Any) -> Any:
         function, arguments = getattr(made, method), METHODS.get(method, {})
         if "total" in {*inspect.signature(function).parameters} - {*arguments}:
             arguments = {"total": 9}
-    if owner == "Ledger" or function is read_profile:
+    if owner in {"Dataset", "Ledger"} or function is read_profile:
         function = partial(function, folder)
     return function(**{**INSTEAD.get((name, parameter), arguments), **changes})
 
