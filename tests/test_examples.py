@@ -124,7 +124,7 @@ def test_common_items_of_the_shop(tmp_path: Path) -> None:
         assert mechanism.threshold - 1 < count < truth[label] + reach
         assert count > truth[label] / 3 - reach
     lines = (folder / "items.csv").read_text().splitlines()
-    assert lines[0] == "label,count"
+    assert lines[0] == "label,count,low,high"
     assert len(lines) == 1 + len(release.value)
     assert f"Items listed: {len(release.value)}\n" in done.stdout
     assert f"  {release.value.labels[0]}: {release.value.counts[0]} ± 59" in done.stdout

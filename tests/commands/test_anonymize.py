@@ -133,7 +133,7 @@ def test_a_file_without_rows_is_released(tmp_path) -> None:
     path = tmp_path / "empty.csv"
     path.write_text("count,prevalence\n")
     assert run("anonymize", path, "--epsilon", 1, "--quiet", "--table", tmp_path / "t.csv") == 0
-    assert (tmp_path / "t.csv").read_text().startswith("count,prevalence\n")
+    assert (tmp_path / "t.csv").read_text().startswith("count,prevalence,low,high\n")
 
 
 @pytest.mark.verify
@@ -269,7 +269,7 @@ def test_a_delimiter_may_be_named(capsys, tmp_path) -> None:
     assert run(*asked) == 2
     assert "it has this column with semicolons: give --delimiter ';'" in capsys.readouterr().err
     assert run(*asked, "--delimiter", ";", "--table", tmp_path / "o.csv") == 0
-    assert (tmp_path / "o.csv").read_text() == "count,prevalence\n1,1\n2,1\n"
+    assert (tmp_path / "o.csv").read_text() == "count,prevalence,low,high\n1,1,1,1\n2,1,1,1\n"
     path.write_text("who\tword\n1\ta\n2\ta\n2\tb\n")
     capsys.readouterr()
     assert run(*asked) == 2

@@ -70,8 +70,10 @@ def test_all_outputs(records, tmp_path, capsys) -> None:
     assert release.mechanism.to_approx_dp("1e-6").epsilon <= 1
     assert release.value.labels == ["common", "also"]
     assert abs(int(release.value.counts[0]) - 1000) < 100  # not 1,100: each user counts once
-    rows = [f"{a},{b}\n" for a, b in zip(release.value.labels, release.value.counts, strict=True)]
-    assert paths["csv"].read_text() == "label,count\n" + "".join(rows)
+    bounds = release.mechanism.intervals(release)
+    columns = (release.value.labels, release.value.counts, bounds.lower, bounds.upper)
+    rows = [f"{','.join(map(str, row))}\n" for row in zip(*columns, strict=True)]
+    assert paths["csv"].read_text() == "label,count,low,high\n" + "".join(rows)
     assert "common" in paths["html"].read_text()
 
 
@@ -81,7 +83,7 @@ def test_show_knows_labels(records, tmp_path, capsys) -> None:
     assert capsys.readouterr().out == ""
     assert run("show", saved, "--table", table, "--report", page) == 0
     assert "(1, 1e-6)-differential privacy in all, for one user" in capsys.readouterr().out
-    assert table.read_text().startswith("label,count\ncommon,")
+    assert table.read_text().startswith("label,count,low,high\ncommon,")
     assert page.exists()
     assert run("show", saved, "--json") == 0
     assert capsys.readouterr().out == saved.read_text()
@@ -528,7 +530,7 @@ def test_a_table_without_rows_is_released(tmp_path, capsys) -> None:
     path.write_text("who,word\n")
     table, page = tmp_path / "t.csv", tmp_path / "r.html"
     assert run("labels", path, *USERS, *BUDGET, "--table", table, "--report", page) == 0
-    assert table.read_text() == "label,count\n"
+    assert table.read_text() == "label,count,low,high\n"
     assert "No label was released: the table is empty." in capsys.readouterr().out
     assert "No label was released" in page.read_text()
 

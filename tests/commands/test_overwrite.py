@@ -152,7 +152,7 @@ def test_show_replaces_nothing_either(capsys) -> None:
     assert run("show", "r.json", "--table", "t.csv") == 2
     assert Path("t.csv").read_text() == "before"
     assert run("show", "r.json", "--table", "t.csv", "--overwrite") == 0
-    assert Path("t.csv").read_text().startswith("label,count\n")
+    assert Path("t.csv").read_text().startswith("label,count,low,high\n")
 
 
 @pytest.mark.quick("[ranges]", "stream")
@@ -276,7 +276,7 @@ def test_a_stream_replaces_no_part_of_its_table(left, monkeypatch, capsys) -> No
 
 def test_a_stream_goes_on_from_outputs_without_labels(monkeypatch) -> None:
     assert fed(monkeypatch, "rare\n", *NEW, *ALL, "--quiet") == 0
-    assert Path("t.csv").read_text() == "time,label,count\n"
+    assert Path("t.csv").read_text() == "time,label,count,low,high\n"
     assert fed(monkeypatch, "rare\n", *STREAM, *ALL, "--quiet") == 0
     assert len(dh.Release.load("r.json").value) == 2
 

@@ -77,8 +77,8 @@ def test_all_outputs(records, tmp_path, capsys) -> None:
     assert release.value.counts.tolist() == [180, 470, 340]
     assert release.value.outside == {"below": 0, "above": 3, "null": 7}
     lines = paths["csv"].read_text().splitlines()
-    assert lines[0] == "start,stop,count,error"
-    assert [line.rpartition(",")[0] for line in lines[1:]] == [
+    assert lines[0] == "start,stop,count,error,low,high"
+    assert [line.rsplit(",", 3)[0] for line in lines[1:]] == [
         "0,18,180",
         "18,65,470",
         "65,120,340",
@@ -115,7 +115,7 @@ def test_several_columns_in_order(records, tmp_path) -> None:
     assert value.counts[0].sum() == 500
     assert value.outside == {"outside": 3, "null": 7}
     header = table.read_text().splitlines()[0]
-    assert header == "start_age,stop_age,start_day,stop_day,count,error"
+    assert header == "start_age,stop_age,start_day,stop_day,count,error,low,high"
     regular = ("--start", 0, "--start", "2024-01-01", "--stop", 100, "--stop", "2024-03-01")
     widths = ("--width", 10, "--width", "30d")
     saved = tmp_path / "regular.json"

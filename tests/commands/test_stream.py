@@ -154,7 +154,7 @@ def test_all_outputs_hold_all_readings(monkeypatch, capsys) -> None:
     assert release.budget == dh.ApproxDP(20, "1e-6", unit="event")
     assert release.mechanism.to_approx_dp("1e-6").epsilon <= 20
     assert release.provenance == {"unit": dh.PrivacyUnit("event")}
-    assert Path("t.csv").read_text().startswith("time,label,count\n100,a,")
+    assert Path("t.csv").read_text().startswith("time,label,count,low,high\n100,a,")
     assert "Running counts" in Path("r.html").read_text()
     assert run(monkeypatch, "a\n" * 50, "--quiet", "--output", "r.json", "--table", "t.csv") == 0
     assert capsys.readouterr().out == ""

@@ -63,7 +63,7 @@ def test_every_surface_names_groups_that_are_too_small(made: dh.Release) -> None
 
 def test_the_table_has_a_row_for_each_bin(made: dh.Release, tmp_path: Path) -> None:
     lines = table_csv(made).splitlines()
-    assert lines[0] == "place,start,stop,count,error"
+    assert lines[0] == "place,start,stop,count,error,low,high"
     assert len(lines) == 1 + 400
     assert lines[1].startswith("Bern,0,1,")
     assert made.to_pandas().columns.tolist() == ["place", "start", "stop", "count", "error"]
@@ -184,7 +184,7 @@ def test_the_command_releases_and_quotes(capsys: pytest.CaptureFixture[str]) -> 
     made = dh.Release.load("r.json")
     assert made.value.labels == (*PLACES, "other")
     assert made.guarantee.unit.who == "rider"
-    assert Path("t.csv").read_text().startswith("place,start,stop,count,error\n")
+    assert Path("t.csv").read_text().startswith("place,start,stop,count,error,low,high\n")
     assert main([*LISTED, "--each-row-is-one-person", "--dry-run", "--json"]) == 0
     told = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert told["groups"] == {"place": {"values": PLACES, "other": False}}

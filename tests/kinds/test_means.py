@@ -95,7 +95,7 @@ def test_it_is_shown(release: dh.Release) -> None:
         assert mean in shown
         assert "Mean amount" in shown
     assert "Released mean" in release.value._repr_html_()
-    assert table_csv(release).startswith("total,records,mean\n")
+    assert table_csv(release).startswith("total,records,mean,low,high\n")
     assert dh.plot(release)[0].get_title(loc="left") == "Mean amount"
     assert "The maximum of an amount." in report_html(release)
     assert "total, records, mean" in report_html(release)
@@ -122,7 +122,7 @@ def test_it_has_a_command(file: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "FILE was not opened" in capsys.readouterr().out
     assert main([*given, *paths, "--ledger", str(ledger), "--by", "ana", "--key", "k"]) == 0
     assert dh.Release.load(file.parent / "r.json").value.mean == pytest.approx(40, abs=3)
-    assert (file.parent / "t.csv").read_text().startswith("total,records,mean\n")
+    assert (file.parent / "t.csv").read_text().startswith("total,records,mean,low,high\n")
     assert "Mean amount" in (file.parent / "r.html").read_text()
     assert dh.Ledger.open(ledger).spent.epsilon == 1
     assert main([*given, "--quiet"]) == 2

@@ -216,7 +216,7 @@ def test_files_and_surfaces(release: dh.Release, tmp_path: Path) -> None:
     north = frame[frame.region == "North"]
     assert (north["count"] * north.prevalence).sum() == release.value["North"].total
     lines = table_csv(release).splitlines()
-    assert lines[0] == "region,count,prevalence"
+    assert lines[0] == "region,count,prevalence,low,high"
     assert len(lines) == len(frame) + 1
     said, page = summary_text(release), report_html(release)
     assert "2 regions > 4 leaves" in said

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dphist import PrivacyUnit, Release
 from dphist.document.blocks import JSON, READ, Document, Fact, NoError, Section
 from dphist.document.chart import Axis, Chart, Line
-from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.promised import Promised
 from dphist.document.release import counts_of, make_document
@@ -39,8 +39,8 @@ def document(mechanism: Any, data: DataFacts, release: Release | None = None) ->
     return make_document("mean", "Mean of a column", promised, sections)
 
 
-def table(release: Release, field: Field) -> str:
-    return f"{field('mean')}\n{release.value.mean}\n"
+def table(release: Release) -> pa.Table:
+    return pa.table({"mean": [release.value.mean]})
 
 
 def charts(release: Release) -> list[Chart]:

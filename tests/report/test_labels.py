@@ -269,11 +269,14 @@ def test_the_table_holds_exactly_the_labels(name: str) -> None:
     release = ALL[name]()
     rows = list(csv.reader(io.StringIO(table_csv(release), newline="")))
     counted = release.value.counts is not None
-    assert rows[0] == (["label", "count"] if counted else ["label"])
+    assert rows[0][:4] == (["label", "count", "low", "high"] if counted else ["label"])
     read = [row[0] if row else None for row in rows[1:]]
     assert read == [None if label is None else str(label) for label in release.value.labels]
     if counted:
         assert [int(row[1]) for row in rows[1:]] == release.value.counts.tolist()
+        bounds = release.mechanism.intervals(release)
+        assert [int(row[2]) for row in rows[1:]] == bounds.lower.tolist()
+        assert [int(row[3]) for row in rows[1:]] == bounds.upper.tolist()
 
 
 @pytest.mark.parametrize("rate", ["0.01", "0.3", "1", "5"])

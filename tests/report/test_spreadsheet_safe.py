@@ -93,10 +93,12 @@ def test_tables_of_every_kind() -> None:
         pa.table({"a;=x": [1], "y": [1]}), column=["a;=x", "y"], edges=[[0, 2]] * 2
     )
     ranges = dh.LeafCounts(epsilon=1, bins=(1, 1)).release(binned)
-    header = '"start_a;\'=x","stop_a;\'=x","start_y","stop_y","count","error"\n'
+    header = '"start_a;\'=x","stop_a;\'=x","start_y","stop_y","count","error","low","high"\n'
     assert ranges.to_csv(spreadsheet_safe=True).startswith(MARK + header)
     profile = dh.SortedCounts(epsilon=1, labels=3).release(dh.Profile.from_counts([3]))
-    assert profile.to_csv(spreadsheet_safe=True) == MARK + profile.to_csv()
+    rows = profile.to_csv().removeprefix("count,prevalence,low,high\n")
+    safe = MARK + '"count","prevalence","low","high"\n' + rows
+    assert profile.to_csv(spreadsheet_safe=True) == safe
     stream = dh.ContinualHistogram(epsilon=9, delta="0.1", horizon=99)
     stream.update_many([["=1"]] * 60)
     stream.counts()

@@ -224,15 +224,22 @@ def test_the_summary_fits_a_terminal(release: Release) -> None:
 
 def test_the_table_holds_exactly_all_readings(release: Release) -> None:
     rows = list(csv.reader(io.StringIO(table_csv(release), newline="")))
-    assert rows[0] == ["time", "label", "count"]
+    assert rows[0] == ["time", "label", "count", "low", "high"]
     wanted = zip(*release.value.to_arrow().to_pydict().values(), strict=True)
-    assert [(int(t), label, int(c)) for t, label, c in rows[1:]] == list(wanted)
+    assert [(int(t), label, int(c)) for t, label, c, _, _ in rows[1:]] == list(wanted)
+    last = [row for row in rows[1:] if int(row[0]) == release.value.times[-1]]
+    bounds = release.mechanism.intervals(release)
+    ends = zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True)
+    assert [(int(low), int(high)) for *_, low, high in last] == list(ends)
 
 
 def test_the_table_quotes_what_is_empty_or_would_be_lost() -> None:
     value = RunningCounts([3], [{"": 5, " a": 4, 'q"': 3, "l\n": 2, "b,c": 1, "d": 0}])
     text = table_csv(Release(value, UNKNOWN.guarantee, UNKNOWN))
-    assert text == 'time,label,count\n3,"",5\n3," a",4\n3,"q""",3\n3,"l\n",2\n3,"b,c",1\n3,d,0\n'
+    assert text == (
+        'time,label,count,low,high\n3,"",5,1,16\n3," a",4,1,15\n3,"q""",3,1,14\n'
+        '3,"l\n",2,1,13\n3,"b,c",1,1,12\n3,d,0,1,11\n'
+    )
 
 
 def test_programs_are_told_guarantee_and_size() -> None:

@@ -14,10 +14,12 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
+from dphist.document import csv_rows
 from dphist.document.csv_field import csv_field, safe_field
 from dphist.noise import rounded_gaussian
 from dphist.report import report_html, summary_text, table_csv
-from dphist.tables import csv_rows, drawing, keys
+from dphist.tables import drawing, keys
+from dphist.tables.kind import list_columns
 
 DRUGS, PLACES = [f"drug {i}" for i in range(10**4)], [f"place {i}" for i in range(10**4)]
 
@@ -194,20 +196,24 @@ def test_the_csv_is_that_of_the_frame_in_pieces(
     for more in ranged:
         value = dh.Tables(rho=1, impossible=impossible, **given, **more).release(held).value
         frame = value.to_arrow()
-        assert csv_rows.list_columns(value) == frame.column_names
-        lines = csv_rows.write_rows(value, field).split("\n")
+        assert list_columns(value) == frame.column_names
+        lines = csv_rows.write_csv(frame, field).split("\n")
         assert lines[0] == ",".join(map(field, frame.column_names))
         assert lines[-1] == ""
         wanted = []
+
+        def write(cell: Any) -> str:
+            if isinstance(cell, bool):
+                return str(cell).lower()
+            return field(cell) if isinstance(cell, str) else "" if cell is None else f"{cell}"
+
         for row in frame.to_pylist():
             numbers = [
                 f"{row[n]:.{d}}" for n, d in zip(("count", "error"), ("3f", "6g"), strict=True)
             ]
             numbers += [f"{row[n]:.3f}" for n in ("low", "high")]
             labels = [
-                ""
-                if cell is None
-                else field(cell.isoformat() if hasattr(cell, "isoformat") else str(cell))
+                write(cell)
                 for name, cell in row.items()
                 if name not in ("count", "error", "low", "high", "impossible")
             ]
@@ -219,14 +225,13 @@ def test_the_csv_is_that_of_the_frame_in_pieces(
 def test_few_rows_are_python_objects_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of 200,000 cells is written in four pieces: 10**7 cells took 11 GB at once."""
     sizes = []
-    write = csv_rows._write_table
+    write = csv_rows._write_column
 
-    def watch(*given: Any) -> Any:
-        for piece in write(*given):
-            sizes.append(piece.count("\n"))
-            yield piece
+    def watch(name: str, column: Any, field: Any) -> Any:
+        sizes.extend([len(column)] if name == "count" else [])
+        return write(name, column, field)
 
-    monkeypatch.setattr(csv_rows, "_write_table", watch)
+    monkeypatch.setattr(csv_rows, "_write_column", watch)
     asked = dh.Tables(rho=1, keys={"a": range(500), "b": range(400)}, tables=["a+b"])
     text = table_csv(asked.release(np.zeros((500, 400), int)))
     assert sizes == [65536] * 3 + [200_000 - 3 * 65536]

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from dphist.anonymized import words
 from dphist.anonymized.auditing import AUDITING
 from dphist.anonymized.band import ALL_LABELS, Band
@@ -31,8 +33,8 @@ from dphist.document.blocks import (
     Section,
     Table,
 )
-from dphist.document.bounding import bounding_of_records, csv_of_bounding, numbers_of_bounding
-from dphist.document.csv_field import Field
+from dphist.document.bounding import add_share_cut, bounding_of_records, numbers_of_bounding
+from dphist.document.csv_rows import add_interval
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.mechanism_facts import parameters, public_parameters
 from dphist.document.promised import Promised, contribution_of
@@ -181,16 +183,14 @@ def _population(release: Release) -> Sequence[Block]:
     return population_blocks(release)
 
 
-def table_csv(release: Release, _field: Field) -> str:
-    """Return columns count,prevalence, ascending counts.
+def make_table(release: Release) -> pa.Table:
+    """Return columns count,prevalence,low,high, ascending counts: intervals of prevalences.
 
     Where the release says how many users have how many records, the share that bounding dropped
     follows, with its interval, the same in each row.
     """
-    value, (columns, cells) = release.value, csv_of_bounding(release)
-    pairs = zip(value.counts.tolist(), value.prevalences.tolist(), strict=True)
-    rows = "".join(f"{count},{labels}{cells}\n" for count, labels in pairs)
-    return f"count,prevalence{columns}\n{rows}"
+    ends = words.prevalences_between(bands_of(release)[0], release.value)
+    return add_share_cut(add_interval(release.value.to_arrow(), *ends), release)
 
 
 def disclose(mechanism: AnonymizedMechanism, _value: Any = None) -> Disclosed:
@@ -220,7 +220,7 @@ KIND = Kind(
     value_type=AnonymizedHistogram,
     mechanism_type=AnonymizedMechanism,
     document=document,
-    table=table_csv,
+    table=make_table,
     charts=charts_of,
     comparing=COMPARING,
     data_type=Profile,

@@ -27,7 +27,7 @@ COMMAND = Command(
         Option("output", "write the release that is made here", "JSON", required=True),
         unit_option("; only where the release calls it a user"),
         PRESENTATION,
-        *outputs("start,stop,count,error"),
+        *outputs("start,stop,count,error,low,high"),
     ],
     run=_add_noise,
     defaults={"only_shown": True, "key": None, "ledger": None},

@@ -179,7 +179,7 @@ COMMAND = Command(
             default="1",
             parameter="shape",
         ),
-        *outputs("count,prevalence, after region with --region"),
+        *outputs("count,prevalence,low,high, after region with --region"),
     ],
     run=_anonymize,
 )

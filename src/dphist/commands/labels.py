@@ -331,7 +331,7 @@ _LABELS = [
         "release labels without counts, several times as many if users have many; --max-labels may "
         "be in the hundreds",
     ),
-    *outputs("label,count, or label with --only-labels"),
+    *outputs("label,count,low,high, or label with --only-labels"),
 ]
 _TOP = [
     *_data_options(TopLabels),

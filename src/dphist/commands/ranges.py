@@ -116,7 +116,7 @@ _TABLE = [
         expected_total={"more": ". Never take it from the data"},
     ),
     *dry_run_options(other="; --expected-total divides the budget by a guess"),
-    *outputs("start,stop,count,error"),
+    *outputs("start,stop,count,error,low,high"),
 ]
 
 

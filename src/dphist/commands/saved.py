@@ -110,7 +110,7 @@ SHOW = Command(
         ),
         unit_option("; only where the release calls it a user"),
         PRESENTATION,
-        *outputs("count,prevalence or label,count or start,stop,count,error or time,label,count"),
+        *outputs("of the kind, such as label,count,low,high,"),
     ],
     run=_show,
     defaults={"output": None, "only_shown": True, "place": None},

@@ -3,7 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pyarrow as pa
+
 from dphist.document.blocks import ON_JSON, ON_PAGE, Block, Column, Fact, Table
+from dphist.document.csv_rows import add_constants
 from dphist.document.unit_words import nouns_of_unit
 from dphist.privacy.unit import ONE_EDGE, ONE_ROW
 from dphist.release.fitted_users import Share
@@ -170,15 +173,13 @@ def numbers_of_bounding(release: Release) -> list[Fact]:
     return [] if release.users is None else [number_of_cut(read_user_sizes(release), RECORDS)]
 
 
-def csv_of_bounding(release: Release) -> tuple[str, str]:
-    """Return columns, and cells of each row, that end a table where the release states the share.
+def add_share_cut(table: pa.Table, release: Release) -> pa.Table:
+    """Return a table with the share that bounding took, where the release states it.
 
-    >>> import dphist as dh
-    >>> csv_of_bounding(dh.LeafCounts(epsilon=1, bins=2).release([3, 4]))
-    ('', '')
+    It is the same in each row, in columns share_cut, share_cut_low and share_cut_high.
     """
     if release.users is None:
-        return "", ""
+        return table
     share = read_user_sizes(release).share_cut()
-    cells = "".join(f",{each:.4g}" for each in (share.value, share.low, share.high))
-    return ",share_cut,share_cut_low,share_cut_high", cells
+    ends = {"": share.value, "_low": share.low, "_high": share.high}
+    return add_constants(table, {f"share_cut{end}": float(f"{x:.4g}") for end, x in ends.items()})

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
+import pyarrow as pa
+
 from dphist import mechanism as mechanisms
 from dphist.document.audited import Auditing
 from dphist.document.blocks import Document, Section
 from dphist.document.chart import Chart
 from dphist.document.compared import Comparing
-from dphist.document.csv_field import Field
 from dphist.document.differing import Differing
 from dphist.document.options import Option, Table
 from dphist.document.planning import Planning
@@ -135,8 +136,8 @@ class Kind:
         more is known than `dphist.Mechanism` says. Without a release it says what one would
         cost and promise: the dry run. That of a release has facts with the keys "title", "cost",
         "neighbors" and "counts_of", shown or not: a disclosure and commands name them.
-    table : returns the released table as CSV with one header line; the function that it is given
-        writes a text, such as a label or a name of a column, as a field.
+    table : returns the released table, with an interval of each number: every format of `--table`
+        is made from it. Labels that are no numbers, dates or truth values are texts.
     charts : returns the charts of a release.
     mechanism_type : what its mechanisms have in common.
     comparing : how its mechanisms are compared; None if they are not.
@@ -160,7 +161,7 @@ class Kind:
     title: str
     value_type: type[Any]
     document: Callable[[Any, DataFacts, Release | None], Document]
-    table: Callable[[Release, Field], str]
+    table: Callable[[Release], pa.Table]
     charts: Callable[[Release], Sequence[Chart]]
     mechanism_type: type[Any]
     comparing: Comparing | None = None

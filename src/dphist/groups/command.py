@@ -122,7 +122,7 @@ COMMAND = Releasing(
     "refused: give Parquet there. With --user and --max-rows, all rows of a user are protected "
     "together, in all groups. CSV, JSON lines, Parquet, spreadsheets, "
     "SQLite and zip are read.",
-    columns="GROUP,start,stop,count,error",
+    columns="GROUP,start,stop,count,error,low,high",
     options=_OPTIONS,
     mechanism=make_mechanism,
     read=read_counts,

@@ -1,7 +1,7 @@
 """HistogramsByGroup: what is released, a histogram over the same bins for each group."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -153,10 +153,13 @@ class HistogramsByGroup(Released):
 
     def to_arrow(self) -> pa.Table:
         """Return a row for each bin of each group: the group, start, stop, count and error."""
+        return self.join_groups(each.to_arrow() for each in self.histograms)
+
+    def join_groups(self, tables: Iterable[pa.Table]) -> pa.Table:
+        """Return the tables of all groups, in their order, as one with the group ahead."""
         parts = []
         texts = len({type(label) for label in self.labels}) > 1
-        for label, histogram in zip(self.labels, self.histograms, strict=True):
-            table = histogram.to_arrow()
+        for label, table in zip(self.labels, tables, strict=True):
             named = pa.array([str(label) if texts else label] * table.num_rows)
             parts.append(table.add_column(0, self.name, named))
         return pa.concat_tables(parts)

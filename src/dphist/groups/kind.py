@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
 
 from dphist.document.blocks import (
     ON_JSON,
@@ -18,7 +19,6 @@ from dphist.document.blocks import (
     Table,
     number_text,
 )
-from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.promised import Promised, contribution_of
 from dphist.document.release import counts_section, make_document
@@ -51,7 +51,7 @@ from dphist.groups.overview import (
     place_of_bins,
 )
 from dphist.groups.planning import PLANNING
-from dphist.ranges.overview import edge_texts
+from dphist.ranges.overview import tabulate_bins
 from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.sentence import Sentence, many
@@ -223,26 +223,13 @@ def _reading(value: HistogramsByGroup) -> str:
     )
 
 
-def table_csv(release: Release, field: Field) -> str:
-    """Return a row for each bin of each group: columns GROUP,start,stop,count,error.
+def make_table(release: Release) -> pa.Table:
+    """Return a row for each bin of each group: columns GROUP,start,stop,count,error,low,high.
 
-    Edges are numbers or ISO dates and times. Errors are standard errors in records, to six digits.
-
-    Parameters
-    ----------
-    field : writes a text, such as a group.
+    Edges are numbers, dates or times. Errors are standard errors in records.
     """
     value: HistogramsByGroup = release.value
-    axis = value.axis
-    edges = edge_texts(axis.edges, axis.zone)
-    lines = [f"{field(value.name)},start,stop,count,error\n"]
-    for label, histogram in zip(value.labels, value.histograms, strict=True):
-        errors = [] if histogram.answers is None else histogram.answers.bin_errors().tolist()
-        texts = [f"{error:.6g}" for error in errors] or [""] * axis.bins
-        rows = zip(edges[:-1], edges[1:], histogram.counts.tolist(), texts, strict=True)
-        named = field(str(label))
-        lines += [f"{named},{start},{stop},{n},{error}\n" for start, stop, n, error in rows]
-    return "".join(lines)
+    return value.join_groups(map(tabulate_bins, value.histograms))
 
 
 def disclose(mechanism: GroupsMeasuring, value: HistogramsByGroup | None = None) -> Disclosed:
@@ -278,7 +265,7 @@ KIND = Kind(
     value_type=HistogramsByGroup,
     mechanism_type=GroupsMeasuring,
     document=document,
-    table=table_csv,
+    table=make_table,
     charts=charts_of,
     data_type=GroupedCounts,
     accept=lambda mechanism, data: mechanism.accept(data),

@@ -5,6 +5,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from dphist.arrays import IntArray
 from dphist.data.label_counts import LabelCounts
 from dphist.document import others
@@ -24,7 +27,7 @@ from dphist.document.blocks import (
 )
 from dphist.document.bounding import LABELS, number_of_cut
 from dphist.document.chart import Chart
-from dphist.document.csv_field import Field
+from dphist.document.csv_rows import add_interval
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
 from dphist.document.promised import Promised
 from dphist.document.release import CODES, counts_section, make_document
@@ -300,25 +303,26 @@ def _most(release: Release) -> IntArray | None:
     return None if release.value.counts is None else bounding.most_before_bounding(release)
 
 
-def table_csv(release: Release, field: Field) -> str:
-    """Return columns label,count, or label alone for a ranking, in the order released.
+def make_table(release: Release) -> pa.Table:
+    """Return columns label,count,low,high, or label alone for a ranking, in the order released.
 
-    Where the release tells how many labels users have, the intervals of bounded counts follow, and
-    what each count is at most before users were bounded. Then come sums and means.
+    Labels are texts; a missing one says that fewer than wanted were found. Where the release tells
+    how many labels users have, what each count is at most before users were bounded follows. Then
+    come sums and means, each with its interval.
     """
-    value = release.value
-    labels = [field(label) for label in value.texts]
+    value, bounds = release.value, others.bounds_of(release)
+    table = pa.table({"label": pa.array(value.texts, pa.string())})
     if value.counts is None:
-        return "label\n" + "".join(f"{label}\n" for label in labels)
-    most, sums = _most(release), sum_columns(release.mechanism, value)
-    columns, head = [value.counts.tolist()], ["label", "count"]
+        return table
+    table = table.append_column("count", pa.array(value.counts))
+    if bounds is not None:
+        table = add_interval(table, *bounds)
+    most = _most(release) if isinstance(release.mechanism, LabelsMechanism) else None
     if most is not None:
-        bounds: Any = bounding.mechanism_of(release).intervals(release)
-        columns += [bounds.lower.tolist(), bounds.upper.tolist(), most.tolist()]
-        head += ["low", "high", "before_bounding_at_most"]
-    lines = zip(labels, *columns, *sums.values(), strict=True)
-    first = ",".join([*head, *map(field, sums)]) + "\n"
-    return first + "".join(",".join(map(str, line)) + "\n" for line in lines)
+        table = table.append_column("before_bounding_at_most", pa.array(most))
+    for name, numbers in sum_columns(release.mechanism, value).items():
+        table = table.append_column(name, pa.array(numbers, mask=np.isnan(numbers)))
+    return table
 
 
 def disclose(mechanism: LabelsMechanism, _value: Any = None) -> Disclosed:
@@ -340,7 +344,7 @@ KIND = Kind(
     value_type=LabelTable,
     mechanism_type=LabelsMechanism,
     document=document,
-    table=table_csv,
+    table=make_table,
     charts=charts_of,
     comparing=COMPARING,
     data_type=LabelCounts,

@@ -145,18 +145,17 @@ def _means_in_words(data: DataFacts) -> Sentence:
     )
 
 
-def sum_columns(mechanism: Maker, table: LabelTable) -> dict[str, list[str]]:
-    """Return columns of a CSV file by name: each sum and mean with both ends of its interval.
+def sum_columns(mechanism: Maker, table: LabelTable) -> dict[str, FloatArray]:
+    """Return columns by name: each sum and mean with both ends of its interval.
 
-    The field of an unknown mean is empty.
+    An unknown mean is NaN.
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str, FloatArray] = {}
     if not isinstance(mechanism, LabelsMechanism):
         return found
     for name, answers in mechanism.sum_answers.items():
         for what in ("sum", "mean") if answers.has_means else ("sum",):
-            rows = table.estimates(name, _LEVEL, means=what == "mean").T.tolist()
+            rows = table.estimates(name, _LEVEL, means=what == "mean").T
             for end, values in zip(("", "_low", "_high"), rows, strict=True):
-                texts = ["" if value != value else f"{value:.12g}" for value in values]
-                found[f"{name}_{what}{end}"] = texts
+                found[f"{name}_{what}{end}"] = values
     return found

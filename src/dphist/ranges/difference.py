@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import FloatArray
+from dphist.document.csv_rows import edge_texts
 from dphist.document.differing import (
     BOTH,
     INTERVALS,
@@ -18,7 +19,6 @@ from dphist.document.differing import (
 )
 from dphist.errors import ParameterError
 from dphist.ranges.leaf_counts import LeafCounts
-from dphist.ranges.overview import edge_texts
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release
 from dphist.sentence import Sentence

@@ -1,11 +1,11 @@
 """KIND: histograms over ranges, declared once for all that shows, writes or reads them."""
 
-from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.data.binned_counts import BinnedCounts
@@ -28,8 +28,8 @@ from dphist.document.blocks import (
     Table,
     number_text,
 )
-from dphist.document.bounding import bounding_of_records, csv_of_bounding, numbers_of_bounding
-from dphist.document.csv_field import Field
+from dphist.document.bounding import add_share_cut, bounding_of_records, numbers_of_bounding
+from dphist.document.csv_rows import edge_texts
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.promised import Promised, contribution_of
 from dphist.document.release import counts_section, make_document
@@ -51,11 +51,11 @@ from dphist.ranges.overview import (
     Quantile,
     axis_text,
     divide,
-    edge_texts,
     error_outside,
     outside_of,
     parts_of,
     quantiles_of,
+    tabulate_bins,
     usual_error,
     whole_of,
 )
@@ -289,42 +289,17 @@ def _in_code(edge: str) -> str:
     return f'"{edge}"' if edge.count("-") > 1 and "e" not in edge else edge
 
 
-def table_csv(release: Release, field: Field) -> str:
-    """Return a row a bin: columns start,stop,count,error; of several axes start_x,stop_x,...
+def make_table(release: Release) -> pa.Table:
+    """Return a row a bin: columns start,stop,count,error,low,high.
 
+    Several axes have start_x,stop_x,... by their names.
     Where the release says how many users have how many records, the share that bounding dropped
     follows, with its interval, the same in each row.
 
-    Edges are numbers or ISO dates and times, with offsets to UTC if there is a zone. Errors are
-    standard errors in records, to six digits.
-    Rows are in the order of the bins; the last axis varies fastest.
-
-    Parameters
-    ----------
-    field : writes the name of a column.
+    Edges are numbers, dates or times. Errors are standard errors in records. Rows are in the order
+    of the bins; the last axis varies fastest.
     """
-    histogram: RangeHistogram = release.value
-    names = []
-    for axis in range(histogram.counts.ndim):
-        suffix = "" if histogram.counts.ndim == 1 else f"_{histogram.axis_name(axis)}"
-        names += [f"start{suffix}", f"stop{suffix}"]
-    columns, cells = csv_of_bounding(release)
-    header = ",".join(map(field, [*names, "count", "error"])) + columns + "\n"
-    ranges = [
-        [f"{low},{high}" for low, high in pairwise(edge_texts(axis.edges, axis.zone))]
-        for axis in histogram.axes
-    ]
-    counts = histogram.counts.ravel().tolist()
-    rows = zip(map(",".join, product(*ranges)), counts, _errors(histogram), strict=True)
-    return header + "".join(f"{place},{count},{error}{cells}\n" for place, count, error in rows)
-
-
-def _errors(histogram: RangeHistogram) -> Sequence[str]:
-    if histogram.answers is None:  # made by hand
-        return [""] * histogram.counts.size
-    errors, which = np.unique(histogram.answers.bin_errors(), return_inverse=True)
-    texts = [f"{error:.6g}" for error in errors.tolist()]
-    return [texts[place] for place in which.ravel().tolist()]
+    return add_share_cut(tabulate_bins(release.value), release)
 
 
 def disclose(_mechanism: RangesMechanism, value: RangeHistogram | None = None) -> Disclosed:
@@ -376,7 +351,7 @@ KIND = Kind(
     value_type=RangeHistogram,
     mechanism_type=RangesMechanism,
     document=document,
-    table=table_csv,
+    table=make_table,
     charts=charts_of,
     comparing=COMPARING,
     data_type=BinnedCounts,

@@ -6,10 +6,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dphist.arrays import AnyArray, FloatArray, IntArray, NumberArray
-from dphist.data.axis.zones import exact_texts, local_texts
+from dphist.data.axis.zones import local_texts
 from dphist.document.blocks import NO_BOUND
+from dphist.document.csv_rows import add_interval, edge_texts
 from dphist.privacy import PureDP
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
@@ -21,26 +23,16 @@ _LONGEST_NAME = 40
 _HALF_DAY = np.timedelta64(12, "h")
 
 
-def edge_texts(edges: AnyArray, zone: str | None = None) -> list[str]:
-    """Write edges so that they can be read back: numbers, or ISO dates and times.
+def tabulate_bins(value: RangeHistogram) -> pa.Table:
+    """Return a row for each bin, as `to_arrow` does, with the 95 % interval of its count.
 
-    With a time zone, they are local times with their offsets to UTC.
-
-    >>> edge_texts(np.array([0.1, 2.0, np.inf])), edge_texts(np.array(["2024-01-31"], "M8[D]"))
-    (['0.1', '2.0', 'inf'], ['2024-01-31'])
-    >>> edge_texts(np.array(["2024-01-31T12:30"], "M8[us]"))
-    ['2024-01-31T12:30:00']
-    >>> edge_texts(np.array(["2024-01-31T12:30"], "M8[us]"), "Europe/Zurich")
-    ['2024-01-31T13:30:00+01:00']
+    A histogram that was made by hand has no errors or intervals.
     """
-    if zone is not None:
-        return exact_texts(edges, zone)
-    if edges.dtype.kind != "M":
-        return [repr(edge) for edge in edges.tolist()]
-    if edges.dtype == np.dtype("M8[D]"):
-        return list(np.datetime_as_string(edges).tolist())
-    whole = bool((edges == edges.astype("M8[s]")).all())
-    return list(np.datetime_as_string(edges, unit="s" if whole else "us").tolist())
+    table = value.to_arrow()
+    if value.answers is None:
+        return table
+    low = [places.ravel() for places in np.indices(value.counts.shape)]
+    return add_interval(table, *value.answers.interval(low, [places + 1 for places in low]))
 
 
 def short_edges(edges: AnyArray, zone: str | None = None) -> list[str]:

@@ -4,7 +4,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from dphist.anonymized.band import Band
+from dphist.anonymized.words import prevalences_between
 from dphist.data.regional_profile import RegionalProfile
 from dphist.document.blocks import (
     EVERYWHERE,
@@ -23,7 +26,7 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.document.bounding import bounding_of_records, numbers_of_bounding
-from dphist.document.csv_field import Field
+from dphist.document.csv_rows import add_interval
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.promised import Promised, contribution_of
 from dphist.document.release import counts_section, make_document
@@ -152,15 +155,18 @@ def _results(release: Release, band: RegionalBand, counted: Counted) -> list[Blo
     ]
 
 
-def table_csv(release: Release, field: Field) -> str:
-    """Return columns region,count,prevalence: all regions from the top, ascending counts."""
-    value = release.value
-    lines = ["region,count,prevalence"]
-    for path in value.regions.regions:
-        name, held = field(value.regions.name(path)), value[path]
-        pairs = zip(held.counts.tolist(), held.prevalences.tolist(), strict=True)
-        lines += [f"{name},{count},{labels}" for count, labels in pairs]
-    return "\n".join(lines) + "\n"
+def make_table(release: Release) -> pa.Table:
+    """Return columns region,count,prevalence,low,high: all regions from the top, ascending counts.
+
+    The intervals are of prevalences.
+    """
+    value, band = release.value, release.mechanism.intervals(release)
+    ends = [
+        prevalences_between(Band(band.lower[path], band.upper[path], band.level, ""), value[path])
+        for path in value.regions.regions
+    ]
+    low, high = (np.concatenate(each) for each in zip(*ends, strict=True))
+    return add_interval(value.to_arrow(), low, high)
 
 
 def disclose(mechanism: Any, _value: Any = None) -> Disclosed:
@@ -192,7 +198,7 @@ KIND = Kind(
     value_type=RegionalHistograms,
     mechanism_type=RegionalProfiles,
     document=document,
-    table=table_csv,
+    table=make_table,
     charts=charts_of,
     comparing=COMPARING,
     data_type=RegionalProfile,

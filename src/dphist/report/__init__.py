@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from dphist.document.blocks import CARD, Document, Figures
 from dphist.document.chart import Chart
 from dphist.document.csv_field import MARK, csv_field, safe_field
+from dphist.document.csv_rows import write_csv
 from dphist.document.kind import DataFacts, kind_of, kind_of_value
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.files import check_output_path, write_text
@@ -180,11 +181,12 @@ def table_csv(release: Release, *, spreadsheet_safe: bool = False) -> str:
     | labels | label,count; rankings: label alone | one a label, in the order released |
     | streams | time,label,count | one a label and reading |
 
-    The empty text is written ``""``. An empty field is a missing label, which says that fewer
-    labels than wanted were found. `LabelCounts.from_table` reads CSV the same way.
+    Columns low and high follow: 95 % intervals of the last count or prevalence. The empty text is
+    written ``""``. An empty field is a missing label, which says that fewer labels than wanted were
+    found. `LabelCounts.from_table` reads CSV the same way.
     """
     field = safe_field if spreadsheet_safe else csv_field
-    return f"{MARK if spreadsheet_safe else ''}{kind_of(release).table(release, field)}"
+    return f"{MARK if spreadsheet_safe else ''}{write_csv(kind_of(release).table(release), field)}"
 
 
 def citation(release: Release) -> str:

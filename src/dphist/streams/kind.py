@@ -1,15 +1,16 @@
 """KIND: running counts of a stream, declared once for all that shows, writes or reads them."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dphist.document import others
 from dphist.document.blocks import (
     EVERYWHERE,
     HEADED,
+    NO_BOUND,
     ON_JSON,
     ON_PAGE,
     ON_TERMINAL,
@@ -22,7 +23,7 @@ from dphist.document.blocks import (
     Note,
     Section,
 )
-from dphist.document.csv_field import Field
+from dphist.document.csv_rows import add_interval
 from dphist.document.differing import UNKNOWN_BOUNDING, Differing, check_same
 from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
@@ -53,9 +54,6 @@ from dphist.streams.planning import PLANNING
 
 _EXACT, _PARAMETER = NoError("known exactly"), NoError("a parameter, known exactly")
 _USUAL_EVENTS = 10**6
-
-HEADER = "time,label,count\n"
-"""The first line of a table."""
 
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
@@ -252,18 +250,23 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     ]
 
 
-def table_csv(release: Release, field: Field) -> str:
-    """Return columns time,label,count of all readings; the empty text is written ``""``."""
-    return HEADER + "".join(rows_of_table(release.value, field))
+def make_table(release: Release) -> pa.Table:
+    """Return columns time,label,count,low,high of all readings; labels are texts.
 
-
-def rows_of_table(value: RunningCounts, field: Field) -> Iterator[str]:
-    """Yield the rows below the header, each with its line ending; a label may hold others."""
-    pairs = zip(value.labels, value.label_texts, strict=True)
-    fields = {label: field(text) for label, text in pairs}
-    columns = value.to_arrow().to_pydict()
-    for time, label, count in zip(*columns.values(), strict=True):
-        yield f"{time},{fields[label]},{count}\n"
+    A later reading changes no row: errors that grow are stated up to the time of each reading.
+    """
+    value, mechanism, table = release.value, release.mechanism, release.value.to_arrow()
+    texts = dict(zip(value.labels, value.label_texts, strict=True))
+    labels = [texts[label] for label in table["label"].to_pylist()]
+    table = table.set_column(1, "label", pa.array(labels, pa.string()))
+    if not isinstance(mechanism, ContinualMechanism):  # it says nothing of earlier readings
+        return table
+    times, rows = np.unique(table["time"].to_numpy(), return_inverse=True)
+    widths = [mechanism.half_width(LEVEL, mechanism.stated_until(time)) for time in times.tolist()]
+    counts, wide = table["count"].to_numpy(), np.array(widths, np.int64)[rows]
+    least = -NO_BOUND if mechanism.threshold is None else 1
+    ends = np.maximum(counts - wide, least), np.maximum(counts + wide, least)
+    return add_interval(table, *ends)
 
 
 def disclose(mechanism: ContinualMechanism, value: RunningCounts | None = None) -> Disclosed:
@@ -340,7 +343,7 @@ KIND = Kind(
     value_type=RunningCounts,
     mechanism_type=ContinualMechanism,
     document=document,
-    table=table_csv,
+    table=make_table,
     charts=charts_of,
     comparing=COMPARING,
     columns=lambda _value: "time, label, count",

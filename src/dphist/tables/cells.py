@@ -100,6 +100,11 @@ class WholeTable(Tabular):
         return f"WholeTable({names or 'total'}, {len(self):,} cells, whole numbers without errors)"
 
 
+def write_cell(cell: object) -> str:
+    """Return a value of a key, or an edge of bins, as text."""
+    return cell.isoformat() if hasattr(cell, "isoformat") else str(cell)
+
+
 def refuse_errors() -> Never:
     """Refuse: whole numbers are biased, and no interval of the noise holds the truth."""
     raise UnsupportedError(

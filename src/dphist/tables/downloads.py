@@ -6,11 +6,9 @@ from collections.abc import Callable
 from functools import cache
 from math import prod
 
-import pyarrow as pa
-
 from dphist.document.blocks import File
-from dphist.document.csv_field import MARK, Field, safe_field
-from dphist.tables.csv_rows import write_cell
+from dphist.document.csv_field import MARK, safe_field
+from dphist.document.csv_rows import write_csv
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Names
 from dphist.tables.whole_numbers import WholeTables
@@ -19,38 +17,7 @@ from dphist.tables.words import FILE, WHOLE_FILE
 MOST_ROWS = 50_000
 """Rows of all files of a page together; later tables are left out."""
 MOST_MADE_UP, MOST_CELLS = 2 * 10**5, 2**14  # records and cells that a page makes whole
-_NUMBERS = ("count", "error", "low", "high")
 _LETTERS = 60  # of a file's name, without what is the same in all of them
-
-
-def write_frame(table: pa.Table, field: Field) -> str:
-    """Return the rows of released tables as CSV with a header line.
-
-    >>> print(write_frame(pa.table({"sex": ["f"], "count": [2.0], "error": [1.0]}), safe_field))
-    "sex","count","error"
-    "f",2.000,1
-    <BLANKLINE>
-    """
-    lines = [",".join(map(field, table.column_names))]
-    columns = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        cells = column.to_pylist()
-        if name in _NUMBERS and pa.types.is_floating(column.type):
-            form = "{:.6g}" if name == "error" else "{:.3f}"
-            columns.append([form.format(cell) for cell in cells])
-        elif name == "impossible" and pa.types.is_boolean(column.type):
-            columns.append(["true" if cell else "false" for cell in cells])
-        else:
-            columns.append([_write(cell, field) for cell in cells])
-    lines += map(",".join, zip(*columns, strict=True))
-    return "\n".join(lines) + "\n"
-
-
-def _write(cell: object, field: Field) -> str:
-    """Write a value: numbers and dates as they are: no program takes them for formulas."""
-    if cell is None:
-        return ""
-    return field(cell) if isinstance(cell, str) else write_cell(cell)
 
 
 def files_of(value: KeyedTables) -> dict[Names, list[File]]:
@@ -82,7 +49,7 @@ def files_of(value: KeyedTables) -> dict[Names, list[File]]:
 
 def _write_unbiased(value: KeyedTables, names: Names) -> Callable[[], str]:
     """Return what writes a table as released."""
-    return lambda: MARK + write_frame(value.table(*names).to_arrow(), safe_field)
+    return lambda: MARK + write_csv(value.table(*names).to_arrow(), safe_field)
 
 
 def _write_whole_numbers(make: Callable[[], WholeTables], names: Names) -> Callable[[], str]:
@@ -91,7 +58,7 @@ def _write_whole_numbers(make: Callable[[], WholeTables], names: Names) -> Calla
     def write() -> str:
         table = make().table(*names).to_arrow()
         headings = [*table.column_names[:-1], "count_made_whole"]
-        return MARK + write_frame(table.rename_columns(headings), safe_field)
+        return MARK + write_csv(table.rename_columns(headings), safe_field)
 
     return write
 

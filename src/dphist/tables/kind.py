@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice, product, repeat
 
+import pyarrow as pa
+
 from dphist.arrays import BoolArray, FloatArray
 from dphist.document.blocks import (
     ON_JSON,
@@ -22,7 +24,6 @@ from dphist.document.blocks import (
     Table,
     number_text,
 )
-from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.promised import Promised, contribution_of
 from dphist.document.release import counts_section, make_document
@@ -42,10 +43,10 @@ from dphist.release.release import Release
 from dphist.sentence import Sentence, many
 from dphist.tables import words
 from dphist.tables.auditing import AUDITING
+from dphist.tables.cells import label_columns, write_cell
 from dphist.tables.charts import charts_of, draw_keys, texts_of
 from dphist.tables.command import COMMAND
 from dphist.tables.comparing import COMPARING
-from dphist.tables.csv_rows import list_columns, write_cell, write_rows
 from dphist.tables.difference import compare_releases
 from dphist.tables.discovery import LabelSearch
 from dphist.tables.downloads import files_of
@@ -320,19 +321,23 @@ def _reading(value: KeyedTables) -> str:
     )
 
 
-def table_csv(release: Release, field: Field) -> str:
+def make_table(release: Release) -> pa.Table:
     """Return a row a cell, all tables one after the other.
 
-    Columns are the table, by its keys, the keys, empty where a table does not have one (of bins
-    with _start and _stop), count, error, low and high: an estimate in records to a thousandth, its
-    standard error to six digits, and a 95 % interval. If impossible cells were named, a column
-    `impossible` is true or false.
-
-    Parameters
-    ----------
-    field : writes a text, such as a value of a key.
+    Columns are the table, by its keys, the keys, null where a table does not have one (of bins
+    with _start and _stop), count, error, low and high: an estimate in records, its standard error,
+    and a 95 % interval. If impossible cells were named, a column `impossible` is true or false.
     """
-    return write_rows(release.value, field)
+    table: pa.Table = release.value.to_arrow()
+    return table
+
+
+def list_columns(value: KeyedTables) -> list[str]:
+    """Return the names of the columns of `KeyedTables.to_arrow`, of which no cell is computed."""
+    used = [key for key in value.keys if any(key.name in names for names in value.tables)]
+    labels = (column for key in used for column in label_columns(key))
+    marks = () if value.impossible is None else ("impossible",)
+    return ["table", *labels, "count", "error", "low", "high", *marks]
 
 
 def disclose(mechanism: TablesMeasuring, value: KeyedTables | None = None) -> Disclosed:
@@ -394,7 +399,7 @@ KIND = Kind(
     value_type=KeyedTables,
     mechanism_type=TablesMeasuring,
     document=document,
-    table=table_csv,
+    table=make_table,
     charts=charts_of,
     data_type=KeyedCounts,
     accept=lambda mechanism, data: mechanism.accept(data),

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pyarrow as pa
 
 from dphist.document.blocks import (
     CARD,
@@ -18,7 +19,6 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.document.chart import Axis, Chart, Line, Spans
-from dphist.document.csv_field import Field
 from dphist.document.kind import DataFacts
 from dphist.document.promised import Promised, contribution_of
 from dphist.document.release import counts_of, make_document
@@ -62,10 +62,11 @@ def mean_interval(release: Release) -> tuple[float, float]:
     return max(low, 0) / max(most, 1), min(high / max(fewest, 1), top)
 
 
-def table(release: Release, field: Field) -> str:
-    """Return one row: total, records and mean."""
-    value = release.value
-    return f"total,records,mean\n{value.total},{value.records},{value.mean}\n"
+def table(release: Release) -> pa.Table:
+    """Return one row: total, records and mean, with the interval of the mean."""
+    value, (low, high) = release.value, mean_interval(release)
+    columns = {"total": value.total, "records": value.records, "mean": value.mean}
+    return pa.table({name: [each] for name, each in {**columns, "low": low, "high": high}.items()})
 
 
 def charts(release: Release) -> list[Chart]:

@@ -333,7 +333,7 @@ COMMAND = Command(
         PRESENTATION,
         PAYMENT,
         *outputs(
-            "time,label,count",
+            "time,label,count,low,high",
             more="; outputs of the same stream are always replaced",
             json="print each reading as a JSON object on a line",
         ),

@@ -23,13 +23,13 @@ from dphist.commands.publishing import (
     text_of,
 )
 from dphist.document.csv_field import Field, csv_field, safe_field
+from dphist.document.csv_rows import list_lines
+from dphist.document.kind import kind_of
 from dphist.errors import DphistError, OutputFileError, UnsupportedError
 from dphist.files import staged_outputs
 from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
-from dphist.release.running_counts import RunningCounts
 from dphist.streams import ContinualHistogram
-from dphist.streams.kind import HEADER, rows_of_table
 
 
 def write_outputs(
@@ -97,7 +97,7 @@ def _strange(
     # These tell nothing of whose they are.
     if known and _is_page(texts.get("report", "")):
         known.append("report")
-    if known and texts.get("table") == HEADER:
+    if current and known and _is_header(current, texts.get("table")):
         known.append("table")
     return [path for kind, path in there.items() if kind not in known]
 
@@ -113,7 +113,7 @@ def _text_of(path: str) -> str:
 def _is_of(current: Release, text: str) -> bool:
     """Whether a release or a table is of earlier readings of a stream, which never change."""
     if not text.startswith("{"):
-        return any(_is_table_of(current.value, text, each) for each in (csv_field, safe_field))
+        return any(_is_table_of(current, text, each) for each in (csv_field, safe_field))
     try:
         saved = Release.from_json(text)
     except DphistError:
@@ -127,18 +127,22 @@ def _is_of(current: Release, text: str) -> bool:
     )
 
 
-def _is_table_of(value: RunningCounts, text: str, field: Field) -> bool:
+def _is_table_of(current: Release, text: str, field: Field) -> bool:
     """Whether a text is the header and some rows of a table, whole, from the first one on."""
-    if not text.startswith(HEADER) or text == HEADER:
-        return False
-    place = len(HEADER)
-    for row in rows_of_table(value, field):
-        if place == len(text):
+    place = 0
+    for line in list_lines(kind_of(current).table(current), field):
+        if place == len(text) > len(line):  # more than the header, which tells of no stream
             return True
-        if not text.startswith(row, place):
+        if not text.startswith(line, place):
             return False
-        place += len(row)
+        place += len(line)
     return place == len(text)
+
+
+def _is_header(current: Release, text: str | None) -> bool:
+    """Whether a text is a table of a stream without rows."""
+    table = kind_of(current).table(current)
+    return text in [next(list_lines(table, field)) for field in (csv_field, safe_field)]
 
 
 def _is_page(text: str) -> bool:
