@@ -7,7 +7,7 @@ DEMO_DATA := data/passwords_yahoo.csv
 # Without compiled files each of the many commands that tests start would compile dphist again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check verify test-container chromium proofs audit mutants mutants-random bench bench-tables size base architecture docs format clean
+.PHONY: demo test coverage check verify test-container chromium office proofs audit mutants mutants-random bench bench-tables size base architecture docs format clean
 
 # The tests of `make test`, after the name of a Python.
 FAST := -m pytest -m "not audit and not verify" -n 2 --dist loadfile
@@ -31,7 +31,7 @@ coverage: $(VENV)/.dev
 # More than cores: a third of the time they wait for other processes. Who is done takes tests of
 # others: the longest, such as a session of Spark, are not the last that one worker has left.
 WORKERS := 3
-verify: $(VENV)/.verify chromium
+verify: $(VENV)/.verify chromium office
 	$(BIN)/python -m pytest -m "verify and not audit" -n $(WORKERS) --dist worksteal \
 	  --durations=60 --durations-min=4 $(TESTS)
 
@@ -50,6 +50,16 @@ chromium:
 	            chromium fonts-dejavu-core fonts-noto-cjk fonts-noto-color-emoji >/dev/null; } \
 	  || { echo "make verify needs Chromium: install it, on Debian as root with" \
 	            "'apt-get install chromium'" >&2; exit 1; }
+
+# Workbooks are opened in LibreOffice, and the example in R runs, with Python in it by reticulate.
+office:
+	@{ command -v soffice && Rscript -e 'library(reticulate)'; } >/dev/null 2>&1 \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && apt-get update -qq \
+	       && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	            libreoffice-calc r-base-core r-cran-reticulate >/dev/null; } \
+	  || { echo "make verify needs LibreOffice Calc and R with reticulate: install them, on Debian as" \
+	            "root with 'apt-get install libreoffice-calc r-base-core r-cran-reticulate'" >&2; exit 1; }
 
 # The proofs that Coq checks: formal/*.v. Takes about a minute, and installs Coq on Debian as root.
 proofs: $(VENV)/bin/python

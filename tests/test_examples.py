@@ -1,8 +1,10 @@
 """The examples run as their docstrings say, on real data where they are there."""
 
 import gzip
+import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -352,3 +354,26 @@ def test_ledger_is_charged_before_the_purchases_are_opened(tmp_path: Path) -> No
     with dh.Ledger.open(tmp_path / "out" / "shop.ledger") as ledger:
         assert [entry.action for entry in ledger.entries()][3:] == ["charged"]
     assert SENTINEL.encode() not in (tmp_path / "out" / "shop.ledger").read_bytes()
+
+
+@pytest.mark.verify
+def test_from_r(tmp_path: Path) -> None:
+    """Both halves: the command line, and Python within R."""
+    assert shutil.which("Rscript"), "R is missing: install it as `make office` does"
+    command = ["Rscript", "examples/from_r.R", str(tmp_path / "new folder")]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    given = {**os.environ, "PATH": path, "RETICULATE_PYTHON": sys.executable}
+    done = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "is left out" not in done.stdout
+    folder = tmp_path / "new folder"
+    items = dh.Release.load(folder / "items.json")
+    assert items.guarantee.unit.who == "customer"
+    assert f"Items released: {len(items.value)} \n" in done.stdout
+    assert (folder / "items.csv").read_text() == items.to_csv()
+    ages = dh.Release.load(folder / "ages.json")
+    assert not ages.for_tests
+    assert abs(int(ages.value.counts.sum()) - 247) < 40  # women in R's data set, of 20 to 44
+    assert (folder / "ages.csv").read_text() == ages.to_csv()
+    for name in ("items.svg", "ages.svg"):
+        assert (folder / name).read_text().count("<") > 50

@@ -14,6 +14,7 @@ _FUNCTIONS = {
     "html_of": "dphist.report.notebook",
     "write_page": "dphist.report.notebook",
     "table_csv": "dphist.report",
+    "table_file": "dphist.report.table_files",
 }
 
 

@@ -225,13 +225,13 @@ def test_the_csv_is_that_of_the_frame_in_pieces(
 def test_few_rows_are_python_objects_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of 200,000 cells is written in four pieces: 10**7 cells took 11 GB at once."""
     sizes = []
-    write = csv_rows._write_column
+    write = csv_rows.write_column
 
     def watch(name: str, column: Any, field: Any) -> Any:
         sizes.extend([len(column)] if name == "count" else [])
         return write(name, column, field)
 
-    monkeypatch.setattr(csv_rows, "_write_column", watch)
+    monkeypatch.setattr(csv_rows, "write_column", watch)
     asked = dh.Tables(rho=1, keys={"a": range(500), "b": range(400)}, tables=["a+b"])
     text = table_csv(asked.release(np.zeros((500, 400), int)))
     assert sizes == [65536] * 3 + [200_000 - 3 * 65536]

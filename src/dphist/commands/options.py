@@ -63,6 +63,15 @@ def dry_run(states: str, guess: Option, output: str = "") -> list[Option]:
     ]
 
 
+_FORMS = "; the ending .xlsx, .parquet or .sdmx.csv makes a workbook, Parquet or SDMX-CSV of it"
+_STRUCTURE = Option(
+    "structure",
+    "the dataflow that a table in SDMX-CSV is of (default: DPHIST: and the kind)",
+    "AGENCY:ID(VERSION)",
+    rules=(Needs(["table"], "the file that it stands in"),),
+)
+
+
 def outputs(
     columns: str,
     *,
@@ -70,6 +79,7 @@ def outputs(
     safe: bool = True,
     what: str = "release",
     json: str = "print JSON: the release itself, or with --output the files that were written",
+    forms: bool = True,
 ) -> Table:
     """Return the options that say what is written and printed.
 
@@ -79,10 +89,12 @@ def outputs(
     more : on what is replaced.
     safe : whether the table may be made for a spreadsheet.
     what : what the page explains.
+    forms : whether the table may be of another format than CSV.
     """
     about_table = Needs(["table"], "the file that it changes")
     return [
-        Option("table", f"write {_name_columns(columns)} here", "CSV"),
+        Option("table", f"write {_name_columns(columns)} here{_FORMS if forms else ''}", "CSV"),
+        *([_STRUCTURE] if forms else []),
         *([spreadsheet_safe("in --table", about_table)] if safe else []),
         Option("report", f"write a page that explains the {what} here", "HTML"),
         replace(OVERWRITE, meaning=f"{OVERWRITE.meaning}{more}"),

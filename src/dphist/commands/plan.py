@@ -33,6 +33,7 @@ _WRITTEN = [
         "of the plan",
         safe=False,
         what="plan",
+        forms=False,
         json="print JSON: the plan itself, or with --output the files that were written",
     ),
 ]

@@ -24,7 +24,9 @@ from dphist.errors import DphistError, OutputFileError, phrase
 from dphist.files import check_distinct, check_output_path, staged_outputs
 from dphist.privacy import ApproxDP, PrivacyUnit
 from dphist.release.release import Release
-from dphist.report import json_of, report_html, shown_as, summary_text, table_csv
+from dphist.report import json_of, report_html, shown_as, summary_text
+from dphist.report.sdmx import check_structure
+from dphist.report.table_files import check_form, find_form, table_file
 from dphist.signals import handlers_wait
 
 STORED = 6
@@ -42,9 +44,25 @@ def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None)
     ----------
     files : that are read (default: FILE).
     """
+    check_table(options)
     inputs = list_inputs(options, files)
     check_inputs(inputs)
     check_outputs(list_outputs(options).values(), inputs, overwrite=options.overwrite)
+
+
+def check_table(options: argparse.Namespace) -> None:
+    """Refuse a table in a format that cannot be written, before data are read."""
+    if options.table is None:
+        return
+    form = check_form(options.table)
+    if form != ".csv" and not hasattr(options, "structure"):
+        raise UsageError(
+            f"the table of this command is CSV: {options.table} must not end in {form}"
+        )
+    if getattr(options, "structure", None) is not None:
+        if form != ".sdmx.csv":
+            raise UsageError(phrase("{structure} needs a {table} whose name ends in .sdmx.csv"))
+        check_structure(options.structure)
 
 
 def check_inputs(files: Iterable[str]) -> None:
@@ -198,8 +216,8 @@ def publish(
     try:
         with staged_outputs() as staged:
             for kind, path in paths.items():
-                text = text_of(release, kind, options)
-                staged.write(path, text, replace=options.overwrite)
+                content = content_of(release, kind, options)
+                staged.write(path, content, replace=options.overwrite)
             with handlers_wait():
                 staged.commit()
                 published = True
@@ -227,10 +245,15 @@ def list_outputs(options: argparse.Namespace) -> dict[str, str]:
     return {kind: path for kind, path in named.items() if path is not None}
 
 
-def text_of(release: Release, kind: str, options: argparse.Namespace) -> str:
-    """Return the text of an output."""
+def content_of(release: Release, kind: str, options: argparse.Namespace) -> str | bytes:
+    """Return what an output holds."""
     if kind == "table":
-        return table_csv(release, spreadsheet_safe=options.spreadsheet_safe)
+        return table_file(
+            release,
+            find_form(options.table),
+            spreadsheet_safe=options.spreadsheet_safe,
+            structure=getattr(options, "structure", None),
+        )
     return report_html(release) if kind == "report" else release.to_json()
 
 

@@ -1,6 +1,7 @@
 """Released tables as CSV, in pieces: there may be millions of rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -30,21 +31,28 @@ def write_csv(table: pa.Table, field: Field) -> str:
     "f",2.000,1
     <BLANKLINE>
     """
-    return "".join(list_lines(table, field))
+    return "".join(map("".join, _list_pieces(table, field)))
 
 
 def list_lines(table: pa.Table, field: Field) -> Iterator[str]:
     """Yield the header and the rows, each with its line ending; a label may hold others."""
-    yield ",".join(map(field, table.column_names)) + "\n"
+    return chain.from_iterable(_list_pieces(table, field))
+
+
+def _list_pieces(table: pa.Table, field: Field) -> Iterator[Iterable[str]]:
+    """Yield the lines in pieces."""
+    yield [",".join(map(field, table.column_names)) + "\n"]
     for first in range(0, len(table), _PIECE):
         rows = table.slice(first, _PIECE)
         columns = zip(rows.column_names, rows.columns, strict=True)
-        texts = [_write_column(name, column, field) for name, column in columns]
-        yield from (",".join(row) + "\n" for row in zip(*texts, strict=True))
+        texts = [write_column(name, column, field) for name, column in columns]
+        yield [f"{line}\n" for line in map(",".join, zip(*texts, strict=True))]
 
 
-def _write_column(name: str, column: pa.ChunkedArray, field: Field) -> list[str]:
-    """Return the fields of a column; each different value is written once."""
+def write_column(name: str, column: pa.ChunkedArray, field: Field) -> list[str]:
+    """Return the fields of a column; each different text, date or moment is written once."""
+    if column.null_count == 0 and pa.types.is_floating(column.type):
+        return write_values(name, column.combine_chunks(), field)
     coded = column.combine_chunks().dictionary_encode()
     texts = [*write_values(name, coded.dictionary, field), ""]
     return [texts[-1 if place is None else place] for place in coded.indices.to_pylist()]

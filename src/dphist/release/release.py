@@ -52,6 +52,7 @@ from dphist.release.stated import (
     read_stated,
     refuse_exchanged,
 )
+from dphist.release.table_writer import TableWriter
 from dphist.release.tabular import Tabular
 from dphist.shown import shown_by
 
@@ -74,7 +75,7 @@ _KINDS: dict[str, type[Any]] = {
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Release(Released):
+class Release(TableWriter, Released):
     """A published value, its guarantee, and the mechanism that made it.
 
     Attributes
@@ -270,29 +271,6 @@ class Release(Released):
             kind = type(self.value).__name__
             raise UnsupportedError(f"a value of type {kind} has no table: use release.value")
         return self.value
-
-    def to_csv(
-        self, path: str | Path | None = None, *, spreadsheet_safe: bool = False
-    ) -> str | None:
-        """Return the released table as CSV in UTF-8, as ``--table`` writes it; or write it.
-
-        Parameters
-        ----------
-        path : of the file, written whole or not at all (default: the text is returned).
-        spreadsheet_safe : for a file that people open in a spreadsheet, which runs some labels as
-            formulas and changes others. An apostrophe stands ahead of each label that does not
-            begin with a letter or has a digit (`docs/reference/release-format.md`).
-
-        Raises
-        ------
-        OutputFileError
-            If the folder does not exist, cannot be written, or is full.
-        """
-        text: str = shown_by("table_csv", self, spreadsheet_safe=spreadsheet_safe)
-        if path is None:
-            return text
-        write_text(path, text)
-        return None
 
     def to_json(self) -> str:
         """Return the release as a JSON document, as in `docs/reference/release-format.md`."""

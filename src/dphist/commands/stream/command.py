@@ -336,6 +336,7 @@ COMMAND = Command(
             "time,label,count,low,high",
             more="; outputs of the same stream are always replaced",
             json="print each reading as a JSON object on a line",
+            forms=False,
         ),
     ],
     run=_stream,

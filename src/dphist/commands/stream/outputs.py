@@ -17,10 +17,11 @@ from dphist.commands.options import UsageError
 from dphist.commands.presentation import get_named_unit, present_release
 from dphist.commands.publishing import (
     check_outputs,
+    check_table,
+    content_of,
     describe_existing,
     find_in_the_way,
     list_outputs,
-    text_of,
 )
 from dphist.document.csv_field import Field, csv_field, safe_field
 from dphist.document.csv_rows import list_lines
@@ -50,7 +51,7 @@ def write_outputs(
     paths = list_outputs(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
-            staged.write(path, text_of(release, kind, options), replace=path in replaced)
+            staged.write(path, content_of(release, kind, options), replace=path in replaced)
         # A stream may run for days: what was there when it began may be another's now.
         strange = [] if options.overwrite else _strange(stream, options, replaced)
         if strange:
@@ -158,6 +159,7 @@ def check_stream_paths(options: argparse.Namespace, *, new: bool) -> None:
     ----------
     new : whether the stream is: outputs that are there already cannot be of it then.
     """
+    check_table(options)
     outputs = list(list_outputs(options).values())
     for path in outputs:
         if _is_input(path):

@@ -1,0 +1,98 @@
+"""A released table in the format of a file's name: CSV, SDMX-CSV, .xlsx or Parquet."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from dphist.document.kind import kind_of
+from dphist.release.mechanism_json import describe, describe_guarantee
+from dphist.release.release import SUPPLIED, Release
+from dphist.render.spreadsheet import check_installed, write_workbook
+from dphist.report import json_of, shown_as, table_csv
+from dphist.report.sdmx import check_structure, write_sdmx
+from dphist.sentence import fill
+
+_FORMS = (".sdmx.csv", ".xlsx", ".parquet")
+KEY = b"dphist"
+"""Of the metadata of a Parquet file's schema that say what is guaranteed, as JSON."""
+
+
+def find_form(path: str | Path) -> str:
+    """Return the ending that says how a table is written: of those below, or else ".csv".
+
+    >>> find_form("a/B.SDMX.csv"), find_form("t.xlsx"), find_form("t.txt")
+    ('.sdmx.csv', '.xlsx', '.csv')
+    """
+    name = Path(path).name.casefold()
+    return next((form for form in _FORMS if name.endswith(form)), ".csv")
+
+
+def check_form(path: str | Path) -> str:
+    """Return the form of a table, refused if what it needs is missing: before data are read."""
+    form = find_form(path)
+    if form == ".xlsx":
+        check_installed()
+    return form
+
+
+def table_file(
+    release: Release,
+    form: str,
+    *,
+    spreadsheet_safe: bool = False,
+    structure: str | None = None,
+) -> str | bytes:
+    """Return what a file with a table holds.
+
+    Parameters
+    ----------
+    form : ending, as `find_form` returns it.
+    spreadsheet_safe : of CSV, as for `table_csv`.
+    structure : of SDMX-CSV, the dataflow, ``AGENCY:ID(VERSION)`` (default: ``DPHIST:`` and the
+        kind).
+    """
+    if form == ".csv":
+        return table_csv(release, spreadsheet_safe=spreadsheet_safe)
+    kind = kind_of(release)
+    if form == ".xlsx":
+        return write_workbook(shown_as(release), kind.table(release))
+    if form == ".parquet":
+        return _write_parquet(kind.table(release), release)
+    named = f"DPHIST:{kind.name.upper()}(1.0.0)" if structure is None else structure
+    document = shown_as(release)
+    said = {
+        "GUARANTEE": fill(document.headline, document.slots),
+        "PRIVACY_UNIT": fill(str(release.guarantee.unit), document.slots),
+    }
+    return write_sdmx(kind.table(release), check_structure(named), said)
+
+
+def _write_parquet(table: pa.Table, release: Release) -> bytes:
+    """Return a table as Parquet, with what is guaranteed in the metadata of its schema."""
+    from pyarrow import parquet  # slow to import
+
+    file = io.BytesIO()
+    said = json.dumps(describe_release(release), ensure_ascii=False).encode()
+    parquet.write_table(table.replace_schema_metadata({KEY: said}), file)
+    return file.getvalue()
+
+
+def describe_release(release: Release) -> dict[str, Any]:
+    """Return what a release states beside its numbers, as in its file, and in words."""
+    document = shown_as(release)
+    found: dict[str, Any] = {
+        "library_version": release.version,
+        "kind": kind_of(release).name,
+        "title": fill(document.title, document.slots),
+        "said": fill(document.lead, document.slots),
+        "guarantee": describe_guarantee(release.guarantee),
+        "unit": release.guarantee.unit.to_content(),
+        "mechanism": describe(release.mechanism),
+        "stated": {name: str(value) for name, value in release.provenance.items()},
+        "provenance": release.presentation.to_content(),
+        "facts": json_of(release),
+    }
+    return found | ({"random_bits": SUPPLIED} if release.for_tests else {})
