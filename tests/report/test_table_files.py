@@ -22,6 +22,7 @@ from dphist.report.table_files import table_file
 from tests.report.test_spreadsheet_safe import OTHERS, PARTS, WORDS
 
 SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+STREAM = ["stream", "--epsilon", "1", "--delta", "1e-6", "--horizon", "9"]
 LABELS = [*WORDS, *OTHERS, *PARTS, "http://x.y", "_x0041_", "{=1}", "\x1b[2J", "日本"]
 
 
@@ -270,7 +271,7 @@ def test_what_cannot_be_written_is_refused_before_data_are_read(
     assert "must be AGENCY:ID(VERSION)" in capsys.readouterr().err
     with dh.Ledger.open("a.ledger") as ledger:
         assert "charge" not in ledger.entries().to_arrow()["action"].to_pylist()
-    for words in (["plan", "labels"], ["stream", "--state", "s", "--epsilon", "1"]):
+    for words in (["plan", "labels"], [*STREAM, "--state", "s"]):
         assert main([*words, "--table", "t.parquet"]) == 2
         assert "t.parquet must not end in .parquet" in capsys.readouterr().err
 
