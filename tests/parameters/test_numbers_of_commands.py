@@ -62,6 +62,7 @@ WORDS = {
         "NAME",
     ),
     *(
+        "AGENCY:ID(VERSION)",
         "COLUMN=LOW:HIGH:STEP",
         "NAME=N,...",
         "NAME=VALUE",
