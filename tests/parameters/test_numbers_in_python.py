@@ -278,6 +278,10 @@ INSTEAD: dict[tuple[str, str], dict[str, Any]] = {
     ("GroupedHistogram", "delta"): {"epsilon": 1, "delta": "0.1", **GROUPS},
     ("Tables", "epsilon"): {"epsilon": 1, "delta": "0.1", **TABLES},
     ("Tables", "delta"): {"epsilon": 1, "delta": "0.1", **TABLES},
+    ("Tables", "sums_share"): {
+        **{"rho": 1, "sums": {"x": dh.Clamp(0, 1, 1)}},
+        **{"keys": {"a": [1, 2]}, "tables": ["a"]},
+    },
     ("ThresholdHistogram", "sums_of"): {"epsilon": 1, "max_labels": 1, "labels": ["a", "b"]},
     ("RegionalProfile.from_table", "sensitivity"): {
         "frame": FRAME,

@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -204,7 +204,7 @@ def test_noise_is_smaller_by_the_root_of_the_price() -> None:
     days: Mapping[str, Any] = {"day": range(31), "place": list("abcdefgh")}
     alike, apart = (
         Tables(epsilon=1, delta="1e-6", keys=days, tables=["day+place"], max_rows=31, **more)
-        for more in ({}, {"one_row_per": "day"})
+        for more in cast("list[dict[str, Any]]", [{}, {"one_row_per": "day"}])
     )
     assert alike.guarantee.rho == apart.guarantee.rho
     gain = alike.expected_error() / apart.expected_error()

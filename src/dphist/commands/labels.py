@@ -18,7 +18,7 @@ from dphist.commands.records import (
     release_or_quote,
 )
 from dphist.counting.engine.progress import Progress
-from dphist.data.clamp import Clamp
+from dphist.data.clamp import read_sum
 from dphist.data.label_counts import LabelCounts
 from dphist.document.blocks import JSON, Block, Fact, Note
 from dphist.document.kind import DataFacts
@@ -69,14 +69,6 @@ def _read_whole_or_auto(text: str) -> int | str:
         return AUTO if text == AUTO else whole(text)
     except ValueError as error:
         raise ValueError(f"{error}, or auto") from None
-
-
-def _read_sum(text: str) -> tuple[str, Clamp]:
-    """Read a column and the clamp of its totals."""
-    column, equals, clamp = text.rpartition("=")
-    if not (column and equals):
-        raise ValueError("must be COLUMN=LOW:HIGH:STEP, such as spent=0:500:0.01")
-    return column, Clamp.from_text(clamp)
 
 
 def _data_options(
@@ -318,7 +310,7 @@ _LABELS = [
         sums={
             "typed": "--sum",
             "value": "COLUMN=LOW:HIGH:STEP",
-            "read": _read_sum,
+            "read": read_sum,
             "repeats": True,
             "more": ", such as spent=0:500:0.01, all public; each user's total is clamped, and the "
             "mean over the users is released too; may be given several times",

@@ -6,7 +6,14 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.errors import Argument, ParameterError, phrase
-from dphist.parameters import Exact, decimal_text, exact_number, positive_number
+from dphist.parameters import (
+    Exact,
+    decimal_text,
+    exact_number,
+    positive_number,
+    probability,
+    short_number,
+)
 
 MAX_STEPS = 2**40
 """Largest bound, in steps: sums of noise then stay far inside int64."""
@@ -150,6 +157,35 @@ def read_sums(sums: Any) -> tuple[tuple[str, Clamp], ...]:
     if len({name for name, _ in found}) < len(found):
         raise ParameterError("sums", phrase("must name each column once"))
     return tuple(found)
+
+
+def read_sum(text: str) -> tuple[str, Clamp]:
+    """Read a column and its clamp as they are typed, such as ``spent=0:500:0.01``.
+
+    Raises
+    ------
+    ValueError
+        If it is not written so.
+    ParameterError
+        As for `Clamp`.
+    """
+    column, equals, clamp = text.rpartition("=")
+    if not (column and equals):
+        raise ValueError("must be COLUMN=LOW:HIGH:STEP, such as spent=0:500:0.01")
+    return column, Clamp.from_text(clamp)
+
+
+def read_share(share: Exact) -> Fraction:
+    """Return the part of a cost that sums pay for, checked.
+
+    Raises
+    ------
+    ParameterError
+    """
+    found = short_number(probability(share, "sums_share"), "sums_share")
+    if not found > 0:
+        raise ParameterError("sums_share", "must be above 0 and below 1")
+    return found
 
 
 def _is_list(value: object) -> bool:

@@ -22,8 +22,9 @@ from dphist.counting.bounding.contributions import (
     count_labels,
     label_bounded_records,
 )
+from dphist.counting.bounding.steps import Summed
 from dphist.counting.bounding.stores import ArrowStore, Sets, Store, make_sets
-from dphist.counting.bounding.sums import Summed, count_with_sums
+from dphist.counting.bounding.sums import count_with_sums
 from dphist.counting.reading.gate import Reading
 from dphist.data.cells import check_most, make_cells
 from dphist.data.clamp import Clamp

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from dphist.arrays import FloatArray
 from dphist.document.blocks import (
     EVERYWHERE,
@@ -14,6 +12,7 @@ from dphist.document.blocks import (
     Section,
     Table,
 )
+from dphist.document.estimates import make_columns
 from dphist.document.kind import DataFacts
 from dphist.document.unit_words import nouns_of_unit
 from dphist.labels.bounding import unit_of
@@ -87,33 +86,15 @@ def _table_of(name: str, answers: SumAnswers, table: LabelTable) -> Table:
     texts = [text for text in table.texts if text is not None]
     columns = [Column(Sentence("{Label}"), texts, released=True)]
     over = harmless(name, _LONGEST)
-    columns += _columns("Sum (clamped)", table.estimates(name, _LEVEL), over)
+    columns += make_columns("Sum (clamped)", table.estimates(name, _LEVEL), over)
     if answers.has_means:
-        columns += _columns("Mean (clamped)", table.estimates(name, _LEVEL, means=True), over)
+        columns += make_columns("Mean (clamped)", table.estimates(name, _LEVEL, means=True), over)
     caption = (
         Sentence("All sums of {name}", name=Quoted(over)),
         Sentence("The first sums of {name}", name=Quoted(over)),
         "Sums",
     )
     return Table(columns, caption, Sentence("No {label} was released."), number="Rank")
-
-
-def _columns(name: str, rows: FloatArray, over: str) -> list[Column]:
-    values = [_number(value, *ends) for value, *ends in rows.tolist()]
-    ends = [f"{_number(low, low, high)} to {_number(high, low, high)}" for _, low, high in rows]
-    return [
-        Column(name, values, digits=True, over=over),
-        Column("95 % interval", ends, digits=True, over=over),
-    ]
-
-
-def _number(value: float, low: float, high: float) -> str:
-    """Write a number with as many places as its interval gives sense to."""
-    if np.isnan(value):
-        return "unknown"
-    width = max(high - low, 1e-9)
-    places = min(max(int(np.ceil(-np.log10(width))) + 1, 0), 9)
-    return f"{value:,.{places}f}"
 
 
 def _clamping_in_words(mechanism: LabelsMechanism, data: DataFacts) -> Sentence:

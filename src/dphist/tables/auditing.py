@@ -25,13 +25,19 @@ def _neighbors(mechanism: Tables) -> CellNeighbors:
     ------
     UnsupportedError
         If values of keys are found: which cells there are depends on the data. Or if rows of a unit
-        differ on a key, which the neighbors here do not. Or if counts are sums of weights.
+        differ on a key, which the neighbors here do not. Or if counts are sums of weights, or
+        values are summed.
     """
     if mechanism.one_row_per is not None and mechanism.max_rows > 1:
         raise UnsupportedError(
             "tables with one row of a unit for each value of a key are not audited on neighbors of "
             "the kind, whose rows may be alike: give pairs of neighbors, or audit them without "
             "one_row_per"
+        )
+    if mechanism.sums:
+        raise UnsupportedError(
+            "tables with sums are not audited on neighbors of the kind, which have no values: give "
+            "pairs of neighbors, or audit them without sums"
         )
     if mechanism.keys.discovering:
         raise UnsupportedError(
@@ -48,12 +54,20 @@ def _neighbors(mechanism: Tables) -> CellNeighbors:
 
 def _list_contrasts(value: KeyedTables) -> dict[str, list[int]]:
     """Return the noisy contrasts: all numbers of the tables follow from them."""
-    return {str(table): found.ravel().tolist() for table, found in value.contrasts.items()}
+    sums = [(f"{name} ", held.tables) for name, held in value.summed.items()]
+    return {
+        f"{prefix}{table}": found.ravel().tolist()
+        for prefix, tables in [("", value), *sums]
+        for table, found in tables.contrasts.items()
+    }
 
 
 def _read_contrasts(mechanism: Tables, release: Release, _: Any) -> Numbers:
-    """Return the noisy contrasts in the order of drawing; not of noise on cells, or found keys."""
-    if mechanism.keys.discovering or mechanism.noise_on == "cells":
+    """Return the noisy contrasts in the order of drawing.
+
+    Not those of noise on cells, where values of keys are found, or beside sums.
+    """
+    if mechanism.keys.discovering or mechanism.noise_on == "cells" or mechanism.sums:
         return None
     lattice, found = mechanism.lattice, []
     order = dict.fromkeys(part for table in lattice.maximal for part in subsets(table))

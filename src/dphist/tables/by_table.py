@@ -88,3 +88,18 @@ def write_by_table(tables: tuple[Names, ...], numbers: tuple[Fraction, ...]) -> 
     """Return the tables, each with its number, as text."""
     pairs = zip(tables, numbers, strict=True)
     return [f"{write_table(names)}: {decimal_text(number)}" for names, number in pairs]
+
+
+def read_numbers(parts: list[str] | None, name: str) -> dict[str, str] | None:
+    """Read tables with numbers as they are typed, such as region=2.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if parts is None:
+        return None
+    found = dict(part.partition("=")[::2] for part in parts)
+    if len(found) < len(parts) or not all(found.values()):
+        raise ParameterError(name, "must name each table once, as TABLE=NUMBER")
+    return found

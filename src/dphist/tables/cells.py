@@ -1,7 +1,7 @@
 """KeyedTable: one released table as a frame, a row for each cell."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Never
 
 import numpy as np
@@ -31,6 +31,8 @@ class KeyedTable(Tabular):
     impossible : bool of the same shape: cells in which no record can be, as everybody knows; None
         if no such cells were named. Their counts are as unbiased as others: noise around 0.
     reach : how many standard errors intervals reach.
+    sums : sums and means of each cell with both ends of intervals, flat, by the names of columns;
+        NaN for a mean of which nothing is known.
 
     >>> keys = Keys.read({"sex": ["f", "m"]})
     >>> table = KeyedTable(keys, np.array([3.5, 2.0]), np.array([1.0, 1.0]))
@@ -43,6 +45,7 @@ class KeyedTable(Tabular):
     errors: FloatArray
     impossible: BoolArray | None = None
     reach: Reach = NORMAL
+    sums: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.counts.size)
@@ -52,7 +55,8 @@ class KeyedTable(Tabular):
 
         A key of bins has two columns, its name with _start and _stop, the same and null for
         "other". A key of other values than text that has "other" is text. Intervals are of each
-        cell by itself. If impossible cells were named, a column `impossible` marks them.
+        cell by itself. If impossible cells were named, a column `impossible` marks them. Then come
+        sums and means, if there are any: of a column, its name with _sum and _mean, and both ends.
         """
         columns = columns_of_cells(self.keys)
         counts, errors = self.counts.ravel(), self.errors.ravel()
@@ -62,6 +66,8 @@ class KeyedTable(Tabular):
             columns[name] = pa.array(values)
         if self.impossible is not None:
             columns["impossible"] = pa.array(self.impossible.ravel())
+        for name, values in self.sums.items():
+            columns[name] = pa.array(values, mask=np.isnan(values))
         return pa.table(columns)
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.data.axis.axis import Axis
+from dphist.data.clamp import read_sum
 from dphist.data.counting import state_treatment
 from dphist.data.weight import Weight
 from dphist.document.kind import DataFacts, Releasing
@@ -29,6 +30,7 @@ from dphist.foreign import read_text
 from dphist.parameters import number_of_text, whole_of_text
 from dphist.privacy import ZCDP, PureDP
 from dphist.privacy.epsilon_search import down
+from dphist.tables.by_table import read_numbers
 from dphist.tables.discover_keys import MAX_FOUND, DiscoverKeys
 from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keys import OTHER, Key, Keys
@@ -162,6 +164,21 @@ _OPTIONS: Table = [
     ),
     RANGES_OPTION,
     ROWS_OPTION,
+    option_of(
+        Tables,
+        "sums",
+        ", such as spent=0:500:0.01, all public; the value of each row is clamped, and means are "
+        "released too; may be given several times. Needs a delta or --rho",
+        typed="--sum",
+        value="COLUMN=LOW:HIGH:STEP",
+        read=read_sum,
+        repeats=True,
+        rules=[
+            Excludes(["count"], "values of single rows are summed"),
+            Excludes(["one_row_per"], "what such rows cost is known of counts"),
+        ],
+    ),
+    option_of(Tables, "sums_share"),
     NULL_USERS,
 ]
 
@@ -279,21 +296,6 @@ def _read_lines(path: str) -> list[str]:
     return lines
 
 
-def read_numbers(parts: list[str] | None, name: str) -> dict[str, str] | None:
-    """Read tables with numbers as they are typed, such as region=2.
-
-    Raises
-    ------
-    ParameterError
-    """
-    if parts is None:
-        return None
-    found = dict(part.partition("=")[::2] for part in parts)
-    if len(found) < len(parts) or not all(found.values()):
-        raise ParameterError(name, "must name each table once, as TABLE=NUMBER")
-    return found
-
-
 def read_impossible(given: list[str] | None, keys: Keys) -> list[dict[str, Any]] | None:
     """Read values that exclude each other as they are typed, such as sex=m,ward=maternity.
 
@@ -360,6 +362,8 @@ def make_mechanism(options: Any) -> Tables:
         ranges=options.ranges,
         one_row_per=options.one_row_per,
         step=weight.step if weight else None,
+        sums=options.sums,
+        **({} if options.sums_share is None else {"sums_share": options.sums_share}),
     )
     made = make(rho=options.rho, epsilon=options.epsilon, delta=options.delta)
     return _price_exchange(make, made) if options.exchanged else made
@@ -406,6 +410,7 @@ def read_counts(options: Any) -> KeyedCounts:
         user=options.user,
         max_rows=options.max_rows,
         one_row_per=options.one_row_per,
+        sums=options.sums,
         null_users=options.null_users or "refuse",
         delimiter=options.delimiter,
         unit=options.unit_name,

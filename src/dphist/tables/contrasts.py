@@ -225,3 +225,11 @@ def root_above(number: Fraction) -> Fraction:
     """
     whole = math.isqrt(math.ceil(number * _SCALE_STEPS**2) - 1) + 1
     return Fraction(whole, _SCALE_STEPS)
+
+
+def sum_over_axes(cells: IntArray, axes: tuple[int, ...]) -> IntArray:
+    """Return sums over axes, or the largest number that is measured, of either sign, if beyond."""
+    if float(np.abs(cells).sum(dtype=np.float64)) < LARGEST_PRODUCT / 2:
+        return np.asarray(cells.sum(axis=axes), np.int64)
+    exact = cells.astype(object).sum(axis=axes)
+    return np.asarray(np.clip(exact, -LARGEST_PRODUCT, LARGEST_PRODUCT), np.int64)

@@ -2,20 +2,24 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.counting import redact_errors
+from dphist.counting import LARGEST, redact_errors
 from dphist.counting.binning.key_grid import MOST_CELLS, KeyColumn, KeyGrid
 from dphist.counting.binning.keys import count_cells
 from dphist.counting.binning.label_keys import count_label_terms, read_terms
+from dphist.counting.checks import check_grid
+from dphist.data.counting import state_treatment
 from dphist.data.partial import no_part
 from dphist.data.partial_sums import sum_cells, sum_terms
 from dphist.errors import DphistError, ParameterError
 from dphist.foreign import read_json
+from dphist.privacy.unit import PrivacyUnit
 from dphist.tables.keys import OTHER, Key, Keys
 from dphist.tables.label_cells import LabelCells
 from dphist.tables.row_bounds import read_one_row_per
@@ -32,6 +36,53 @@ def check_cells(keys: Keys) -> None:
         raise ParameterError(
             "keys", "have 2**62 cells or more together", "count by fewer keys or values"
         )
+
+
+def hold_numbers(name: str, given: Any) -> IntArray:
+    """Return a read-only copy of an array of int64.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not isinstance(given, np.ndarray) or given.dtype != np.int64 or given.ndim != 1:
+        raise ParameterError(name, "must be a one-dimensional array of int64")
+    held = given.copy()
+    held.setflags(write=False)
+    return held
+
+
+def check_counted(cells: IntArray, counts: IntArray, most: int, *, ordered: bool) -> None:
+    """Refuse cells that are not those of the keys, and numbers that are no counts.
+
+    Parameters
+    ----------
+    most : the number of cells of the keys.
+    ordered : whether cells must be ascending.
+
+    Raises
+    ------
+    ParameterError
+    """
+    inside = not len(cells) or (cells.min() >= 0 and int(cells.max()) < most)
+    fits = not ordered or not (np.diff(cells) <= 0).any()
+    if len(cells) != len(counts) or not inside or not fits:
+        raise ParameterError("cells", "must be ascending cells of the keys, one for each count")
+    if (counts <= 0).any() or (counts > LARGEST).any():
+        raise ParameterError("counts", "must be above 0 and at most 2**62 - 1")
+
+
+def read_grid(counts: Any, keys: Keys) -> IntArray:
+    """Return counts of all cells, flat, of an array with a dimension for each key.
+
+    Raises
+    ------
+    ParameterError, DataError
+    """
+    flat, shape = check_grid(counts if len(keys) > 1 else [counts], "counts")
+    if shape != (keys.shape if len(keys) > 1 else (1, *keys.shape)):
+        raise ParameterError("counts", "must have a dimension for each key, of its values")
+    return flat
 
 
 def make_grid(keys: Keys, unlisted: str) -> KeyGrid:
@@ -112,6 +163,25 @@ def count_part(
         return pa.table({"cell": cells, "count": counts})
     terms, counts = count_label_terms(frame, grid, OTHER, **counting)
     return pa.table({"term": pa.array(terms, pa.large_binary()), "count": counts})
+
+
+def read_parts(head: Mapping[str, Any], tables: Sequence[pa.Table]) -> tuple[Any, ...]:
+    """Return what all parts have counted together, in the order of `KeyedCounts`.
+
+    Parameters
+    ----------
+    head : what each part states.
+    tables : of all parts.
+
+    Raises
+    ------
+    DataError
+    """
+    keys, unlisted, per = read_keys(head["keys"]), head["unlisted"], head["one_row_per"]
+    cells, counts, labels = add_parts(tables, keys, unlisted)
+    check_part(per, keys, head["max_rows"])
+    unit, missing = PrivacyUnit.from_content(head["unit"]), state_treatment(head["null_users"])
+    return keys, cells, counts, head["max_rows"], unit, unlisted, labels, missing, per
 
 
 def add_parts(

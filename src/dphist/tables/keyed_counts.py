@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray
-from dphist.counting import LARGEST
 from dphist.counting.binning.keys import count_cells
 from dphist.counting.binning.label_keys import count_labeled
-from dphist.counting.checks import check_grid
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
+from dphist.data.clamp import Clamp
 from dphist.data.counting import check_treatment, make_cut, state_treatment, unit_of_records
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial, all_parts, make_partial
@@ -26,19 +25,32 @@ from dphist.errors import ParameterError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data
 from dphist.signals import stoppable
+from dphist.tables.cell_sums import Columns, add_totals, check_totals, read_columns, sum_cells
 from dphist.tables.key_cells import (
-    add_parts,
     check_cells,
-    check_part,
+    check_counted,
     count_part,
+    hold_numbers,
     make_grid,
-    read_keys,
+    read_grid,
+    read_parts,
     write_keys,
 )
 from dphist.tables.keys import OTHER, Keys
-from dphist.tables.label_cells import LabelCells, check_labels, sum_clamped
+from dphist.tables.label_cells import (
+    LabelCells,
+    check_labels,
+    find_places,
+    place_found,
+    sum_clamped,
+)
 from dphist.tables.lattice import Table
-from dphist.tables.row_bounds import check_unlisted, find_place_of_rows, read_one_row_per
+from dphist.tables.row_bounds import (
+    check_unlisted,
+    find_place_of_rows,
+    read_max_rows,
+    read_one_row_per,
+)
 from dphist.tables.row_weights import check_weight, read_count, weigh
 
 
@@ -67,6 +79,9 @@ class KeyedCounts(Secret):
     weight : Weight or None
         How rows were weighted: `counts` are then sums of weights in steps; None if a row is a whole
         number of records. Public, as are its bounds.
+    columns : the columns that are summed, with their clamps; public. See `sums`.
+    totals : (d,) int64 for each of them, read-only: the sum of the clamped values of the rows of
+        each cell, about the middle of the clamp, in steps. Secret.
 
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"sex": ["f", "m", "f"], "region": ["BE", "UR", "BE"]})
@@ -84,6 +99,8 @@ class KeyedCounts(Secret):
     null_users: str | None = None
     one_row_per: str | None = None
     weight: Weight | None = None
+    columns: Columns = ()
+    totals: tuple[IntArray, ...] = ()
     _IN_PLACE_OF_AN_ARRAY = (
         "KeyedCounts must be passed to Tables themselves: an array would lose their keys, bounds "
         "and unit"
@@ -92,23 +109,15 @@ class KeyedCounts(Secret):
     def __post_init__(self) -> None:
         object.__setattr__(self, "keys", Keys.read(self.keys))
         for name in ("cells", "counts"):
-            held = getattr(self, name)
-            if not isinstance(held, np.ndarray) or held.dtype != np.int64 or held.ndim != 1:
-                raise ParameterError(name, "must be a one-dimensional array of int64")
-            held = held.copy()
-            held.setflags(write=False)
-            object.__setattr__(self, name, held)
-        most, cells = math.prod(self._shape), self.cells
-        check_labels(self.labels, self.keys, len(cells))
-        inside = not len(cells) or (cells.min() >= 0 and int(cells.max()) < most)
-        ordered = self.labels is not None or not (np.diff(cells) <= 0).any()
-        if len(cells) != len(self.counts) or not inside or not ordered:
-            raise ParameterError("cells", "must be ascending cells of the keys, one for each count")
-        if (self.counts <= 0).any() or (self.counts > LARGEST).any():
-            raise ParameterError("counts", "must be above 0 and at most 2**62 - 1")
+            object.__setattr__(self, name, hold_numbers(name, getattr(self, name)))
+        check_labels(self.labels, self.keys, len(self.cells))
+        ordered = self.labels is None
+        check_counted(self.cells, self.counts, math.prod(self._shape), ordered=ordered)
         if self.unit is not None:
             object.__setattr__(self, "unit", unit_of_data(self.unit))
         object.__setattr__(self, "max_rows", whole_number(self.max_rows, "max_rows", 1))
+        totals = check_totals(self.columns, self.totals, len(self.cells))
+        object.__setattr__(self, "totals", totals)
         check_unlisted(self.unlisted)
         check_treatment(self.null_users)
         if self.one_row_per is not None:
@@ -136,6 +145,7 @@ class KeyedCounts(Secret):
         max_rows: int | None = None,
         one_row_per: str | None = None,
         null_users: str = "refuse",
+        sums: Any = None,
         progress: Progress | None = None,
         delimiter: str | None = None,
         unit: str | PrivacyUnit | None = None,
@@ -173,6 +183,10 @@ class KeyedCounts(Secret):
             `Tables` with the same `one_row_per`. Needs `user`, and no `count`.
         null_users : "refuse" rows without a user, "drop" them, or keep them "separate", each as a
             user of its own. The privacy unit is then "one user, or one row without a user".
+        sums : columns of numbers to sum in each cell, each with a `dphist.Clamp`, to which the
+            value of each row is clamped. Values are rounded as those of `LabelCounts.from_table`
+            are; a row without one is refused. Not with `count`, `one_row_per` or values of keys
+            that are found, and not of Spark.
         progress, delimiter, unit, ledger : as for `LabelCounts.from_table`.
 
         Raises
@@ -191,23 +205,17 @@ class KeyedCounts(Secret):
         InputFileError
             If a file is missing or its content does not match its extension.
         """
-        held, bound = Keys.read(keys, other), 1
+        held = Keys.read(keys, other)
         check_unlisted(unlisted)
         column, weight = read_count(count, held)
         if weight is not None and user is None and max_rows is None:
             max_rows = weight.max_records
-        if user is not None and max_rows is None:
-            raise ParameterError(("user", "max_rows"), "must be given together, or neither")
-        if user is None and count is None and max_rows is not None:
-            raise ParameterError(
-                "max_rows", phrase("needs {user}, a column of users, or {count}, one of counts")
-            )
-        if max_rows is not None:
-            bound = whole_number(max_rows, "max_rows", 1)
+        bound = read_max_rows(max_rows, user, column)
         check_cells(held)
         one = unit_of_records(user, unit, null_users)
         each = find_place_of_rows(one_row_per, held, bound, user, column)
         grid, protected = make_grid(held, unlisted), None if max_rows is None else one
+        columns = read_columns(sums, held, grid, count=count, one_row_per=one_row_per)
         most, missing = None if max_rows is None else bound, state_treatment(null_users)
         asked: dict[str, Any] = {"user": user, "count": column, "max_records": most}
         asked |= Reading(progress=progress, delimiter=delimiter) | {"null_users": null_users}
@@ -216,6 +224,10 @@ class KeyedCounts(Secret):
             labels = LabelCells(pairs.labels, pairs.places)
             found = pairs.cells, pairs.counts
             return guarded(cls(held, *found, bound, protected, unlisted, labels, missing), ledger)
+        if columns:
+            cells, counts, totals = sum_cells(frame, grid, columns, **asked)
+            rest = bound, protected, unlisted, None, missing, None, None
+            return guarded(cls(held, cells, counts, *rest, columns, totals), ledger)
         if weight is not None:
             asked |= weigh(weight, bound)
         found = count_cells(frame, grid, one_each=each, **asked)
@@ -277,14 +289,8 @@ class KeyedCounts(Secret):
         asked |= Reading(progress=progress, delimiter=delimiter)
         grid = make_grid(held, unlisted)
         table = count_part(frame, held, grid, user=user, count=count, cut=cut, **asked)
-        said = {
-            "keys": write_keys(held),
-            "unlisted": unlisted,
-            "max_rows": bound,
-            "one_row_per": one_row_per,
-            "null_users": null_users,
-            "unit": one.to_content(),
-        }
+        said = {"keys": write_keys(held), "unlisted": unlisted, "max_rows": bound}
+        said |= {"one_row_per": one_row_per, "null_users": null_users, "unit": one.to_content()}
         columns = {"user": user, "count": count}
         return make_partial("cells", cut, columns, said, table)
 
@@ -298,15 +304,7 @@ class KeyedCounts(Secret):
         DataError, InputFileError, ParameterError
         """
         found = all_parts("cells", cls.__name__, parts)
-        head = found[0].head
-        keys = read_keys(head["keys"])
-        tables, unlisted = [each.table for each in found], head["unlisted"]
-        cells, counts, labels = add_parts(tables, keys, unlisted)
-        unit = PrivacyUnit.from_content(head["unit"])
-        missing, per = state_treatment(head["null_users"]), head["one_row_per"]
-        check_part(per, keys, head["max_rows"])
-        counted = cls(keys, cells, counts, head["max_rows"], unit, unlisted, labels, missing, per)
-        return guarded(counted, ledger)
+        return guarded(cls(*read_parts(found[0].head, [each.table for each in found])), ledger)
 
     @classmethod
     def from_counts(
@@ -344,9 +342,7 @@ class KeyedCounts(Secret):
                 "must list all values: counts of cells have no labels that could be found",
                 "count a table, with KeyedCounts.from_table; it may have a column of counts",
             )
-        flat, shape = check_grid(counts if len(held) > 1 else [counts], "counts")
-        if shape != (held.shape if len(held) > 1 else (1, *held.shape)):
-            raise ParameterError("counts", "must have a dimension for each key, of its values")
+        flat = read_grid(counts, held)
         cells = np.flatnonzero(flat)
         whose = "user" if unit is None and one_row_per is not None else unit
         said = None if whose is None else asserted_unit(whose)
@@ -376,14 +372,7 @@ class KeyedCounts(Secret):
         if held is None:
             raise RuntimeError("all values of the keys were listed")
         check_cells(keys)
-        own, columns = self._shape, iter(range(len(held)))
-        cells: IntArray = np.zeros(len(self.cells), np.int64)
-        for i, key in enumerate(self.keys):
-            if key.discover is None:
-                places = self.cells // math.prod(own[i + 1 :]) % own[i]
-            else:
-                places = held.places_among(next(columns), keys.keys[i].values)
-            cells = cells * keys.shape[i] + places
+        cells = place_found(self.cells, self.keys, keys, held)
         different, at = np.unique(cells, return_inverse=True)
         counts = sum_clamped(at, self.counts, len(different))
         rest = self.max_rows, self.unit, self.unlisted, None, self.null_users
@@ -410,15 +399,28 @@ class KeyedCounts(Secret):
         """
         if self.labels is not None:
             raise RuntimeError("values of the keys are to be found first")
-        shape = self.keys.shape
-        own = tuple(shape[i] for i in table)
-        size = math.prod(own)
-        places: IntArray = np.zeros(len(self.cells), np.int64)
-        for i in table:
-            places *= shape[i]
-            places += self.cells // math.prod(shape[i + 1 :]) % shape[i]
-        found = sum_clamped(places, self.counts, size)
+        own = tuple(self.keys.shape[i] for i in table)
+        places = find_places(self.cells, self.keys.shape, table)
+        found = sum_clamped(places, self.counts, math.prod(own))
         return found.reshape(own)
+
+    def sum_values(self, column: int, table: Table) -> IntArray:
+        """Return the exact sums of a column in the cells of a table, as `totals` are; secret.
+
+        Parameters
+        ----------
+        column : its place among `columns`.
+        table : as for `sum_over`. A cell has from -(2**62 - 1) to 2**62 - 1.
+        """
+        own = tuple(self.keys.shape[i] for i in table)
+        places = find_places(self.cells, self.keys.shape, table)
+        found = add_totals(places, self.totals[column], math.prod(own))
+        return found.reshape(own)
+
+    @property
+    def sums(self) -> dict[str, Clamp]:
+        """The columns that were summed, with their clamps; public."""
+        return dict(self.columns)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeyedCounts):
@@ -427,24 +429,26 @@ class KeyedCounts(Secret):
             (self.keys, *self._stated) == (other.keys, *other._stated)
             and np.array_equal(self.cells, other.cells)
             and np.array_equal(self.counts, other.counts)
+            and all(map(np.array_equal, self.totals, other.totals))
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[type["KeyedCounts"], tuple[Any, ...]]:
         """Copy and unpickle through the constructor, which makes everything read-only."""
-        return KeyedCounts, (self.keys, self.cells, self.counts, *self._stated)
+        return KeyedCounts, (self.keys, self.cells, self.counts, *self._stated, self.totals)
 
     @property
     def _stated(self) -> tuple[Any, ...]:
-        """All but keys and counts, in the order of the constructor."""
+        """All but keys and secret numbers, in the order of the constructor."""
         bounds = self.max_rows, self.unit, self.unlisted, self.labels
-        return *bounds, self.null_users, self.one_row_per, self.weight
+        return *bounds, self.null_users, self.one_row_per, self.weight, self.columns
 
     def __repr__(self) -> str:
         unit = "" if self.unit is None else f", unit={str(self.unit)!r}"
         rows = ", unlisted='drop'" if self.unlisted == "drop" else ""
         per = "" if self.one_row_per is None else f", one_row_per={self.one_row_per!r}"
         weight = "" if self.weight is None else f", weight={self.weight}"
-        bounds = f"max_rows={self.max_rows}{per}{weight}{unit}{rows}"
+        sums = f", sums={self.sums}" if self.columns else ""
+        bounds = f"max_rows={self.max_rows}{per}{weight}{unit}{rows}{sums}"
         return f"KeyedCounts(keys={self.keys}, {bounds}; counts not shown)"

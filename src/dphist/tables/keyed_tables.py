@@ -19,12 +19,12 @@ from dphist.errors import ParameterError, UnsupportedError
 from dphist.parameters import checked_level
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.release import save_kind
-from dphist.release.released import Released
 from dphist.tables.cells import LEVEL, KeyedTable, label_columns
 from dphist.tables.conditions import Term, covariance_of, read_terms, variances_of_cells, weights_of
 from dphist.tables.contrasts import combine_all, squares_of
 from dphist.tables.impossible import Impossible
 from dphist.tables.key_noise import KeyNoise, noise_of
+from dphist.tables.keyed_sums import KeyedSum, KeyedSums
 from dphist.tables.keys import Keys, Names, find_places, list_names, read_tables
 from dphist.tables.known import Known
 from dphist.tables.lattice import Table, subsets
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class KeyedTables(Released):
+class KeyedTables(KeyedSums):
     """Released tables by several keys. Not secret.
 
     Attributes
     ----------
     keys : Keys.
-    tables : the tables asked, each by its keys; `table` also gives those with fewer of them.
+    tables : the tables asked, each by its keys; `table` also gives those with fewer.
     contrasts : noisy contrasts by the positions of keys; int64, of n - 1 for each key.
     variances : of the noise of contrasts by the positions of keys: sigma_A**2, records squared.
     impossible : combinations of values that no record can have; None if none were given.
@@ -49,6 +49,7 @@ class KeyedTables(Released):
     known : margins that the caller gave as public, and that were not measured; None without.
     ordered : positions of keys of which ranges were asked: their cells have different errors.
     step : the unit of the contrasts, which are of sums of weights; None if they are of records.
+    summed : the sums of columns, by name.
 
     Notes
     -----
@@ -68,6 +69,7 @@ class KeyedTables(Released):
     known: Known | None = None
     ordered: frozenset[int] = frozenset()
     step: Fraction | None = None
+    summed: Mapping[str, KeyedSum] = field(default_factory=dict)
     _by_table: dict[Table, FloatArray] = field(default_factory=dict, init=False)
 
     @property
@@ -105,7 +107,9 @@ class KeyedTables(Released):
         marks = None
         if self.impossible is not None:
             marks = self.impossible.mark(ordered).transpose(order)
-        return KeyedTable(keys, counts.transpose(order), errors.transpose(order), marks, self.reach)
+        counts, errors = counts.transpose(order), errors.transpose(order)
+        sums = self.columns_of(names, counts, errors)
+        return KeyedTable(keys, counts, errors, marks, self.reach, sums)
 
     def count(self, /, **where: Any) -> float:
         """Return the estimated number of records that satisfy all conditions.
@@ -364,9 +368,8 @@ class KeyedTables(Released):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeyedTables):
             return NotImplemented
-        one, two = (
-            (t.keys, t.tables, t.impossible, t.known, t.ordered, t.step) for t in (self, other)
-        )
+        names = "keys", "tables", "impossible", "known", "ordered", "step", "summed"
+        one, two = ([getattr(each, name) for name in names] for each in (self, other))
         return one == two and (
             {t: held.tolist() for t, held in self.contrasts.items()}
             == {t: held.tolist() for t, held in other.contrasts.items()}
@@ -387,7 +390,7 @@ class KeyedTables(Released):
     def cells_of(self, table: Table) -> FloatArray:
         """Return the cells of a table, whose positions are ascending; the array is kept."""
         if table not in self._by_table:
-            several = tuple(i for i in table if self._several(i))
+            several = tuple(i for i in table if self.keys.keys[i].size > 1)
             found = self._combine(table, subsets(several))
             if self.known is not None and (exact := self.known.cells(several)) is not None:
                 found = exact.reshape(found.shape)
@@ -451,9 +454,6 @@ class KeyedTables(Released):
         """Return the noise of the contrasts of a key; None if it has one value."""
         size = self.keys.keys[place].size
         return noise_of(size, place in self.ordered) if size > 1 else None
-
-    def _several(self, place: int) -> bool:
-        return self.keys.keys[place].size > 1
 
 
 save_kind("tables", KeyedTables)

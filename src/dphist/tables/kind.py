@@ -43,6 +43,7 @@ from dphist.release.release import Release
 from dphist.sentence import Sentence, many
 from dphist.tables import words
 from dphist.tables.auditing import AUDITING
+from dphist.tables.cell_sums import heads_of
 from dphist.tables.cells import label_columns, write_cell
 from dphist.tables.charts import charts_of, draw_keys, texts_of
 from dphist.tables.command import COMMAND
@@ -65,6 +66,7 @@ from dphist.tables.parameter_facts import (
     tell_rows,
 )
 from dphist.tables.planning import PLANNING
+from dphist.tables.sum_words import tell_sums
 from dphist.tables.weight_words import count_weighted, tell_weights, weigh_words
 from dphist.visible import harmless
 
@@ -82,7 +84,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             KIND.name,
             weigh_words(words.TITLE, mechanism.step if isinstance(mechanism, Tables) else None),
             promised,
-            [_expected(mechanism, data)],
+            [_expected(mechanism, data), *tell_sums(mechanism, data)],
             limits=limits,
             noise_on=frozenset(),
         )
@@ -95,6 +97,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         [
             counts_section(counted),
             Section("tables", "Results", partial(_results, release, counted), READ, wide=True),
+            *tell_sums(mechanism, data, value),
         ],
         numbers=[Section("numbers", "", _numbers(release, counted))],
         result=words.say_result(
@@ -327,6 +330,7 @@ def make_table(release: Release) -> pa.Table:
     Columns are the table, by its keys, the keys, null where a table does not have one (of bins
     with _start and _stop), count, error, low and high: an estimate in records, its standard error,
     and a 95 % interval. If impossible cells were named, a column `impossible` is true or false.
+    Then come sums and means.
     """
     table: pa.Table = release.value.to_arrow()
     return table
@@ -337,7 +341,7 @@ def list_columns(value: KeyedTables) -> list[str]:
     used = [key for key in value.keys if any(key.name in names for names in value.tables)]
     labels = (column for key in used for column in label_columns(key))
     marks = () if value.impossible is None else ("impossible",)
-    return ["table", *labels, "count", "error", "low", "high", *marks]
+    return ["table", *labels, "count", "error", "low", "high", *marks, *heads_of(value.summed)]
 
 
 def disclose(mechanism: TablesMeasuring, value: KeyedTables | None = None) -> Disclosed:
@@ -352,6 +356,9 @@ def disclose(mechanism: TablesMeasuring, value: KeyedTables | None = None) -> Di
     if isinstance(mechanism, Tables) and mechanism.impossible is not None:
         listed = words.list_impossible(mechanism.impossible)
         public.append(Sentence("Which values no {record} can have: {listed}.", listed=listed))
+    if isinstance(mechanism, Tables) and mechanism.sums:
+        columns = ", ".join(f"{name}={clamp.to_text()}" for name, clamp in mechanism.sums)
+        public.append(Sentence("Which columns are summed, and their clamps: {held}.", held=columns))
     if value is not None and value.known is not None:
         named, said = words.name_known(value.known), words.say_known(value.known)
         public.append(Sentence("{named}: {said}", named=named, said=said))

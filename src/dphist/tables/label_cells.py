@@ -1,5 +1,6 @@
 """LabelCells: which labels the rows of cells have, for keys whose values are to be found."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from dphist.counting import LARGEST
 from dphist.data.guard import Secret
 from dphist.errors import ParameterError
 from dphist.tables.keys import OTHER, Keys
+from dphist.tables.lattice import Table
 
 _EXACT_FLOATS = 2**53
 
@@ -99,6 +101,41 @@ def sum_clamped(places: IntArray, counts: IntArray, size: int) -> IntArray:
     sums = np.zeros(size, object)
     np.add.at(sums, places, counts.astype(object))
     return np.minimum(sums, LARGEST).astype(np.int64)
+
+
+def find_places(cells: IntArray, shape: tuple[int, ...], table: Table) -> IntArray:
+    """Return the cell of a table that each cell of all keys is in.
+
+    Parameters
+    ----------
+    shape : the number of values of each key.
+    table : the positions of its keys, ascending.
+    """
+    places: IntArray = np.zeros(len(cells), np.int64)
+    for i in table:
+        places *= shape[i]
+        places += cells // math.prod(shape[i + 1 :]) % shape[i]
+    return places
+
+
+def place_found(cells: IntArray, keys: Keys, found: Keys, held: LabelCells) -> IntArray:
+    """Return the cells by keys of which those that were to be found now have values.
+
+    Parameters
+    ----------
+    cells : by the keys whose values are listed.
+    keys, found : before their values were found, and after.
+    held : the labels of each cell.
+    """
+    own = [1 if key.discover is not None else key.size for key in keys]
+    columns, placed = iter(range(len(held))), np.zeros(len(cells), np.int64)
+    for i, key in enumerate(keys):
+        if key.discover is None:
+            places = cells // math.prod(own[i + 1 :]) % own[i]
+        else:
+            places = held.places_among(next(columns), found.keys[i].values)
+        placed = placed * found.shape[i] + places
+    return placed
 
 
 def check_labels(held: LabelCells | None, keys: Keys, cells: int) -> None:

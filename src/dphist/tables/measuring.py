@@ -1,11 +1,10 @@
 """The measuring half of tables: it sees counts, pays, and draws noise."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Self, final
-
-import numpy as np
 
 from dphist.arrays import IntArray
 from dphist.data.guard import refuse_guarded
@@ -16,7 +15,9 @@ from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.exchanged import exchange_by_steps
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
-from dphist.tables.contrasts import LARGEST_PRODUCT, measure_all
+from dphist.tables.accepting import accept_counts
+from dphist.tables.cell_sums import Columns, SumsLaw, check_same_sums, prefix_of
+from dphist.tables.contrasts import measure_all, sum_over_axes
 from dphist.tables.discover_keys import DiscoverKeys
 from dphist.tables.discovery import LabelSearch, make_search
 from dphist.tables.drawing import add_noise
@@ -53,6 +54,8 @@ class TablesMeasuring(MechanismBase):
     ranges: Names | None
     one_row_per: str | None
     step: Fraction | None
+    sums: Columns | None
+    sums_share: Fraction
 
     @property
     def _most(self) -> int:
@@ -118,8 +121,12 @@ class TablesMeasuring(MechanismBase):
 
     @property
     def rho_of_tables(self) -> Fraction:
-        """The rho of the tables themselves: that of all, without the shares for finding values."""
+        """The rho of the counts of tables: that of all, without the shares of what is beside them.
+
+        These are finding values, or sums.
+        """
         shares = sum((search.share for search in self._discovering.values()), Fraction(0))
+        shares += self.sums_share if self.sums else 0
         return self.rho_of_all * (1 - shares)
 
     @property
@@ -129,6 +136,8 @@ class TablesMeasuring(MechanismBase):
         With Gaussian noise on listed values it is less than group privacy knows
         (`docs/understand/proofs/exchanged.md`, Lemmas 4 and 5).
         """
+        if self.sums:
+            return exchange_by_steps(self.guarantee)
         if self.pure is not None or self.keys.discovering:
             return exchange_by_steps(self.guarantee)
         unit, rho = replace(self._unit, exchanged=True), self.rho_of_all
@@ -225,6 +234,15 @@ class TablesMeasuring(MechanismBase):
             self.errors,
             self.ordered,
         )
+
+    @property
+    def sums_law(self) -> SumsLaw | None:
+        """The noise of sums; None without them."""
+        if not self.sums:
+            return None
+        rho = self.rho_of_all * self.sums_share / len(self.sums) / self.max_rows**2
+        shape, own = self.keys.shape, (self.weights, self.errors, self.ordered)
+        return SumsLaw(self.sums, self.lattice, rho, choose_scales(shape, self.places, rho, *own))
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -350,25 +368,47 @@ class TablesMeasuring(MechanismBase):
                 + Argument("one_row_per", self.one_row_per)
                 + ", or leave that out of the mechanism"
             )
+        check_same_sums(data.columns, self.sums or ())
 
     def _measure(self, data: KeyedCounts, source: Source | None) -> dict[str, IntArray]:
         """Return the noisy contrasts of each table of the lattice, flat: each is drawn once."""
         if self._discovering:
             return self._find_and_measure(data, source)
-        lattice, scales, kept, pure = self.lattice, self.scales, self.kept, self.pure
+        scales, pure, law = self.scales, self.pure, self.sums_law
         costly = RuntimeError("the noise would cost more than the release states")
         if pure is None:
-            if self._costs_too_much():
+            if self._costs_too_much() or (law is not None and not law.costs_at_most()):
                 raise costly
         else:
             if not pure.costs_at_most(self.epsilon_of_row):
                 raise costly
             if pure.cover is not None:
                 return self._measure_cells(data, pure.cover, scales[pure.cover], source)
+        found = self._measure_contrasts(data.sum_over, scales, source)
+        of_sums = [law.scales_of(clamp) for _, clamp in law.columns] if law is not None else []
+        for place, own in enumerate(of_sums):
+            noisy = self._measure_contrasts(partial(data.sum_values, place), own, source)
+            found |= {prefix_of(place) + name: each for name, each in noisy.items()}
+        return found
+
+    def _measure_contrasts(
+        self,
+        sum_over: Callable[[Table], IntArray],
+        scales: Mapping[Table, Fraction],
+        source: Source | None,
+    ) -> dict[str, IntArray]:
+        """Return the noisy contrasts of each table, of counts or of sums.
+
+        Parameters
+        ----------
+        sum_over : returns the exact numbers of a table.
+        scales : as `scales`.
+        """
+        lattice, kept = self.lattice, self.kept
         noisy: dict[Table, IntArray] = {}
-        geometric = pure is not None
+        geometric = self.pure is not None
         for table in lattice.maximal:
-            exact = measure_all(data.sum_over(tuple(kept[i] for i in table)))
+            exact = measure_all(sum_over(tuple(kept[i] for i in table)))
             for part in subsets(table):
                 if part in noisy:
                     continue
@@ -400,32 +440,6 @@ class TablesMeasuring(MechanismBase):
         return found
 
 
-def sum_over_axes(cells: IntArray, axes: tuple[int, ...]) -> IntArray:
-    """Return sums over axes, or the largest number that is measured, of either sign, if beyond."""
-    if float(np.abs(cells).sum(dtype=np.float64)) < LARGEST_PRODUCT / 2:
-        return np.asarray(cells.sum(axis=axes), np.int64)
-    exact = cells.astype(object).sum(axis=axes)
-    return np.asarray(np.clip(exact, -LARGEST_PRODUCT, LARGEST_PRODUCT), np.int64)
-
-
 def name_of(table: Table, keys: Keys, kept: tuple[int, ...]) -> str:
     """Return the name of a table's noisy contrasts in a release: its keys; empty for the total."""
     return "+".join(keys.names[kept[i]] for i in table)
-
-
-def accept_counts(given: Any, keys: Keys, max_rows: int, one_row_per: str | None) -> KeyedCounts:
-    """Return data of a mechanism for these keys: `KeyedCounts`, or what `from_counts` takes.
-
-    Of the latter the caller promises the bounds of the mechanism.
-    """
-    if isinstance(given, KeyedCounts):
-        return given
-    if isinstance(given, Mapping | str | bytes) or hasattr(given, "columns"):
-        raise ParameterError(
-            "counts",
-            "must be KeyedCounts, which KeyedCounts.from_table makes of a table, or an array of "
-            "counts with a dimension for each key",
-        )
-    if one_row_per is None:
-        return KeyedCounts.from_counts(given, keys=keys)
-    return KeyedCounts.from_counts(given, keys=keys, max_rows=max_rows, one_row_per=one_row_per)

@@ -1,17 +1,16 @@
 """Tables: counts by several keys, in one release whose tables add up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from dphist.arrays import IntArray
+from dphist.data.clamp import Clamp, read_share, read_sums
 from dphist.errors import Argument, ParameterError
-from dphist.labels.threshold.cost import epsilon_of_noise
-from dphist.mechanism import Intervals, MechanismBase, check_kind, parameter
-from dphist.noise.gaussian_epsilon import gaussian_epsilon
+from dphist.mechanism import Intervals, check_kind, parameter
 from dphist.parameters import (
     Exact,
     positive_delta,
@@ -20,22 +19,18 @@ from dphist.parameters import (
     whole_number,
 )
 from dphist.privacy import (
-    MOST_RELEASES,
-    ZCDP,
     ApproxDP,
-    Guarantee,
-    PureDP,
     Target,
-    least_epsilon,
 )
-from dphist.privacy.losses import GaussianLoss, GeometricLoss, Losses, covering
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 from dphist.tables.by_table import read_by_table, read_ranges, write_by_table, write_table
+from dphist.tables.cell_sums import Columns, check_columns, prefix_of
 from dphist.tables.found import split_found
 from dphist.tables.impossible import Impossible
 from dphist.tables.key_cells import check_cells
+from dphist.tables.keyed_sums import KeyedSum
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Keys, Names, read_tables
 from dphist.tables.lattice import Table, check_scales, too_small
@@ -43,7 +38,7 @@ from dphist.tables.law import bound_scales, check_found_scales
 from dphist.tables.measuring import name_of
 from dphist.tables.row_bounds import check_priced, read_one_row_per
 from dphist.tables.row_weights import read_step
-from dphist.tables.stating import TablesStating
+from dphist.tables.stating import TablesStating, variances_of
 
 
 @savable
@@ -101,6 +96,13 @@ class Tables(TablesStating):
         counted with a `dphist.Weight`. Noise is on whole numbers of steps, for a unit that adds up
         to `max_rows` records; all that is released is in records. Not with `one_row_per`, nor where
         values are found.
+    sums : mapping of str to Clamp, optional
+        Release also sums of columns of numbers, and means, in the same tables: those of the data,
+        which are made with the same `sums`. They add up as counts do. Only with Gaussian noise, of
+        listed values, and not with `one_row_per`.
+    sums_share : number above 0 and below 1
+        Part of rho that pays for all sums, each column alike (default: 1/2); the rest pays for
+        counts.
 
     Guarantee
     ---------
@@ -189,11 +191,21 @@ class Tables(TablesStating):
         Sentence("{Records} of one protected unit may be alike in all keys."),
         symbol="NAME",
     )
-
     step: Fraction | None = parameter(
         "The unit of counts, which are sums of weights of rows.",
         Sentence("{Records} are counted whole, without weights."),
         symbol="STEP",
+    )
+    sums: Columns | None = parameter(
+        "Columns that are summed in each cell: low, high and step of a value.",
+        "No sums are released.",
+        public=True,
+        shown=lambda held: [f"{name}={clamp.to_text()}" for name, clamp in held.sums],
+    )
+    sums_share: Fraction = parameter(
+        "Part of the cost that pays for sums.",
+        symbol="S",
+        needs=[("sums", "without sums all pays for counts")],
     )
 
     def __init__(
@@ -211,6 +223,8 @@ class Tables(TablesStating):
         ranges: Any = None,
         one_row_per: str | None = None,
         step: Exact | None = None,
+        sums: Mapping[str, Clamp] | None = None,
+        sums_share: Exact = "1/2",
     ) -> None:
         held = Keys.read(keys)
         finding = bool(held.discovering)
@@ -243,14 +257,24 @@ class Tables(TablesStating):
             impossible=None if impossible is None else Impossible.read(impossible, held),
             ranges=None if ranges is None else read_ranges(ranges, asked, held),
             one_row_per=None if one_row_per is None else read_one_row_per(one_row_per, held, most),
-            step=None if step is None else read_step(step, most, one_row_per=one_row_per),
+            step=None
+            if step is None
+            else read_step(step, most, one_row_per=one_row_per, sums=sums),
+            sums=read_sums(sums) or None,
+            sums_share=read_share(sums_share),
         )
+        if self.sums is not None:
+            self._check_sums(self.sums)
         if weights is not None and errors is not None:
             raise ParameterError(("weights", "errors"), "must not both be given")
         if self.ranges is not None:
             self._check_ranges()
         if self.one_row_per is not None:
             check_priced(self.pure is not None, self.ranges is not None, len(self.kept))
+        self._check_strength(finding)
+
+    def _check_strength(self, finding: bool) -> None:
+        """Hold the total; refuse what is too large, and noise that cannot be drawn."""
         if self.epsilon is not None and self.delta is not None:
             self._hold(target=Target(ApproxDP(self.epsilon, self.delta, self._unit)))
         self.lattice.check_sizes(finding)
@@ -261,6 +285,25 @@ class Tables(TablesStating):
             raise too_small("epsilon", beside)
         if finding:
             self._check_finding(beside)
+        for _, clamp in self.sums or ():
+            assert self.sums_law is not None  # noqa: S101 - there are sums
+            check_scales(self.lattice, self.sums_law.scales_of(clamp), "sums")
+
+    def _check_sums(self, columns: Columns) -> None:
+        """Refuse what sums do not go with."""
+        check_columns(columns, self.keys)
+        if self.epsilon is not None and self.delta is None:
+            raise ParameterError(
+                "sums",
+                "must be left out without a delta: only Gaussian noise is given to sums",
+                "give " + Argument("delta") + " with epsilon, or " + Argument("rho"),
+            )
+        if self.one_row_per is not None:
+            raise ParameterError(
+                ("one_row_per", "sums"),
+                "must not both be given: what rows cost that differ on a key is known of counts",
+                "leave out one of them",
+            )
 
     def _check_ranges(self) -> None:
         """Refuse what noise by level does not go with."""
@@ -304,39 +347,6 @@ class Tables(TablesStating):
         """Keys with one value, which tables do not have: every record has that value."""
         return tuple(key.name for key in self.keys if key.size == 1)
 
-    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
-        """Return the smallest epsilon of `releases` releases at a total delta: exact, rounded up.
-
-        With Gaussian noise, all contrasts are one Gaussian vector, which a unit moves by sqrt(2
-        rho) standard deviations (Balle and Wang 2018, Theorem 8); None if delta is 0.
-        """
-        total = probability(delta, "delta")
-        times = whole_number(releases, "releases", 1, MOST_RELEASES)
-        stated = self.guarantee
-        if isinstance(stated, PureDP):
-            return least_epsilon([stated], total, times)
-        if total == 0:
-            return None
-        if not self.delta_of_finding:
-            return gaussian_epsilon(times * 2 * stated.rho, total)
-        exact = epsilon_of_noise(2 * self.rho_of_all, self.delta_of_finding, total, times)
-        return MechanismBase.epsilon_at(self, total, times) if exact is None else exact
-
-    def privacy_losses(self) -> Losses:
-        """Return the losses of a release: all contrasts are one Gaussian vector."""
-        stated = self.guarantee
-        if not isinstance(stated, PureDP):
-            return Losses((GaussianLoss(2 * stated.rho),), self.delta_of_finding)
-        if self.pure is not None and self.pure.cover is not None:
-            return Losses((GeometricLoss(self.epsilon_of_row, self._most),))
-        # Noise on contrasts has many rates, and far less rho than its epsilon allows.
-        return covering([stated.to_zcdp()])
-
-    def _losses_of_exchange(self, stated: Guarantee) -> Losses:
-        if isinstance(stated, ZCDP):
-            return Losses((GaussianLoss(2 * stated.rho),))  # one Gaussian vector
-        return covering([stated])
-
     def decode(self, noisy: Mapping[str, IntArray]) -> KeyedTables:
         """Return the tables inferred from noisy contrasts; post-processing.
 
@@ -349,30 +359,44 @@ class Tables(TablesStating):
         if self.keys.discovering:
             found, rest = split_found(noisy, self.keys, problem)
             return self.with_found(found).decode(rest)
-        lattice, kept = self.lattice, self.kept
-        named = {name_of(table, self.keys, kept): table for table in lattice.family}
-        if sorted(named) != sorted(noisy):
+        law = self.sums_law
+        columns = () if law is None else law.columns
+        prefixes = ["", *(prefix_of(place) for place in range(len(columns)))]
+        if len(noisy) != len(prefixes) * len(self.lattice.family):
             raise problem
+        counts = self._decode_one(noisy, "", self._variances, problem)
+        summed: dict[str, KeyedSum] = {}
+        for prefix, (name, clamp) in zip(prefixes[1:], columns, strict=True):
+            assert law is not None  # noqa: S101 - there are columns
+            variances = variances_of(self.lattice, law.scales_of(clamp))
+            summed[name] = KeyedSum(clamp, self._decode_one(noisy, prefix, variances, problem))
+        return replace(counts, summed=summed)
+
+    def _decode_one(
+        self,
+        noisy: Mapping[str, IntArray],
+        prefix: str,
+        variances: Mapping[Table, Fraction],
+        problem: ParameterError,
+    ) -> KeyedTables:
+        """Return tables of the contrasts whose names begin so: those of counts, or of one sum."""
+        lattice, kept = self.lattice, self.kept
         held: dict[Table, IntArray] = {}
-        for name, table in named.items():
-            if noisy[name].size != lattice.contrasts(table):
+        for table in lattice.family:
+            found = noisy.get(prefix + name_of(table, self.keys, kept))
+            if found is None or found.size != lattice.contrasts(table):
                 raise problem
-            held[tuple(kept[i] for i in table)] = noisy[name].reshape(
+            held[tuple(kept[i] for i in table)] = found.reshape(
                 [lattice.shape[i] - 1 for i in table]
             )
-        variances = {
-            tuple(kept[i] for i in table): float(variance)
-            for table, variance in self._variances.items()
-        }
-        ordered = frozenset(kept[i] for i in self.ordered)
         return KeyedTables(
             self.keys,
             self.tables,
             held,
-            variances,
+            {tuple(kept[i] for i in table): float(each) for table, each in variances.items()},
             self.impossible,
             self.reach,
-            ordered=ordered,
+            ordered=frozenset(kept[i] for i in self.ordered),
             step=self.step,
         )
 
@@ -400,27 +424,6 @@ class Tables(TablesStating):
         bounds = [release.value.bounds(names, level) for names in self.tables]
         lower, upper = (np.concatenate([each[side].ravel() for each in bounds]) for side in (0, 1))
         return Intervals(lower, upper, level)
-
-    @property
-    def description(self) -> str:
-        """How a release is made."""
-        number, first = len(self.lattice.family), ""
-        if self.pure is not None and self.pure.cover is not None:
-            return (
-                "Tables that add up. The cells of all keys of the tables asked together, with "
-                "two-sided geometric noise; each table is a sum of them."
-            )
-        if self.keys.discovering:
-            first = (
-                "Values of some keys are found first: those whose number of records, with Gaussian "
-                "noise, is above a threshold; all other records are counted as other. "
-            )
-        noise = "rounded Gaussian" if self.pure is None else "two-sided geometric"
-        by_level = f", by level of {', '.join(self.by_level)}" if self.by_level else ""
-        return first + (
-            f"Tables that add up (residual mechanism). Contrasts of {number} sets of keys with "
-            f"{noise} noise{by_level}; each table is their sum."
-        )
 
 
 def _refuse_with_found(**given: Any) -> None:

@@ -16,7 +16,8 @@ from dphist.parameters import optional_whole, privacy_parameter, probability, wh
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ONE_RECORD, ONE_USER
 from dphist.release.release import Release
-from dphist.tables.command import RANGES_OPTION, TABLES_OPTION, read_keys, read_numbers
+from dphist.tables.by_table import read_numbers
+from dphist.tables.command import RANGES_OPTION, TABLES_OPTION, read_keys
 from dphist.tables.discover_keys import MAX_FOUND, DiscoverKeys
 from dphist.tables.keys import MAX_VALUES, Key, Keys, read_tables
 from dphist.tables.mechanism import Tables

@@ -2,9 +2,26 @@
 
 from typing import Any
 
-from dphist.errors import Argument, ParameterError
+from dphist.errors import Argument, ParameterError, phrase
+from dphist.parameters import whole_number
 from dphist.tables.keys import Keys
 from dphist.tables.lattice import MOST_PATTERNED
+
+
+def read_max_rows(given: Any, user: str | None, count: str | None) -> int:
+    """Return how many rows one unit adds at most: 1 where none are bounded.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if user is not None and given is None:
+        raise ParameterError(("user", "max_rows"), "must be given together, or neither")
+    if user is None and count is None and given is not None:
+        raise ParameterError(
+            "max_rows", phrase("needs {user}, a column of users, or {count}, one of counts")
+        )
+    return 1 if given is None else whole_number(given, "max_rows", 1)
 
 
 def read_one_row_per(given: Any, keys: Keys, max_rows: int) -> str:

@@ -4,8 +4,13 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
+from dphist.labels.threshold.cost import epsilon_of_noise
+from dphist.mechanism import MechanismBase
+from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
-from dphist.parameters import decimal_text
+from dphist.parameters import Exact, decimal_text, probability, whole_number
+from dphist.privacy import MOST_RELEASES, ZCDP, Guarantee, PureDP, least_epsilon
+from dphist.privacy.losses import GaussianLoss, GeometricLoss, Losses, covering
 from dphist.tables.lattice import Lattice, Table
 from dphist.tables.measuring import TablesMeasuring
 from dphist.tables.widths import NORMAL, Reach
@@ -65,6 +70,23 @@ class TablesStating(TablesMeasuring):
             "+".join(names): math.sqrt(self.lattice.variance(place, variances) + more)
             for names, place in zip(self.tables, self.places, strict=True)
         }
+
+    def errors_of_sums(self) -> dict[str, dict[str, float]]:
+        """Return the standard error of the sum of each column in a cell of each table; public.
+
+        It is in the unit of the values; with `ranges`, the largest of all cells of the table.
+        """
+        law, found = self.sums_law, {}
+        for name, clamp in law.columns if law is not None else ():
+            assert law is not None  # noqa: S101 - there are columns
+            about = variances_of(self.lattice, law.scales_of(clamp))
+            center = Fraction(clamp.center(counts_users=True)) ** 2
+            whole = {t: each + center * self._variances[t] for t, each in about.items()}
+            found[name] = {
+                "+".join(names): math.sqrt(self.lattice.variance(place, whole)) * float(clamp.step)
+                for names, place in zip(self.tables, self.places, strict=True)
+            }
+        return found
 
     def errors_of_ranges(self) -> dict[str, float]:
         """Return the mean standard error of ranges in each table asked that has any; public.
@@ -128,6 +150,60 @@ class TablesStating(TablesMeasuring):
         says of `weights` and `errors`.
         """
         return max(self.errors_of_cells().values())
+
+    def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
+        """Return the smallest epsilon of `releases` releases at a total delta: exact, rounded up.
+
+        With Gaussian noise, all contrasts are one Gaussian vector, which a unit moves by sqrt(2
+        rho) standard deviations (Balle and Wang 2018, Theorem 8); None if delta is 0.
+        """
+        total = probability(delta, "delta")
+        times = whole_number(releases, "releases", 1, MOST_RELEASES)
+        stated = self.guarantee
+        if isinstance(stated, PureDP):
+            return least_epsilon([stated], total, times)
+        if total == 0:
+            return None
+        if not self.delta_of_finding:
+            return gaussian_epsilon(times * 2 * stated.rho, total)
+        exact = epsilon_of_noise(2 * self.rho_of_all, self.delta_of_finding, total, times)
+        return MechanismBase.epsilon_at(self, total, times) if exact is None else exact
+
+    def privacy_losses(self) -> Losses:
+        """Return the losses of a release: all contrasts are one Gaussian vector."""
+        stated = self.guarantee
+        if not isinstance(stated, PureDP):
+            return Losses((GaussianLoss(2 * stated.rho),), self.delta_of_finding)
+        if self.pure is not None and self.pure.cover is not None:
+            return Losses((GeometricLoss(self.epsilon_of_row, self._most),))
+        # Noise on contrasts has many rates, and far less rho than its epsilon allows.
+        return covering([stated.to_zcdp()])
+
+    def _losses_of_exchange(self, stated: Guarantee) -> Losses:
+        if isinstance(stated, ZCDP):
+            return Losses((GaussianLoss(2 * stated.rho),))  # one Gaussian vector
+        return covering([stated])
+
+    @property
+    def description(self) -> str:
+        """How a release is made."""
+        number, first = len(self.lattice.family), ""
+        if self.pure is not None and self.pure.cover is not None:
+            return (
+                "Tables that add up. The cells of all keys of the tables asked together, with "
+                "two-sided geometric noise; each table is a sum of them."
+            )
+        if self.keys.discovering:
+            first = (
+                "Values of some keys are found first: those whose number of records, with Gaussian "
+                "noise, is above a threshold; all other records are counted as other. "
+            )
+        noise = "rounded Gaussian" if self.pure is None else "two-sided geometric"
+        by_level = f", by level of {', '.join(self.by_level)}" if self.by_level else ""
+        return first + (
+            f"Tables that add up (residual mechanism). Contrasts of {number} sets of keys with "
+            f"{noise} noise{by_level}; each table is their sum."
+        )
 
 
 def variances_of(lattice: Lattice, scales: Mapping[Table, Fraction]) -> dict[Table, Fraction]:

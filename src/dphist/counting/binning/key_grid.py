@@ -3,6 +3,8 @@
 A key is a column with listed values, or with public edges, and perhaps with a last cell "other" for
 every other row, one without a value included. A row's cell is a number with one digit for each key,
 the last key fastest. It depends only on the row and on the keys, and so does whether it has one.
+
+A value that is summed is one more digit, of whole steps within public bounds: see `cell_sums`.
 """
 
 import math
@@ -18,6 +20,7 @@ from dphist.arrays import AnyArray, BoolArray, IntArray
 from dphist.counting.binning.edges import Search, search_for
 from dphist.counting.binning.slots import search_for_text, unreadable_text
 from dphist.counting.binning.text_values import UnreadableText
+from dphist.counting.bounding.steps import NO_NUMBERS, Summed, check_kind, snap
 from dphist.counting.reading.columns import (
     OBJECTS,
     Use,
@@ -46,6 +49,7 @@ class KeyColumn:
     other : whether the key has one more cell, for all other rows.
     labels : whether its values are the texts that occur: all rows are in the cell `other` of the
         grid, and are told apart by their texts (see `label_keys`).
+    summed : what is summed of the column, which is no key then; None of a key.
     """
 
     name: str
@@ -54,10 +58,13 @@ class KeyColumn:
     zone: str | None = None
     other: bool = False
     labels: bool = False
+    summed: Summed | None = None
 
     @property
     def listed(self) -> int:
         """The number of cells without "other"."""
+        if self.summed is not None:
+            return self.summed.high - self.summed.low + 1
         return len(self.edges) - 1 if self.values is None else len(self.values)  # type: ignore[arg-type]
 
     @property
@@ -107,12 +114,31 @@ class EdgeSearch:
         return np.where(inside, places, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class ValueSearch:
+    """Whole steps of values within bounds: the lowest has place 1."""
+
+    summed: Summed
+    text: bool
+
+    def find(self, column: pa.Array) -> IntArray:
+        """Return the place of each value, of one beyond a bound that of the bound; 0 for none."""
+        steps = snap(column, self.summed.step, text=self.text)
+        low, high = self.summed.low, self.summed.high
+        inside = np.clip(pc.fill_null(steps, 0).to_numpy(), low, high) - (low - 1)
+        missing = steps.is_null().to_numpy(zero_copy_only=False)
+        return np.where(missing, 0, inside)
+
+
 class LabelSearch:
     """Search in a column whose texts are labels: no place is listed."""
 
     def find(self, column: pa.Array) -> IntArray:
         """Return 0 for each row."""
         return np.zeros(len(column), np.int64)
+
+
+AnySearch = ListedSearch | EdgeSearch | LabelSearch | ValueSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,19 +172,23 @@ class KeyGrid:
     def wanted(self) -> list[Wanted]:
         """Return the wanted columns, with their positions as roles."""
         return [
-            Wanted(f"c{place}", column.name, Use.VALUE, "keys")
+            Wanted(f"c{place}", column.name, Use.VALUE, "sums" if column.summed else "keys")
             if column.values is None
             else key_column(f"c{place}", column.name, "keys")
             for place, column in enumerate(self.columns)
         ]
 
-    def searches(self, source: Source) -> list[ListedSearch | EdgeSearch | LabelSearch]:
+    def searches(self, source: Source) -> list[AnySearch]:
         """Return how the places of values are found; refuse columns of unsuitable types."""
         return [self._search(place, source) for place in range(len(self.columns))]
 
-    def _search(self, place: int, source: Source) -> ListedSearch | EdgeSearch | LabelSearch:
+    def _search(self, place: int, source: Source) -> AnySearch:
         column, role = self.columns[place], f"c{place}"
         kind = source.kinds[role]
+        if column.summed is not None:
+            if not source.is_text(role):
+                check_kind(kind, column.name)
+            return ValueSearch(column.summed, source.is_text(role))
         if column.labels:
             _check_labels(column.name, kind, source.from_text)
             return LabelSearch()
@@ -236,14 +266,16 @@ class Celling:
     Attributes
     ----------
     unlisted, unreadable : the columns with values that no cell has, and with unreadable text.
+    missing : the columns that are summed and have rows without a value.
     """
 
-    __slots__ = ("_grid", "_searches", "unlisted", "unreadable")
+    __slots__ = ("_grid", "_searches", "missing", "unlisted", "unreadable")
 
     def __init__(self, grid: KeyGrid, source: Source) -> None:
         self._grid, self._searches = grid, grid.searches(source)
         self.unlisted: set[str] = set()
         self.unreadable: set[str] = set()
+        self.missing: set[str] = set()
 
     def find(self, columns: Sequence[pa.Array]) -> tuple[IntArray, BoolArray]:
         """Return the cells of the rows of a batch, any cell for rows without one, and who has one.
@@ -262,6 +294,9 @@ class Celling:
                 continue
             if column.other:
                 places = np.where(places == 0, column.size, places)
+            elif column.summed is not None and not places.all():
+                self.missing.add(column.name)  # a fault of the row, whether it has a cell or not
+                places = np.maximum(places, 1)
             elif not places.all():
                 self.unlisted.add(column.name)
                 if self._grid.drop:
@@ -278,10 +313,17 @@ class Celling:
         for column in self._grid.columns:
             if column.name in self.unreadable and column.edges is not None:
                 raise unreadable_text(column.name, column.edges, column.zone)
+            if column.summed is not None and column.name in self.unreadable:
+                raise DataError(f"column {column.name!r} {NO_NUMBERS}")
+            if column.name in self.missing:
+                raise DataError(f"column {column.name!r} {NO_VALUE}")
         for column in () if self._grid.drop else self._grid.columns:
             if column.name in self.unlisted:
                 raise DataError(f"column {column.name!r} " + UNLISTED)
 
+
+NO_VALUE = "must have a number in each row, as it is summed: fill in or drop the other rows"
+"""What is wrong with a column that is summed and has rows without a value."""
 
 UNLISTED = (
     "has rows that no value of its key has, or without a value: give the key a value for all "

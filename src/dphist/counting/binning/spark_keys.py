@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 from dphist.arrays import AnyArray, IntArray
 from dphist.counting.binning.key_grid import (
     UNLISTED,
+    AnySearch,
     EdgeSearch,
     KeyGrid,
     LabelSearch,
-    ListedSearch,
+    ValueSearch,
 )
 from dphist.counting.binning.spark_slots import place_of, value_of
 from dphist.counting.bounding.bounds import WORST, Cut, problem_expression, raise_problem
@@ -25,6 +26,7 @@ from dphist.counting.bounding.shared_records import Digit
 from dphist.counting.engine.rows import SparkRows
 from dphist.counting.reading.columns import Wanted, key_column
 from dphist.counting.reading.spark import SparkSource
+from dphist.errors import ParameterError
 
 ABSENT = -1
 """The length of a label in place of that of none."""
@@ -135,7 +137,7 @@ def _with_labels(
 
 
 def _expressions(
-    search: ListedSearch | EdgeSearch | LabelSearch,
+    search: AnySearch,
     kind: pa.DataType,
     own: str,
     axis: int,
@@ -143,6 +145,12 @@ def _expressions(
 ) -> tuple[str, str]:
     """Return the SQL of a value and of its place, which may use an array of `lists`."""
     name = f"e{axis}"
+    if isinstance(search, ValueSearch):
+        raise ParameterError(
+            "sums",
+            "must be left out where Spark counts",
+            "collect the columns first, for example with frame.toArrow()",
+        )
     if isinstance(search, LabelSearch):
         return "CAST(0 AS BIGINT)", f"v{axis}"
     if isinstance(search, EdgeSearch):

@@ -7,6 +7,7 @@ missing. What a row becomes depends on its own value and the public step alone.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -24,6 +25,32 @@ _SURE = 2.0**50
 """Below this many steps floating point proposes; its error is below the share 2**-51 of a value."""
 
 _DOUBT = 2.0**-50
+
+NO_NUMBERS = "must hold numbers, such as 12, -0.5 or 1e3: correct or drop the other rows"
+"""What is wrong with a column of text that is summed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """A column that is summed, in whole steps.
+
+    Attributes
+    ----------
+    name : of the column.
+    step : the unit; a value is rounded to the nearest multiple.
+    low, high : what a user's total of a label is clamped to, steps.
+    center : steps that are taken from each such total before totals are added.
+    """
+
+    name: str
+    step: Fraction
+    low: int
+    high: int
+    center: int
+
+    def clamp(self, total: str) -> str:
+        """Return the expression of a clamped total, about the center."""
+        return f"(least(greatest({total}, {self.low}), {self.high}) - {self.center})"
 
 
 def check_kind(kind: pa.DataType, name: str) -> None:
@@ -129,4 +156,4 @@ def _is_decimal(values: pa.Array) -> bool:
     return bool(pa.types.is_decimal(values.type))
 
 
-__all__ = ["UnreadableText", "check_kind", "snap"]
+__all__ = ["NO_NUMBERS", "Summed", "UnreadableText", "check_kind", "snap"]

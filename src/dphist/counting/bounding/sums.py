@@ -7,7 +7,6 @@ numbers. Which labels a user keeps is decided as it is without sums, and depends
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Unpack
 
 import pyarrow as pa
@@ -25,7 +24,7 @@ from dphist.counting.bounding.bounds import (
 )
 from dphist.counting.bounding.contributions import MISSING_ROWS, describe_columns
 from dphist.counting.bounding.other_labels import check_text, map_batches
-from dphist.counting.bounding.steps import UnreadableText, check_kind, snap
+from dphist.counting.bounding.steps import NO_NUMBERS, Summed, UnreadableText, check_kind, snap
 from dphist.counting.bounding.stores import Store, hold_counts
 from dphist.counting.checks import LARGEST
 from dphist.counting.engine.interruptible import interruptible
@@ -36,29 +35,6 @@ from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Batches, Source, stream_rows
 from dphist.counting.reading.spark import SparkSource
 from dphist.errors import DataError, ParameterError
-
-
-@dataclass(frozen=True, slots=True)
-class Summed:
-    """A column that is summed, in whole steps.
-
-    Attributes
-    ----------
-    name : of the column.
-    step : the unit; a value is rounded to the nearest multiple.
-    low, high : what a user's total of a label is clamped to, steps.
-    center : steps that are taken from each such total before totals are added.
-    """
-
-    name: str
-    step: Fraction
-    low: int
-    high: int
-    center: int
-
-    def clamp(self, total: str) -> str:
-        """Return the expression of a clamped total, about the center."""
-        return f"(least(greatest({total}, {self.low}), {self.high}) - {self.center})"
 
 
 def count_with_sums(
@@ -161,10 +137,7 @@ class _Snapping:
     def check(self) -> None:
         """Raise the error for text that is no number."""
         if self.unreadable:
-            raise DataError(
-                f"column {self.unreadable!r} must hold numbers, such as 12, -0.5 or 1e3: correct "
-                "or drop the other rows"
-            )
+            raise DataError(f"column {self.unreadable!r} {NO_NUMBERS}")
 
 
 def _bound(

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from dphist.arrays import IntArray
 from dphist.data.cells import check_most, make_cells
-from dphist.data.clamp import Clamp, read_sums
+from dphist.data.clamp import Clamp, read_share, read_sums
 from dphist.errors import Argument, ParameterError
 from dphist.labels.mechanism import (
     DELTA,
@@ -33,8 +33,6 @@ from dphist.parameters import (
     Exact,
     positive_delta,
     privacy_parameter,
-    probability,
-    short_number,
     whole_number,
 )
 from dphist.release.fitted_users import Share
@@ -224,7 +222,7 @@ class ThresholdHistogram(ThresholdStating):
             else check_most(users_by_labels, check_bound(max_labels, "max_labels")),
             sums_of=whole_number(sums_of, "sums_of", 1, 1 if number is None else number),
             sums=read_sums(sums) or None,
-            sums_share=_share_of(sums_share),
+            sums_share=read_share(sums_share),
         )
         public = (noise, number, self.changed_labels, self.sums_of, self.noise_scale)
         self._hold(correlated=is_correlated(correlated, *public))
@@ -357,14 +355,6 @@ class ThresholdHistogram(ThresholdStating):
         """Return a table that was read from a file; refuse noisy numbers that cannot be."""
         self.users(noisy)
         return LabelsMechanism.restored(self, value, noisy)
-
-
-def _share_of(share: Exact) -> Fraction:
-    """Return the part that sums pay for, checked."""
-    found = short_number(probability(share, "sums_share"), "sums_share")
-    if not found > 0:
-        raise ParameterError("sums_share", "must be above 0 and below 1")
-    return found
 
 
 def _delta_of(delta: Exact | None, noise: str, *, listed: bool) -> Fraction | None:

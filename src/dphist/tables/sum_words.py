@@ -1,0 +1,108 @@
+"""What pages, terminals and JSON say of sums and means of tables."""
+
+from functools import partial
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+
+from dphist.document.blocks import (
+    EVERYWHERE,
+    ON_JSON,
+    READ,
+    Block,
+    Column,
+    Fact,
+    PlusMinus,
+    Section,
+    Table,
+)
+from dphist.document.estimates import make_columns
+from dphist.document.kind import DataFacts
+from dphist.privacy.as_text import plain, up
+from dphist.release.maker import Maker
+from dphist.sentence import Quoted, Sentence, joined
+from dphist.tables import words
+from dphist.tables.charts import texts_of
+from dphist.tables.keyed_tables import KeyedTables
+from dphist.tables.keys import Names
+from dphist.tables.mechanism import Tables
+from dphist.visible import harmless
+
+_ROWS, _LONGEST = 500, 60
+
+CLAMPING = Sentence(
+    "The value of each {record} is clamped to the bounds before it is added. Nothing is known of "
+    "how many values were outside: intervals cover the noise, not what clamping, or bounding of "
+    "{records}, changed."
+)
+MEANS = Sentence(
+    "A mean is over the {records} that are counted. Sum and number have noise of their own; the "
+    "interval has all means that both allow, and never leaves the bounds. A mean is unknown where "
+    "the noise leaves all of them possible."
+)
+
+
+def tell_sums(mechanism: Maker, data: DataFacts, value: KeyedTables | None = None) -> list[Section]:
+    """Return what is said of sums and means, if there are any; a dry run has no value."""
+    if not isinstance(mechanism, Tables) or not mechanism.sums:
+        return []
+    errors = mechanism.errors_of_sums()
+    blocks: list[Block] = []
+    held: dict[str, Any] = {}
+    for name, clamp in mechanism.sums:
+        bounds = dict(zip(("low", "high", "step"), clamp.to_content(), strict=True))
+        held[name] = {**bounds, "errors": errors[name]}
+        blocks.append(_say_errors(name, bounds, errors[name]))
+    blocks += [
+        Fact("", "", "sums", held, on=ON_JSON),
+        Fact("Clamping", CLAMPING),
+        Fact("Means", MEANS),
+    ]
+    found = [Section("sums", "Sums and means", blocks, EVERYWHERE)]
+    if value is not None:
+        tables = partial(_list_tables, value)
+        found.append(Section("sums-by-table", "Sums and means by table", tables, READ, wide=True))
+    return found
+
+
+def _say_errors(name: str, bounds: dict[str, str], errors: dict[str, float]) -> Fact:
+    """Return within what the noise of a sum stays, by table."""
+    errors_in_words = [
+        Sentence(
+            "by {table} ± {width}",
+            table=words.name_table(tuple(table.split("+")) if table else ()),
+            width=plain(up(PlusMinus.of(error).half_width, 3)),
+        )
+        for table, error in errors.items()
+    ]
+    note = Sentence(
+        "with probability 95 %, for each cell by itself; the value of {a_record} is clamped from "
+        "{low} to {high}, in steps of {step}",
+        low=bounds["low"],
+        high=bounds["high"],
+        step=bounds["step"],
+    )
+    column = Quoted(harmless(name, _LONGEST))
+    said = Sentence("{name} {errors}", name=column, errors=joined(errors_in_words, "; "))
+    return Fact("Error of sums", said, note=note)
+
+
+def _list_tables(value: KeyedTables) -> list[Block]:
+    """Return the sums and means of each column in each table asked."""
+    return [_table_of(value, names, name) for name in value.summed for names in value.tables]
+
+
+def _table_of(value: KeyedTables, names: Names, name: str) -> Table:
+    table, over = value.table(*names), harmless(name, _LONGEST)
+    rows = list(islice(product(*(texts_of(value.keys[key]) for key in names)), _ROWS))
+    columns = [
+        Column(key, [row[place] for row in rows], heads=True) for place, key in enumerate(names)
+    ]
+    for what, head in (("sum", "Sum (clamped)"), ("mean", "Mean (clamped)")):
+        held = [table.sums[f"{name}_{what}{end}"][:_ROWS] for end in ("", "_low", "_high")]
+        columns += make_columns(head, np.stack(held, axis=1), over)
+    caption = Sentence("{name} by {table}", name=Quoted(over), table=words.name_table(tuple(names)))
+    first = Sentence("{caption}; the first rows", caption=caption)
+    heads = [] if names else [Column("", ["All"])]
+    return Table([*heads, *columns], (caption, first, ""), total=len(table))
