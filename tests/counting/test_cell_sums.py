@@ -14,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import dphist as dh
+from dphist.counting.checks import LARGEST
+from dphist.data.partial import Partial
 from tests.counting.refusal import refused
 
 KEYS: dict[str, Any] = {"sex": ["f", "m"], "age": dh.Axis.regular(0, 90, 30)}
@@ -149,3 +151,42 @@ def test_bad_parameters_are_refused_before_data_are_read() -> None:
         given: dict[str, Any] = {"keys": {"a": [1, 2]}, **more}
         with refused(dh.ParameterError, said):
             dh.KeyedCounts.from_table(frame, **given)
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_parts_add_up_to_what_one_process_sums(parts: int, tmp_path: Path) -> None:
+    rows = pd.DataFrame(make_rows(1500))
+    given: dict[str, Any] = {"keys": KEYS, "user": "who", "max_rows": 100, "sums": SUMS}
+    whole = dh.KeyedCounts.from_table(rows, **given)
+    files = []
+    for part in range(parts):
+        files.append(tmp_path / f"{part}.parquet")
+        dh.KeyedCounts.partial(rows, **given, part=part, parts=parts).save(files[-1])
+    merged = dh.KeyedCounts.merge(files)
+    assert merged == whole
+    assert numbers_of(merged) == add_up(make_rows(1500))
+    other = dh.KeyedCounts.partial(rows, **{**given, "sums": None}, part=0, parts=parts + 1)
+    first = dh.KeyedCounts.partial(rows, **given, part=1, parts=parts + 1)
+    with pytest.raises(dh.ParameterError, match="counted with the same arguments"):
+        dh.KeyedCounts.merge([other, first, *[first] * (parts - 1)])
+
+
+def test_what_is_no_part_with_sums_is_refused() -> None:
+    rows = pd.DataFrame(make_rows(50))
+    given: dict[str, Any] = {"keys": KEYS, "user": "who", "max_rows": 2, "sums": SUMS}
+    part = dh.KeyedCounts.partial(rows, **given, part=0, parts=1)
+    head, narrow = dict(part.head), [["spent", "0", "1", "1"], ["hours", "0", "1", "1"]]
+    far = [[name, "0", str(2**30), "1"] for name in "abc"]
+    for sums in (narrow, far, []):
+        with pytest.raises(dh.DataError):
+            dh.KeyedCounts.merge([Partial({**head, "sums": sums}, part.table)])
+
+
+def test_a_count_and_sums_that_are_huge_are_clamped() -> None:
+    given: dict[str, Any] = {"keys": {"a": [1, 2]}, "sums": {"x": dh.Clamp(0, 2**40, 1)}}
+    frame = pd.DataFrame({"a": [1], "x": [5], "who": [1]})
+    part = dh.KeyedCounts.partial(frame, **given, user="who", max_rows=1, part=0, parts=1)
+    cells, most = pa.array([0, 1, 2**40]), pa.array([LARGEST] * 3)
+    merged = dh.KeyedCounts.merge([Partial(part.head, pa.table({"cell": cells, "count": most}))])
+    assert merged.counts.tolist() == [LARGEST]
+    assert merged.totals[0].tolist() == [-LARGEST]

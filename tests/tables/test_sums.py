@@ -134,6 +134,7 @@ def test_data_must_be_summed_as_the_mechanism_sums(tmp_path: Path) -> None:
     [
         ({"rho": None, "epsilon": 1}, "without a delta"),
         ({"one_row_per": "sex", "max_rows": 2}, "must not both be given: what rows cost"),
+        ({"step": "0.5"}, "step must be left out with sums"),
         ({"sums_share": 0}, "must be above 0 and below 1"),
         ({"sums_share": 1}, "below 1"),
         ({"sums": {"spent": 3}}, "must name columns with their clamps"),

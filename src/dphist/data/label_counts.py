@@ -15,13 +15,14 @@ from dphist.counting.bounding.bounds import Bounds
 from dphist.counting.bounding.contributions import count_labels
 from dphist.counting.bounding.lookups import counts_of, numbers_of
 from dphist.counting.bounding.stores import Keep, Sets, Store
+from dphist.counting.bounding.sums import add_sums
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.clamp import Clamp, read_sums
 from dphist.data.counting import Counting, check_label_bounds, make_cut, to_label_array
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.other_than import read_other_than
-from dphist.data.partial import Partial, all_parts, as_it_is
+from dphist.data.partial import Partial, all_parts, as_it_is, read_columns, write_columns
 from dphist.errors import ParameterError, phrase
 from dphist.noise.for_tests import is_for_tests
 from dphist.noise.inversion import Source
@@ -211,6 +212,7 @@ class LabelCounts(Secret):
         delimiter: str | None = None,
         users_by_labels: int | None = None,
         other_than: Sequence[str] | None = None,
+        sums: Mapping[str, Clamp] | None = None,
         unit: str | PrivacyUnit | None = None,
         source: Source | None = None,
     ) -> Partial:
@@ -226,7 +228,7 @@ class LabelCounts(Secret):
         others : "drop" the rows of users of other parts, so that every process may read the whole
             table; or "refuse" them, if the table was cut by the part of each user beforehand.
         frame, label, user, count, max_labels, max_count, null_users, null_labels, progress,
-        delimiter, users_by_labels, other_than, unit, source
+        delimiter, users_by_labels, other_than, sums, unit, source
             As for `from_table`. `user` must hold text, integers, bytes or UUIDs, the same in all
             parts. Rows without a user belong to part 0.
 
@@ -257,11 +259,12 @@ class LabelCounts(Secret):
         bounds, one = check_label_bounds(columns, bounds, users_by_labels, unit)
         bounds = _list_labels(bounds, other_than)
         reading = Reading(progress=progress, delimiter=delimiter)
-        counting = Counting(frame, columns, one, reading, cut)
+        counting = Counting(frame, columns, one, reading, cut, read_sums(sums))
         counts = cls._count(counting, bounds, users_by_labels, source)
+        keep = counts.filter_sums if counting.sums else counts.filter_batches
         return counting.to_partial(
             "labels",
-            counts.filter_batches(as_it_is),
+            keep(as_it_is),
             max_labels=counts.max_labels,
             max_count=counts.max_count,
             null_users=null_users,
@@ -270,6 +273,7 @@ class LabelCounts(Secret):
             other_than=None if counts.other_than is None else sorted(counts.other_than),
             users=counts.users,
             for_tests=counts.for_tests,
+            **write_columns(counting.sums),
         )
 
     @classmethod
@@ -299,7 +303,12 @@ class LabelCounts(Secret):
         found = all_parts("labels", cls.__name__, parts)
         head = found[0].head
         table = pa.concat_tables([each.table for each in found])
-        store, _ = count_labels(table, {"label": "label", "count": "count"}, Bounds(None, LARGEST))
+        sums, names = read_columns(head), {"label": "label", "count": "count"}
+        store: Store
+        if sums:
+            store = add_sums(table, len(sums))
+        else:
+            store, _ = count_labels(table, names, Bounds(None, LARGEST))
         counted = [each.head["users"] for each in found if each.head["users"] is not None]
         counts = cls(
             store,
@@ -314,6 +323,7 @@ class LabelCounts(Secret):
             for_tests=any(each.head["for_tests"] for each in found),
             only_adds=True,
             other_than=None if head["other_than"] is None else tuple(head["other_than"]),
+            _sums=sums,
         )
         return guarded(counts, ledger)
 

@@ -8,7 +8,7 @@ in two parts, the sums have the same bounds as the counts of the whole table."""
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from dphist.counting.bounding.bounds import (
     Cut,
 )
 from dphist.data.cells import check_most, make_cells
+from dphist.data.clamp import Clamp, read_sums
 from dphist.data.other_than import OTHER
 from dphist.errors import DataError, InputFileError, ParameterError
 from dphist.files import staged_outputs
@@ -45,15 +46,16 @@ class Partial:
     Made by `partial` of `LabelCounts`, `Profile`, `BinnedCounts` and `KeyedCounts`, and added up by
     `merge` of the same class. It can be pickled, saved as a Parquet file, or sent as an Arrow
     table. It cannot be released by itself. With keys whose values are to be found, it has the
-    labels of all rows that were kept: a line for each combination of a cell and labels.
+    labels of all rows that were kept: a line for each combination of a cell and labels. Of cells
+    with sums it has a line for each combination of a cell and clamped values.
 
     Attributes
     ----------
     head : mapping
         Kind, rule, part, number of parts, type of the users, names of columns, axes or keys, and
-        bounds.
+        bounds; and the columns that are summed with their clamps, if there are any.
     table : Arrow table
-        The counts.
+        The counts, and sums.
     """
 
     head: Mapping[str, Any]
@@ -83,14 +85,17 @@ class Partial:
             head = read_json(table.schema.metadata[_KEY].decode())
             if not _is_sound(head):
                 raise unfit
-            named, second = table.column_names
-            first, count = table.columns
-            if second != "count" or count.type != pa.int64() or count.null_count:
+            named, *others = table.column_names
+            first, *numbers = table.columns
+            sums = read_columns(head) if head["kind"] == "labels" else ()
+            if others != ["count", *(f"v{place}" for place in range(len(sums)))]:
+                raise unfit
+            if any(each.type != pa.int64() or each.null_count for each in numbers):
                 raise unfit
             if _FIRST[head["kind"]][named] not in (None, first.type) or first.null_count:
                 raise unfit
             # Without what other programs note of columns, such as that no value is missing.
-            return cls(head, pa.table([first, count], names=table.column_names))
+            return cls(head, pa.table([first, *numbers], names=table.column_names))
 
         return redact_errors(read, unfit)
 
@@ -148,12 +153,36 @@ _COLUMNS = {
 keys."""
 
 
+_SUMMED = ("labels", "cells")
+"""Kinds with sums: of labels beside the counts, of cells in their numbers, each with its values."""
+
+
 def no_part() -> DataError:
     """Return the error for what is no part, or no longer."""
     return DataError(
         "the part is no table that Partial.to_arrow or Partial.save of this version made: count it "
         "again with partial"
     )
+
+
+def read_columns(head: Mapping[str, Any]) -> tuple[tuple[str, Clamp], ...]:
+    """Return the columns that are summed, with their clamps.
+
+    Raises
+    ------
+    DataError, KeyError, TypeError, and others
+        If the head has none that this version writes.
+    """
+    try:
+        return read_sums([(name, ends) for name, *ends in head["sums"]]) if "sums" in head else ()
+    except ParameterError:
+        raise no_part() from None
+
+
+def write_columns(columns: Sequence[tuple[str, Clamp]]) -> dict[str, Any]:
+    """Return what a head says of columns that are summed; nothing without any."""
+    found = [[name, *clamp.to_content()] for name, clamp in columns]
+    return {"sums": found} if found else {}
 
 
 def _is_sound(head: Any) -> bool:
@@ -171,6 +200,7 @@ def _is_sound(head: Any) -> bool:
         and 0 <= head["part"] < head["parts"] <= MOST_PARTS
         and head["user_type"] in USER_TYPES
         and head["columns"].keys() == _COLUMNS[kind]
+        and ("sums" not in head or (kind in _SUMMED and read_columns(head)))
         and PrivacyUnit.from_content(head["unit"])
         and _ARE_BOUNDS[kind](head)
         and head["null_users"] in NULL_USERS

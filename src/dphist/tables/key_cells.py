@@ -10,16 +10,18 @@ import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.counting import LARGEST, redact_errors
+from dphist.counting.binning.cell_sums import add_up, add_values, have_room
 from dphist.counting.binning.key_grid import MOST_CELLS, KeyColumn, KeyGrid
 from dphist.counting.binning.keys import count_cells
 from dphist.counting.binning.label_keys import count_label_terms, read_terms
 from dphist.counting.checks import check_grid
 from dphist.data.counting import state_treatment
-from dphist.data.partial import no_part
+from dphist.data.partial import no_part, read_columns
 from dphist.data.partial_sums import sum_cells, sum_terms
 from dphist.errors import DphistError, ParameterError
 from dphist.foreign import read_json
 from dphist.privacy.unit import PrivacyUnit
+from dphist.tables.cell_sums import Columns, summed_of
 from dphist.tables.keys import OTHER, Key, Keys
 from dphist.tables.label_cells import LabelCells
 from dphist.tables.row_bounds import read_one_row_per
@@ -148,9 +150,15 @@ def check_part(one_row_per: str | None, keys: Keys, max_rows: int) -> None:
 
 
 def count_part(
-    frame: object, keys: Keys, grid: KeyGrid, *, one_each: int | None, **counting: Any
+    frame: object,
+    keys: Keys,
+    grid: KeyGrid,
+    columns: Columns,
+    *,
+    one_each: int | None,
+    **counting: Any,
 ) -> pa.Table:
-    """Return the rows of one part: of each cell, or of each cell and its labels.
+    """Return the rows of one part: of each cell, of each cell and its labels, or values.
 
     So it has no more lines than rows that were kept, of each user at most the bound.
 
@@ -159,7 +167,8 @@ def count_part(
     frame, one_each, counting : as for `count_cells`; no key of labels has one row for each value.
     """
     if not keys.discovering:
-        cells, counts = count_cells(frame, grid, one_each=one_each, **counting)
+        wide = add_values(grid, summed_of(columns))
+        cells, counts = count_cells(frame, wide, one_each=one_each, **counting)
         return pa.table({"cell": cells, "count": counts})
     terms, counts = count_label_terms(frame, grid, OTHER, **counting)
     return pa.table({"term": pa.array(terms, pa.large_binary()), "count": counts})
@@ -178,10 +187,18 @@ def read_parts(head: Mapping[str, Any], tables: Sequence[pa.Table]) -> tuple[Any
     DataError
     """
     keys, unlisted, per = read_keys(head["keys"]), head["unlisted"], head["one_row_per"]
-    cells, counts, labels = add_parts(tables, keys, unlisted)
     check_part(per, keys, head["max_rows"])
     unit, missing = PrivacyUnit.from_content(head["unit"]), state_treatment(head["null_users"])
-    return keys, cells, counts, head["max_rows"], unit, unlisted, labels, missing, per
+    bounds, columns = (head["max_rows"], unit, unlisted), read_columns(head)
+    if columns:
+        grid, summed = make_grid(keys, unlisted), summed_of(columns)
+        if keys.discovering or not have_room(grid, summed):
+            raise no_part()
+        found = sum_cells(tables, add_values(grid, summed).cells)
+        cells, counts, totals = add_up(*found, grid, summed)
+        return keys, cells, counts, *bounds, None, missing, per, None, columns, totals
+    cells, counts, labels = add_parts(tables, keys, unlisted)
+    return keys, cells, counts, *bounds, labels, missing, per
 
 
 def add_parts(

@@ -19,7 +19,7 @@ from dphist.counting.reading.gate import Reading
 from dphist.data.clamp import Clamp
 from dphist.data.counting import check_treatment, make_cut, state_treatment, unit_of_records
 from dphist.data.guard import Guarding, Secret, guarded
-from dphist.data.partial import Partial, all_parts, make_partial
+from dphist.data.partial import Partial, all_parts, make_partial, write_columns
 from dphist.data.weight import Weight, check_column
 from dphist.errors import ParameterError, phrase
 from dphist.parameters import whole_number
@@ -79,9 +79,8 @@ class KeyedCounts(Secret):
     weight : Weight or None
         How rows were weighted: `counts` are then sums of weights in steps; None if a row is a whole
         number of records. Public, as are its bounds.
-    columns : the columns that are summed, with their clamps; public. See `sums`.
-    totals : (d,) int64 for each of them, read-only: the sum of the clamped values of the rows of
-        each cell, about the middle of the clamp, in steps. Secret.
+    columns, totals : the columns that are summed with their clamps, public; and for each (d,)
+        int64, read-only: sums of clamped values about the middle of the clamp, in steps. Secret.
 
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"sex": ["f", "m", "f"], "region": ["BE", "UR", "BE"]})
@@ -116,8 +115,7 @@ class KeyedCounts(Secret):
         if self.unit is not None:
             object.__setattr__(self, "unit", unit_of_data(self.unit))
         object.__setattr__(self, "max_rows", whole_number(self.max_rows, "max_rows", 1))
-        totals = check_totals(self.columns, self.totals, len(self.cells))
-        object.__setattr__(self, "totals", totals)
+        object.__setattr__(self, "totals", check_totals(self.columns, self.totals, len(self.cells)))
         check_unlisted(self.unlisted)
         check_treatment(self.null_users)
         if self.one_row_per is not None:
@@ -184,9 +182,8 @@ class KeyedCounts(Secret):
         null_users : "refuse" rows without a user, "drop" them, or keep them "separate", each as a
             user of its own. The privacy unit is then "one user, or one row without a user".
         sums : columns of numbers to sum in each cell, each with a `dphist.Clamp`, to which the
-            value of each row is clamped. Values are rounded as those of `LabelCounts.from_table`
-            are; a row without one is refused. Not with `count`, `one_row_per` or values of keys
-            that are found, and not of Spark.
+            value of each row is clamped, rounded as for `LabelCounts.from_table`; a row without one
+            is refused. Not with `count`, `one_row_per` or `DiscoverKeys`, and not of Spark.
         progress, delimiter, unit, ledger : as for `LabelCounts.from_table`.
 
         Raises
@@ -251,6 +248,7 @@ class KeyedCounts(Secret):
         count: str | None = None,
         one_row_per: str | None = None,
         null_users: str = "refuse",
+        sums: Any = None,
         progress: Progress | None = None,
         delimiter: str | None = None,
         unit: str | PrivacyUnit | None = None,
@@ -261,9 +259,9 @@ class KeyedCounts(Secret):
         ----------
         part, parts, others : as for `LabelCounts.partial`.
         frame, keys, user, max_rows, other, unlisted, count, one_row_per, null_users, progress,
-        delimiter, unit
+        delimiter, unit, sums
             As for `from_table`. Keys and their values must be the same in all parts, in the same
-            order. With `dphist.DiscoverKeys` a part has the labels of its rows: see `Partial`.
+            order. With `DiscoverKeys` or `sums` a part tells more of its rows: see `Partial`.
 
         Raises
         ------
@@ -288,11 +286,13 @@ class KeyedCounts(Secret):
         asked: dict[str, Any] = {"max_records": bound, "null_users": null_users, "one_each": each}
         asked |= Reading(progress=progress, delimiter=delimiter)
         grid = make_grid(held, unlisted)
-        table = count_part(frame, held, grid, user=user, count=count, cut=cut, **asked)
+        columns = read_columns(sums, held, grid, count=count, one_row_per=one_row_per)
+        table = count_part(frame, held, grid, columns, user=user, count=count, cut=cut, **asked)
         said = {"keys": write_keys(held), "unlisted": unlisted, "max_rows": bound}
         said |= {"one_row_per": one_row_per, "null_users": null_users, "unit": one.to_content()}
-        columns = {"user": user, "count": count}
-        return make_partial("cells", cut, columns, said, table)
+        return make_partial(
+            "cells", cut, {"user": user, "count": count}, said | write_columns(columns), table
+        )
 
     @classmethod
     @stoppable

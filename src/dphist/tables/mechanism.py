@@ -245,6 +245,7 @@ class Tables(TablesStating):
         held.check_shares()
         asked = read_tables(tables, held.names)
         most = whole_number(max_rows, "max_rows", 1, 10**6)
+        beside = {"one_row_per": one_row_per, "sums": sums}
         self._hold(
             rho=None if rho is None else privacy_parameter(rho, "rho"),
             epsilon=None if epsilon is None else privacy_parameter(epsilon, "epsilon"),
@@ -257,9 +258,7 @@ class Tables(TablesStating):
             impossible=None if impossible is None else Impossible.read(impossible, held),
             ranges=None if ranges is None else read_ranges(ranges, asked, held),
             one_row_per=None if one_row_per is None else read_one_row_per(one_row_per, held, most),
-            step=None
-            if step is None
-            else read_step(step, most, one_row_per=one_row_per, sums=sums),
+            step=None if step is None else read_step(step, most, **beside),
             sums=read_sums(sums) or None,
             sums_share=read_share(sums_share),
         )

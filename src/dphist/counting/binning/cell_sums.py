@@ -49,8 +49,19 @@ def count_and_sum(
     ParameterError, ColumnError, DataError, InputFileError
         As for `count_cells`; also if a value is missing or no number.
     """
+    return add_up(*count_cells(frame, add_values(grid, summed), **counting), grid, summed)
+
+
+def add_up(
+    found: IntArray, rows: IntArray, grid: KeyGrid, summed: Sequence[Summed]
+) -> tuple[IntArray, IntArray, tuple[IntArray, ...]]:
+    """Return cells, counts and sums, as `count_and_sum` does, of cells with values.
+
+    Parameters
+    ----------
+    found, rows : (n,) int64, ascending: the cells with values that have rows, and how many.
+    """
     wide = add_values(grid, summed)
-    found, rows = count_cells(frame, wide, **counting)
     places = wide.strides[len(grid.columns) - 1]
     cells, starts = np.unique(found // places, return_index=True)
     sums = []

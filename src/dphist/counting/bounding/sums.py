@@ -7,6 +7,7 @@ numbers. Which labels a user keeps is decided as it is without sums, and depends
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Unpack
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from dphist.counting.bounding.bounds import (
     WORST,
     Bounds,
     blank_problems,
+    check_users,
     clamped_sum,
     columns_of_users,
     fresh_key,
@@ -72,6 +74,7 @@ def count_with_sums(
     wanted = [*values, *columns]
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, **reading)
+        check_users(source, bounds.cut)
         if isinstance(source, SparkSource):
             raise ParameterError(
                 "sums",
@@ -100,6 +103,19 @@ def count_with_sums(
             worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_ROWS
         )
         return store.settle(stack.pop_all()), tuple(users) or None
+
+
+def add_sums(table: Any, number: int) -> Store:
+    """Add the counts and sums of labels that were counted in parts; see `count_with_sums`.
+
+    Parameters
+    ----------
+    table : columns label, count and, for each sum, ``v0`` and so on, whole numbers.
+    number : number of sums.
+    """
+    summed = [Summed(f"v{place}", Fraction(1), -LARGEST, LARGEST, 0) for place in range(number)]
+    names = {"label": "label", "count": "count"}
+    return count_with_sums(table, names, Bounds(None, LARGEST), summed)[0]
 
 
 def _roles(summed: Sequence[Summed]) -> list[str]:
