@@ -94,7 +94,10 @@ def test_sums_that_are_huge_are_clamped_and_do_not_wrap() -> None:
     for signs in itertools.product((-1, 1), repeat=3):
         totals = (np.full(3, most) * signs,)
         held = KeyedCounts(KEYS, cells, ones, columns=clamp, totals=totals)  # type: ignore[arg-type]
-        assert held.sum_values(0, (0,)).tolist() == [int(np.clip(sum(signs), -1, 1)) * most, 0]
+        assert held.sum_values("spent", (0,)).tolist() == [
+            int(np.clip(sum(signs), -1, 1)) * most,
+            0,
+        ]
         mechanism = Tables(rho=50, keys=KEYS, tables=["a"], sums=dict(clamp))
         found = mechanism.release(held).value.sum("spent", a="x")
         assert abs(found.value - sum(signs) * most / 2) <= 2.0**62  # products stop as well

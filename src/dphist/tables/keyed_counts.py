@@ -404,17 +404,18 @@ class KeyedCounts(Secret):
         found = sum_clamped(places, self.counts, math.prod(own))
         return found.reshape(own)
 
-    def sum_values(self, column: int, table: Table) -> IntArray:
+    def sum_values(self, column: str, table: Table) -> IntArray:
         """Return the exact sums of a column in the cells of a table, as `totals` are; secret.
 
         Parameters
         ----------
-        column : its place among `columns`.
+        column : its name.
         table : as for `sum_over`. A cell has from -(2**62 - 1) to 2**62 - 1.
         """
         own = tuple(self.keys.shape[i] for i in table)
         places = find_places(self.cells, self.keys.shape, table)
-        found = add_totals(places, self.totals[column], math.prod(own))
+        place = [name for name, _ in self.columns].index(column)
+        found = add_totals(places, self.totals[place], math.prod(own))
         return found.reshape(own)
 
     @property

@@ -385,9 +385,9 @@ class TablesMeasuring(MechanismBase):
             if pure.cover is not None:
                 return self._measure_cells(data, pure.cover, scales[pure.cover], source)
         found = self._measure_contrasts(data.sum_over, scales, source)
-        of_sums = [law.scales_of(clamp) for _, clamp in law.columns] if law is not None else []
-        for place, own in enumerate(of_sums):
-            noisy = self._measure_contrasts(partial(data.sum_values, place), own, source)
+        of_sums = {n: law.scales_of(clamp) for n, clamp in law.columns} if law is not None else {}
+        for place, (column, own) in enumerate(of_sums.items()):
+            noisy = self._measure_contrasts(partial(data.sum_values, column), own, source)
             found |= {prefix_of(place) + name: each for name, each in noisy.items()}
         return found
 
