@@ -33,6 +33,7 @@ _OWN = {
     "stream": ("release running counts of a stream of events", "stream.command", "COMMAND"),
     "run": ("make all releases of a configuration file", "run", "COMMAND"),
     "plan": ("what a release would cost and be worth", "plan", "command"),
+    "form": ("a page that asks, shows errors and writes a command", "form.command", "COMMAND"),
     "check": ("compare a release with a plan's criteria", "saved", "CHECK"),
     "ledger": ("keep one budget for all releases of a data set", "ledger.command", "COMMAND"),
     "properties": ("estimate entropy, the number of labels and more", "properties", "COMMAND"),

@@ -180,7 +180,8 @@ def link_to(file: File) -> str:
     return found if len(found) <= _LONGEST_LINK else ""
 
 
-def _environment(**more: Any) -> Environment:
+def make_environment(**more: Any) -> Environment:
+    """Return where templates of pages are found; they escape what they are given."""
     return Environment(
         loader=PackageLoader("dphist", "render"),
         autoescape=True,
@@ -194,7 +195,7 @@ def _environment(**more: Any) -> Environment:
 @cache
 def _template() -> Template:
     """Return the template; compiling it takes as long as the rest of a small page."""
-    environment = _environment()
+    environment = make_environment()
 
     @pass_context
     def said(context: Context, text: str) -> str:
@@ -315,7 +316,7 @@ def _draw(chart: Any, slots: Mapping[str, str]) -> Markup:
 
 @cache
 def _card_template() -> Template:
-    return _environment(finalize=_finalize).get_template("card.html.j2")
+    return make_environment(finalize=_finalize).get_template("card.html.j2")
 
 
 def _finalize(value: Any) -> Any:

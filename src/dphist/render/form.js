@@ -1,0 +1,440 @@
+"use strict";
+// The page of `dphist form`: it reads the answers, finds their numbers, and writes the command.
+
+const { kinds, numbers } = JSON.parse(document.getElementById("data").textContent);
+const find = (id) => document.getElementById(id);
+const all = (selector) => [...document.querySelectorAll(selector)];
+const chosen = (name) => document.querySelector(`input[name="${name}"]:checked`).value;
+const isShown = (field) => !field.closest("[hidden]");
+const writeNumber = (number) => number.toLocaleString("en-US", { maximumFractionDigits: 4 });
+
+class Fault extends Error {}
+
+// Columns of the pasted line; null without one.
+let columns = null;
+
+// ---- Texts
+
+// What a shell, a configuration or a reader could take for something else.
+const UNSAFE = /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+function readText(field, name) {
+  if (UNSAFE.test(field.value))
+    throw new Fault(`${name} must not have line breaks or other control characters.`);
+  return field.value;
+}
+
+// Words that a release is published with: one line; nouns also as "person/people".
+function readWords(field) {
+  const text = readText(field, nameOf(field)).trim(), option = field.dataset.option;
+  const isNoun = ["unit", "label-name", "record-name"].includes(option);
+  const parts = isNoun ? text.split("/").map((each) => each.trim()) : [text];
+  const longest = isNoun ? 60 : option === "note" ? 1000 : 200;
+  if (parts.length > 2 || parts.includes("") || parts.some((each) => [...each].length > longest))
+    throw new Fault(`${nameOf(field)}: at most ${longest} characters` +
+      (isNoun ? ', such as "gene", or two forms, such as "person/people".' : "."));
+  if (/[\p{C}\p{Zl}\p{Zp}]|[^\S ]/u.test(text))
+    throw new Fault(`${nameOf(field)}: letters, signs and plain spaces only.`);
+  return text;
+}
+
+// Whether a field has an answer, or needs one.
+function isAnswered(field) {
+  return field.value.trim() !== "" || field.dataset.column !== undefined
+    || field.dataset.end !== undefined;
+}
+
+function nameOf(field) {
+  return field.labels[0].textContent;
+}
+
+function quoteForShell(text) {
+  return /^[A-Za-z0-9_.,:+=\/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function quoteForToml(text) {
+  return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+}
+
+// ---- The header of a file
+
+// The fields of the first record, by the separator that stands most often outside of quotes.
+function readHeader(text) {
+  const line = text.replace(/^\ufeff/, "");
+  const outside = firstRecord(line).replace(/"(?:[^"]|"")*"/g, "");
+  const count = (mark) => outside.split(mark).length - 1;
+  const mark = [",", ";", "\t"].reduce((best, each) => (count(each) > count(best) ? each : best));
+  const names = [];
+  let field = "", quoted = false;
+  for (const letter of firstRecord(line) + mark) {
+    if (letter === '"') quoted = !quoted;
+    if (letter === mark && !quoted) {
+      names.push(/^".*"$/s.test(field) ? field.slice(1, -1).replaceAll('""', '"') : field);
+      field = "";
+    } else field += letter;
+  }
+  return { mark, names: names.filter((name) => name !== "") };
+}
+
+// The text as far as the first line break outside of quotes.
+function firstRecord(text) {
+  let quoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    if (text[at] === '"') quoted = !quoted;
+    if (!quoted && /[\r\n]/.test(text[at])) return text.slice(0, at);
+  }
+  return text;
+}
+
+// Have columns picked from a list, or typed if no line was pasted.
+function offerColumns() {
+  const text = find("header").value;
+  columns = text.trim() ? readHeader(text) : null;
+  const mark = columns && { ",": "commas", ";": "semicolons", "\t": "tabs" }[columns.mark];
+  find("header-found").textContent = columns
+    ? `${columns.names.length} columns, separated by ${mark}.` : "";
+  for (const field of all("[data-column]")) {
+    const made = document.createElement(columns ? "select" : "input");
+    if (!columns) made.type = "text";
+    for (const { name, value } of field.attributes)
+      if (name !== "type") made.setAttribute(name, value);
+    for (const name of columns ? ["", ...new Set(columns.names)] : []) {
+      const option = new Option(name || "choose a column", name);
+      made.append(option);
+    }
+    made.value = columns && !columns.names.includes(field.value) ? "" : field.value;
+    field.replaceWith(made);
+  }
+}
+
+function readColumn(field) {
+  const name = readText(field, nameOf(field));
+  if (!name) throw new Fault(`${nameOf(field)}: choose one.`);
+  if (columns && columns.names.filter((each) => each === name).length > 1)
+    throw new Fault(`${nameOf(field)}: the file has this column twice. Rename one.`);
+  return name;
+}
+
+// ---- Ends of bins
+
+const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?$/;
+const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?)?$/;
+
+// A number in units of 1e-9, or a time in microseconds.
+function readEnd(text, name) {
+  if (NUMBER.test(text)) {
+    const [whole, part = ""] = text.replace("-", "").split(".");
+    const size = BigInt(whole + part.padEnd(9, "0"));
+    return text.startsWith("-") ? -size : size;
+  }
+  const time = DATE.test(text) ? Date.parse(text.length > 10 ? `${text}Z` : text) : NaN;
+  if (!Number.isNaN(time) && new Date(time).toISOString().startsWith(text.slice(0, 10)))
+    return BigInt(time) * 1000n;
+  throw new Fault(`${name}: write a number, or a date such as 2024-01-31.`);
+}
+
+function readEnds(fields, bins) {
+  const texts = fields.map((field) => field.value.trim());
+  const [low, high] = fields.map((field, at) => readEnd(texts[at], nameOf(field)));
+  if (NUMBER.test(texts[0]) !== NUMBER.test(texts[1]))
+    throw new Fault("Lower and upper end: both must be numbers, or both dates.");
+  if (low >= high) throw new Fault("The upper end must be above the lower one.");
+  if (!NUMBER.test(texts[0]) && (high - low) % BigInt(bins))
+    throw new Fault("The number of bins must divide the time into whole microseconds.");
+  return texts;
+}
+
+// ---- Keys of tables
+
+function readKeys() {
+  const found = [];
+  for (const number of [1, 2]) {
+    const column = find(`key-${number}`), listed = find(`values-${number}`);
+    if (number === 2 && !column.value && !listed.value.trim()) break;
+    const name = readColumn(column);
+    if (/[=,+@]|^\s|\s$/.test(name))
+      throw new Fault(`${nameOf(column)}: a key must have no =, comma, + or @ in its name.`);
+    const values = readText(listed, nameOf(listed)).split(",").map((each) => each.trim());
+    if (values.length < 2 || values.includes(""))
+      throw new Fault(`${nameOf(listed)}: list at least two, and none that is empty.`);
+    if (new Set(values).size < values.length)
+      throw new Fault(`${nameOf(listed)}: list each once.`);
+    if (values.some((each) => /[:@"]/.test(each)))
+      throw new Fault(`${nameOf(listed)}: none may have a colon, a quote or @ in it.`);
+    found.push({ name, values });
+  }
+  if (found.length === 2 && found[0].name === found[1].name)
+    throw new Fault("The two keys must be different columns.");
+  return found;
+}
+
+// ---- Answers, and what follows from them
+
+// Options of the command in order, each [name, value, whether it is a number]; true is a flag.
+function readOptions(kind) {
+  const options = [];
+  const protectedRows = chosen("who") === "one";
+  if (protectedRows) options.push(["each-row-is-one-person", true]);
+  const ends = all("[data-end]").filter(isShown);
+  const texts = ends.length ? readEnds(ends, find(`${kind.name}-bins`).value) : [];
+  for (const field of all("[data-option]").filter((each) => isShown(each) && isAnswered(each))) {
+    const name = field.dataset.option;
+    if (field.dataset.column !== undefined) options.push([name, readColumn(field)]);
+    else if (field.dataset.end !== undefined) options.push([name, texts[ends.indexOf(field)]]);
+    else if (field.dataset.words !== undefined) options.push([name, readWords(field)]);
+    else options.push([name, readText(field, nameOf(field)), field.dataset.filed !== undefined]);
+  }
+  if (kind.keys.length) {
+    const keys = readKeys();
+    for (const { name, values } of keys) options.push(["axis", `${name}=${values.join(",")}`]);
+    const names = keys.map((each) => each.name);
+    const tables = names.length > 1 ? [...names, names.join("+")] : names;
+    options.push(["tables", tables.join(",")]);
+  }
+  checkDistinct(options);
+  options.push(["epsilon", chosen("epsilon"), true]);
+  if (columns && !/\.parquet$/i.test(find("file").value)) {
+    const isTabbed = /\.tsv(\.gz)?$/i.test(find("file").value);
+    if (columns.mark === "\t") options.push(["delimiter", "tab"]);
+    else if (columns.mark === ";" || isTabbed) options.push(["delimiter", columns.mark]);
+  }
+  return options;
+}
+
+function checkDistinct(options) {
+  const valueOf = (name) => options.find((each) => each[0] === name)?.[1];
+  const user = valueOf("user");
+  const others = ["label", "column"].map(valueOf);
+  for (const [name, value] of options) if (name === "axis") others.push(value.split("=")[0]);
+  if (user !== undefined && others.includes(user))
+    throw new Fault("The column of the people must not be one that is counted.");
+  const paths = ["output", "report", "table"].map(valueOf).filter(Boolean);
+  if (new Set([...paths, find("file").value]).size <= paths.length)
+    throw new Fault("The file and the outputs must all have different names.");
+  if (!paths.length) throw new Fault("Name an output: the release, the page or the table.");
+}
+
+function readFile() {
+  const name = readText(find("file"), "The name of the file");
+  if (!name) throw new Fault("Name the file.");
+  return name.startsWith("-") ? `./${name}` : name;
+}
+
+function writeCommand(kind, options, file, more = []) {
+  const words = [...options, ...more].map(([name, value]) => {
+    if (value === true) return `--${name}`;
+    const text = quoteForShell(value);
+    return value.startsWith("-") ? `--${name}=${text}` : `--${name} ${text}`;
+  });
+  return [`dphist ${kind.command} ${quoteForShell(file)}`, ...words].join(" \\\n  ");
+}
+
+function writeToml(kind, options, file) {
+  const lines = [`[${kind.name}]`, `command = "${kind.command}"`, `file = ${quoteForToml(file)}`];
+  const axes = options.filter(([name]) => name === "axis").map((each) => quoteForToml(each[1]));
+  if (axes.length) lines.push(`axis = [${axes.join(", ")}]`);
+  for (const [name, value, isFiled] of options) {
+    const isNumber = isFiled && /^\d+(\.\d+)?(e-\d+)?$/.test(value);
+    if (name !== "axis")
+      lines.push(`${name} = ${value === true || isNumber ? value : quoteForToml(value)}`);
+  }
+  return lines.join("\n") + "\n";
+}
+
+// The numbers of the answers with this epsilon: error, guesses, and where counts appear.
+function findNumbers(kind, epsilon) {
+  const answers = kind.filed.map((parameter) => {
+    if (parameter === "epsilon") return epsilon;
+    const field = all(`[data-filed="${parameter}"]`).find(
+      (each) => each.id === "size" || each.closest(`[data-kind="${kind.name}"]`));
+    return field.dataset.bound !== undefined && chosen("who") === "one" ? "1" : field.value;
+  });
+  if (kind.keys.length) {
+    const sizes = readKeys().map((each) => each.values.length).sort((a, b) => a - b);
+    answers.unshift(sizes.join("x"));
+  }
+  return numbers[kind.name][answers.join(" ")];
+}
+
+// ---- The preview
+
+const SHARES = [0.24, 0.18, 0.13, 0.1, 0.08, 0.06, 0.04, 0.03, 0.015, 0.005];
+
+function drawPreview(kind, found) {
+  const svg = find("preview"), size = Number(find("size").value);
+  svg.replaceChildren();
+  const [error, , appears = 0] = found;
+  const counts = kind.name === "anonymized" ? [size] : SHARES.map((share) => share * size);
+  const longest = counts[0] + error, scale = 210 / longest, left = 96;
+  const draw = (tag, attributes, text) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    if (text) made.textContent = text;
+    svg.append(made);
+  };
+  const nouns = { labels: "label", ranges: "range", tables: "cell", anonymized: "all records" };
+  counts.forEach((count, at) => {
+    const y = 6 + 23 * at, name = counts.length > 1 ? `${nouns[kind.name]} ${at + 1}` : "in all";
+    const low = left + scale * Math.max(count - error, 0), high = left + scale * (count + error);
+    const faint = count < appears ? { class: "faint" } : {};
+    draw("text", { x: left - 8, y: y + 12, "text-anchor": "end" }, name);
+    draw("rect", { x: left, y, width: Math.max(scale * count, 0.5), height: 15, ...faint });
+    draw("path", { d: `M${low} ${y + 7.5}H${high}M${low} ${y + 3}V${y + 12}M${high} ${y + 3}V${y + 12}` });
+    draw("text", { x: high + 5, y: y + 12 }, writeNumber(Math.round(count)));
+  });
+  const dropped = counts.filter((count) => count < appears).length;
+  const meant = kind.law === "95 %" ? `± ${writeNumber(error)} records (line), with a probability ` +
+    "of 95 %" : `about ${writeNumber(error)} records off (line)`;
+  find("preview-text").textContent =
+    `Made-up data of ${writeNumber(size)} records: ${kind.error_of} is ${meant}.` +
+    (kind.appears ? ` ${dropped} of ${counts.length} labels (dashed) may not appear.` : "");
+}
+
+// ---- What is spent
+
+let runs = [];
+
+// A decimal as a whole number of 1e-12, so that sums are exact.
+function toUnits(text) {
+  const [digits, exponent = "0"] = text.split("e");
+  const [whole, part = ""] = digits.split(".");
+  return BigInt(whole + part) * 10n ** BigInt(12 - part.length + Number(exponent));
+}
+
+function fromUnits(units) {
+  const text = units.toString().padStart(13, "0");
+  return `${text.slice(0, -12)}.${text.slice(-12)}`.replace(/\.?0+$/, "");
+}
+
+function addUp(spent) {
+  const sum = (name) => spent.reduce((total, run) => total + toUnits(run[name]), 0n);
+  const units = new Set(spent.map((run) => run.unit));
+  const delta = sum("delta") ? ` and δ = ${fromUnits(sum("delta"))}` : "";
+  const total = `ε = ${fromUnits(sum("epsilon"))}${delta}`;
+  if (units.size < 2) return `${total} in all`;
+  return `${total} in all, if these are the same people: they are named by different columns`;
+}
+
+function describeRun(options, command) {
+  const valueOf = (name) => options.find((each) => each[0] === name)?.[1];
+  const unit = valueOf("user") ?? "(one row)";
+  return { command, unit, epsilon: valueOf("epsilon"), delta: valueOf("delta") ?? "0" };
+}
+
+function showSpending(current) {
+  const isNew = runs.length > 0 && current && !runs.some((run) => run.command === current.command);
+  const spend = find("spend");
+  spend.hidden = !isNew;
+  spend.textContent = isNew
+    ? `This is a new release. Running it spends ε = ${current.epsilon} more: ` +
+      `${addUp([...runs, current])}. A choice that was changed after a look at a result is a ` +
+      "further look at the data."
+    : "";
+  find("forget").hidden = !runs.length;
+  find("runs").replaceChildren(...runs.map((run) => {
+    const item = document.createElement("li");
+    const delta = run.delta === "0" ? "" : `, δ = ${run.delta}`;
+    item.textContent = `ε = ${run.epsilon}${delta}: ${run.command.replaceAll(" \\\n  ", " ")}`;
+    return item;
+  }));
+  find("total").textContent = runs.length
+    ? `Spent: ${addUp(runs)}. Running the same command again spends it again. A ledger adds up ` +
+      "by itself, often to less."
+    : "Nothing yet. Every run of a release costs its ε; the epsilons of all releases of the " +
+      "same data add up.";
+}
+
+// ---- The page
+
+let current = null;
+
+function showKind(kind) {
+  for (const part of all("[data-kind]")) part.hidden = part.dataset.kind !== kind.name;
+  find("several").hidden = chosen("who") === "one";
+  const [one, several] = find("unit").value.split("/");
+  for (const place of all(".one")) place.textContent = one.trim() || "user";
+  for (const place of all(".many"))
+    place.textContent = several?.trim() || (one.trim() ? `of "${one.trim()}"` : "users");
+}
+
+function showNumbers(kind) {
+  let found, fault = "The page has no numbers for these choices: the dry run states them.";
+  try {
+    found = findNumbers(kind, chosen("epsilon"));
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    fault = `Not known yet. ${error.message}`;
+  }
+  for (const place of all("[data-guess]")) {
+    const one = found && findNumbers(kind, place.dataset.guess);
+    const some = Object.entries(numbers[kind.name]).find(
+      ([answers]) => answers.endsWith(` ${place.dataset.guess}`));
+    place.textContent = (one ?? some[1])[1];
+  }
+  find("absent").hidden = Boolean(found);
+  find("absent").textContent = found ? "" : fault;
+  find("preview").closest("figure").hidden = !found;
+  const [error, , appears] = found ?? [];
+  const texts = kind.appears ? [appears, error] : [error];
+  for (const place of all("[data-shown]").filter(isShown)) {
+    const number = texts[Number(place.dataset.shown)];
+    place.textContent = number === undefined ? "" : `${writeNumber(number)} records`;
+  }
+  if (found) drawPreview(kind, found);
+}
+
+function showCommand(kind) {
+  let fault = "";
+  current = null;
+  try {
+    const file = readFile(), options = readOptions(kind);
+    const guess = kind.sized ? [["expect-total", find("size").value]] : [];
+    const command = writeCommand(kind, options, file);
+    find("command").textContent = command;
+    find("dry").textContent = writeCommand(kind, options, file, [["dry-run", true], ...guess]);
+    find("toml").textContent = writeToml(kind, options, file);
+    current = describeRun(options, command);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    fault = error.message;
+  }
+  find("fault").hidden = !fault;
+  find("fault").textContent = fault;
+  find("written").hidden = Boolean(fault);
+  find("ran").disabled = Boolean(fault);
+  showSpending(current);
+}
+
+function update() {
+  const kind = kinds[chosen("kind")];
+  showKind(kind);
+  showNumbers(kind);
+  showCommand(kind);
+}
+
+async function copy(id) {
+  const code = find(id);
+  try {
+    await navigator.clipboard.writeText(code.textContent);
+    find(`${id}-copied`).textContent = "Copied.";
+  } catch {
+    getSelection().selectAllChildren(code);
+    find(`${id}-copied`).textContent = "Selected: copy it with the keyboard.";
+  }
+}
+
+find("form").addEventListener("submit", (event) => event.preventDefault());
+find("header").addEventListener("input", offerColumns);
+document.addEventListener("input", update);
+document.addEventListener("change", update);
+for (const button of all("[data-copy]"))
+  button.addEventListener("click", () => copy(button.dataset.copy));
+find("ran").addEventListener("click", () => {
+  runs.push(current);
+  showSpending(current);
+});
+find("forget").addEventListener("click", () => {
+  runs = [];
+  showSpending(current);
+});
+update();

@@ -1,0 +1,335 @@
+"""The page of `dphist form` in Chromium: its commands run, and its numbers are the dry run's."""
+
+import csv
+import io
+import json
+import math
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import dphist as dh
+from dphist.cli import main
+from tests.report.chromium import Shown, chromium, printed_pages, shown
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.verify
+
+WHO, WHAT = "who's `id` $HOME", 'what "x" \\ é !!'
+COLUMNS = (WHO, WHAT, "age", "-day", "sex")
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("form") / "form.html"
+    assert main(["form", "--output", str(place), "--quiet"]) == 0
+    return place
+
+
+@contextmanager
+def opened(browser: "Browser", path: Path, width: int = 1200) -> Iterator[Shown]:
+    """Show the page; an error of its script fails the test."""
+    errors: list[Any] = []
+    with shown(browser, path, width) as found:
+        found.page.on("pageerror", lambda error: errors.append(error))
+        found.page.reload()
+        found.requests.clear()
+        yield found
+        assert errors == []
+        assert found.requests == []
+
+
+def answer(found: Shown, **answers: str) -> None:
+    """Give answers by the ids of their fields; _ stands for a hyphen there."""
+    page = found.page
+    for name, value in answers.items():
+        if name in ("kind", "who", "epsilon"):
+            page.check(f"[id='{name}-{value}']")
+        else:
+            place = page.locator(f"[id='{name.replace('_', '-')}']")
+            picked = place.evaluate("e => e.tagName") == "SELECT"
+            place.select_option(value) if picked else place.fill(value)
+
+
+def words_of(command: str, place: Path) -> list[str]:
+    """Return the arguments that a shell makes of a command."""
+    script = f"dphist() {{ printf '%s\\0' \"$@\"; }}\n{command}"
+    made = subprocess.run(["sh", "-c", script], cwd=place, capture_output=True, check=True)
+    return made.stdout.decode().split("\0")[:-1]
+
+
+def write_rows(path: Path, delimiter: str) -> str:
+    """Write a small file, and return its first line."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for at in range(600):
+        day = f"2024-01-{1 + at % 30:02}"
+        writer.writerow([f"p{at}", f"l{at % 3}", at % 90, day, "fm"[at % 2]])
+    path.write_text(text.getvalue(), encoding="utf-8")
+    return text.getvalue().split("\n", 1)[0]
+
+
+LABELS = {"kind": "labels", "user": WHO, "labels_label": WHAT}
+RANGES = {"kind": "ranges", "user": WHO, "ranges_column": "age"}
+TABLES = {"kind": "tables", "key_1": WHAT, "values_1": "l0, l1,l2"}
+ANONYMIZED = {"kind": "anonymized", "anonymized_label": WHAT}
+ONE = {"who": "one"}
+CASES: dict[str, tuple[str, Mapping[str, str]]] = {
+    "labels": (",", LABELS | {"unit": "person/people", "epsilon": "2"}),
+    "labels, laplace": (
+        ";",
+        LABELS | {"labels_noise": "laplace", "labels_bound": "10", "labels_delta": "1e-8"},
+    ),
+    "labels, one row": ("\t", {"kind": "labels", **ONE, "labels_label": WHAT, "epsilon": "0.5"}),
+    "ranges": (",", RANGES | {"ranges_start": "0", "ranges_stop": "100", "ranges_bound": "30"}),
+    "ranges, negative": (
+        ";",
+        RANGES
+        | {"ranges_start": "-0.5", "ranges_stop": "99.5", "ranges_bins": "24", "size": "1000000"},
+    ),
+    "ranges, days": (
+        ",",
+        {"kind": "ranges", **ONE, "ranges_column": "-day", "ranges_start": "2024-01-01"}
+        | {"ranges_stop": "2024-01-31", "ranges_bins": "10", "epsilon": "0.1"},
+    ),
+    "tables": (",", {"user": WHO, **TABLES}),
+    "tables, two keys": (
+        ";",
+        {"user": WHO, **TABLES, "key_2": "sex", "values_2": "f,m"}
+        | {"epsilon": "4", "tables_bound": "2"},
+    ),
+    "tables, one row": (
+        ",",
+        {**TABLES, **ONE, "key_1": "sex", "values_1": "f,m", "tables_delta": "1e-8"},
+    ),
+    "anonymized": (",", ANONYMIZED | {"user": WHO, "epsilon": "0.2", "words_title": "It's $1"}),
+    "anonymized, one row": ("\t", {**ANONYMIZED, **ONE, "size": "1000"}),
+}
+
+
+def stated_error(kind: str, text: str, made: dict[str, Any], size: str) -> float:
+    """Return the error of a dry run, as it is written there."""
+    if kind == "labels":
+        return int(re.search(r"Error of counts\s+± ([\d,]+)", text)[1].replace(",", ""))
+    if kind == "tables":
+        found = re.findall(r"each\s+cell\s+±\s+([\d,]+)\s+\(95", text)
+        assert len(found) == len(made["tables"])
+        return max(int(each.replace(",", "")) for each in found)
+    (total, error), *more = made["expected_error"].items()
+    assert (total, more) == (size, [])
+    return float(f"{error:.2g}")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_commands_run_and_their_dry_run_says_the_same(
+    browser: "Browser",
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    case: str,
+) -> None:
+    delimiter, answers = CASES[case]
+    header = write_rows(tmp_path / "it's data.csv", delimiter)
+    with opened(browser, path) as found:
+        found.page.evaluate("document.querySelector('details').open = true")
+        answer(found, file="it's data.csv", header=header, **answers)
+        page = found.page
+        assert page.is_hidden("#fault"), page.text_content("#fault")
+        dry, command, toml = (page.text_content(f"#{name}") for name in ("dry", "command", "toml"))
+        shown_numbers = [
+            float(text.removesuffix(" records").replace(",", ""))
+            for text in page.locator("[data-shown]:visible").all_text_contents()
+        ]
+        size = page.input_value("#size")
+        guesses = page.text_content(f"[data-guess='{page.input_value('[name=epsilon]:checked')}']")
+    monkeypatch.chdir(tmp_path)
+    words = words_of(dry or "", tmp_path)
+    assert main(words) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert main([*words, "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    kind = answers["kind"]
+    assert shown_numbers[-1] == stated_error(kind, text, made, size)
+    if kind == "labels":
+        assert shown_numbers[0] == made["released_with_chance"]["0.95"]
+    epsilon = float(answers.get("epsilon", 1))
+    assert math.ceil(100 / (1 + math.exp(-epsilon))) == int(guesses or 0)
+
+    assert main([*words_of(command or "", tmp_path), "--quiet"]) == 0
+    first_release = dh.Release.load(tmp_path / "release.json")
+    assert (tmp_path / "release.html").exists()
+    (tmp_path / "release.toml").write_text(toml or "", encoding="utf-8")
+    assert main(["run", "release.toml", "--overwrite", "--quiet"]) == 0
+    second = dh.Release.load(tmp_path / "release.json")
+    assert second.mechanism == first_release.mechanism
+    assert second.guarantee == first_release.guarantee
+
+
+def test_faults_are_named_and_leave_no_command(browser: "Browser", path: Path) -> None:
+    with opened(browser, path) as found:
+
+        def fault() -> str:
+            assert found.page.is_hidden("#command") == found.page.is_visible("#fault")
+            return found.page.text_content("#fault") or ""
+
+        assert fault() == "Column of the people: choose one."
+        answer(found, user="who", labels_label="who")
+        assert "must not be one that is counted" in fault()
+        answer(found, labels_label="what")
+        assert fault() == ""
+        answer(found, labels_label="a\x07b")
+        assert "control characters" in fault()
+        answer(found, header='who,"two\nlines",a,a', user="who", labels_label="two\nlines")
+        assert "line breaks" in fault()
+        answer(found, labels_label="a")
+        assert "twice" in fault()
+        answer(found, header="who\twhat", user="who", labels_label="what", output="", report="")
+        assert "Name an output" in fault()
+        answer(found, output="data.csv")
+        assert "different names" in fault()
+        answer(found, output="release.json", unit="a/b/c")
+        assert "two forms" in fault()
+        answer(found, unit="", kind="ranges", ranges_column="what", ranges_start="5")
+        assert "Upper end: write a number" in fault()
+        answer(found, ranges_stop="5")
+        assert "must be above" in fault()
+        for wrong in ("05", "1_0", "inf", "2024-02-30", "1e3"):
+            answer(found, ranges_stop=wrong)
+            assert "write a number" in fault()
+        answer(found, ranges_stop="2024-03-01")
+        assert "both" in fault()
+        answer(found, ranges_start="2024-02-29T23:59:59", ranges_bins="12")
+        assert "whole microseconds" in fault()
+        answer(found, kind="tables", key_1="what", values_1="a")
+        assert "at least two" in fault()
+        for wrong, said in (("a,a", "each once"), ("0:9:3,x", "colon"), ("@f,x", "colon")):
+            answer(found, values_1=wrong)
+            assert said in fault()
+        answer(found, values_1=",".join(map(str, range(25))))
+        assert fault() == ""
+        assert "no numbers for these choices" in (found.page.text_content("#absent") or "")
+
+
+def test_a_further_release_is_a_new_spend(browser: "Browser", path: Path) -> None:
+    with opened(browser, path) as found:
+        page = found.page
+        answer(found, user="who", labels_label="what")
+        assert page.is_hidden("#spend")
+        page.click("#ran")
+        assert page.is_hidden("#spend")
+        answer(found, size="1000")
+        assert page.is_hidden("#spend")  # it changes the picture alone
+        answer(found, epsilon="0.2", labels_delta="1e-8")
+        assert "ε = 0.2 more: ε = 1.2 and δ = 0.00000101 in all" in page.inner_text("#spend")
+        answer(found, kind="anonymized", anonymized_label="what")
+        assert "ε = 1.2 and δ = 0.000001 in all" in page.inner_text("#spend")
+        answer(found, user="other")
+        assert "if these are the same people" in page.inner_text("#spend")
+        page.click("#ran")
+        page.click("#ran")
+        assert page.locator("#runs li").count() == 3
+        assert "Spent: ε = 1.4" in page.inner_text("#total")
+        page.click("#forget")
+        assert page.is_hidden("#spend")
+        assert page.locator("#runs li").count() == 0
+
+
+def test_picture_and_numbers_change_with_each_choice(browser: "Browser", path: Path) -> None:
+    changes: dict[str, list[dict[str, str]]] = {
+        "labels": [{"labels_bound": "10"}, {"labels_noise": "laplace"}, {"labels_delta": "1e-8"}],
+        "ranges": [{"ranges_bound": "10"}, {"ranges_bins": "100"}],
+        "tables": [{"values_1": "a,b,c,d"}, {"tables_bound": "10"}],
+        "anonymized": [{"anonymized_bound": "10"}],
+    }
+    with opened(browser, path) as found:
+        for kind, each in changes.items():
+            answer(found, kind=kind, who="several")
+            if kind == "tables":
+                answer(found, key_1="k", values_1="a,b")
+            seen = [found.page.inner_html(".seen")]
+            for change in [*each, {"epsilon": "0.1"}, {"size": "1000"}, {"who": "one"}]:
+                answer(found, **change)
+                seen.append(found.page.inner_html(".seen"))
+            assert len(set(seen)) == len(seen)
+            answer(found, epsilon="1", size="10000")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 700, 400])
+def test_every_width_and_scheme(browser: "Browser", path: Path, width: int, scheme: str) -> None:
+    with shown(browser, path, width, scheme) as found:
+        for kind in ("labels", "ranges", "tables", "anonymized"):
+            answer(found, header="who,what,age", kind=kind, user="who")
+            assert found.scrolls_sideways() <= 0
+            assert found.axe() == []
+            assert found.landmarks() == []
+        answer(found, kind="labels", labels_label="what")
+        found.page.click("#ran")
+        answer(found, epsilon="4")
+        found.page.evaluate("document.querySelector('details').open = true")
+        assert found.scrolls_sideways() <= 0
+        assert found.cut() == []
+        if width < 900:  # beside a box that stays in sight, what scrolls passes below it
+            assert found.overlaps() == []
+        assert found.axe() == []
+        assert found.requests == [path.as_uri()]
+
+
+def test_the_keyboard_is_enough(browser: "Browser", path: Path) -> None:
+    with opened(browser, path) as found:
+        page = found.page
+        reached, shapes = [], []
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            held = page.evaluate(
+                "(e => [e.id || e.dataset.copy || e.textContent, getComputedStyle(e).outlineStyle])"
+                "(document.activeElement)"
+            )
+            if page.evaluate("document.activeElement === document.body"):
+                break
+            reached.append(held[0])
+            shapes.append(held[1])
+            if held[0] in ("user", "labels-label"):
+                page.keyboard.type("who" if held[0] == "user" else "what")
+            if held[0].startswith("epsilon"):
+                page.keyboard.press("ArrowUp")
+        wanted = {"kind-labels", "file", "header", "user", "unit", "labels-bound", "labels-label"}
+        wanted |= {"labels-noise", "labels-delta", "output", "size", "dry", "command", "toml"}
+        assert {*reached} >= wanted | {"ran"}
+        assert "none" not in shapes
+        assert "--epsilon 0.5" in (page.text_content("#command") or "")
+        page.keyboard.press("Escape")
+
+
+def test_copying(browser: "Browser", path: Path) -> None:
+    with opened(browser, path) as found:
+        answer(found, user="who", labels_label="what")
+        for name in ("dry", "command", "toml"):
+            found.page.click(f"[data-copy='{name}']")
+            found.page.wait_for_selector(f"#{name}-copied:not(:empty)")
+
+
+def test_it_prints(browser: "Browser", path: Path) -> None:
+    with shown(browser, path, 1200) as found:
+        answer(found, user="who", labels_label="what")
+        found.page.emulate_media(media="print")
+        assert found.page.locator("button:visible").count() == 0
+        assert found.page.is_visible("#command")
+        assert found.page.is_visible("#preview")
+        sheets, filled = printed_pages(found)
+        assert filled - 1 <= sheets <= filled + 2
