@@ -283,6 +283,10 @@ def test_every_width_and_scheme(browser: "Browser", path: Path, width: int, sche
         answer(found, epsilon="4")
         found.page.evaluate("document.querySelector('details').open = true")
         assert found.scrolls_sideways() <= 0
+        warning = found.page.locator("#spend").bounding_box()
+        assert warning is not None
+        assert 0 <= warning["y"] <= 900 - warning["height"]  # in sight, wherever one has scrolled
+        found.page.evaluate("scrollTo(0, document.body.scrollHeight)")
         assert found.cut() == []
         if width < 900:  # beside a box that stays in sight, what scrolls passes below it
             assert found.overlaps() == []

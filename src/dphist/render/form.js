@@ -5,6 +5,7 @@ const { kinds, numbers } = JSON.parse(document.getElementById("data").textConten
 const find = (id) => document.getElementById(id);
 const all = (selector) => [...document.querySelectorAll(selector)];
 const chosen = (name) => document.querySelector(`input[name="${name}"]:checked`).value;
+const nameOf = (field) => field.labels[0].textContent;
 const isShown = (field) => !field.closest("[hidden]");
 const writeNumber = (number) => number.toLocaleString("en-US", { maximumFractionDigits: 4 });
 
@@ -40,12 +41,7 @@ function readWords(field) {
 
 // Whether a field has an answer, or needs one.
 function isAnswered(field) {
-  return field.value.trim() !== "" || field.dataset.column !== undefined
-    || field.dataset.end !== undefined;
-}
-
-function nameOf(field) {
-  return field.labels[0].textContent;
+  return field.value.trim() !== "" || "column" in field.dataset || "end" in field.dataset;
 }
 
 function quoteForShell(text) {
@@ -98,10 +94,8 @@ function offerColumns() {
     if (!columns) made.type = "text";
     for (const { name, value } of field.attributes)
       if (name !== "type") made.setAttribute(name, value);
-    for (const name of columns ? ["", ...new Set(columns.names)] : []) {
-      const option = new Option(name || "choose a column", name);
-      made.append(option);
-    }
+    for (const name of columns ? ["", ...new Set(columns.names)] : [])
+      made.append(new Option(name || "choose a column", name));
     made.value = columns && !columns.names.includes(field.value) ? "" : field.value;
     field.replaceWith(made);
   }
@@ -173,16 +167,15 @@ function readKeys() {
 // Options of the command in order, each [name, value, whether it is a number]; true is a flag.
 function readOptions(kind) {
   const options = [];
-  const protectedRows = chosen("who") === "one";
-  if (protectedRows) options.push(["each-row-is-one-person", true]);
+  if (chosen("who") === "one") options.push(["each-row-is-one-person", true]);
   const ends = all("[data-end]").filter(isShown);
   const texts = ends.length ? readEnds(ends, find(`${kind.name}-bins`).value) : [];
   for (const field of all("[data-option]").filter((each) => isShown(each) && isAnswered(each))) {
     const name = field.dataset.option;
-    if (field.dataset.column !== undefined) options.push([name, readColumn(field)]);
-    else if (field.dataset.end !== undefined) options.push([name, texts[ends.indexOf(field)]]);
-    else if (field.dataset.words !== undefined) options.push([name, readWords(field)]);
-    else options.push([name, readText(field, nameOf(field)), field.dataset.filed !== undefined]);
+    if ("column" in field.dataset) options.push([name, readColumn(field)]);
+    else if ("end" in field.dataset) options.push([name, texts[ends.indexOf(field)]]);
+    else if ("words" in field.dataset) options.push([name, readWords(field)]);
+    else options.push([name, readText(field, nameOf(field)), "filed" in field.dataset]);
   }
   if (kind.keys.length) {
     const keys = readKeys();
@@ -203,8 +196,7 @@ function readOptions(kind) {
 
 function checkDistinct(options) {
   const valueOf = (name) => options.find((each) => each[0] === name)?.[1];
-  const user = valueOf("user");
-  const others = ["label", "column"].map(valueOf);
+  const user = valueOf("user"), others = ["label", "column"].map(valueOf);
   for (const [name, value] of options) if (name === "axis") others.push(value.split("=")[0]);
   if (user !== undefined && others.includes(user))
     throw new Fault("The column of the people must not be one that is counted.");
@@ -247,11 +239,11 @@ function findNumbers(kind, epsilon) {
     if (parameter === "epsilon") return epsilon;
     const field = all(`[data-filed="${parameter}"]`).find(
       (each) => each.id === "size" || each.closest(`[data-kind="${kind.name}"]`));
-    return field.dataset.bound !== undefined && chosen("who") === "one" ? "1" : field.value;
+    return "bound" in field.dataset && chosen("who") === "one" ? "1" : field.value;
   });
   if (kind.keys.length) {
-    const sizes = readKeys().map((each) => each.values.length).sort((a, b) => a - b);
-    answers.unshift(sizes.join("x"));
+    const sizes = readKeys().map((each) => each.values.length);
+    answers.unshift(sizes.sort((a, b) => a - b).join("x"));
   }
   return numbers[kind.name][answers.join(" ")];
 }
@@ -279,14 +271,15 @@ function drawPreview(kind, found) {
     const faint = count < appears ? { class: "faint" } : {};
     draw("text", { x: left - 8, y: y + 12, "text-anchor": "end" }, name);
     draw("rect", { x: left, y, width: Math.max(scale * count, 0.5), height: 15, ...faint });
-    draw("path", { d: `M${low} ${y + 7.5}H${high}M${low} ${y + 3}V${y + 12}M${high} ${y + 3}V${y + 12}` });
+    const tips = [low, high].map((x) => `M${x} ${y + 3}v9`).join("");
+    draw("path", { d: `M${low} ${y + 7.5}H${high}${tips}` });
     draw("text", { x: high + 5, y: y + 12 }, writeNumber(Math.round(count)));
   });
   const dropped = counts.filter((count) => count < appears).length;
-  const meant = kind.law === "95 %" ? `± ${writeNumber(error)} records (line), with a probability ` +
-    "of 95 %" : `about ${writeNumber(error)} records off (line)`;
+  const meant = kind.law === "95 %" ? `within ±\u00a0${writeNumber(error)} records (95\u00a0%)`
+    : `about ${writeNumber(error)} records off`;
   find("preview-text").textContent =
-    `Made-up data of ${writeNumber(size)} records: ${kind.error_of} is ${meant}.` +
+    `Made-up data of ${writeNumber(size)} records: ${kind.error_of} is ${meant}, as lines show.` +
     (kind.appears ? ` ${dropped} of ${counts.length} labels (dashed) may not appear.` : "");
 }
 
@@ -308,10 +301,9 @@ function fromUnits(units) {
 
 function addUp(spent) {
   const sum = (name) => spent.reduce((total, run) => total + toUnits(run[name]), 0n);
-  const units = new Set(spent.map((run) => run.unit));
   const delta = sum("delta") ? ` and δ = ${fromUnits(sum("delta"))}` : "";
   const total = `ε = ${fromUnits(sum("epsilon"))}${delta}`;
-  if (units.size < 2) return `${total} in all`;
+  if (new Set(spent.map((run) => run.unit)).size < 2) return `${total} in all`;
   return `${total} in all, if these are the same people: they are named by different columns`;
 }
 
@@ -340,8 +332,7 @@ function showSpending(current) {
   find("total").textContent = runs.length
     ? `Spent: ${addUp(runs)}. Running the same command again spends it again. A ledger adds up ` +
       "by itself, often to less."
-    : "Nothing yet. Every run of a release costs its ε; the epsilons of all releases of the " +
-      "same data add up.";
+    : "Nothing yet. Each run costs its ε; the epsilons of all releases of the same data add up.";
 }
 
 // ---- The page
@@ -423,7 +414,6 @@ async function copy(id) {
   }
 }
 
-find("form").addEventListener("submit", (event) => event.preventDefault());
 find("header").addEventListener("input", offerColumns);
 document.addEventListener("input", update);
 document.addEventListener("change", update);
