@@ -8,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dphist import lab as lab
     from dphist import noise as noise
     from dphist import properties as properties
     from dphist import sql as sql
@@ -179,7 +180,7 @@ _HOMES = {
         "TopThreshold",
     ),
 }
-_SUBMODULES = ("noise", "properties", "sql")
+_SUBMODULES = ("lab", "noise", "properties", "sql")
 
 __all__ = ["__version__", *_SUBMODULES, *(name for names in _HOMES.values() for name in names)]
 

@@ -263,6 +263,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         partial(sql.label_counts, FRAME[["label", "count"]]),
         {"max_labels": 1},
     ),
+    "lab.rule": (
+        partial(dh.lab.rule, {"label": ["a", "b"], "count": [1, 9]}, count="count"),
+        {"suppress_below": 5, "round_to": 5, "epsilon": 1},
+    ),
     **{
         f"properties.{name}": (getattr(properties, name), {"source": PROFILE, **k})
         for name, k in PROPERTIES.items()

@@ -38,6 +38,7 @@ LINES = {
     "compare": "--profile x.csv --epsilon 1 --seconds 1",
     "properties": "x.csv",
     "diff": "a.json b.json",
+    "rule": "t.csv --count n --suppress-below 5 --round-to 5 --epsilon 1",
 }
 # What numbers are called in the help; all others are text, names or files.
 NUMBERS = {
@@ -49,6 +50,7 @@ WORDS = {
         "BINS",
         "C",
         "COLUMN",
+        "COLUMN,...",
         "COMMAND",
         "CSV",
         "DIR",
@@ -137,6 +139,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.csv").write_text("count,prevalence\n1,2\n")
     (tmp_path / "r.csv").write_text("Bern,North\nLugano,South\n")
+    (tmp_path / "t.csv").write_text("a,n\nx,1\ny,9\n")
     dh.LeafCounts(epsilon=1, bins=2).release([4, 5]).save("r.json")
     ledger = dh.Ledger.create("old.ledger", epsilon=1, delta="0.1", unit="person")
     ledger.open_account("zcdp", rho=1, unit="person")

@@ -1,10 +1,11 @@
 """Data that their owner may look at, opened: the only door for modules outside the trusted base.
 
-Properties of a profile, audits and comparisons look at data. What they print is not private, and
-they say so. No other module imports this one (`tests/base/test_list.py`).
+Properties of a profile, audits, comparisons and tests of disclosure rules look at data. What they
+print is not private, and they say so. No other module imports this one (`tests/base/test_list.py`).
 """
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
+from dphist.counting.reading.column_names import list_columns
+from dphist.counting.reading.columns import key_column
+from dphist.counting.reading.gate import open_source
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.diagram import Diagram, merge_pairs
 from dphist.data.label_counts import LabelCounts
@@ -104,3 +108,41 @@ def open_labels(counts: LabelCounts) -> pa.Table:
 def open_listed(counts: LabelCounts, labels: Sequence[Any]) -> list[int]:
     """Return the counts of listed labels, 0 where a label does not occur."""
     return look_up(counts, labels)[1]
+
+
+def open_rows(
+    frame: object,
+    columns: Sequence[str],
+    *,
+    others: bool = True,
+    parameter: str = "table",
+    delimiter: str | None = None,
+) -> pa.Table:
+    """Return columns of a table or file as text, a missing value as null.
+
+    Parameters
+    ----------
+    frame : as for `open_source`.
+    columns : to be read, in this order.
+    others : whether all others follow.
+    parameter : the parameter that names columns, for errors.
+    delimiter : of a text file.
+
+    Raises
+    ------
+    ColumnError
+        If a column is missing, or of a type whose values have no exact text, such as floats.
+    """
+    names = [*columns]
+    if others:
+        names += [each for each in list_columns(frame, delimiter) if each not in columns]
+    wanted = [key_column(f"column{place}", name, parameter) for place, name in enumerate(names)]
+    with ExitStack() as stack:
+        source = open_source(stack, frame, wanted, delimiter=delimiter)
+        read = source.run(lambda: pa.Table.from_batches(list(source.batches())))
+        return pa.table(
+            {
+                column.name: read[column.role].combine_chunks().cast(pa.string())
+                for column in source.wanted
+            }
+        )

@@ -63,7 +63,7 @@ class OpenedFile:
     projection : SQL of the wanted columns, each named by its role.
     kinds : Arrow type of each role.
     failure : the error for a damaged file.
-    names : of all columns, sorted.
+    names : of all columns, in their order.
     is_text : whether fields are text.
     locate : returns `failure`, or an error that says where the fault is; called after a failure.
     """

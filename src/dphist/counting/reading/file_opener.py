@@ -72,6 +72,17 @@ class FileOpener:
             raised = error.within(f"{shown}: " if several else "")
         raise raised
 
+    def list_names(self, path: Path, kind: FileFormat, shown: str) -> list[str]:
+        """Return the names of all columns of a file, in their order."""
+        if kind.container in (Container.TEXT, Container.PARQUET):
+            return self.open(path, kind, (), shown, several=False).names
+        rows = redact_errors(
+            lambda: self._read_rows(path, kind, (), shown),
+            _broken_copy(kind, shown),
+            out_of_room(f"reading {shown}"),
+        )
+        return list(rows.names)
+
     def _find_format(self, name: str, shown: str) -> FileFormat:
         return self._given.find_format(name, shown, self._delimiter)
 
@@ -102,9 +113,7 @@ class FileOpener:
         self, path: Path, kind: FileFormat, wanted: Sequence[Wanted], shown: str
     ) -> OpenedFile:
         """Open what is no text file, as a text file with the wanted columns."""
-        broken = InputFileError(
-            f"{shown} must be {kind.container.value}: it cannot be read as one to its end"
-        )
+        broken = _broken_copy(kind, shown)
         rows = partial(self._read_rows, path, kind, wanted, shown)
         return open_rows(self.connection, self._private, rows, wanted, shown, broken)
 
@@ -117,6 +126,12 @@ class FileOpener:
         if kind.container is Container.SPREADSHEET:
             return read_spreadsheet(path, given.sheet, wanted, shown)
         return read_sqlite(path, given.table_name, given.query, wanted, shown)
+
+
+def _broken_copy(kind: FileFormat, shown: str) -> InputFileError:
+    return InputFileError(
+        f"{shown} must be {kind.container.value}: it cannot be read as one to its end"
+    )
 
 
 def open_rows(
@@ -137,7 +152,7 @@ def open_rows(
 
     rows = redact_errors(copy, broken, out_of_room(f"reading {shown}"))
     opened = open_text_file(connection, target, COPY_FORMAT, wanted, shown)
-    return replace(opened, names=sorted(rows.names))
+    return replace(opened, names=list(rows.names))
 
 
 def check_regular(path: Path, shown: str) -> None:

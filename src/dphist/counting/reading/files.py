@@ -104,7 +104,7 @@ def check_alike(
     if first.is_text != other.is_text:
         formats = "both must be text files, or both Parquet"
         raise ColumnError(f"{shown} is of another format than {shown_first}: {formats}")
-    if first.names != other.names:
+    if sorted(first.names) != sorted(other.names):
         raise ColumnError(
             f"{shown} must have the same columns as {shown_first}, in any order: files that are "
             "one table have the same header"

@@ -39,7 +39,7 @@ AnyFrame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 def is_frame(frame: object) -> bool:
     """Whether this is a dataframe that Narwhals reads."""
     try:
-        _wrap(frame, no_table(frame))
+        wrap(frame, no_table(frame))
     except ParameterError:
         return False
     except ColumnError:
@@ -52,7 +52,7 @@ def open_frame(
 ) -> Source:
     """Open a dataframe other than Spark's; raises the errors of `open_source`."""
     failure = engine_failure(wanted)
-    opened = _wrap(frame, failure)
+    opened = wrap(frame, failure)
     wall = Wall(failure, out_of_room("counting the rows of frame"))
     native = opened.to_native()
     if opened.implementation.is_duckdb():
@@ -180,7 +180,7 @@ def batches_of(table: pa.Table) -> Batches:
     yield from table.to_batches(max_chunksize=ROWS_AT_ONCE)
 
 
-def _wrap(frame: object, failure: DphistError) -> AnyFrame:
+def wrap(frame: object, failure: DphistError) -> AnyFrame:
     """Wrap `frame` with Narwhals; raise the error that matches the reason of a refusal."""
     kind = ""
 

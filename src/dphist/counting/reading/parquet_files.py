@@ -48,7 +48,7 @@ def open_parquet_file(
         value, kind = _value_of(read, quote(name), schema.field(place).type, column, is_old)
         chosen.append(f"{value} AS {column.role}")
         kinds[column.role] = kind
-    names = sorted(map(str, schema.names))
+    names = list(map(str, schema.names))
     return OpenedFile(
         path, relation, rows, ", ".join(chosen), kinds, failure, names, False, lambda: failure
     )

@@ -92,7 +92,7 @@ def open_text_file(
         chosen.append(f"{value} AS {column.role}")
         kinds[column.role] = pa.int64() if parsed else pa.string()
     locate = partial(_locate, path, kind, set(positions.values()), shown, failure)
-    names = sorted(header.fields)
+    names = header.fields
     return OpenedFile(
         path, relation, records.number, ", ".join(chosen), kinds, failure, names, True, locate
     )

@@ -8,6 +8,7 @@ COMMANDS = {
         f"{__name__}.disclose",
         "COMMAND",
     ),
+    "rule": ("test a rule such as suppressing small counts", f"{__name__}.rule", "COMMAND"),
 }
 """Each command with its line of the help, its module, and the name of the `Command` there, or of a
 function that returns it."""
