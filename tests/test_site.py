@@ -66,6 +66,11 @@ ASKED_FOR = (
     *("median", "percentile", "Excel", "group by", "confidence interval", "pivot"),
     *("small counts", "k-anonymity", "GDPR"),
 )
+# What somebody with a rule for small counts asks for: the guide about rules is among the first.
+OF_A_RULE = (
+    *("suppress", "suppression", "small cell suppression", "small counts", "round to 5"),
+    *("rounding rule", "cell key", "n<5", "n<10", "HIPAA", "ten-five", "complementary"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +122,9 @@ def test_the_site_is_built_and_asks_no_other_host(site) -> None:
         for asked_for in ASKED_FOR:
             page.goto((site / "search.html").as_uri() + f"?q={quote(asked_for)}")
             page.wait_for_selector('ul.search li a[href*="guides/"]')  # a guide is found
+        for asked_for in OF_A_RULE:
+            page.goto((site / "search.html").as_uri() + f"?q={quote(asked_for)}")
+            page.wait_for_selector('ul.search li a[href*="guides/rules"]')
 
 
 # Elements that reach beyond the window, and are in no table or example that can be moved sideways.

@@ -263,6 +263,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         partial(sql.label_counts, FRAME[["label", "count"]]),
         {"max_labels": 1},
     ),
+    "Release.to_csv": (
+        dh.Tables(rho=1, **TABLES).release([3, 4]).to_csv,
+        {"show_below": 10},
+    ),
     "lab.rule": (
         partial(dh.lab.rule, {"label": ["a", "b"], "count": [1, 9]}, count="count"),
         {"suppress_below": 5, "round_to": 5, "epsilon": 1},

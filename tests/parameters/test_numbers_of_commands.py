@@ -38,6 +38,7 @@ LINES = {
     "compare": "--profile x.csv --epsilon 1 --seconds 1",
     "properties": "x.csv",
     "diff": "a.json b.json",
+    "show": "r.json",
     "rule": "t.csv --count n --suppress-below 5 --round-to 5 --epsilon 1",
 }
 # What numbers are called in the help; all others are text, names or files.
@@ -90,6 +91,7 @@ BESIDE = {
     "--stop": "--start 0 --width 1",
     "--width": "--start 0 --stop 9",
     "--times": "--delta 0.1",
+    "--show-below": "--table t2.csv",
     "--sums-share": "--sum x=0:1:1",
 }
 

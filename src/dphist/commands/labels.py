@@ -323,7 +323,7 @@ _LABELS = [
         "release labels without counts, several times as many if users have many; --max-labels may "
         "be in the hundreds",
     ),
-    *outputs("label,count,low,high, or label with --only-labels"),
+    *outputs("label,count,low,high, or label with --only-labels", below=[_NO_COUNTS]),
 ]
 _TOP = [
     *_data_options(TopLabels),

@@ -77,6 +77,7 @@ def outputs(
     *,
     more: str = "",
     safe: bool = True,
+    below: Sequence[Needs | Excludes] | None = None,
     what: str = "release",
     json: str = "print JSON: the release itself, or with --output the files that were written",
     forms: bool = True,
@@ -88,6 +89,7 @@ def outputs(
     columns : of the table.
     more : on what is replaced.
     safe : whether the table may be made for a spreadsheet.
+    below : further rules of ``--show-below``, where small estimates may be left out of the table.
     what : what the page explains.
     forms : whether the table may be of another format than CSV.
     """
@@ -96,6 +98,7 @@ def outputs(
         Option("table", f"write {_name_columns(columns)} here{_FORMS if forms else ''}", "CSV"),
         *([_STRUCTURE] if forms else []),
         *([spreadsheet_safe("in --table", about_table)] if safe else []),
+        *([] if below is None else [show_below(about_table, *below)]),
         Option("report", f"write a page that explains the {what} here", "HTML"),
         replace(OVERWRITE, meaning=f"{OVERWRITE.meaning}{more}"),
         OneOf([QUIET, Option("json", json)]),
@@ -118,6 +121,19 @@ def spreadsheet_safe(where: str, *rules: Needs | Excludes) -> Option:
         f"write text {where} so that a spreadsheet runs none as a formula and changes none: "
         "quoted, with an apostrophe ahead unless it begins with a letter and has no digit",
         rules=rules,
+    )
+
+
+def show_below(*rules: Needs | Excludes) -> Option:
+    """Return the option that writes no small estimate."""
+    return Option(
+        "show_below",
+        'write each estimate below this as "<N" in --table, without what would tell it; it changes '
+        "nothing in the guarantee",
+        "N",
+        whole,
+        least=1,
+        rules=(Excludes(["report"], "a page draws every estimate"), *rules),
     )
 
 

@@ -59,6 +59,8 @@ def check_table(options: argparse.Namespace) -> None:
         raise UsageError(
             f"the table of this command is CSV: {options.table} must not end in {form}"
         )
+    if form != ".csv" and getattr(options, "show_below", None) is not None:
+        raise UsageError(phrase("{show_below} needs a {table} whose name ends in .csv"))
     if getattr(options, "structure", None) is not None:
         if form != ".sdmx.csv":
             raise UsageError(phrase("{structure} needs a {table} whose name ends in .sdmx.csv"))
@@ -253,6 +255,7 @@ def content_of(release: Release, kind: str, options: argparse.Namespace) -> str 
             find_form(options.table),
             spreadsheet_safe=options.spreadsheet_safe,
             structure=getattr(options, "structure", None),
+            show_below=getattr(options, "show_below", None),
         )
     return report_html(release) if kind == "report" else release.to_json()
 

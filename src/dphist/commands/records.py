@@ -294,7 +294,8 @@ def make_kind_command(kind: Kind, said: Releasing) -> Command:
         release_or_quote(kind, mechanism, options, known, read, records=records)
 
     users = [] if bound is None else [*READING, *_user_options(bound)]
-    table = [FILE, *said.options, *users, *dry_run_options(other=None), *outputs(said.columns)]
+    written = outputs(said.columns, below=[] if kind.may_hide_small else None)
+    table = [FILE, *said.options, *users, *dry_run_options(other=None), *written]
     return Command(text=said.text, epilog=said.epilog, table=table, run=run)
 
 

@@ -110,7 +110,7 @@ SHOW = Command(
         ),
         unit_option("; only where the release calls it a user"),
         PRESENTATION,
-        *outputs("of the kind, such as label,count,low,high,"),
+        *outputs("of the kind, such as label,count,low,high,", below=[]),
     ],
     run=_show,
     defaults={"output": None, "only_shown": True, "place": None},

@@ -17,13 +17,19 @@ _FORMS = {"error": "{:.6g}", **dict.fromkeys(("count", "low", "high"), "{:.3f}")
 """How estimates are written: a thousandth of a record, and six digits of an error."""
 
 
-def write_csv(table: pa.Table, field: Field) -> str:
+_NO_ESTIMATES = ("error", "impossible")
+"""Columns behind the estimates that do not depend on them."""
+
+
+def write_csv(table: pa.Table, field: Field, below: int | None = None) -> str:
     """Return a table as CSV with a header line.
 
     Parameters
     ----------
     field : writes a text, such as a label or the name of a column. Numbers, dates and truth values
         stand as they are: no program takes them for formulas.
+    below : a smaller number in the column count is written as ``<10``, and what follows it in its
+        row is left empty, but for what does not depend on it.
 
     >>> from dphist.document.csv_field import safe_field
     >>> print(write_csv(pa.table({"sex": ["f"], "count": [2.0], "error": [1.0]}), safe_field))
@@ -31,7 +37,7 @@ def write_csv(table: pa.Table, field: Field) -> str:
     "f",2.000,1
     <BLANKLINE>
     """
-    return "".join(map("".join, _list_pieces(table, field)))
+    return "".join(map("".join, _list_pieces(table, field, below)))
 
 
 def list_lines(table: pa.Table, field: Field) -> Iterator[str]:
@@ -39,14 +45,29 @@ def list_lines(table: pa.Table, field: Field) -> Iterator[str]:
     return chain.from_iterable(_list_pieces(table, field))
 
 
-def _list_pieces(table: pa.Table, field: Field) -> Iterator[Iterable[str]]:
+def _list_pieces(
+    table: pa.Table, field: Field, below: int | None = None
+) -> Iterator[Iterable[str]]:
     """Yield the lines in pieces."""
     yield [",".join(map(field, table.column_names)) + "\n"]
     for first in range(0, len(table), _PIECE):
         rows = table.slice(first, _PIECE)
         columns = zip(rows.column_names, rows.columns, strict=True)
         texts = [write_column(name, column, field) for name, column in columns]
+        if below is not None:
+            _hide_small(rows, texts, below, field)
         yield [f"{line}\n" for line in map(",".join, zip(*texts, strict=True))]
+
+
+def _hide_small(rows: pa.Table, texts: list[list[str]], below: int, field: Field) -> None:
+    """Replace the fields that tell a count below a number."""
+    names = rows.column_names
+    place = names.index("count")
+    small = np.flatnonzero(rows.column(place).to_numpy() < below).tolist()
+    for name, column in zip(names[place:], texts[place:], strict=True):
+        shown = field(f"<{below}") if name == "count" else ""
+        for row in () if name in _NO_ESTIMATES else small:
+            column[row] = shown
 
 
 def write_column(name: str, column: pa.ChunkedArray, field: Field) -> list[str]:

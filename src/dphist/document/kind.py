@@ -148,6 +148,8 @@ class Kind:
         on the stated bounds alone.
     columns : names the columns of the table of a value, for a disclosure.
     disclosed : returns what is disclosed of a mechanism, and of its value if there is one.
+    may_hide_small : whether estimates below a number may be left out of the table, as rules for
+        small counts ask.
     commands : of `dphist`, by name.
     of_value : returns what a notebook shows of a value by itself, with up to a number of rows.
         The title of the section says what it is.
@@ -169,6 +171,7 @@ class Kind:
     accept: Callable[[Any, Any], object] | None = None
     columns: Callable[[Any], str] | None = None
     disclosed: Callable[[Any, Any], Disclosed] | None = None
+    may_hide_small: bool = False
     commands: Mapping[str, Releasing] = field(default_factory=dict)
     of_value: Callable[[Any, int], Section] | None = None
     planning: Planning | None = None

@@ -345,6 +345,7 @@ KIND = Kind(
     mechanism_type=LabelsMechanism,
     document=document,
     table=make_table,
+    may_hide_small=True,
     charts=charts_of,
     comparing=COMPARING,
     data_type=LabelCounts,

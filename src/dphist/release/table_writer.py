@@ -12,7 +12,11 @@ class TableWriter:
     __slots__ = ()
 
     def to_csv(
-        self, path: str | Path | None = None, *, spreadsheet_safe: bool = False
+        self,
+        path: str | Path | None = None,
+        *,
+        spreadsheet_safe: bool = False,
+        show_below: int | None = None,
     ) -> str | None:
         """Return the released table as CSV in UTF-8, as ``--table`` writes it; or write it.
 
@@ -22,13 +26,17 @@ class TableWriter:
         spreadsheet_safe : for a file that people open in a spreadsheet, which runs some labels as
             formulas and changes others. An apostrophe stands ahead of each label that does not
             begin with a letter or has a digit (`docs/reference/release-format.md`).
+        show_below : write estimates below it as ``<10``, where a rule asks for it, and leave empty
+            what would tell them: of labels and tables. What adds up may give them back.
 
         Raises
         ------
         OutputFileError
             If the folder does not exist, cannot be written, or is full.
         """
-        text: str = shown_by("table_csv", self, spreadsheet_safe=spreadsheet_safe)
+        text: str = shown_by(
+            "table_csv", self, spreadsheet_safe=spreadsheet_safe, show_below=show_below
+        )
         if path is None:
             return text
         write_text(path, text)

@@ -165,7 +165,9 @@ def json_of(release: Release) -> dict[str, Any]:
     return content(shown_as(release))
 
 
-def table_csv(release: Release, *, spreadsheet_safe: bool = False) -> str:
+def table_csv(
+    release: Release, *, spreadsheet_safe: bool = False, show_below: int | None = None
+) -> str:
     """Return the released table as CSV with one header line, in UTF-8.
 
     Parameters
@@ -173,6 +175,8 @@ def table_csv(release: Release, *, spreadsheet_safe: bool = False) -> str:
     spreadsheet_safe : write labels so that a spreadsheet runs none as a formula, and reads none as
         a number or date: see `dphist.document.csv_field.safe_field`. The text begins with a byte
         order mark.
+    show_below : write estimates below it as ``<10``, of labels and tables, and leave empty what
+        would tell them.
 
     | kind | columns | rows |
     |---|---|---|
@@ -186,7 +190,17 @@ def table_csv(release: Release, *, spreadsheet_safe: bool = False) -> str:
     found. `LabelCounts.from_table` reads CSV the same way.
     """
     field = safe_field if spreadsheet_safe else csv_field
-    return f"{MARK if spreadsheet_safe else ''}{write_csv(kind_of(release).table(release), field)}"
+    kind, mark = kind_of(release), MARK if spreadsheet_safe else ""
+    if show_below is None:
+        return f"{mark}{write_csv(kind.table(release), field)}"
+    below = whole_number(show_below, "show_below", 1)
+    table = kind.table(release) if kind.may_hide_small else None
+    if table is None or "count" not in table.column_names:
+        raise UnsupportedError(
+            "this release has no table in which small estimates are left out; tables have one, and "
+            "labels with counts"
+        )
+    return f"{mark}{write_csv(table, field, below)}"
 
 
 def citation(release: Release) -> str:

@@ -44,6 +44,7 @@ def table_file(
     *,
     spreadsheet_safe: bool = False,
     structure: str | None = None,
+    show_below: int | None = None,
 ) -> str | bytes:
     """Return what a file with a table holds.
 
@@ -53,9 +54,10 @@ def table_file(
     spreadsheet_safe : of CSV, as for `table_csv`.
     structure : of SDMX-CSV, the dataflow, ``AGENCY:ID(VERSION)`` (default: ``DPHIST:`` and the
         kind).
+    show_below : of CSV, as for `table_csv`.
     """
     if form == ".csv":
-        return table_csv(release, spreadsheet_safe=spreadsheet_safe)
+        return table_csv(release, spreadsheet_safe=spreadsheet_safe, show_below=show_below)
     kind = kind_of(release)
     if form == ".xlsx":
         return write_workbook(shown_as(release), kind.table(release))

@@ -407,6 +407,7 @@ KIND = Kind(
     mechanism_type=TablesMeasuring,
     document=document,
     table=make_table,
+    may_hide_small=True,
     charts=charts_of,
     data_type=KeyedCounts,
     accept=lambda mechanism, data: mechanism.accept(data),

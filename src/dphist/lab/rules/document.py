@@ -113,9 +113,10 @@ def say_result(result: RuleResult) -> str:
         if not rounded.counts:
             return "The rule hides nothing in this table."
         return f"Of {_many(rounded.counts, 'rounded count')}, {_follow(rounded.follow)} exactly."
+    more = f", and {said.few:,} more can be two or three numbers only" if said.few else ""
     return (
         f"Of {_many(said.counts, 'suppressed count')}, {_follow(said.follow)} exactly from what is "
-        f"published, and {said.few:,} more can be one of two or three numbers only."
+        f"published{more}."
     )
 
 
@@ -169,7 +170,7 @@ def _compare(result: RuleResult) -> list[Note | Table]:
         delta = f", δ = {decimal_text(instead.delta)}" if instead.delta else ""
         none = "none: no count is certain"
         released = [
-            f"{instead.size:,} of {instead.size:,}",
+            f"{instead.size:,} of {instead.size:,}{', empty ones too' * (instead.size > size)}",
             f"± {int(np.ceil(instead.half_width)):,} (95 %)",
             "yes",
             *[none] * (len(rows) - 4),
