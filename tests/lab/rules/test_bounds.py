@@ -13,6 +13,8 @@ from dphist.lab.rules import programs
 from dphist.lab.rules.attack import attack
 from dphist.lab.rules.counts import OpenCounts, read_counts
 from dphist.lab.rules.disclosure_rule import DisclosureRule, Published, publish_counts
+from dphist.lab.rules.programs import find_bounds
+from dphist.lab.rules.system import System
 
 MOST = 7  # of a count
 RULES = [
@@ -145,6 +147,23 @@ def test_a_count_that_is_suppressed_already_is_known_to_be_in_its_interval() -> 
     assert found["low"].to_pylist() == [3, 7, 9, 3]
     assert found["high"].to_pylist() == [3, 7, 9, 9]
     assert found["count"].to_pylist() == [None, 7, 9, None]
+
+
+def test_a_text_below_a_number_stands_for_smaller_ones() -> None:
+    counts = {"town": ["A", "B", "C"], "n": ["<5", "≤5", "1-9"]}
+    found = dh.lab.rule(counts, count="n", suppress_below=10, margins=False).to_arrow()
+    assert found["high"].to_pylist() == [4, 5, 9]
+
+
+def test_a_program_finds_what_single_sums_do_not_tell() -> None:
+    system = System()
+    places = system.add_unknowns([0] * 3, [100] * 3)
+    for one, other, most in ((0, 1, 3), (1, 2, 3), (0, 2, 4)):
+        system.add_sum(places[[one, other]], (), most, most)
+    found = find_bounds(system.freeze(), np.arange(3), None, 9)
+    assert found.low.tolist() == found.high.tolist() == [2, 1, 2]
+    assert found.programs > 0
+    assert found.is_exact.all()
 
 
 def test_what_contradicts_itself_is_refused() -> None:
