@@ -80,7 +80,8 @@ def count_cells(
         bounds["one_each"] = Digit(grid.strides[one_each], grid.shape[one_each])
     with ExitStack() as stack:
         wanted = [*grid.wanted(), *others]
-        source = open_source(stack, frame, wanted, **reading)
+        users = user is not None and null_users != "separate"
+        source = open_source(stack, frame, wanted, users=users, **reading)
         celling = Celling(grid, source)
         check_users(source, cut)
         weights = None if weighing is None else Weights(weighing, source, others[0])

@@ -107,7 +107,8 @@ def count_label_terms(
     bounds = UserBounds(max_records=max_records, null_users=null_users, key=key, cut=cut)
     with ExitStack() as stack:
         wanted = [*grid.wanted(), *others]
-        source = open_source(stack, frame, wanted, **reading)
+        users = user is not None and null_users != "separate"
+        source = open_source(stack, frame, wanted, users=users, **reading)
         celling = Celling(grid, source)
         check_users(source, cut)
         if isinstance(source, SparkSource):

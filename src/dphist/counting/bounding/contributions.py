@@ -90,6 +90,7 @@ def count_labels(
         wanted,
         bounded,
         bounds.cut,
+        users="user" in names and bounds.null_users != "separate",
         summed=columns_of_users(bounds),
         missing=MISSING_ROWS,
         other_than=bounds.other_than,
@@ -138,6 +139,7 @@ def _hold_checked(
     missing: Mapping[str, Message],
     summed: Sequence[str] = (),
     other_than: Sequence[str] | None = None,
+    users: bool = False,
     **reading: Unpack[Reading],
 ) -> tuple[Store, list[int]]:
     """Open a table, hold the counts of its labels, and raise the error for the worst problem.
@@ -145,7 +147,7 @@ def _hold_checked(
     Also returns the sums of the columns `summed`, unless `counted` returns them beside the rows.
     """
     with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, **reading)
+        source = open_source(stack, frame, wanted, users=users, **reading)
         check_users(source, cut)
         rows, run = open_rows(stack, source, other_than)
         kind = source.kinds["term"]
@@ -200,7 +202,13 @@ def bounded_pairs(
         bounds if "user" in names else replace(bounds, max_labels=None),
     )
     with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, **reading)
+        source = open_source(
+            stack,
+            frame,
+            wanted,
+            users="user" in names and bounds.null_users != "separate",
+            **reading,
+        )
         rows, kind, salt = source.rows(), source.kinds["term"], key or fresh_key()
 
         def kept() -> tuple[pa.Table | Sets | None, int]:

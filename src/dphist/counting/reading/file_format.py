@@ -66,6 +66,7 @@ class OpenedFile:
     names : of all columns, in their order.
     is_text : whether fields are text.
     locate : returns `failure`, or an error that says where the fault is; called after a failure.
+    rows_each : how many of the projected rows each row of the file is.
     """
 
     path: Path
@@ -77,6 +78,7 @@ class OpenedFile:
     names: list[str]
     is_text: bool
     locate: Callable[[], InputFileError]
+    rows_each: int = 1
 
     @property
     def projected(self) -> duckdb.DuckDBPyRelation:

@@ -28,6 +28,7 @@ from dphist.counting.reading.queries import SHOWN, Query, query_failure, read_qu
 from dphist.counting.reading.relations import check_batches
 from dphist.counting.reading.source import ROWS_AT_ONCE, Batches, Source
 from dphist.counting.reading.text_files import check_delimiter
+from dphist.counting.reading.wide import find_cells, melt
 from dphist.errors import ColumnError, DphistError, InputFileError
 
 T = TypeVar("T")
@@ -54,6 +55,7 @@ def open_files(
         Also if a file has other columns than the first one, or a column of another type.
     """
     check_delimiter(delimiter)
+    columns = find_cells(given, wanted) if given.wide else wanted
     shown = name_files(given.names)
     # Absolute, so that no engine interprets a leading `~` or `s3:`.
     files = [(Path(path).absolute(), f"'{path}'") for path in find_files(given.names)]
@@ -62,7 +64,8 @@ def open_files(
     opened: list[OpenedFile] = []
     first = ""
     for path, each, kind in opener.unpack(files):
-        one = opener.open(path, kind, wanted, each, several=len(files) > 1)
+        one = opener.open(path, kind, columns, each, several=len(files) > 1)
+        one = melt(one, given, wanted) if given.wide else one
         first = first or each
         if opened:
             check_alike(opened[0], one, wanted, each, first)
@@ -153,7 +156,7 @@ class FileSource(Source):
         for batch in check_batches(self._relation.to_arrow_reader(ROWS_AT_ONCE), self.wanted):
             read += len(batch)
             yield batch
-        if read != self._number:
+        if read != self._number * self._opened[0].rows_each:
             raise self._not_read
 
     def run(self, call: Callable[[], T]) -> T:

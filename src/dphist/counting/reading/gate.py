@@ -14,6 +14,7 @@ from dphist.counting.reading.paths import are_files
 from dphist.counting.reading.queries import Query
 from dphist.counting.reading.source import Source
 from dphist.counting.reading.spark import is_spark, open_spark
+from dphist.counting.reading.wide import check_melting
 from dphist.errors import ParameterError
 
 
@@ -32,6 +33,7 @@ def open_source(
     progress: Progress | None = None,
     delimiter: str | None = None,
     ordered: bool = False,
+    users: bool = False,
 ) -> Source:
     """Open a dataframe or a file, and check the names and types of the wanted columns.
 
@@ -53,12 +55,14 @@ def open_source(
         Field separator of a text file, one character (default: by its extension).
     ordered : bool
         Whether the order of the rows matters; batches then return the rows in this order.
+    users : bool
+        Whether each row is one of a user who is bounded, so that files may be wide.
 
     Raises
     ------
     ParameterError
-        If `frame` is not a table, two parameters name the same column, `delimiter` is invalid, or
-        `ordered` is true and the rows have no order.
+        If `frame` is not a table, two parameters name the same column, `delimiter` is invalid,
+        `ordered` is true and the rows have no order, or files are wide and `users` is false.
     ColumnError
         If a column is missing, occurs twice, or has an unsuitable type.
     DataError
@@ -70,6 +74,7 @@ def open_source(
     report = report_to(stack, progress)
     files = Files(frame) if are_files(frame) else frame
     if isinstance(files, Files):
+        check_melting(files, users)
         return open_files(stack, files, wanted, report, delimiter)
     if isinstance(frame, Query) and delimiter is None:
         return open_query(stack, frame, wanted, report)

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -57,6 +58,12 @@ class Files:
     date_format : str, optional
         How dates to bin are written in text files, such as "%d.%m.%Y"; dates in ISO 8601 are read,
         too.
+    wide : sequence of str
+        Columns of counts, if a row is a user, or several are, with a column for each label. They
+        are melted: the names become a column of labels, as text, and the numbers one of counts; a
+        missing number is 0. For labels and tables, with a column of users.
+    wide_label, wide_count : str
+        Names of these two columns, by which they are asked for.
 
     Raises
     ------
@@ -74,6 +81,9 @@ class Files:
     encoding: str = UTF_8
     decimal: str = "."
     date_format: str | None = None
+    wide: Sequence[str] = ()
+    wide_label: str = "label"
+    wide_count: str = "count"
 
     def __post_init__(self) -> None:
         for name in ("sheet", "table_name", "query"):
@@ -84,11 +94,39 @@ class Files:
             raise ParameterError("query", "must be left out with " + Argument("table_name"))
         object.__setattr__(self, "encoding", find_encoding(self.encoding))
         _ = self.written
+        self._check_wide()
 
     @property
     def written(self) -> WrittenValues:
         """How values of text files are written."""
         return WrittenValues(self.decimal, self.date_format)
+
+    def _check_wide(self) -> None:
+        if isinstance(self.wide, str) or not isinstance(self.wide, Sequence):
+            raise ParameterError("wide", "must be a list of names of columns")
+        object.__setattr__(self, "wide", tuple(self.wide))
+        names = (*self.wide, self.wide_label, self.wide_count)
+        if not all(isinstance(name, str) and name for name in names):
+            raise ParameterError("wide", "must be names of columns, as text")
+        if len({*names}) < len(names):
+            raise ParameterError(
+                "wide", "must name each column once, and none as the melted label or count"
+            )
+
+    def check_columns(self, wanted: Collection[str]) -> None:
+        """Refuse names of columns that wide rows do not have; no file is opened.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if not self.wide:
+            return
+        for name in (self.wide_label, self.wide_count):
+            if name not in wanted:
+                raise ParameterError("wide", f"makes a column {name!r}, which must be asked for")
+        if not set(self.wide).isdisjoint(wanted):
+            raise ParameterError("wide", "must not name a column that is asked for by itself")
 
     def check_names(self, delimiter: str | None) -> None:
         """Refuse names of no known format, and what does not apply to their format.
