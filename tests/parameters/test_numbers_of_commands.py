@@ -66,6 +66,7 @@ WORDS = {
     ),
     *(
         "AGENCY:ID(VERSION)",
+        "COLUMN,COLUMN,...",
         "COLUMN=LOW:HIGH:STEP",
         "NAME=N,...",
         "NAME=VALUE",

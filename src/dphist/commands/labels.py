@@ -36,7 +36,7 @@ from dphist.document.options import (
     options_of,
     whole,
 )
-from dphist.document.reading_options import READING, get_files
+from dphist.document.reading_options import READING, WIDE, get_files, name_wide_columns
 from dphist.document.unit_words import threshold_text
 from dphist.errors import ParameterError, phrase
 from dphist.labels import AutoThreshold, DiscoverLabels, ThresholdHistogram, TopLabels
@@ -96,7 +96,8 @@ def _data_options(
     return [
         FILE,
         *READING,
-        Option("label", "column of labels", "COLUMN", required=True),
+        WIDE,
+        Option("label", "column of labels; needed, unless --wide makes it", "COLUMN"),
         Option("user", "column of users: who is protected", "COLUMN"),
         EACH_ROW,
         unit_option(' (default: "user")', NAMES_USERS),
@@ -314,7 +315,7 @@ _LABELS = [
             "repeats": True,
             "more": ", such as spent=0:500:0.01, all public; each user's total is clamped, and the "
             "mean over the users is released too; may be given several times",
-            "rules": [_NO_COUNTS],
+            "rules": [_NO_COUNTS, Excludes(["wide"], "a row of FILE is several")],
         },
         sums_share={"value": "S"},
     ),
@@ -370,6 +371,10 @@ def _check_found(options: argparse.Namespace) -> None:
 
 def _check_data(options: argparse.Namespace) -> None:
     """Refuse one column for two purposes, and labels of the data without a delta."""
+    if options.label is None and options.wide is None:
+        raise UsageError(phrase("{label} is needed, the column of labels"))
+    options.label = options.label or "label"
+    name_wide_columns(options, [options.label])
     if options.user is not None and options.user == options.label:
         raise UsageError(phrase("{user} and {label} must be different columns"))
     if options.count is not None and options.count in (options.user, options.label):

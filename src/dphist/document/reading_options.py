@@ -1,8 +1,10 @@
 """The options of commands that say how FILE is read, where its content does not."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dphist.document.options import Excludes, Group, Option, Table
+from dphist.document.options import Excludes, Group, Needs, Option, Table, parts_of
+from dphist.errors import Argument, ParameterError
 
 if TYPE_CHECKING:
     from dphist.counting.reading.given_files import Files
@@ -46,7 +48,38 @@ READING: Table = (
     DELIMITER,
     Group("how FILE is read", "Nothing of this is guessed from its content.", _SAID),
 )
-"""All that there is to say."""
+"""All that there is to say, of any table."""
+
+WIDE = Option(
+    "wide",
+    "columns of counts, if FILE has a row per user and a column for each label: their names become "
+    "the labels, in a column label, and the numbers a column count; empty is 0",
+    "COLUMN,COLUMN,...",
+    parts_of,
+    rules=(Needs(["user"], "whose columns they are"),),
+)
+"""For kinds of labels, whose command calls `name_wide_columns`."""
+
+
+def name_wide_columns(options: Any, columns: Sequence[str]) -> None:
+    """Set the column of counts of a wide table, if no other name of it is given, and check `WIDE`.
+
+    Parameters
+    ----------
+    columns : that are asked for besides those of users and counts.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if options.wide is None:
+        return
+    if options.null_users == "separate":
+        raise ParameterError(
+            "null_users", "must not be 'separate' with " + Argument("wide") + ": a row is several"
+        )
+    options.count = options.count or "count"
+    get_files(options).check_columns([*columns, options.user, options.count])
 
 
 def get_files(options: Any) -> "Files":
@@ -61,6 +94,8 @@ def get_files(options: Any) -> "Files":
         Files,
     )  # imports pyarrow, which help does without
 
-    said = {each.name: getattr(options, each.name, None) for each in _SAID}
+    said = {each.name: getattr(options, each.name, None) for each in (*_SAID, WIDE)}
+    if said["wide"] is not None:
+        said |= {"wide_label": getattr(options, "label", None), "wide_count": options.count}
     given = {name: value for name, value in said.items() if value is not None}
     return Files(options.file, **given)

@@ -24,7 +24,7 @@ from dphist.document.options import (
     parts_of,
     whole,
 )
-from dphist.document.reading_options import get_files
+from dphist.document.reading_options import WIDE, get_files, name_wide_columns
 from dphist.errors import Argument, InputFileError, ParameterError
 from dphist.foreign import read_text
 from dphist.parameters import number_of_text, whole_of_text
@@ -92,7 +92,7 @@ ROWS_OPTION = option_of(
     "key must list all its values. Needs a delta or --rho",
     rules=[
         Needs(["user"], "whose rows differ"),
-        Excludes(["count"], "a row of several records has all of them for one value"),
+        Excludes(["count", "wide"], "a row of several records has all of them for one value"),
         Excludes(["ranges"], "what two rows cost depends on their values then"),
     ],
 )
@@ -107,6 +107,7 @@ _OPTIONS: Table = [
     TABLES_OPTION,
     OTHER_OPTION,
     UNLISTED_OPTION,
+    WIDE,
     Option(
         "count",
         "column of counts, if FILE is counted already and a row stands for several records. "
@@ -123,6 +124,7 @@ _OPTIONS: Table = [
         Weight.from_text,
         rules=[
             Excludes(["count"], "a weight is how many records a row is"),
+            Excludes(["wide"], "its columns are of counts"),
             Excludes(["one_row_per"], "a row of several records has all of them for one value"),
         ],
     ),
@@ -174,7 +176,7 @@ _OPTIONS: Table = [
         read=read_sum,
         repeats=True,
         rules=[
-            Excludes(["count"], "values of single rows are summed"),
+            Excludes(["count", "wide"], "values of single rows are summed"),
             Excludes(["one_row_per"], "what such rows cost is known of counts"),
         ],
     ),
@@ -349,6 +351,7 @@ def _read_value(key: Key, text: str) -> Any:
 def make_mechanism(options: Any) -> Tables:
     """Return the mechanism that a command line asks for."""
     keys, weight = read_keys(options.axis, options.other), options.weight
+    name_wide_columns(options, [key.name for key in keys])
     if weight is not None and options.user is None and options.max_rows is None:
         options.max_rows = weight.max_records  # of a row, which nothing else bounds
     make = partial(

@@ -59,8 +59,8 @@ class Files:
         How dates to bin are written in text files, such as "%d.%m.%Y"; dates in ISO 8601 are read,
         too.
     wide : sequence of str
-        Columns of counts, if a row is a user, or several are, with a column for each label. They
-        are melted: the names become a column of labels, as text, and the numbers one of counts; a
+        Columns of counts, if each row is of a user and has a column for each label. They are
+        melted: the names become a column of labels, as text, and the numbers one of counts; a
         missing number is 0. For labels and tables, with a column of users.
     wide_label, wide_count : str
         Names of these two columns, by which they are asked for.
