@@ -73,10 +73,6 @@ class Description:
         """The place of the ledger, if there is one."""
         return self._locate(self.facts["ledger"]) if "ledger" in self.facts else None
 
-    def limits(self, name: str) -> bool:
-        """Whether there is a largest value of a bound."""
-        return name in self.facts or name in _DEFAULTS
-
     def choose_bound(self, name: str, asked: int | None) -> int:
         """Return the bound that was asked for, if the file allows it, or that of the file."""
         most = self.facts.get(name, _DEFAULTS.get(name))

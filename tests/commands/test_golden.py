@@ -79,6 +79,8 @@ WRONG = [
     f"anonymize t.csv --epsilon 1 --label drug --ledger none.ledger {EACH}",
     f"anonymize t.csv --epsilon 1 --label drug --ledger '' {EACH}",
     f"anonymize t.csv --epsilon 1 --label drug --title '' {EACH}",
+    "anonymize --epsilon 1 --label drug --dataset Visits",
+    "anonymize t.csv --epsilon 1 --label drug --dataset none.toml",
     f"anonymize none.csv --epsilon 1 --label drug {EACH}",
     f"anonymize t.csv --epsilon 1 --epsilon 2 --label drug {EACH}",
     "anonymize t.csv --epsilon 1 --config a.toml",

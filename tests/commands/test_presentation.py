@@ -10,7 +10,16 @@ from dphist.cli import main
 
 WORDS = (
     *("--title", "Orders by <city>", "--label-name", "city", "--record-name", "order"),
-    *("--dataset", "Orders", "--period", "2025", "--owner", "Sales", "--note", "for the board"),
+    *(
+        "--dataset-name",
+        "Orders",
+        "--period",
+        "2025",
+        "--owner",
+        "Sales",
+        "--note",
+        "for the board",
+    ),
 )
 
 

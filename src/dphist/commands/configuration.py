@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dphist.commands.described import fill_in
 from dphist.commands.options import UsageError
 from dphist.commands.parsing import Parser, add_table
 from dphist.commands.printing import as_keys, as_options
@@ -136,6 +137,7 @@ def read_command_line(given: Sequence[str]) -> argparse.Namespace:
     if configured is not None:
         return configured
     options = parse_command_line(given)
+    fill_in(options, as_options)
     options.write = as_options(options.command.name_options(options))
     return options
 
@@ -197,6 +199,7 @@ def read_section(
         for name, (key, value) in _merge(section, known).items():
             if asked.dry_run or not known[name].dry_run:
                 setattr(options, known[name].name, _read(key, value, known[name]))
+        fill_in(options, as_keys)
         _check_complete(command, options)
     except UsageError as error:
         raise error.within(f"{found.path}: [{section.name}] ") from None

@@ -25,7 +25,10 @@ PRESENTATION = Group(
     "presentation",
     "Words for page, pictures and summary. They are saved in the release and published with it: "
     "take none from the data.",
-    [Option(name, meaning, "TEXT") for name, meaning in _MEANINGS.items()],
+    [
+        Option(name, meaning, "TEXT", typed="--dataset-name" if name == "dataset" else "")
+        for name, meaning in _MEANINGS.items()
+    ],
 )
 
 
@@ -50,10 +53,10 @@ def present_release(release: Release, options: argparse.Namespace) -> Release:
     """Return a release with the words that the options give, and what asked for it."""
     words = _words_of(options)
     release = release.present(**words) if words else release
-    configuration = getattr(options, "configuration", None)
-    if configuration is None or "entry" in release.provenance:  # a ledger states it itself
+    if "entry" in release.provenance:  # a ledger states it itself
         return release
-    return release.configured(configuration)
+    configuration = getattr(options, "configuration", None)
+    return release.configured(configuration, description=getattr(options, "described", None))
 
 
 def _words_of(options: argparse.Namespace) -> Any:

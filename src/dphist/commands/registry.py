@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.metadata import entry_points, version
 from typing import TYPE_CHECKING
 
+from dphist.commands.described import DATASET, with_dataset, without_file
 from dphist.commands.options import EDGE_OPTIONS, with_negative_values
 from dphist.commands.parsing import CommandParser, Parser, add_command
 from dphist.document.options import Command, Group, Option
@@ -99,7 +100,7 @@ def list_releasing() -> tuple[str, ...]:
 
 
 def find_command(name: str) -> Command:
-    """Return a command by its name; one that releases also takes a configuration."""
+    """Return a command by its name; one that releases also takes a description or configuration."""
     if name in find_commands():
         _, module, held = find_commands()[name]
         found: Command | Callable[[], Command] = getattr(import_module(module), held)
@@ -110,6 +111,7 @@ def find_command(name: str) -> Command:
         command = make_kind_command(*_find_commands_of_kinds()[name])
     if name not in list_releasing():
         return command
+    command = with_dataset(command)
     return replace(command, table=[*command.table, _CONFIGURATION])
 
 
@@ -138,9 +140,11 @@ def make_parser(given: Sequence[str]) -> argparse.ArgumentParser:
     known = {name: said.summary for name, (_, said) in _find_commands_of_kinds().items()}
     known = {name: summary for name, (summary, _, _) in find_commands().items()} | known
     chosen = next((word for word in given if word in known), None)
+    described = any(word.partition("=")[0] == DATASET.written for word in given)
     for name, summary in known.items():
         if name == chosen:
-            add_command(commands, name, summary, find_command(name))
+            command = find_command(name)
+            add_command(commands, name, summary, without_file(command) if described else command)
         else:
             commands.add_parser(name, help=summary)
     return parser

@@ -31,7 +31,9 @@ from dphist.privacy.unit import ONE_ROW
 from dphist.release.presentation import forms_of
 from dphist.release.release import FOR_TESTS, VERSION, Release
 from dphist.sentence import joined, slots_of
+from dphist.visible import harmless
 
+_DIGEST = 80  # letters of a digest, which is of 71
 _SHOWN = (
     ("dataset", "Data"),
     ("period", "Period"),
@@ -170,6 +172,11 @@ def _about_section(release: Release) -> Section:
         more = f"noise that was added to a release of the same data at epsilon {had}. Who has both"
         more += f" knows no more than that one tells: together they cost epsilon {had}"
         rows.append(Fact("Made by", more, on=HEADED))
+    digest = release.provenance.get("description")
+    if digest is not None:
+        shown = harmless(digest, _DIGEST)
+        rows.append(Fact("Data set", f"described in a file with the digest {shown}", on=HEADED))
+        rows.append(Fact("", shown, "description", shown, on=ON_JSON))
     meant = []
     if said.unit is not None:
         meant.append((said.unit, "one user of the data"))

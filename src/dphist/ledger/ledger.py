@@ -187,6 +187,7 @@ class Ledger:
         account: Accounts = None,
         presentation: Presentation | None = None,
         configuration: str | None = None,
+        description: str | None = None,
         source: Source | None = None,
     ) -> Release:
         """Charge what a release costs, durably, and then make it.
@@ -202,8 +203,9 @@ class Ledger:
         account : the account to charge, or several, all or none (default: the only one).
         presentation : the words in which the release is shown. Those of the first release with a
             key are kept.
-        configuration : hash of the file that asked for the release, for its provenance. That of
-            the first release with a key is kept.
+        configuration, description : hash of the file that asked for the release, and
+            `Dataset.digest` of the data, for its provenance. Those of the first release with a key
+            are kept.
         source : `source(n)` returns n random bytes. For tests only: the release says so.
 
         Returns
@@ -243,8 +245,7 @@ class Ledger:
             if presentation is not None:
                 words = replace(presentation, date=release.presentation.date)
                 release = replace(release, presentation=words)
-            if configuration is not None:
-                release = release.configured(configuration)
+            release = release.configured(configuration, description=description)
             return self._payments.finish(release, key, entry)
 
     @contextmanager

@@ -100,7 +100,8 @@ class Release(TableWriter, Released):
         ``max_labels``, ``max_count`` and ``max_records``, the bounds applied to each user;
         ``counted``, "users" where users are counted and not records;
         ``added_to``, the epsilon of the release from which `add_noise` made this one;
-        ``configuration``, the SHA-256 hash of the file that asked for the release.
+        ``configuration``, the SHA-256 hash of the file that asked for the release;
+        ``description``, `Dataset.digest` of the data set.
         Without ``unit``, the caller asserted the bounds of a release of labels, or a sensitivity
         above 1 of other releases.
     for_tests : bool
@@ -227,9 +228,18 @@ class Release(TableWriter, Released):
             return (self,)
         return self.users, replace(self, guarantee=own, guarantee_of_counts=None, users=None)
 
-    def configured(self, configuration: str) -> "Release":
-        """Return this release with the hash of the configuration that asked for it."""
-        return replace(self, provenance={**self.provenance, "configuration": configuration})
+    def configured(
+        self, configuration: str | None = None, *, description: str | None = None
+    ) -> "Release":
+        """Return this release with the hashes of the files that asked for it and describe its data.
+
+        Parameters
+        ----------
+        description : `Dataset.digest` of the data.
+        """
+        named = {"configuration": configuration, "description": description}
+        known = {name: digest for name, digest in named.items() if digest is not None}
+        return replace(self, provenance={**self.provenance, **known})
 
     def redecode(self) -> "Release":
         """Return this release with its value inferred again from its noisy counts.

@@ -226,6 +226,7 @@ _NOT_ABOUT = {
     *("output", "table", "report", "overwrite", "quiet", "json", "dry_run", "reserve", "again"),
     *("ledger", "account", "by", "key", "signing_key"),
     *("command", "config", "section", "configuration", "priced", "checked", "write"),
+    *("description", "described"),
     *(name for name in WORDS if name != "unit"),
     *("epsilon", "delta", "rho", "known_labels", "expected_total"),
     *("expect_total", "expect_users", "expect_shape", "expect_rows"),
@@ -276,6 +277,7 @@ def release_paid(
                 replace(data, open=open_data),
                 presentation=read_presentation(options),
                 configuration=getattr(options, "configuration", None),
+                description=getattr(options, "described", None),
                 **_paying(options),
             )
         except DphistError:

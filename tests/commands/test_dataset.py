@@ -1,0 +1,274 @@
+"""--dataset on the command line and in a configuration: what the file says, and nothing weaker."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dphist as dh
+from dphist.cli import main
+from dphist.commands.configuration import read_command_line
+from dphist.commands.registry import list_releasing
+
+FACTS = """files = "visits.csv"
+user = "patient"
+unit = "one patient"
+max_labels = 2
+max_count = 3
+max_records = 4
+max_rows = 2
+"""
+BUDGET = ("--epsilon", "1", "--delta", "1e-6")
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "labels": ("--label", "drug", *BUDGET),
+    "top": ("--label", "drug", *BUDGET),
+    "anonymize": ("--label", "drug", "--epsilon", "1"),
+    "ranges": ("--column", "age", "--edges", "0,50,100", "--epsilon", "1"),
+    "tables": ("--axis", "drug=a,b,c", "--tables", "drug", "--epsilon", "1"),
+    "groups": ("--group", "drug=a,b,c", "--column", "age", "--bins", "0:100:50", "--epsilon", "1"),
+}
+BOUNDS = [
+    ("labels", "max_labels", 2),
+    ("labels", "max_count", 3),
+    ("top", "max_labels", 2),
+    ("anonymize", "max_records", 4),
+    ("ranges", "max_records", 4),
+    ("tables", "max_rows", 2),
+    ("groups", "max_rows", 2),
+]
+Describe = Callable[..., None]
+
+
+@pytest.fixture
+def describe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Describe:
+    """Write a description, and its data, in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "held").mkdir()
+
+    def write(facts: str = FACTS, rows: str = "1,a,20\n1,b,20\n2,a,60\n3,c,70\n") -> None:
+        Path("held/visits.csv").write_text("patient,drug,age\n" + rows)
+        Path("held/clinic.toml").write_text(facts)
+
+    write()
+    return write
+
+
+def run(command: str, *more: str) -> int:
+    return main([command, "--dataset", "held/clinic.toml", *COMMANDS[command], *more])
+
+
+def read(command: str, *more: str) -> Any:
+    return read_command_line([command, "--dataset", "held/clinic.toml", *COMMANDS[command], *more])
+
+
+def refusal(capsys: pytest.CaptureFixture[str]) -> str:
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return captured.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_release_is_that_of_the_options_typed(command, describe, capsys) -> None:
+    assert run(command, "--output", "described.json", "--report", "page.html") == 0
+    bounds = {name: most for each, name, most in BOUNDS if each == command}
+    if command == "top":
+        bounds["max_count"] = 3
+    typed = ["held/visits.csv", "--user", "patient", "--unit", "one patient"]
+    for name, most in bounds.items():
+        typed += [f"--{name.replace('_', '-')}", str(most)]
+    assert main([command, *typed, *COMMANDS[command], "--output", "typed.json"]) == 0
+    one, other = dh.Release.load("described.json"), dh.Release.load("typed.json")
+    assert one.mechanism == other.mechanism
+    assert one.guarantee == other.guarantee
+    digest = dh.Dataset.open("held/clinic.toml").digest
+    assert one.provenance == {**other.provenance, "description": digest}
+    assert digest in Path("page.html").read_text()
+    assert "description" not in other.to_json()
+    assert f'"description": "{digest}"' in Path("described.json").read_text()
+    capsys.readouterr()
+    assert run(command, "--output", "again.json", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["description"] == digest
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_dry_run_reads_no_data(command, describe, capsys) -> None:
+    Path("held/visits.csv").unlink()
+    assert run(command, "--dry-run") == 0
+    assert "patient" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("command", "bound", "most"), BOUNDS)
+def test_a_bound_may_only_be_smaller(command, bound, most, describe, capsys) -> None:
+    option = f"--{bound.replace('_', '-')}"
+    assert getattr(read(command), bound) == most
+    assert getattr(read(command, option, str(most - 1)), bound) == most - 1
+    Path("held/visits.csv").unlink()  # refused before data are read
+    assert run(command, option, str(most + 1)) == 2
+    assert f"{option} must be at most {most}, as held/clinic.toml says" in refusal(capsys)
+    assert run(command, option, "0") == 2
+    assert option in refusal(capsys)
+
+
+@pytest.mark.parametrize(
+    ("command", "bound"), [(c, b) for c, b, _ in BOUNDS if b != "max_count" and c != "top"]
+)
+def test_a_number_that_is_found_is_not_below_a_bound(command, bound, describe, capsys) -> None:
+    option = f"--{bound.replace('_', '-')}"
+    assert run(command, option, "auto") == 2
+    assert option in refusal(capsys)
+
+
+def test_what_the_file_leaves_out_is_left_to_the_command(describe, capsys) -> None:
+    describe('files = "visits.csv"\nuser = "patient"\n')
+    assert read("labels").max_labels is None
+    assert read("labels", "--max-labels", "auto").max_labels == "auto"
+    assert read("labels", "--max-labels", "7").max_labels == 7
+    assert run("tables") == 2
+    assert "--user needs --max-rows" in refusal(capsys)
+    assert run("labels", "--max-labels", "2", "--max-count", "2") == 2
+    assert "--max-count must be at most 1, unless held/clinic.toml has it" in refusal(capsys)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        (("visits.csv",), "FILE"),
+        (("--user", "patient"), "--user"),
+        (("--unit", "one patient"), "--unit"),
+        (("--ledger", "a.ledger"), "--ledger"),
+    ],
+)
+def test_what_only_the_file_says_is_not_typed(command, typed, named, describe, capsys) -> None:
+    assert main([command, *typed, "--dataset", "held/clinic.toml", *COMMANDS[command]]) == 2
+    assert f"dphist: {named} is not given beside held/clinic.toml" in refusal(capsys)
+
+
+@pytest.mark.parametrize(
+    "typed", [("--each-row-is-one-person",), ("--sensitivity", "1")], ids=["rows", "sensitivity"]
+)
+def test_users_are_not_given_up(typed, describe, capsys) -> None:
+    assert run("anonymize", *typed) == 2
+    assert "--user" in refusal(capsys)
+
+
+@pytest.mark.parametrize("stated", ["refuse", "drop", "separate"])
+@pytest.mark.parametrize("asked", ["refuse", "drop", "separate"])
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each != "groups"])
+def test_null_users_may_only_be_stricter(command, stated, asked, describe, capsys) -> None:
+    describe(FACTS + f'null_users = "{stated}"\n')
+    assert (read(command).null_users or "refuse") == stated
+    if asked == stated or (stated, asked) == ("separate", "drop"):
+        assert read(command, "--null-users", asked).null_users == asked
+    else:
+        assert run(command, "--null-users", asked) == 2
+        assert "--null-users must be" in refusal(capsys)
+
+
+def test_a_command_that_refuses_rows_without_a_user_says_so(describe, capsys) -> None:
+    describe(FACTS + 'null_users = "drop"\n')
+    assert run("groups") == 2
+    assert 'says null_users = "drop": this command refuses such rows' in refusal(capsys)
+
+
+def test_the_ledger_of_the_file_pays(describe, capsys, monkeypatch) -> None:
+    dh.Ledger.create("held/a.ledger", epsilon=3, delta="1e-5", unit="one patient")
+    monkeypatch.setenv("DPHIST_LEDGER", "another.ledger")  # that of the file goes before
+    describe(FACTS + 'ledger = "a.ledger"\n')
+    assert run("labels") == 2
+    assert "--by and --key must be given with a ledger" in refusal(capsys)
+    paid = ("--by", "ann", "--key", "one")
+    assert run("labels", *paid, "--dry-run") == 0
+    assert len(dh.Ledger.open("held/a.ledger").entries()) == 2
+    assert run("labels", *paid, "--output", "r.json") == 0
+    release = dh.Release.load("r.json")
+    assert release.provenance["entry"] == "1"
+    assert release.provenance["description"] == dh.Dataset.open("held/clinic.toml").digest
+    capsys.readouterr()
+    # The key stands for the data and the options, whoever gives them.
+    typed = ["held/visits.csv", "--user", "patient", "--unit", "one patient", "--max-labels", "2"]
+    typed += ["--max-count", "3", "--ledger", "held/a.ledger", *paid]
+    assert main(["labels", *typed, *COMMANDS["labels"]]) == 6
+    assert run("labels", *paid, "--again") == 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        (FACTS + "max_lables = 3", "max_lables is not a key of a data set; did you mean"),
+        ('user = "patient"', "files is missing"),
+        (FACTS.replace("= 2", "= 0"), "must be at least 1"),
+        ("files = ", "must be a TOML file"),
+    ],
+)
+def test_a_wrong_description_is_refused(facts, says, describe, capsys) -> None:
+    describe(facts)
+    assert run("labels") == 2
+    assert says in refusal(capsys)
+
+
+def test_what_is_no_description_is_refused(describe, capsys) -> None:
+    assert main(["labels", "--dataset", "Visits 2026", *COMMANDS["labels"]]) == 2
+    assert "the name of the data, for pages, is --dataset-name" in refusal(capsys)
+    assert main(["labels", "--dataset", "none.toml", *COMMANDS["labels"]]) == 2
+    assert "none.toml cannot be read" in refusal(capsys)
+    assert main(["labels", "--dataset=", *COMMANDS["labels"]]) == 2
+    assert "--dataset must name a TOML file" in refusal(capsys)
+
+
+def test_an_output_does_not_replace_the_description(describe, capsys) -> None:
+    assert run("labels", "--output", "held/clinic.toml", "--overwrite") == 2
+    assert "held/clinic.toml is read; writing there would destroy it" in refusal(capsys)
+
+
+RUN = """[drugs]
+command = "labels"
+dataset = "held/clinic.toml"
+label = "drug"
+epsilon = 1
+delta = 1e-6
+output = "r.json"
+"""
+
+
+def test_a_section_names_a_description(describe, capsys) -> None:
+    Path("run.toml").write_text(RUN)
+    for words in (["run", "run.toml"], ["labels", "--config", "run.toml", "--overwrite"]):
+        assert main(words) == 0
+        said = dh.Release.load("r.json").provenance
+        assert {"configuration", "description"} <= said.keys()
+        assert (said["max_labels"], said["max_count"]) == ("2", "3")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("max-labels = 3", "max-labels must be at most 2, as held/clinic.toml says"),
+        ("max-labels = 'auto'", "max-labels must be a number of at most 2"),
+        ("null-users = 'drop'", 'null-users must be "refuse"'),
+        ("user = 'drug'", "user is not given beside"),
+        ("file = 'visits.csv'", "FILE is not given beside"),
+        ("ledger = 'a.ledger'", "ledger is not given beside"),
+    ],
+)
+def test_a_section_may_only_be_stricter(line, says, describe, capsys) -> None:
+    Path("run.toml").write_text(RUN + line)
+    for words in (["run", "run.toml"], ["labels", "--config", "run.toml", "--dry-run"]):
+        assert main(words) == 2
+        assert f"dphist: run.toml: [drugs] {says}" in refusal(capsys)
+
+
+def test_a_plan_of_a_ledger_prices_it(describe, capsys) -> None:
+    dh.Ledger.create("held/a.ledger", epsilon=3, delta="1e-5", unit="one patient")
+    typed = f"labels --dataset held/clinic.toml {' '.join(COMMANDS['labels'])}"
+    assert main(["ledger", "plan", "held/a.ledger", "--release", typed]) == 0
+    assert main(["ledger", "plan", "held/a.ledger", "--release", typed + " --max-labels 3"]) == 2
+    assert "--max-labels must be at most 2" in capsys.readouterr().err
+
+
+def test_commands_without_users_have_no_such_option(capsys) -> None:
+    assert {*COMMANDS} == {*list_releasing()} - {"stream"}
+    assert main(["stream", "--dataset", "clinic.toml"]) == 2
+    assert "there is no option --dataset" in capsys.readouterr().err
