@@ -184,7 +184,7 @@ def test_the_ledger_of_the_file_pays(describe, capsys, monkeypatch) -> None:
     assert len(dh.Ledger.open("held/a.ledger").entries()) == 2
     assert run("labels", *paid, "--output", "r.json") == 0
     release = dh.Release.load("r.json")
-    assert release.provenance["entry"] == "1"
+    assert release.provenance["entry"] == "3"
     assert release.provenance["description"] == dh.Dataset.open("held/clinic.toml").digest
     capsys.readouterr()
     # The key stands for the data and the options, whoever gives them.
