@@ -17,10 +17,12 @@ DOOR = "dphist.data.open_data"
 OPEN_TO = ("lab", "properties")
 """Rooms that look at data which their owner may look at."""
 
-# Of what counts rows, others import constants, types, public axes, and what shows progress.
+# Of what counts rows, others import constants, types, public axes, what shows progress, and
+# the columns of files by header or footer.
 FOR_OTHERS = re.compile(
     r"LARGEST|redact_errors|UserType|is_key_type|fresh_key|Progress|Report|Done|ERASED|open_display"
     r"|Resources|memory_limit|space_needed|Grid|check_name|value_roles|dates_of_range|find_files|Files|query"
+    r"|read_schemas"
 )
 # Fields of secret types, by names that nothing else has.
 PRIVATE = {"_store", "_sets", "_users", "_cells", "_heights", "_state", "_live"}

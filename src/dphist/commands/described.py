@@ -55,7 +55,7 @@ def fill_in(
     UsageError
         If it is wrong, says what an option says too, or allows less than an option asks for.
     """
-    if getattr(options, DATASET.name, None) is None:
+    if DATASET not in options.command.options or options.description is None:
         return
     try:
         _fill_in(options)

@@ -37,6 +37,7 @@ _OWN = {
     "form": ("a page that asks, shows errors and writes a command", "form.command", "COMMAND"),
     "check": ("compare a release with a plan's criteria", "saved", "CHECK"),
     "ledger": ("keep one budget for all releases of a data set", "ledger.command", "COMMAND"),
+    "dataset": ("check the description of a data set", "dataset", "COMMAND"),
     "properties": ("estimate entropy, the number of labels and more", "properties", "COMMAND"),
     "add-noise": ("the same counts with more noise, for another audience", "add_noise", "COMMAND"),
     "diff": ("what changed between two releases", "diff", "COMMAND"),

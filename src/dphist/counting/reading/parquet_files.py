@@ -32,7 +32,7 @@ def open_parquet_file(
 ) -> OpenedFile:
     """Open a Parquet file."""
     failure = InputFileError(f"{shown} must be a Parquet file: it cannot be read as one")
-    schema, old_moments, rows = redact_errors(lambda: _read_footer(path), failure)
+    schema, old_moments, rows = redact_errors(lambda: read_footer(path), failure)
     positions = {column.role: find_position(column.name, schema.names) for column in wanted}
     relation = redact_errors(
         # DuckDB would take `*` as a pattern and a folder `x=1` as a column.
@@ -92,7 +92,7 @@ def _value_of(
     return value, kind
 
 
-def _read_footer(path: Path) -> tuple[pa.Schema, set[str], int]:
+def read_footer(path: Path) -> tuple[pa.Schema, set[str], int]:
     """Return the schema, the columns with timestamps of 96 bits, and the number of rows."""
     with path.open("rb") as file:
         found = pq.ParquetFile(file)

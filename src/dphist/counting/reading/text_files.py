@@ -69,7 +69,7 @@ def open_text_file(
         If a record breaks the rule of `records`, or the file is damaged.
     ColumnError
     """
-    header = _read_header(path, kind, shown)
+    header = read_header(path, kind, shown)
     positions = {
         column.role: _position_in_header(column.name, header.fields, path, kind, shown)
         for column in wanted
@@ -183,7 +183,7 @@ def _undecompressed(kind: FileFormat, shown: str) -> InputFileError:
     )
 
 
-def _read_header(path: Path, kind: FileFormat, shown: str) -> Header:
+def read_header(path: Path, kind: FileFormat, shown: str) -> Header:
     """Return the first line.
 
     Raises
@@ -265,7 +265,7 @@ def _has_column(wanted: str, path: Path, kind: FileFormat, delimiter: str) -> bo
     """Whether the first line names a column when its fields are separated by another delimiter."""
     other = replace(kind, delimiter=delimiter)
     try:
-        return _read_header(path, other, "").fields.count(wanted) == 1
+        return read_header(path, other, "").fields.count(wanted) == 1
     except InputFileError:
         return False
 

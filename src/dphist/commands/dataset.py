@@ -1,0 +1,60 @@
+"""dphist dataset check: whether a description fits its files; no row is read."""
+
+import argparse
+import json
+
+from dphist.commands.ledger.options import existing
+from dphist.commands.options import JSON, UsageError, argument
+from dphist.commands.printing import say
+from dphist.counting.reading.given_files import Files
+from dphist.counting.reading.schema import read_schemas
+from dphist.description import BOUNDS, Description
+from dphist.document.options import Command
+from dphist.errors import DphistError
+
+_WITHOUT = {
+    "unit": 'a release calls whom it protects "user"; add such as unit = "one patient"',
+    "ledger": "nothing adds up what releases cost; add the path of one",
+    "max_labels": "each program chooses the bound of labels; add a number",
+    "max_records": "each program chooses the bound of records; add a number",
+    "max_rows": "each program chooses the bound of rows; add a number",
+}
+"""What follows if a key is missing, and the remedy."""
+
+
+def _check(options: argparse.Namespace) -> None:
+    try:
+        said = Description.read(options.description)
+        schemas = read_schemas(Files(said.files), said.facts["user"])
+        if said.ledger is not None:
+            existing(said.ledger)
+    except DphistError as error:
+        raise UsageError(str(error)) from None
+    missing = [key for key in ("unit", "ledger", *BOUNDS) if key in _WITHOUT.keys() - said.facts]
+    if options.json:
+        found = {
+            name: None if columns is None else dict(columns) for name, columns in schemas.items()
+        }
+        say(json.dumps({"description": said.digest, "files": found, "missing": missing}))
+        return
+    say(f"{said.path}: {said.digest}")
+    for name, columns in schemas.items():
+        listed = ", ".join(f"{column} ({kind})" for column, kind in columns or [])
+        say(f"{name}: {listed or 'not opened, for its columns stand among its rows'}")
+    for key in missing:
+        say(f"Without {key}, {_WITHOUT[key]}.")
+    say("No rows were read.")
+
+
+_CHECK = Command(
+    text="Check a description of a data set: its keys, that its ledger exists, and that each file "
+    "has the column of users. Of files only header or footer are read, no rows. The exit code is 2 "
+    "if something is wrong.",
+    table=[argument("description", "the description", "TOML"), JSON],
+    run=_check,
+)
+COMMAND = Command(
+    text="Check what --dataset and dh.Dataset.open use.",
+    epilog="The guide is docs/guides/dataset.md.",
+    actions={"check": ("whether a description fits its files; no rows are read", _CHECK)},
+)

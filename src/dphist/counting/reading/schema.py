@@ -1,0 +1,62 @@
+"""The columns of files, by their header or footer alone: no row is read."""
+
+from pathlib import Path
+
+from dphist.counting.engine.redaction import redact_errors
+from dphist.counting.reading.columns import check_type, find_position, key_column
+from dphist.counting.reading.file_format import Container
+from dphist.counting.reading.file_opener import check_regular
+from dphist.counting.reading.given_files import Files
+from dphist.counting.reading.parquet_files import read_footer
+from dphist.counting.reading.paths import find_files
+from dphist.counting.reading.text_files import read_header
+from dphist.errors import ColumnError, InputFileError
+
+
+def read_schemas(given: Files, user: str) -> dict[str, list[tuple[str, str]] | None]:
+    """Return the columns of each file with their types, once `user` is found to be one of them.
+
+    Of a spreadsheet, JSON lines, SQLite or an archive it is None: there, rows would be read.
+
+    Raises
+    ------
+    ParameterError, InputFileError, ColumnError
+        Also if a file has other columns than the first one.
+    """
+    given.check_names(None)
+    found: dict[str, list[tuple[str, str]] | None] = {}
+    for name in find_files(given.names):
+        check_regular(Path(name), f"'{name}'")
+        found[name] = _read_columns(Path(name), given, user)
+    known = [(name, sorted(each)) for name, each in found.items() if each is not None]
+    for name, columns in known:
+        if columns != known[0][1]:
+            raise ColumnError(
+                f"'{name}' must have the same columns as '{known[0][0]}', of the same types, in "
+                "any order"
+            )
+    return found
+
+
+def _read_columns(path: Path, given: Files, user: str) -> list[tuple[str, str]] | None:
+    shown = f"'{path}'"
+    if path.suffix.lower() == ".zip":
+        return None
+    kind = given.find_format(path.name, shown, None)
+    if kind.container is Container.TEXT:
+        columns = [(name, "text") for name in read_header(path, kind, shown).fields]
+    elif kind.container is Container.PARQUET:
+        failure = InputFileError(f"{shown} must be a Parquet file: it cannot be read as one")
+        schema = redact_errors(lambda: read_footer(path), failure)[0]
+        columns = [(each.name, str(each.type)) for each in schema]
+    else:
+        return None
+    try:
+        place = find_position(user, [name for name, _ in columns])
+        if kind.container is Container.PARQUET:
+            check_type(schema.field(place).type, key_column("who", user, "user"))
+    except ColumnError as error:
+        raised = error.within(f"{shown}: ")
+    else:
+        return columns
+    raise raised
