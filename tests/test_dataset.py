@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
+from dphist.report import report_html
 
 FACTS = """files = "visits.csv"
 user = "patient"
@@ -140,7 +141,9 @@ def test_only_the_ledger_of_the_file_releases(tmp_path: Path) -> None:
     counts = clinic.labels("drug")
     with pytest.raises(dh.LedgerError):
         mechanism.release(counts)
-    clinic.ledger().release(mechanism, counts, by="ann", key="one")
+    ledger = clinic.ledger()
+    release = ledger.release(mechanism, counts, by="ann", key="one", description=clinic.digest)
+    assert release.provenance["description"] == clinic.digest
     assert clinic.ledger().id == made.id
     for count in (clinic.profile("drug"), clinic.tables(KEYS)):
         assert "ledger" in repr(count).lower()
@@ -163,3 +166,18 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     (tmp_path / "more.csv").write_text("patient,drug\n3,a\n")
     facts = FACTS.replace('"visits.csv"', '["visits.csv", "more.csv"]')
     assert describe(tmp_path, facts, "2,a\n").labels("drug").counts_of(["a"]) == [2]
+
+
+def test_a_release_names_a_description(tmp_path: Path) -> None:
+    clinic = describe(tmp_path)
+    release = dh.Tables(epsilon=1, keys=KEYS, tables=[("drug",)], max_rows=2).release(
+        clinic.tables(KEYS)
+    )
+    named = release.configured(description=clinic.digest)
+    assert named.provenance == {**release.provenance, "description": clinic.digest}
+    assert clinic.digest in report_html(named)
+    named.save(tmp_path / "r.json")
+    assert dh.Release.load(tmp_path / "r.json").provenance == named.provenance
+    evil = release.configured(description="<script>\x1b[2J" + "x" * 999)
+    assert "<script>\x1b" not in report_html(evil)
+    assert "x" * 99 not in report_html(evil)
