@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from releasing import artifacts, installed, stated, targets
+from releasing import artifacts, installed, schedulers, stated, targets
 from releasing.running import ROOT, CheckError, environment
 
 
@@ -60,6 +60,7 @@ def _steps(folder: Path, options: argparse.Namespace) -> None:
     _step("first use", lambda: installed.check_first_use(programs, folder))
     _step("extras", lambda: installed.check_extras_are_named(programs, folder))
     _step("types", lambda: installed.check_types(programs, folder))
+    _step("schedulers", lambda: schedulers.check_all(wheel, folder / "schedulers"))
     into = ROOT / "dist"
     shutil.rmtree(into, ignore_errors=True)
     shutil.copytree(folder / "first", into)

@@ -104,6 +104,7 @@ def test_json_is_the_release_or_what_was_written(records, tmp_path, capsys) -> N
             "delta": "0.0000183880991166",
             "unit": "one user, exchanged for another",
         },
+        "bounding": None,
         "labels": 2,
         "largest_error": dh.Release.load(out).mechanism.largest_error,
         "counts_of": "records, after each user was bounded to at most 3 labels and 1 record of "
