@@ -7,11 +7,8 @@ import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 import xlsxwriter
-
-import dphist as dh
 
 NAMES = ("who", "word", "n")
 Rows = Sequence[Sequence[Any]]
@@ -74,55 +71,6 @@ def write_xlsx(
     return path
 
 
-_ODS = (
-    '<?xml version="1.0" encoding="UTF-8"?><office:document-content '
-    'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
-    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
-    'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" office:version="1.2">'
-    "<office:body><office:spreadsheet>{}</office:spreadsheet></office:body>"
-    "</office:document-content>"
-)
-_MANIFEST = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
-_ODS_TYPE = "application/vnd.oasis.opendocument.spreadsheet"
-
-
-def write_ods(path: Path, rows: Rows, names: Sequence[str] = NAMES) -> Path:
-    lines = "".join(
-        f"<table:table-row>{''.join(map(_ods_cell, row))}</table:table-row>"
-        for row in (names, *rows)
-    )
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr("mimetype", _ODS_TYPE)
-        file.writestr(
-            "META-INF/manifest.xml",
-            f'<manifest:manifest xmlns:manifest="{_MANIFEST}">'
-            f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{_ODS_TYPE}"/>'
-            "</manifest:manifest>",
-        )
-        file.writestr(
-            "content.xml", _ODS.format(f'<table:table table:name="one">{lines}</table:table>')
-        )
-    return path
-
-
-def _ods_cell(value: Any) -> str:
-    if value in (None, ""):
-        return "<table:table-cell/>"
-    if isinstance(value, bool):
-        held = f'office:value-type="boolean" office:boolean-value="{str(value).lower()}"'
-    elif isinstance(value, int | float):
-        held = f'office:value-type="float" office:value="{value}"'
-    elif isinstance(value, datetime.date):
-        held = f'office:value-type="date" office:date-value="{value.isoformat()}"'
-    else:
-        text = escape(value)
-        return (
-            f'<table:table-cell office:value-type="string"><text:p>{text}</text:p>'
-            "</table:table-cell>"
-        )
-    return f"<table:table-cell {held}/>"
-
-
 def write_zip(path: Path, files: Sequence[tuple[str, bytes]]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files:
@@ -139,17 +87,10 @@ def write_zipped_csv(path: Path, rows: Rows, names: Sequence[str] = NAMES) -> Pa
     )
 
 
-def write_utf16(path: Path, rows: Rows, names: Sequence[str] = NAMES) -> dh.Files:
-    path.write_bytes(to_csv(rows, names).encode("utf-16"))
-    return dh.Files(path, encoding="utf-16")
-
-
 WRITERS: dict[str, tuple[str, Callable[..., Any]]] = {
     "json lines": ("t.jsonl", write_json_lines),
     "sqlite": ("t.sqlite", write_sqlite),
     "zip": ("t.zip", write_zipped_csv),
-    "utf-16": ("t.csv", write_utf16),
     "xlsx": ("t.xlsx", write_xlsx),
-    "ods": ("t.ods", write_ods),
 }
-SPREADSHEETS = ("xlsx", "ods")
+SPREADSHEETS = ("xlsx",)

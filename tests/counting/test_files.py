@@ -180,7 +180,7 @@ SENT = SENTINEL.encode()
         ("blank-header.csv", b"\nlabel,x\n%b,1\n" % SENT, "{} begins with an empty line"),
         ("endless-header.csv", b"label," + SENT * 100_000, "line 1 of {}, which"),
         ("csv", b"label\n%b\n" % SENT, "{} must end in .csv"),
-        ("a.xlsb", b"label\n%b\n" % SENT, "{} must end in .csv"),
+        ("a.xlsb", b"label\n%b\n" % SENT, "{} is a spreadsheet of another kind"),
         ("a.xlsx.gz", b"label\n%b\n" % SENT, "{} must end in .csv"),
         ("a.xlsx", b"label\n%b\n" % SENT, "{} must be a spreadsheet"),
         ("a.jsonl", b"label\n%b\n" % SENT, "line 1 of {} must be a JSON object"),

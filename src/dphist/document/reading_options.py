@@ -23,7 +23,7 @@ DELIMITER = Option(
 )
 _SAID = (
     Option(
-        "encoding", "encoding of a text FILE, such as latin-1 or utf-16 (default: utf-8)", "NAME"
+        "encoding", "encoding of a text FILE, such as latin-1 or cp1252 (default: utf-8)", "NAME"
     ),
     Option(
         "decimal",

@@ -29,9 +29,10 @@ _COMPRESSED = {
 }
 _WHOLE = {
     ".parquet": Container.PARQUET,
-    **dict.fromkeys((".xlsx", ".ods", ".xls"), Container.SPREADSHEET),
+    ".xlsx": Container.SPREADSHEET,
     **dict.fromkeys((".sqlite", ".sqlite3", ".db"), Container.SQLITE),
 }
+_OTHER_SPREADSHEETS = (".ods", ".xls", ".xlsb", ".xlsm")
 ARCHIVE = ".zip"
 """How the name of an archive ends, which stands for the files in it."""
 ENDINGS = (
@@ -95,10 +96,12 @@ def find_format(name: str, shown: str, delimiter: str | None = None) -> FileForm
     compression = _COMPRESSIONS.get(suffixes[-1]) if suffixes else None
     last = (suffixes[-2:-1] if compression else suffixes[-1:]) or [""]
     container = (_COMPRESSED if compression else _COMPRESSED | _WHOLE).get(last[0])
+    if last[0] in _OTHER_SPREADSHEETS:
+        raise InputFileError(f"{shown} is a spreadsheet of another kind: save it as .xlsx or CSV")
     if container is None:
         raise InputFileError(
             f"{shown} must end in .csv, .tsv, .txt, .jsonl or .ndjson, each also with .gz or .zst, "
-            "or in .parquet, .xlsx, .ods, .xls, .sqlite, .sqlite3, .db or .zip"
+            "or in .parquet, .xlsx, .sqlite, .sqlite3, .db or .zip"
         )
     if container is Container.TEXT:
         return FileFormat(container, delimiter or _DELIMITERS[last[0]], compression)

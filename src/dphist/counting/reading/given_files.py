@@ -13,10 +13,11 @@ from dphist.counting.reading.written_values import WrittenValues
 from dphist.errors import Argument, ParameterError
 
 UTF_8 = "utf-8"
-# Encodings in which the bytes of one record do not change how another is read.
+# Encodings in which the bytes of one record do not change how another is read. In UTF-16 and UTF-32,
+# a byte too many shifts all that follow until another one does, and records between are lost.
 _ENCODINGS = frozenset(
     {
-        *(UTF_8, "ascii", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"),
+        *(UTF_8, "ascii"),
         *(f"iso8859-{number}" for number in range(1, 17) if number != 12),
         *(f"cp{number}" for number in (437, 850, 852, 855, 858, 866, 874, 932, 949, 950)),
         *(f"cp{number}" for number in range(1250, 1259)),
@@ -172,6 +173,8 @@ def find_encoding(name: object) -> str:
             found = codecs.lookup(name).name
     if found not in _ENCODINGS:
         raise ParameterError(
-            "encoding", "must be a usual one by name, such as utf-8, latin-1, cp1252 or utf-16"
+            "encoding",
+            "must be a usual one by name, such as utf-8, latin-1 or cp1252",
+            "save files in UTF-16, UTF-32 or others as UTF-8",
         )
     return str(found)
