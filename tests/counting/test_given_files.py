@@ -253,24 +253,106 @@ def test_a_first_row_that_may_be_a_record_is_not_shown(tmp_path: Path) -> None:
             count(path)
 
 
-def test_empty_rows_merged_cells_and_errors(tmp_path: Path) -> None:
+def test_empty_rows_merged_cells_and_formulas(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
     with xlsxwriter.Workbook(path) as book:
         sheet = book.add_worksheet()
-        sheet.write_row(0, 1, NAMES)  # the first column is empty
+        sheet.write_row(0, 1, NAMES)  # the first column has no name
         sheet.write_row(1, 1, ["a", "x", 1])
         sheet.write_row(4, 1, ["b", "x", 1])
         sheet.merge_range(5, 1, 6, 1, "c")  # the second of the two cells is empty
         sheet.write_row(5, 2, ["x", 1])
         sheet.write_row(6, 2, ["y", 1])
-        sheet.write_formula(7, 1, "=NA()", value="#N/A")
         sheet.write_row(7, 2, ["z", 1])
+        sheet.write_formula(7, 0, "=NA()", value="#N/A")  # in no column that is read
         sheet.write_formula(8, 1, '="d"', value="d")
         sheet.write_row(8, 2, ["x", 1])
     assert count(path) == {"x": 4, "y": 1, "z": 1}
     assert count(path, null_users="drop") == {"x": 4}
     with refused(DataError, "'who'"):
         count(path, null_users="refuse")
+
+
+FIRST_SHEET = "xl/worksheets/sheet1.xml"
+
+
+def rewrite(path: Path, *changes: tuple[str, str]) -> Path:
+    """Replace text of the first sheet of a workbook, which has it once."""
+    with zipfile.ZipFile(path) as book:
+        files = [(name, book.read(name)) for name in book.namelist()]
+    for place, (name, content) in enumerate(files):
+        if name == FIRST_SHEET:
+            text = content.decode()
+            for old, new in changes:
+                assert text.count(old) == 1
+                text = text.replace(old, new)
+            files[place] = (name, text.encode())
+    return write_zip(path, files)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('<row r="3"', '<row r="2"'),
+        ('<row r="3"', '<row r="5"'),
+        ('<row r="3"', "<row"),
+        ('<row r="4"', '<row r="1048577"'),
+        ('<row r="3"', '</sheetData><sheetData><row r="3"'),
+        ('<row r="3"', '<sheetData/><row r="3"'),
+        ('<row r="3"', '<!-- x --><row r="3"'),
+        ('<row r="3"', '<c r="A3"/><row r="3"'),
+        ('r="B3"', 'r="A3"'),
+        ('r="B3"', 'r="B2"'),
+        ('r="B3"', 'r="b3"'),
+        ('r="B3"', 'r="AAAA3"'),
+        ('<c r="B3"', "<c"),
+        ('<c r="C3"><v>1</v>', '<c r="C3"><v>1</v><v>2</v>'),
+        ('<c r="C3"><v>1</v>', '<c r="C3"><v>1<f>2</f></v>'),
+        ('<c r="C3"><v>1</v>', '<c r="C3"><v><![CDATA[1]]></v>'),
+    ],
+)
+def test_a_sheet_of_which_cells_would_be_lost_is_refused(
+    old: str, new: str, tmp_path: Path
+) -> None:
+    """Its reader keeps the last of two cells at one place, and stops at the first end of rows."""
+    path = write_xlsx(tmp_path / "t.xlsx", [(SENTINEL, "b", 0), ("c", "b", 1), ("d", "b", 2)])
+    with refused(InputFileError, f"'{path}' must have each row and cell once"):
+        count(rewrite(path, (old, new)))
+
+
+def test_a_cell_to_the_right_of_the_names_is_refused(tmp_path: Path) -> None:
+    """Its reader would make every row as wide, and end the process when memory is short."""
+    rows = [("a", "b", 1), ("c", "d", 1)]
+    path = write_xlsx(tmp_path / "t.xlsx", rows)
+    far = ("</row></sheetData>", '<c r="XFD3"><v>1</v></c></row></sheetData>')
+    with refused(InputFileError, "row 3 of", "no cells to the right of the names"):
+        count(rewrite(path, far))
+    path = write_xlsx(tmp_path / "t.xlsx", rows)
+    empty = ("</row></sheetData>", '<c r="XFD3" s="1"/></row></sheetData>')
+    assert count(rewrite(path, empty)) == {"b": 1, "d": 1}
+
+
+@pytest.mark.parametrize(
+    "cell", ['t="e"><v>#N/A</v>', 't="e">', "><f>A1</f>", "><f>A1</f><v></v>", "><f>A1</f><v/>"]
+)
+def test_a_cell_without_a_result_is_refused_by_itself(cell: str, tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "t.xlsx", [(SENTINEL, "b", 0), ("c", "b", 1), ("d", "b", 2)])
+    with refused(InputFileError, "row 3 of", "in column 'n', no error"):
+        count(rewrite(path, ('<c r="C3"><v>1</v>', f'<c r="C3" {cell}')))
+
+
+def test_other_files_that_are_called_workbooks(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "t.xlsx", [("a", "b", 1)])
+    with zipfile.ZipFile(path) as book:
+        files = [(name, book.read(name)) for name in book.namelist()]
+    doctype = b"<!DOCTYPE x [<!ENTITY y 'z'>]><worksheet"
+    for wrong in (
+        [each for each in files if each[0] != "xl/workbook.xml"],
+        [*files, ("XL/Workbook.xml", b"")],
+        [(name, content.replace(b"<worksheet", doctype, 1)) for name, content in files],
+    ):
+        with refused(InputFileError, "must be a spreadsheet"):
+            count(write_zip(path, wrong))
 
 
 def damage(content: bytes, find: bytes, place: int) -> bytes:

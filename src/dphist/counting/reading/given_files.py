@@ -13,7 +13,7 @@ from dphist.counting.reading.written_values import WrittenValues
 from dphist.errors import Argument, ParameterError
 
 UTF_8 = "utf-8"
-# Encodings in which the bytes of one record do not change how another is read. In UTF-16 and UTF-32,
+# Encodings in which the bytes of one record do not change how another is read. In UTF-16 or UTF-32,
 # a byte too many shifts all that follow until another one does, and records between are lost.
 _ENCODINGS = frozenset(
     {
