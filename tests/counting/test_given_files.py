@@ -513,6 +513,28 @@ def test_sqlite_text_that_is_none_and_damage(tmp_path: Path) -> None:
         count(path)
 
 
+def test_an_index_of_sqlite_that_lacks_rows(tmp_path: Path) -> None:
+    """A query may read the index alone."""
+    path = tmp_path / "t.db"
+    row = "INSERT INTO given VALUES (?, 'a', 1)"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE given (who, word, n)")
+        connection.execute("CREATE INDEX found ON given (who, word, n)")
+        connection.execute(row, ["x"])
+        (kept,) = connection.execute("SELECT * FROM sqlite_schema WHERE name = 'found'").fetchall()
+        connection.execute("PRAGMA writable_schema = 1")
+        connection.execute("DELETE FROM sqlite_schema WHERE name = 'found'")
+    connection.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute(row, [SENTINEL])
+        connection.execute("PRAGMA writable_schema = 1")
+        connection.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", kept)
+    connection.close()
+    for table in (path, dh.Files(path, query="SELECT who, word, n FROM given")):
+        with refused(InputFileError, "must be an SQLite file"):
+            count(table)
+
+
 # --- Archives
 
 

@@ -155,6 +155,25 @@ class Rows:
         self.is_open = False
 
 
+class CountedRows(Rows):
+    """As drivers of MySQL do, `execute` returns how many rows there are."""
+
+    def execute(self, _: str) -> int:  # type: ignore[override]
+        return len(self.rows)
+
+
+def test_a_driver_that_returns_the_number_of_rows() -> None:
+    rows = [("a", "b", 1), ("c", "d", 2)]
+    for number in range(3):
+        found = count(dh.query("x", CountedRows(rows[:number])))
+        assert found == dict([("b", 1), ("d", 2)][:number])
+
+
+def test_text_of_a_query_has_no_parameters(connection: Any) -> None:
+    sql = "SELECT ':v' AS who, '%s :w' AS word, 1 AS n"
+    assert count(dh.query(sql, connection)) == {"%s :w": 1}
+
+
 UTC = datetime.UTC
 EAST = datetime.timezone(datetime.timedelta(hours=2))
 NOON = datetime.datetime(2026, 1, 31, 12, tzinfo=UTC)

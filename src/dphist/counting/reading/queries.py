@@ -96,14 +96,17 @@ def _execute(stack: ExitStack, given: Query) -> tuple[list[str], Any]:
     connection = given.connection
     if not (_is_engine(connection) or _is_alchemy(connection)):
         cursor = stack.enter_context(closing(connection.cursor()))
-        cursor = cursor.execute(given.sql) or cursor
+        done = cursor.execute(given.sql)  # a cursor, nothing, or how many rows there are
+        cursor = done if hasattr(done, "fetchmany") else cursor
         return [column[0] for column in cursor.description], cursor
-    import sqlalchemy
-
     if _is_engine(connection):
         connection = stack.enter_context(connection.connect())
-    sql = sqlalchemy.text(given.sql) if isinstance(given.sql, str) else given.sql
-    result = connection.execute(sql, execution_options={"stream_results": True})
+    options = {"stream_results": True}
+    if isinstance(given.sql, str):  # as it is: nothing in it is a parameter
+        options["no_parameters"] = True
+        result = connection.exec_driver_sql(given.sql, execution_options=options)
+    else:
+        result = connection.execute(given.sql, execution_options=options)
     stack.callback(result.close)
     return list(result.keys()), result
 

@@ -39,7 +39,7 @@ def read_sqlite(
         If the file is damaged, or no SQLite file; also while rows are read.
     """
     with closing(_connect(path)) as connection:
-        if connection.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
+        if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
             raise sqlite3.DatabaseError
         if query is None:
             query = f"SELECT * FROM {quote(_find_table(connection, table, shown))}"  # noqa: S608 - names are quoted; a query is the owner's
