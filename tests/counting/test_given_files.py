@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dphist as dh
-from dphist.counting.reading import spreadsheets
+from dphist.counting.reading import spreadsheets, sqlite_files
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
 from tests.counting.backends import gzipped, zstd
 from tests.counting.given_rows import (
@@ -509,6 +509,29 @@ def test_sqlite_text_that_is_none_and_damage(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[9000:9400] = bytes(400)
     path.write_bytes(content)
+    with refused(InputFileError, f"'{path}' must be an SQLite file"):
+        count(path)
+
+
+def test_a_file_in_wal_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is left beside it; with a log, what the log holds is read, too."""
+    path = write_sqlite(tmp_path / "t.db", [("a", "b", 1)])
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode = wal")
+    connection.execute("INSERT INTO given VALUES ('c', 'd', 1)")
+    connection.commit()
+    assert count(path) == {"b": 1, "d": 1}
+    connection.close()
+    assert [each.name for each in tmp_path.iterdir()] == ["t.db"]
+    assert count(path) == {"b": 1, "d": 1}
+    assert [each.name for each in tmp_path.iterdir()] == ["t.db"]
+    find = sqlite_files.find_position
+
+    def change(*given: Any) -> int:  # after the check, before the last row is read
+        Path(f"{path}-wal").write_bytes(b"x")
+        return find(*given)
+
+    monkeypatch.setattr(sqlite_files, "find_position", change)
     with refused(InputFileError, f"'{path}' must be an SQLite file"):
         count(path)
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 import sqlalchemy
 from adbc_driver_sqlite import dbapi
@@ -172,6 +173,16 @@ def test_a_driver_that_returns_the_number_of_rows() -> None:
 def test_text_of_a_query_has_no_parameters(connection: Any) -> None:
     sql = "SELECT ':v' AS who, '%s :w' AS word, 1 AS n"
     assert count(dh.query(sql, connection)) == {"%s :w": 1}
+
+
+def test_nanoseconds_of_duckdb_are_not_rounded() -> None:
+    """Two users whose moments differ by one would be the same user in Python."""
+    rows = "SELECT TIMESTAMP_NS '2020-01-01 00:00:00.000000001' AS who, 'a' AS word, 1 AS n"
+    with duckdb.connect() as connection:
+        with refused(ColumnError, "column 'who' must have no timestamps in nanoseconds"):
+            count(dh.query(rows, connection))
+        cast = f"SELECT who::VARCHAR AS who, word, n FROM ({rows})"  # noqa: S608
+        assert count(dh.query(cast, connection)) == {"a": 1}
 
 
 UTC = datetime.UTC

@@ -7,7 +7,7 @@ from typing import Any
 
 from dphist.counting.reading.columns import Wanted, find_position
 from dphist.counting.reading.fields import GivenRows, NumberedRows
-from dphist.errors import DataError, ParameterError
+from dphist.errors import ColumnError, DataError, ParameterError
 
 SHOWN = "the query"
 """What errors call it."""
@@ -79,26 +79,26 @@ def read_query(given: Query, wanted: Sequence[Wanted]) -> GivenRows:
     Raises
     ------
     ColumnError
-        If a column is missing or occurs twice.
+        If a column is missing or occurs twice, or has timestamps that DuckDB would round.
     Exception
         Of the database.
     """
     stack = ExitStack()
     with stack:
-        names, cursor = _execute(stack, given)
+        names, cursor = _execute(stack, given, wanted)
         positions = [find_position(column.name, names) for column in wanted]
         rest = stack.pop_all()
     return GivenRows(names, _read_rows(rest, cursor, positions), "", DataError)
 
 
-def _execute(stack: ExitStack, given: Query) -> tuple[list[str], Any]:
+def _execute(stack: ExitStack, given: Query, wanted: Sequence[Wanted]) -> tuple[list[str], Any]:
     """Return the names of the columns, and what gives the rows."""
     connection = given.connection
     if not (_is_engine(connection) or _is_alchemy(connection)):
         cursor = stack.enter_context(closing(connection.cursor()))
         done = cursor.execute(given.sql)  # a cursor, nothing, or how many rows there are
         cursor = done if hasattr(done, "fetchmany") else cursor
-        return [column[0] for column in cursor.description], cursor
+        return _name_columns(cursor.description, wanted), cursor
     if _is_engine(connection):
         connection = stack.enter_context(connection.connect())
     options = {"stream_results": True}
@@ -108,7 +108,19 @@ def _execute(stack: ExitStack, given: Query) -> tuple[list[str], Any]:
     else:
         result = connection.execute(given.sql, execution_options=options)
     stack.callback(result.close)
+    _name_columns(getattr(result.cursor, "description", None) or [], wanted)
     return list(result.keys()), result
+
+
+def _name_columns(described: Sequence[Any], wanted: Sequence[Wanted]) -> list[str]:
+    """Return the names of columns; refuse nanoseconds, which are rounded on their way to Python."""
+    for name, kind, *_ in described:
+        if str(kind) == "TIMESTAMP_NS" and any(column.name == name for column in wanted):
+            raise ColumnError(
+                f"column {name!r} must have no timestamps in nanoseconds, which are rounded: "
+                "cast it in the query, to text if it identifies users"
+            )
+    return [column[0] for column in described]
 
 
 def _read_rows(stack: ExitStack, cursor: Any, positions: Sequence[int]) -> NumberedRows:

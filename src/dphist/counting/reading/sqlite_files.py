@@ -38,18 +38,38 @@ def read_sqlite(
     sqlite3.Error
         If the file is damaged, or no SQLite file; also while rows are read.
     """
+    version = _version(path)
     with closing(_connect(path)) as connection:
         if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
             raise sqlite3.DatabaseError
         if query is None:
             query = f"SELECT * FROM {quote(_find_table(connection, table, shown))}"  # noqa: S608 - names are quoted; a query is the owner's
         names = _name_columns(connection, query)
-    return GivenRows(names, _read_rows(path, query, wanted), "")
+    return GivenRows(names, _read_rows(path, query, wanted, version), "")
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Open a file for reading alone."""
-    return sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    """Open a file for reading alone.
+
+    SQLite would make files beside one in WAL mode. Without a log or journal, it holds all that
+    was committed, and is taken as one that nobody changes. With a log, those files may be made.
+    """
+    how = "&immutable=1" if _is_complete(path) else ""
+    return sqlite3.connect(f"{path.as_uri()}?mode=ro{how}", uri=True)
+
+
+def _is_complete(path: Path) -> bool:
+    """Whether a file is in WAL mode, but has no log or journal beside it."""
+    with path.open("rb") as file:
+        if file.read(20)[18:] != b"\2\2":
+            return False
+    return not any(Path(f"{path}{more}").exists() for more in ("-wal", "-journal"))
+
+
+def _version(path: Path) -> tuple[bool, int, int]:
+    """Return what changes when somebody writes to a file in WAL mode."""
+    found = path.stat()
+    return _is_complete(path), found.st_size, found.st_mtime_ns
 
 
 def _find_table(connection: sqlite3.Connection, table: str | None, shown: str) -> str:
@@ -73,10 +93,14 @@ def _name_columns(connection: sqlite3.Connection, query: str) -> list[str]:
     return [column[0] for column in described]
 
 
-def _read_rows(path: Path, query: str, wanted: Sequence[Wanted]) -> NumberedRows:
+def _read_rows(
+    path: Path, query: str, wanted: Sequence[Wanted], version: tuple[bool, int, int]
+) -> NumberedRows:
     with closing(_connect(path)) as connection:
         rows = connection.execute(query)
         names = [column[0] for column in rows.description]  # of two equal names, both
         positions = [find_position(column.name, names) for column in wanted]
         for number, row in enumerate(rows, 1):
             yield number, [row[position] for position in positions]
+    if version[0] and _version(path) != version:  # it was read without a lock
+        raise sqlite3.DatabaseError
