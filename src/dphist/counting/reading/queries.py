@@ -114,8 +114,8 @@ def _execute(stack: ExitStack, given: Query, wanted: Sequence[Wanted]) -> tuple[
 
 def _name_columns(described: Sequence[Any], wanted: Sequence[Wanted]) -> list[str]:
     """Return the names of columns; refuse nanoseconds, which are rounded on their way to Python."""
-    for name, kind, *_ in described:
-        if str(kind) == "TIMESTAMP_NS" and any(column.name == name for column in wanted):
+    for name, *kinds in described:
+        if "TIMESTAMP_NS" in map(str, kinds) and any(column.name == name for column in wanted):
             raise ColumnError(
                 f"column {name!r} must have no timestamps in nanoseconds, which are rounded: "
                 "cast it in the query, to text if it identifies users"
