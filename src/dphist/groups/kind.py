@@ -34,6 +34,7 @@ from dphist.groups import words
 from dphist.groups.auditing import AUDITING
 from dphist.groups.charts import charts_of, draw_groups
 from dphist.groups.command import COMMAND
+from dphist.groups.difference import compare_releases
 from dphist.groups.grouped_counts import GroupedCounts
 from dphist.groups.grouping import group_of
 from dphist.groups.histograms import HistogramsByGroup
@@ -274,5 +275,6 @@ KIND = Kind(
     commands={"groups": COMMAND},
     of_value=describe_value,
     planning=PLANNING,
+    differing=compare_releases,
     auditing=AUDITING,
 )

@@ -322,12 +322,14 @@ class DyadicAnswers(Answers):
         """Return the distance to the farther end of each bar, over 1.96."""
         return farther(self.count(lo, hi), *self.interval(lo, hi))
 
-    def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[FloatArray, FloatArray]:
+    def interval(
+        self, lo: list[IntArray], hi: list[IntArray], errors: float = ERRORS
+    ) -> tuple[FloatArray, FloatArray]:
         """Return both ends of each bar; 0 and 0 for an empty range."""
         some = np.all([low < high for low, high in zip(lo, hi, strict=True)], axis=0)
         lo, hi = [low[some] for low in lo], [high[some] for high in hi]
         ends = np.zeros((2, len(some)))
-        ends[:, some] = self._bars(self.count(lo, hi), self._enclosing.enclose(lo, hi))
+        ends[:, some] = self._bars(self.count(lo, hi), self._enclosing.enclose(lo, hi), errors)
         return ends[0], ends[1]
 
     def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
@@ -351,7 +353,9 @@ class DyadicAnswers(Answers):
         ends = self._bars(estimate.T, found)
         return self.shape.restore(farther(estimate.T, *ends).T.ravel())
 
-    def _bars(self, count: NumberArray, found: Enclosed) -> tuple[FloatArray, FloatArray]:
-        low = found.inner.count - ERRORS * np.sqrt(found.inner.variance)
-        high = found.outer.count + ERRORS * np.sqrt(found.outer.variance)
+    def _bars(
+        self, count: NumberArray, found: Enclosed, errors: float = ERRORS
+    ) -> tuple[FloatArray, FloatArray]:
+        low = found.inner.count - errors * np.sqrt(found.inner.variance)
+        high = found.outer.count + errors * np.sqrt(found.outer.variance)
         return bars(count, low, high, self.least_width)

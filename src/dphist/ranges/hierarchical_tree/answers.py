@@ -292,11 +292,13 @@ class TreeAnswers(Answers):
             return self._noise(lo, hi)
         return farther(self.count(lo, hi), *self.interval(lo, hi))
 
-    def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[FloatArray, FloatArray]:
+    def interval(
+        self, lo: list[IntArray], hi: list[IntArray], errors: float = ERRORS
+    ) -> tuple[FloatArray, FloatArray]:
         """Return both ends of each bar; 0 and 0 for an empty range."""
         if self._fitted is None:
-            return band(self.count(lo, hi), ERRORS * self._noise(lo, hi))
-        middle, noise = box_sums(self._fitted[1], lo, hi), ERRORS * self._noise(lo, hi)
+            return band(self.count(lo, hi), errors * self._noise(lo, hi))
+        middle, noise = box_sums(self._fitted[1], lo, hi), errors * self._noise(lo, hi)
         some = np.all([low < high for low, high in zip(lo, hi, strict=True)], axis=0)
         ends = bars(self.count(lo, hi), middle - noise, middle + noise, self.least_width)
         return ends[0] * some, ends[1] * some

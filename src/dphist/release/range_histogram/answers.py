@@ -47,9 +47,11 @@ class Answers(Protocol):
     def error(self, lo: list[IntArray], hi: list[IntArray]) -> FloatArray:
         """Return (q,) standard errors of these, in records."""
 
-    def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, NumberArray]:
-        """Return both ends of (q,) 95 % intervals (default: 1.96 errors to either side)."""
-        return band(self.count(lo, hi), ERRORS * self.error(lo, hi))
+    def interval(
+        self, lo: list[IntArray], hi: list[IntArray], errors: float = ERRORS
+    ) -> tuple[NumberArray, NumberArray]:
+        """Return both ends of (q,) intervals that reach so many standard errors to either side."""
+        return band(self.count(lo, hi), errors * self.error(lo, hi))
 
     def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
         """Return estimates of boxes that hold all bins before any count was made non-negative.
@@ -107,9 +109,11 @@ class PartAnswers:
         """Return (q,) standard errors of these."""
         return self.whole.error(*self._boxes(lo, hi))
 
-    def interval(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, NumberArray]:
-        """Return both ends of (q,) 95 % intervals."""
-        return self.whole.interval(*self._boxes(lo, hi))
+    def interval(
+        self, lo: list[IntArray], hi: list[IntArray], errors: float = ERRORS
+    ) -> tuple[NumberArray, NumberArray]:
+        """Return both ends of (q,) intervals that reach so many standard errors."""
+        return self.whole.interval(*self._boxes(lo, hi), errors)
 
     def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
         """Return estimates and errors as they are: a part has no fit of its own."""
