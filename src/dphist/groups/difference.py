@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
+from dphist.document.csv_rows import edge_texts
 from dphist.document.differing import (
     BOTH,
     INTERVALS,
@@ -20,7 +21,6 @@ from dphist.errors import ParameterError, UnsupportedError
 from dphist.groups.grouping import group_of
 from dphist.groups.histograms import HistogramsByGroup
 from dphist.groups.words import UNLISTED
-from dphist.ranges.overview import edge_texts
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release
 from dphist.sentence import Sentence
