@@ -15,6 +15,7 @@ NAMED = {
     "accounting": "import dphist as dh; dh.AdaptiveScan(epsilon=1).dp_event()",
     "opendp": "import dphist.lab.bridges.opendp",
     "postgres": "import dphist as dh; dh.Ledger.open('postgresql://127.0.0.1/none')",
+    "excel": "import dphist as dh; dh.LeafCounts(epsilon=1, bins=1).release([3]).to_xlsx('t.xlsx')",
     "disclose": "import dphist.lab.disclosure.entry",
 }
 """What needs each extra. Nothing needs `spark` before there is a table of Spark."""

@@ -34,6 +34,7 @@ SHORTENED: Mapping[str, tuple[str, ...]] = {
 """Each target, with the variables that leave less to do. It installs all that it always needs."""
 LEFT_OUT = {
     "chromium": "`verify` runs it",
+    "office": "`verify` runs it",
     "test-container": "it needs root and a control group",
     "release-check": "it runs these checks",
 }

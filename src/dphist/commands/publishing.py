@@ -154,7 +154,7 @@ def release_file(
     place = find_place_to_pay(options)
     paid_at = [place] if place and is_file(place) else []
     check_paths(options, [*find_files(options.file), *paid_at])
-    get_files(options).check_names(options.delimiter)
+    get_files(options).check_names(getattr(options, "delimiter", None))
     if not options.reserve:
         check_purpose(options)
 
