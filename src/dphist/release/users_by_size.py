@@ -83,7 +83,7 @@ class UsersBySize:
         noisy = np.array(self.noisy, np.float64)
         low = math.ceil(float(first @ noisy - self._width_of(first)))
         high = math.floor(float(last @ noisy + self._width_of(last)))
-        low, high = max(low, 0), max(high, 0)
+        low, high = sorted((max(low, 0), max(high, 0)))
         value = min(max(round(float(likely @ noisy)), low), high)
         return IntervalEstimate(value, low, high)
 

@@ -125,6 +125,7 @@ _OPTIONS: Table = [
         rules=[
             Excludes(["count"], "a weight is how many records a row is"),
             Excludes(["wide"], "its columns are of counts"),
+            Excludes(["sums"], "sums are of rows that count once"),
             Excludes(["one_row_per"], "a row of several records has all of them for one value"),
         ],
     ),
