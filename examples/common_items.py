@@ -13,7 +13,6 @@ item is listed if its noisy count is above a threshold that is known before any 
 """
 
 import argparse
-import csv
 import sys
 from pathlib import Path
 
@@ -56,10 +55,7 @@ def release_items(chosen: argparse.Namespace) -> None:
 
     chosen.folder.mkdir(parents=True, exist_ok=True)
     release.save(chosen.folder / "items.json")
-    with (chosen.folder / "items.csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(["label", "count"])
-        table.writerows(rows(release))
+    release.to_csv(chosen.folder / "items.csv")
     tell(release, chosen.folder)
 
 
