@@ -16,9 +16,11 @@ from dphist.parameters import whole_number
 BOUNDS = ("max_labels", "max_count", "max_records", "max_rows")
 """Keys that are largest bounds."""
 NULL_USERS = ("refuse", "drop", "separate")
+WORDS = ("dataset_name", "record_name", "period", "owner")
+"""Keys that are words of pages."""
 
 _LARGEST = 10**6  # bytes
-_TEXTS = ("user", "unit", "ledger", "null_users")
+_TEXTS = ("user", "unit", "ledger", "account", "null_users", *WORDS)
 _KEYS = ("files", *_TEXTS, *BOUNDS)
 _DEFAULTS = {"max_count": 1}  # of bounds that the file leaves out
 
@@ -126,6 +128,8 @@ def _check_facts(facts: Mapping[str, Any]) -> None:
     several = isinstance(files, list) and bool(files)
     if not all(_is_text(each) for each in (files if several else [files])):
         raise ParameterError("files", "must be a path, or a list of paths")
+    if "account" in facts and "ledger" not in facts:
+        raise ParameterError("account", 'needs a ledger: add ledger = "..."')
     for name in _TEXTS:
         if name in facts and not _is_text(facts[name]):
             raise ParameterError(name, "must be text in quotes")

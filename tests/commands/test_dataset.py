@@ -194,6 +194,25 @@ def test_the_ledger_of_the_file_pays(describe, capsys, monkeypatch) -> None:
     assert run("labels", *paid, "--again") == 0
 
 
+def test_words_of_the_file_stand_where_no_others_are_typed(describe) -> None:
+    describe(FACTS + 'dataset_name = "Visits"\nowner = "Records office"\nperiod = "2025"\n')
+    assert run("labels", "--output", "r.json", "--owner", "Ward 3", "--quiet") == 0
+    said = dh.Release.load("r.json").presentation
+    assert (said.dataset, said.owner, said.period) == ("Visits", "Ward 3", "2025")
+
+
+def test_the_account_of_the_file_pays(describe, capsys) -> None:
+    with dh.Ledger.create("held/c.ledger", epsilon=2, delta="1e-6", unit="one patient") as ledger:
+        ledger.open_account("other", epsilon=3, delta="1e-5", unit="one patient")
+    describe(FACTS + 'ledger = "c.ledger"\naccount = "other"\n')
+    assert run("labels", "--output", "r.json", "--by", "ana", "--key", "k", "--quiet") == 0
+    with dh.Ledger.open("held/c.ledger") as ledger:
+        assert float(ledger.balance("other").spent.delta) > 0
+        assert float(ledger.balance("main").spent.delta) == 0
+    assert run("labels", "--account", "main", "--by", "ana", "--key", "l") == 2
+    assert "--account is not given beside held/clinic.toml" in refusal(capsys)
+
+
 @pytest.mark.parametrize(
     ("facts", "says"),
     [

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dphist.commands.options import FILE, UsageError
-from dphist.description import BOUNDS, Description
+from dphist.description import BOUNDS, WORDS, Description
 from dphist.document.options import Command, Group, Option
 from dphist.errors import Argument, DphistError, Message, ParameterError, phrase
 
@@ -77,6 +77,14 @@ def _fill_in(options: argparse.Namespace) -> None:
     options.file = [Path(each) for each in said.files]
     options.user, options.unit = said.facts["user"], said.facts.get("unit")
     options.ledger = said.ledger
+    if "account" in said.facts:
+        if known["account"].is_present(options):
+            raise UsageError(Argument("account") + f" is not given beside {path}, which says it")
+        options.account = [said.facts["account"]]
+    for key in WORDS:
+        name = "dataset" if key == "dataset_name" else key
+        if not known[name].is_present(options):
+            setattr(options, name, said.facts.get(key))
     for name in known.keys() & BOUNDS:
         setattr(options, name, _choose_bound(said, name, getattr(options, name)))
     _set_null_users(options, said)
