@@ -2,6 +2,7 @@
 
 import datetime
 import io
+import shutil
 import sqlite3
 import string
 import tempfile
@@ -17,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dphist as dh
-from dphist.counting.reading import spreadsheets, sqlite_files
+from dphist.counting.reading import sheet_form, spreadsheets, sqlite_files
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
 from tests.counting.backends import gzipped, zstd
 from tests.counting.given_rows import (
@@ -309,6 +310,8 @@ def rewrite(path: Path, *changes: tuple[str, str]) -> Path:
         ('<c r="C3"><v>1</v>', '<c r="C3"><v>1</v><v>2</v>'),
         ('<c r="C3"><v>1</v>', '<c r="C3"><v>1<f>2</f></v>'),
         ('<c r="C3"><v>1</v>', '<c r="C3"><v><![CDATA[1]]></v>'),
+        ('<c r="C3"><v>1</v>', '<c r="C3" t="b"><v>false</v>'),
+        ('<c r="C3"><v>1</v>', '<c r="C3" t="inlineStr"><is><t>1</t><is/></is>'),
     ],
 )
 def test_a_sheet_of_which_cells_would_be_lost_is_refused(
@@ -330,6 +333,19 @@ def test_a_cell_to_the_right_of_the_names_is_refused(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "t.xlsx", rows)
     empty = ("</row></sheetData>", '<c r="XFD3" s="1"/></row></sheetData>')
     assert count(rewrite(path, empty)) == {"b": 1, "d": 1}
+
+
+def test_a_cell_far_down_a_wide_sheet_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its reader holds the whole box of cells in memory."""
+    monkeypatch.setattr(sheet_form, "_MOST_CELLS", 11)
+    rows = [("a", "b", 1), ("c", "d", 1)]
+    path = write_xlsx(tmp_path / "t.xlsx", rows)
+    assert count(path) == {"b": 1, "d": 1}
+    down = ("</row></sheetData>", '</row><row r="4"><c r="A4"><v>1</v></c></row></sheetData>')
+    with refused(InputFileError, "row 4 of", "lies too far down for a sheet as wide"):
+        count(rewrite(path, down))
 
 
 @pytest.mark.parametrize(
@@ -521,6 +537,11 @@ def test_a_file_in_wal_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     connection.execute("INSERT INTO given VALUES ('c', 'd', 1)")
     connection.commit()
     assert count(path) == {"b": 1, "d": 1}
+    (tmp_path / "link").mkdir()
+    link = tmp_path / "link" / "t.db"
+    link.symlink_to(path)
+    assert count(link) == {"b": 1, "d": 1}  # the log lies beside the file itself
+    shutil.rmtree(link.parent)
     connection.close()
     assert [each.name for each in tmp_path.iterdir()] == ["t.db"]
     assert count(path) == {"b": 1, "d": 1}

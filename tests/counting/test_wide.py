@@ -142,7 +142,7 @@ def test_cells_of_sqlite(tmp_path: Path) -> None:
 def test_cells_are_never_people(open_rows: Callable[[Any], Any], tmp_path: Path) -> None:
     """A person who is protected as a row would have one for each column."""
     made = wide(write_csv(tmp_path / "t.csv", [("ann", "n", 1, 1, 1)], NAMES))
-    with refused(ParameterError, "wide needs users"):
+    with refused(ParameterError, "wide needs a column of users"):
         open_rows(made)
 
 

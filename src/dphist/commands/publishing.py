@@ -19,7 +19,6 @@ from dphist.commands.users_look import UsersLook
 from dphist.counting.engine.progress import ERASED, Report, open_display
 from dphist.counting.reading.paths import find_files
 from dphist.document.blocks import Document
-from dphist.document.reading_options import get_files
 from dphist.errors import DphistError, OutputFileError, phrase
 from dphist.files import check_distinct, check_output_path, staged_outputs
 from dphist.privacy import ApproxDP, PrivacyUnit
@@ -154,7 +153,6 @@ def release_file(
     place = find_place_to_pay(options)
     paid_at = [place] if place and is_file(place) else []
     check_paths(options, [*find_files(options.file), *paid_at])
-    get_files(options).check_names(getattr(options, "delimiter", None))
     if not options.reserve:
         check_purpose(options)
 

@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
-from dphist.counting.reading.column_names import list_columns
 from dphist.counting.reading.columns import key_column
-from dphist.counting.reading.gate import open_source
+from dphist.counting.reading.gate import list_columns, open_source
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.diagram import Diagram, merge_pairs
 from dphist.data.label_counts import LabelCounts

@@ -27,7 +27,7 @@ NumberedRows: TypeAlias = Generator[tuple[int, Sequence[Any]], None, None]
 COPY_FORMAT = FileFormat(Container.TEXT, ",")
 """The format of a copy."""
 
-_MARK = "\ufeff"  # so that no name of a column is taken for a byte order mark
+_MARK = "\ufeff"  # a name of a column that begins with it would lose it
 _ROWS_AT_ONCE = 10_000
 _QUOTED = frozenset(',"\r\n')
 _FORMS = {

@@ -10,7 +10,6 @@ import duckdb
 
 from dphist.counting.engine.private_duckdb import open_private_connection, out_of_room
 from dphist.counting.engine.redaction import redact_errors
-from dphist.counting.reading.archives import unpack_archive
 from dphist.counting.reading.columns import Wanted
 from dphist.counting.reading.encodings import copy_as_utf8
 from dphist.counting.reading.fields import COPY_FORMAT, GivenRows, write_copy
@@ -18,7 +17,7 @@ from dphist.counting.reading.file_format import Container, FileFormat, OpenedFil
 from dphist.counting.reading.given_files import UTF_8, Files
 from dphist.counting.reading.json_lines import read_json_lines
 from dphist.counting.reading.parquet_files import open_parquet_file
-from dphist.counting.reading.private_files import PrivateFiles
+from dphist.counting.reading.private_files import PrivateFiles, unpack_archive
 from dphist.counting.reading.spreadsheets import read_spreadsheet
 from dphist.counting.reading.sqlite_files import read_sqlite
 from dphist.counting.reading.text_files import open_text_file

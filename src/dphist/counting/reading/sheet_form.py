@@ -17,6 +17,7 @@ _WORKBOOK = "xl/workbook.xml"
 _RELATIONS = "xl/_rels/workbook.xml.rels"
 _MOST_ROWS = 2**20
 _MOST_COLUMNS = 2**14
+_MOST_CELLS = 2**26  # of the box from the first cell, which the reader holds in memory
 _ROW = re.compile("[1-9][0-9]{0,6}")
 _CELL = re.compile("([A-Z]{1,3})([1-9][0-9]{0,6})")
 _BYTES_AT_ONCE = 2**16
@@ -65,8 +66,8 @@ def check_sheet(book: zipfile.ZipFile, part: str, shown: str) -> dict[int, int]:
     Raises
     ------
     InputFileError
-        If rows or cells are out of order, twice there or outside the grid, or a row has cells to
-        the right of the first row's.
+        If rows or cells are out of order, twice there or outside the grid, a truth value is neither
+        0 nor 1, or a row has cells to the right of the first row's or lies too far down.
     Exception
         If the part is not such XML as is written for sheets.
     """
@@ -94,7 +95,7 @@ class _Sheet:
         self._width = self._row = self._column = 0
         self._type = ""
         self._children = set[str]()
-        self._has_text = False
+        self._text = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         name, path = _local(tag), self._path
@@ -113,7 +114,7 @@ class _Sheet:
                 if name not in ("v", "f", "is") or name in self._children:
                     raise self._disorder()
                 self._children.add(name)
-            elif path[4] != "is":
+            elif path[4] != "is" or name in ("row", "c", "is", "v"):
                 raise self._disorder()
 
     def end(self, _: str) -> None:
@@ -123,7 +124,7 @@ class _Sheet:
 
     def add_text(self, text: str) -> None:
         if len(self._path) == 5 and self._path[4] == "v":
-            self._has_text = self._has_text or bool(text)
+            self._text = (self._text + text)[:2]  # enough to know 0, 1, others and none
 
     def refuse_inside(self, *_: Any) -> None:
         """Refuse what no program writes between cells, and the reader may take for their end."""
@@ -136,6 +137,11 @@ class _Sheet:
         if not self._row < int(number) <= _MOST_ROWS:
             raise self._disorder()
         self._row, self._column = int(number), 0
+        if self._row * self._width > _MOST_CELLS:
+            raise InputFileError(
+                f"row {self._row:,} of {self._shown} lies too far down for a sheet as wide: save "
+                "it as CSV"
+            )
 
     def _start_cell(self, name: str, place: str) -> None:
         found = _CELL.fullmatch(place)
@@ -146,12 +152,14 @@ class _Sheet:
             column = column * 26 + ord(letter) - ord("A") + 1
         if not self._column < column <= _MOST_COLUMNS:
             raise self._disorder()
-        self._column, self._has_text = column, False
+        self._column, self._text = column, ""
         self._children.clear()
 
     def _end_cell(self) -> None:
         if not self._children and self._type != "e":
             return
+        if self._type == "b" and self._text not in ("", "0", "1"):
+            raise self._disorder()  # the reader takes all but "0" for true
         if self._row == 1:
             self._width = self._column
         elif self._column > self._width:
@@ -159,7 +167,7 @@ class _Sheet:
                 f"row {self._row:,} of {self._shown} must have no cells to the right of the names "
                 "in the first row: remove them, or name their columns"
             )
-        is_without = "f" in self._children and not self._has_text and self._type != "str"
+        is_without = "f" in self._children and not self._text and self._type != "str"
         if self._type == "e" or is_without:
             self.without_value.setdefault(self._column - 1, self._row)
 

@@ -38,6 +38,7 @@ def read_sqlite(
     sqlite3.Error
         If the file is damaged, or no SQLite file; also while rows are read.
     """
+    path = path.resolve()  # the log of a file lies beside it, and not beside a link to it
     version = _version(path)
     with closing(_connect(path)) as connection:
         if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:

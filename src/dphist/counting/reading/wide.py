@@ -28,7 +28,7 @@ def check_melting(given: Files, users: bool) -> None:
     if given.wide and not users:
         raise ParameterError(
             "wide",
-            "needs users, of whom a row is, and " + Argument("null_users") + " other than "
+            "needs a column of users, and " + Argument("null_users") + " other than "
             "'separate', in labels or tables: melt other tables yourself, and count the result",
         )
 
