@@ -1,7 +1,6 @@
 """A data set described once, in a file that is public: where it is, its users, their bounds."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,10 @@ class Dataset:
 
     Attributes
     ----------
-    path : of the description.
-    facts : its keys and values.
+    description : what the file says; its `path`, and its keys and values, `facts`.
     """
 
-    path: str
-    facts: Mapping[str, Any] = field(repr=False)
+    description: Description
 
     @classmethod
     def open(cls, path: str | Path) -> "Dataset":
@@ -43,13 +40,12 @@ class Dataset:
         ParameterError
             If a key is unknown, missing, or has a wrong value.
         """
-        read = Description.read(path)
-        return cls(read.path, read.facts)
+        return cls(Description.read(path))
 
     @property
     def digest(self) -> str:
         """SHA-256 of the facts, whatever their order and layout in the file; not of any data."""
-        return self._description.digest
+        return self.description.digest
 
     def labels(
         self,
@@ -67,8 +63,8 @@ class Dataset:
         """
         return LabelCounts.from_table(
             label=label,
-            max_labels=self._description.choose_bound("max_labels", max_labels),
-            max_count=self._description.choose_bound("max_count", max_count),
+            max_labels=self.description.choose_bound("max_labels", max_labels),
+            max_count=self.description.choose_bound("max_count", max_count),
             null_labels=null_labels,
             **self._give(null_users, progress),
         )
@@ -84,7 +80,7 @@ class Dataset:
         """Count how many labels have each count; parameters as for `Profile.from_table`."""
         return Profile.from_table(
             label=label,
-            max_records=self._description.choose_bound("max_records", max_records),
+            max_records=self.description.choose_bound("max_records", max_records),
             **self._give(null_users, progress),
         )
 
@@ -100,30 +96,26 @@ class Dataset:
         """Count rows by several keys; parameters as for `KeyedCounts.from_table`."""
         return KeyedCounts.from_table(
             keys=keys,
-            max_rows=self._description.choose_bound("max_rows", max_rows),
+            max_rows=self.description.choose_bound("max_rows", max_rows),
             unlisted=unlisted,
             **self._give(null_users, progress),
         )
 
     def ledger(self) -> Ledger:
         """Open the ledger that the file names."""
-        place = self._description.ledger
+        place = self.description.ledger
         if place is None:
-            raise ParameterError("ledger", f"is not in {self.path}: add it there")
+            raise ParameterError("ledger", f"is not in {self.description.path}: add it there")
         return Ledger.open(place)
-
-    @property
-    def _description(self) -> Description:
-        return Description(self.path, self.facts)
 
     def _give(self, null_users: str | None, progress: Progress | None) -> dict[str, Any]:
         """Return the parameters that all kinds of counts share."""
-        files = self._description.files
+        files = self.description.files
         return {
-            "frame": files[0] if isinstance(self.facts["files"], str) else files,
-            "user": self.facts["user"],
-            "unit": self.facts.get("unit"),
-            "null_users": self._description.choose_null_users(null_users),
+            "frame": files[0] if isinstance(self.description.facts["files"], str) else files,
+            "user": self.description.facts["user"],
+            "unit": self.description.facts.get("unit"),
+            "null_users": self.description.choose_null_users(null_users),
             "progress": progress,
-            "ledger": self.ledger() if "ledger" in self.facts else None,
+            "ledger": self.ledger() if "ledger" in self.description.facts else None,
         }

@@ -13,7 +13,7 @@ from dphist.document.options import Command
 from dphist.errors import DphistError
 
 _WITHOUT = {
-    "unit": 'a release calls whom it protects "user"; add such as unit = "one patient"',
+    "unit": 'a release says "one user"; add, for example, unit = "one patient"',
     "ledger": "nothing adds up what releases cost; add the path of one",
     "max_labels": "each program chooses the bound of labels; add a number",
     "max_records": "each program chooses the bound of records; add a number",

@@ -73,13 +73,13 @@ def _fill_in(options: argparse.Namespace) -> None:
     known = {each.name: each for each in options.command.options}
     for name, key in _SAID.items():
         if known[name].is_present(options):
-            raise UsageError(_name(name) + f" is not given beside {path}, which says {key}")
+            raise UsageError(_name(name) + f" must be left out: {path} says {key}")
     options.file = [Path(each) for each in said.files]
     options.user, options.unit = said.facts["user"], said.facts.get("unit")
     options.ledger = said.ledger
     if "account" in said.facts:
         if known["account"].is_present(options):
-            raise UsageError(Argument("account") + f" is not given beside {path}, which says it")
+            raise UsageError(Argument("account") + f" must be left out: {path} says it")
         options.account = [said.facts["account"]]
     for key in WORDS:
         name = "dataset" if key == "dataset_name" else key

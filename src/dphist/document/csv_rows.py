@@ -17,7 +17,7 @@ _FORMS = {"error": "{:.6g}", **dict.fromkeys(("count", "low", "high"), "{:.3f}")
 """How estimates are written: a thousandth of a record, and six digits of an error."""
 
 
-_NO_ESTIMATES = ("error", "impossible")
+_UNAFFECTED = ("error", "impossible")
 """Columns behind the estimates that do not depend on them."""
 
 
@@ -66,7 +66,7 @@ def _hide_small(rows: pa.Table, texts: list[list[str]], below: int, field: Field
     small = np.flatnonzero(rows.column(place).to_numpy() < below).tolist()
     for name, column in zip(names[place:], texts[place:], strict=True):
         shown = field(f"<{below}") if name == "count" else ""
-        for row in () if name in _NO_ESTIMATES else small:
+        for row in () if name in _UNAFFECTED else small:
             column[row] = shown
 
 

@@ -69,7 +69,7 @@ def compare_releases(before: Release, after: Release) -> Differing:
         holds=[
             INTERVALS,
             _NEARLY,
-            *_said_of_others(first, second, len(old)),
+            *_describe_others(first, second, len(old)),
             *([_LEFT_OUT] if left_out else []),
         ],
         noun="count",
@@ -161,7 +161,7 @@ def _bounds(
     return np.maximum(low, 0), np.maximum(high, 0)
 
 
-def _said_of_others(first: HistogramsByGroup, second: HistogramsByGroup, shared: int) -> list[str]:
+def _describe_others(first: HistogramsByGroup, second: HistogramsByGroup, shared: int) -> list[str]:
     """Return what is said of groups that are not compared, if there are any."""
     alone = [len(each) - shared for each in (first, second)]
     if not any(alone):

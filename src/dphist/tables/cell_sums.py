@@ -33,7 +33,7 @@ def read_columns(given: Any, keys: Keys, grid: KeyGrid, **excluded: Any) -> Colu
 
     Parameters
     ----------
-    excluded : by name, parameters that sums do not go with; None where they were not given.
+    excluded : by name, parameters that sums do not go with; None if they were not given.
 
     Raises
     ------

@@ -119,7 +119,7 @@ _OPTIONS: Table = [
         "weight",
         "column of weights, such as those of a survey, if a row counts as its weight, with their "
         "bounds and their unit, all public, such as w=0:20:0.01: others count as the bounds. "
-        "A row is protected, or with --user and --max-rows a user, of whom that many records count",
+        "A row is protected, or with --user a user, whose weights add up to at most --max-rows",
         "COLUMN=LOW:HIGH:STEP",
         Weight.from_text,
         rules=[

@@ -84,7 +84,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             KIND.name,
             weigh_words(words.TITLE, mechanism.step if isinstance(mechanism, Tables) else None),
             promised,
-            [_expected(mechanism, data), *tell_sums(mechanism, data)],
+            [_expected(mechanism, data), *tell_sums(mechanism)],
             limits=limits,
             noise_on=frozenset(),
         )
@@ -97,7 +97,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         [
             counts_section(counted),
             Section("tables", "Results", partial(_results, release, counted), READ, wide=True),
-            *tell_sums(mechanism, data, value),
+            *tell_sums(mechanism, value),
         ],
         numbers=[Section("numbers", "", _numbers(release, counted))],
         result=words.say_result(

@@ -87,7 +87,7 @@ def _sums_at_edges(
     tables: "KeyedTables", name: str, axis: Axis, where: Mapping[str, Any]
 ) -> tuple[FloatArray, FloatArray]:
     """Return the records below each edge, (bins + 1,), and the errors of both sides, (2, ...)."""
-    edges = [_to_condition(edge) for edge in (axis.edges[0], *axis.edges[1:])]
+    edges = [_to_condition(edge) for edge in axis.edges]
     below, errors = np.zeros(axis.bins + 1), np.zeros((2, axis.bins + 1))
     for place in range(axis.bins + 1):
         for side, ends in enumerate([(0, place), (place, axis.bins)]):

@@ -18,7 +18,6 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.document.estimates import make_columns
-from dphist.document.kind import DataFacts
 from dphist.privacy.as_text import plain, up
 from dphist.release.maker import Maker
 from dphist.sentence import Quoted, Sentence, joined
@@ -43,7 +42,7 @@ MEANS = Sentence(
 )
 
 
-def tell_sums(mechanism: Maker, data: DataFacts, value: KeyedTables | None = None) -> list[Section]:
+def tell_sums(mechanism: Maker, value: KeyedTables | None = None) -> list[Section]:
     """Return what is said of sums and means, if there are any; a dry run has no value."""
     if not isinstance(mechanism, Tables) or not mechanism.sums:
         return []

@@ -58,7 +58,7 @@ def test_a_page_and_other_tables(folder: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ((), "--suppress-below and --round-to must say what is done"),
+        ((), "--suppress-below and --round-to must change something"),
         (("--rule", "ten-five", "--round-to", "5"), "--rule does not go with --round-to"),
         (("--round-to", "5", "--complementary"), "--complementary needs --suppress-below"),
         (("--round-to", "5", "--before", "none.csv"), "none.csv does not exist"),

@@ -79,7 +79,7 @@ def test_bounds_of_three_keys_are_those_of_all_tables_that_agree(
     published = publish_counts(table((2, 2, 2), numbers), rule, margins=True)
     with pytest.MonkeyPatch.context() as patched:
         if not moves:
-            patched.setattr("dphist.lab.rules.attack.Moves.of", lambda codes: None)
+            patched.setattr("dphist.lab.rules.attack.Moves.make", lambda codes: None)
         learned = attack(published, None, None, seconds=60).cells
     tables = agreeing(published)
     assert learned.low.tolist() == tables.min(axis=0).tolist()
@@ -198,7 +198,7 @@ def test_what_the_solver_prints_is_caught(
         return solve(*given, **options)
 
     monkeypatch.setattr(programs, "milp", loud)
-    monkeypatch.setattr("dphist.lab.rules.attack.Moves.of", lambda codes: None)
+    monkeypatch.setattr("dphist.lab.rules.attack.Moves.make", lambda codes: None)
     published = publish_counts(
         table((3, 3), [1, 2, 3, 2, 3, 1, 3, 2, 1]), DisclosureRule(5), margins=True
     )

@@ -83,7 +83,7 @@ def test_margins_make_suppressed_counts_follow() -> None:
     found = dh.lab.rule(TABLE, count="n", suppress_below=10)
     assert (found.suppressed.counts, found.suppressed.follow) == (2, 2)
     found = dh.lab.rule(TABLE, count="n", suppress_below=10, margins=False)
-    assert (found.suppressed.follow, found.suppressed.kept) == (0, 2)
+    assert (found.suppressed.follow, found.suppressed.unaffected) == (0, 2)
 
 
 def test_a_further_suppressed_cell_hides_the_first() -> None:
@@ -119,7 +119,7 @@ def test_a_release_beside_it_adds_up_and_shows_every_cell() -> None:
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({}, "suppress_below and round_to must say what is done"),
+        ({}, "suppress_below and round_to must change something"),
         ({"suppress_below": -1}, "suppress_below must be at least 0"),
         ({"round_to": 0}, "round_to must be at least 1"),
         ({"round_to": 2.5}, "round_to must be a whole number"),

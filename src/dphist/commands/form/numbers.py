@@ -51,7 +51,7 @@ def compute_numbers(
             written = {**row, **fixed}
             answers = [_answer(each.values, written, each.parameter) for each in asked.choices]
             place = " ".join([*(["x".join(map(str, shape))] if shape else []), *answers])
-            found[place] = _worst(_shown(asked, row), found.get(place))
+            found[place] = _worst(_list_numbers(asked, row), found.get(place))
     return found
 
 
@@ -89,7 +89,7 @@ def _describe_keys(sizes: tuple[int, ...]) -> dict[str, Any]:
     return {"keys": dict(zip(names, sizes, strict=True)), "tables": tables}
 
 
-def _shown(asked: Asked, row: Mapping[str, Any]) -> list[float]:
+def _list_numbers(asked: Asked, row: Mapping[str, Any]) -> list[float]:
     error = row[asked.error]
     # Half of an interval is rounded up, an expected error to two digits.
     shown = math.ceil(error) if asked.law == "95 %" else float(f"{error:.2g}")

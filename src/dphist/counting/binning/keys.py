@@ -94,7 +94,7 @@ def count_cells(
             connection = open_private_connection(stack, large=True)
             rows = source.batches() if weights is None else weights.batches()
             batches = _with_cells(rows, celling, roles)
-            counted = others if weights is None else [weights.counted, *others[1:]]
+            counted = others if weights is None else [weights.count_column, *others[1:]]
             found = count_bounded_terms(
                 lambda: stream_rows(connection, batches, source.wall),
                 lambda call: interruptible(connection, lambda: source.run(call)),

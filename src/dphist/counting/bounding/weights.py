@@ -89,7 +89,7 @@ class Weights:
             check_kind(self.source.kinds[ROLE], self.column.name)
 
     @property
-    def counted(self) -> Wanted:
+    def count_column(self) -> Wanted:
         """The column once weights are amounts: whole numbers, negative ones refused."""
         return replace(self.column, use=Use.COUNT)
 

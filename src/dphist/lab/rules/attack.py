@@ -100,8 +100,8 @@ def attack(
         solution.append(also.counts.low)
     first = np.argsort(~published.suppressed, kind="stable")
     targets = np.concatenate([places[first], grown])
-    known = all(each.counts.known.all() for each in truth)
-    moves = Moves.of(published.counts.codes) if before is None else None
+    known = all(each.counts.is_known.all() for each in truth)
+    moves = Moves.make(published.counts.codes) if before is None else None
     found = find_bounds(
         system.freeze(), targets, np.concatenate(solution) if known else None, seconds, moves
     )
@@ -141,9 +141,9 @@ def _add_before(
     matched = [where.get(cell) for cell in counts.cells]
     was = np.array([0 if place is None else earlier.low[place] for place in matched], np.int64)
     change = counts.low - was
-    was_known = [place is None or bool(earlier.known[place]) for place in matched]
+    was_known = [place is None or bool(earlier.is_known[place]) for place in matched]
     gone = sum(int(earlier.low[where[cell]]) for cell in set(earlier.cells) - set(counts.cells))
-    if ((change < 0) & counts.known & np.array(was_known, bool)).any() or gone:
+    if ((change < 0) & counts.is_known & np.array(was_known, bool)).any() or gone:
         raise DataError(
             "before must have no larger count than the table: it is of a part of the same "
             "records, such as last month's of counts that only grow"
@@ -170,7 +170,7 @@ def _add_also(system: System, published: Published, places: IntArray, also: Publ
     others = _add_table(system, also)
     for values in ours.keys() & theirs.keys():
         mine, its = ours[values], theirs[values]
-        known = counts.known[mine].all() and other.known[its].all()
+        known = counts.is_known[mine].all() and other.is_known[its].all()
         if known and counts.low[mine].sum() != other.low[its].sum():
             raise DataError(
                 "also must be of the same records as the table: their sums "

@@ -12,7 +12,7 @@ _THIN = 0.12  # half the height of an interval of one number, which would not be
 
 
 def draw_learned(result: RuleResult) -> Chart | None:
-    """Declare the intervals of suppressed counts, narrow ones first; None where there are none."""
+    """Declare the intervals of suppressed counts, narrow ones first; None if there are none."""
     held, learned = result.published, result.attacked.cells
     places = np.flatnonzero(held.suppressed & (learned.high < NO_BOUND))
     if not len(places):
@@ -24,7 +24,7 @@ def draw_learned(result: RuleResult) -> Chart | None:
     ends: FloatArray = high.astype(np.float64) + _THIN
     top = held.rule.suppress_below - 1
     lines, areas = [], []
-    if held.counts.known[order].all():
+    if held.counts.is_known[order].all():
         lines = [Line("the count", x, held.counts.low[order], "dots")]
     if not held.rule.complementary and held.rule.suppress_below:
         sides = np.array([0.5, len(order) + 0.5])

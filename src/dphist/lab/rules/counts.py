@@ -71,7 +71,7 @@ class OpenCounts:
         return len(self.cells)
 
     @property
-    def known(self) -> Any:
+    def is_known(self) -> Any:
         """(n,) bool, whether the count of a cell is known."""
         return self.low == self.high
 
@@ -200,17 +200,17 @@ def _read_span(text: str) -> tuple[int, int] | None:
     if text.lower() in _MARKS:
         return 0, NO_BOUND
     if match := _PLAIN.fullmatch(text):
-        return (_whole(match[1]),) * 2
+        return (_parse_digits(match[1]),) * 2
     if match := _BELOW.fullmatch(text):
-        return 0, _whole(match[2]) - (match[1] == "<")
+        return 0, _parse_digits(match[2]) - (match[1] == "<")
     if match := _SPAN.fullmatch(text):
-        return _whole(match[1]), _whole(match[2])
+        return _parse_digits(match[1]), _parse_digits(match[2])
     if match := _FROM.fullmatch(text):
-        return _whole(match[2] or match[3]) + (match[1] == ">"), NO_BOUND
+        return _parse_digits(match[2] or match[3]) + (match[1] == ">"), NO_BOUND
     return None
 
 
-def _whole(digits: str) -> int:
+def _parse_digits(digits: str) -> int:
     return int(digits.replace(",", "")) if len(digits) <= 20 else LARGEST + 1
 
 

@@ -70,7 +70,7 @@ class DisclosureRule:
         if below <= 1 - show_zeros and width == 1:
             raise ParameterError(
                 ("suppress_below", "round_to"),
-                "must say what is done",
+                "must change something",
                 "give " + Argument("suppress_below", 10) + " or " + Argument("round_to", 5),
             )
         if below == 0 and (written is not None or complementary or show_zeros):
@@ -228,7 +228,7 @@ def write_span(low: int, high: int) -> str:
 def publish_counts(counts: OpenCounts, rule: DisclosureRule, *, margins: bool) -> Published:
     """Apply a rule to a table, with its margins or without."""
     lines = tuple(find_lines(counts)) if margins else ()
-    given = ~counts.known
+    given = ~counts.is_known
     primary = rule.suppresses(counts.low) & ~given
     secondary = np.zeros_like(primary)
     if rule.complementary:
@@ -265,7 +265,7 @@ def find_lines(counts: OpenCounts) -> Iterable[Line]:
     several = [len(held) > 1 for held in counts.list_values().values()]
     for axis, name in enumerate(counts.keys):
         for cell, places in group((axis,)).items() if several[axis] else ():
-            if cell not in stated and counts.known[places].all():
+            if cell not in stated and counts.is_known[places].all():
                 total = int(counts.low[places].sum())
                 yield Line(name, places, total, total)
 

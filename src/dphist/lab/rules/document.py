@@ -220,7 +220,7 @@ def _tell_learned(result: RuleResult) -> list[Block]:
 
 
 def _numbers_of(outcome: Outcome) -> IntArray:
-    return np.array([outcome.follow, outcome.few, outcome.narrower, outcome.kept], np.int64)
+    return np.array([outcome.follow, outcome.few, outcome.narrower, outcome.unaffected], np.int64)
 
 
 def _list_cells(result: RuleResult) -> Sequence[Note | Table]:
@@ -278,5 +278,5 @@ def _for_programs(result: RuleResult) -> list[Fact]:
 
 
 def _content_of(outcome: Outcome) -> dict[str, int]:
-    names = ("counts", "follow", "few", "narrower", "kept")
+    names = ("counts", "follow", "few", "narrower", "unaffected")
     return {name: getattr(outcome, name) for name in names}

@@ -32,7 +32,7 @@ class Moves:
     grid: IntArray
 
     @classmethod
-    def of(cls, codes: IntArray) -> "Moves | None":
+    def make(cls, codes: IntArray) -> "Moves | None":
         """Return the moves of a table; None if its grid is too large, or a key has one value."""
         shape = codes.max(axis=0, initial=0) + 1
         if len(codes) == 0 or shape.min() < 2 or np.prod(shape.astype(float)) > _MAX_GRID:

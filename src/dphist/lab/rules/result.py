@@ -59,7 +59,7 @@ class Outcome:
     narrower: int
 
     @property
-    def kept(self) -> int:
+    def unaffected(self) -> int:
         """The number of counts of which a reader learns no more than the rule says."""
         return self.counts - self.follow - self.few - self.narrower
 
@@ -153,7 +153,7 @@ class RuleResult(Tabular):
         the rule writes another number or none; and with an epsilon `released`, one draw.
         """
         held, learned = self.published, self.attacked.cells
-        counts, known = held.counts, held.counts.known
+        counts, known = held.counts, held.counts.is_known
         keys = zip(*counts.cells, strict=True) if counts.cells else [()] * len(counts.keys)
         columns: dict[str, Any] = dict(zip(counts.keys, keys, strict=True))
         for name in ("count", "written", "low", "high", "hidden", "released"):

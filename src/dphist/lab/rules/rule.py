@@ -168,7 +168,7 @@ def _release(
     counts: OpenCounts, epsilon: Exact, delta: Exact | None, max_rows: int, *, margins: bool
 ) -> Instead:
     """Return one draw of a release of the same table."""
-    if not counts.known.all():
+    if not counts.is_known.all():
         raise ParameterError(
             "epsilon",
             "needs the counts themselves: a release is made of what the table holds before a rule",

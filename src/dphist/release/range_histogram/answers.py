@@ -50,7 +50,7 @@ class Answers(Protocol):
     def interval(
         self, lo: list[IntArray], hi: list[IntArray], errors: float = ERRORS
     ) -> tuple[NumberArray, NumberArray]:
-        """Return both ends of (q,) intervals that reach so many standard errors to either side."""
+        """Return both ends of (q,) intervals, `errors` standard errors to either side."""
         return band(self.count(lo, hi), errors * self.error(lo, hi))
 
     def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
@@ -112,7 +112,7 @@ class PartAnswers:
     def interval(
         self, lo: list[IntArray], hi: list[IntArray], errors: float = ERRORS
     ) -> tuple[NumberArray, NumberArray]:
-        """Return both ends of (q,) intervals that reach so many standard errors."""
+        """Return both ends of (q,) intervals, `errors` standard errors to either side."""
         return self.whole.interval(*self._boxes(lo, hi), errors)
 
     def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
