@@ -129,7 +129,7 @@ def test_what_is_no_description(tmp_path, content) -> None:
 def test_no_data_are_read_to_open(tmp_path: Path) -> None:
     described = describe(tmp_path)
     (tmp_path / "visits.csv").unlink()
-    assert dh.Dataset.open(described.path) == described
+    assert dh.Dataset.open(described.description.path) == described
     with pytest.raises(dh.ParameterError):  # a parameter is refused before data are read
         described.labels("drug", max_labels=3)
 

@@ -184,11 +184,11 @@ def release_or_quote(
     look : what is released first, of the same users.
     """
     known = replace(data, presentation=read_presentation(options))
-    get_files(options).check_names(getattr(options, "delimiter", None))  # before a ledger pays
     protected = data.unit, records
     if look is not None:
         known = replace(known, users=look.mechanism)
     if not options.dry_run:
+        get_files(options).check_names(getattr(options, "delimiter", None))  # before a ledger pays
         release_file(mechanism, options, read, protected, look)
         return
     if look is not None and not options.quiet:
