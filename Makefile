@@ -9,8 +9,12 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test coverage check verify test-container chromium office proofs audit mutants mutants-random bench bench-tables size base architecture docs format clean
 
+# A worker that dies ends the run, with the name of its test: pytest-xdist may wait for ever if it
+# starts another one when few tests are left.
+SPREAD := --max-worker-restart=0 --dist
+
 # The tests of `make test`, after the name of a Python.
-FAST := -m pytest -m "not audit and not verify" -n 2 --dist loadfile
+FAST := -m pytest -m "not audit and not verify" -n 2 $(SPREAD) loadfile
 
 # Two workers use both cores; threads of theirs would wait for each other.
 test coverage verify: export OPENBLAS_NUM_THREADS = 1
@@ -32,7 +36,7 @@ coverage: $(VENV)/.dev
 # others: the longest, such as a session of Spark, are not the last that one worker has left.
 WORKERS := 3
 verify: $(VENV)/.verify chromium office
-	$(BIN)/python -m pytest -m "verify and not audit" -n $(WORKERS) --dist worksteal \
+	$(BIN)/python -m pytest -m "verify and not audit" -n $(WORKERS) $(SPREAD) worksteal \
 	  --durations=60 --durations-min=4 $(TESTS)
 
 # The kernel's limit of memory, as in a container: as root, where there are control groups of version 2.

@@ -5,6 +5,7 @@ without a charge, every release that somebody got is stored, and the ledger veri
 """
 
 import logging
+import multiprocessing
 import os
 import random
 import signal
@@ -29,9 +30,16 @@ from dphist.ledger.stores import connections
 from dphist.ledger.stores.store import UnwrittenError
 from tests.support.postgres import Server, in_memory
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-
 Place = str | Path
+Child = multiprocessing.process.BaseProcess
+
+# They are copies of a server that did nothing but import this module: a copy of the process that
+# runs the tests would lack the threads that other tests have started, and wait for their locks.
+CHILDREN = multiprocessing.get_context("forkserver")
+CHILDREN.set_forkserver_preload([__name__])
+
+PATIENCE = 120  # seconds
+
 DATA = dh.Profile.from_counts([8, 8, 3])
 STEP = dh.AdaptiveScan(epsilon="1/100")
 
@@ -101,25 +109,29 @@ class Witness:
         return Counter(states.values())
 
 
-def forked(work: Callable[[], object], witness: Witness) -> int:
-    """Start a child, and return its number; an error of the child is noted."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            logging.disable()
-            work()
-            code = 0
-        except BaseException:
-            witness.note("failed", repr(traceback.format_exc()))
-        finally:
-            os._exit(code)
+def start_child(work: Callable[..., object], witness: Witness, *arguments: object) -> Child:
+    """Start a child of a process that has no threads; an error of the child is noted."""
+    child = CHILDREN.Process(target=run_child, args=(work, witness, *arguments))
+    child.start()
     return child
 
 
-def ended(child: int) -> int:
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
+def run_child(work: Callable[..., object], witness: Witness, *arguments: object) -> None:
+    logging.disable()
+    try:
+        work(witness, *arguments)
+    except BaseException:
+        witness.note("failed", repr(traceback.format_exc()))
+        raise SystemExit(1) from None
+
+
+def wait_for(child: Child) -> int:
+    """Return the exit code of a child; minus the signal that killed it."""
+    child.join(PATIENCE)
+    assert child.exitcode is not None, "a child hangs"
+    code = child.exitcode
+    child.close()
+    return code
 
 
 # At every statement
@@ -154,6 +166,20 @@ def die_at(number: int, *, after: bool) -> None:
             setattr(os, name, dying(getattr(os, name)))
 
 
+def release_and_die(witness: Witness, place: Place, key: str, number: int, after: bool) -> None:
+    die_at(number, after=after)
+    witness.release(Ledger.open(place), key)
+
+
+def create(place: Place) -> Ledger:
+    return Ledger.create(place, epsilon=1, unit="one record")
+
+
+def create_and_die(_: Witness, place: Place, number: int, after: bool) -> None:
+    die_at(number, after=after)
+    create(place)
+
+
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.quick("[postgres-True]")
 def test_a_release_that_is_killed_at_any_statement(after: bool, place: Place, folder: Path) -> None:
@@ -164,11 +190,7 @@ def test_a_release_that_is_killed_at_any_statement(after: bool, place: Place, fo
         for number in range(1000):
             key = str(number)
 
-            def work(number: int = number, key: str = key) -> None:
-                die_at(number, after=after)
-                witness.release(Ledger.open(place), key)
-
-            code = ended(forked(work, witness))
+            code = wait_for(start_child(release_and_die, witness, place, key, number, after))
             try:
                 state = ledger.find(key).state
             except LedgerError:
@@ -203,20 +225,13 @@ def test_a_creation_that_is_killed_at_any_statement(
         if kind == "postgres":
             place = request.getfixturevalue("server").new()
 
-        def create(place: Place = place) -> Ledger:
-            return Ledger.create(place, epsilon=1, unit="one record")
-
-        def work(number: int = number, create: Callable[[], Ledger] = create) -> None:
-            die_at(number, after=after)
-            create()
-
-        code = ended(forked(work, witness))
+        code = wait_for(start_child(create_and_die, witness, place, number, after))
         try:
             ledger = Ledger.open(place)
             made += 1
         except (LedgerError, InputFileError) as error:
             assert "there is no ledger at" in str(error)  # noqa: PT017
-            ledger = create()
+            ledger = create(place)
         assert ledger.verify() == 2
         ledger.close()
         if code == 0:
@@ -237,14 +252,16 @@ class Storm:
         self._place = place
         self._witness = Witness(folder)
         self._chance = random.Random(seed)
-        self._workers: list[int] = []
+        self._workers: list[Child] = []
 
     def kill(self, kills: int, at_once: int) -> None:
         """Kill so many workers, of which so many run at once."""
         for _ in range(kills):
             while len(self._workers) < at_once:
                 seed = self._chance.random()
-                self._workers.append(forked(lambda seed=seed: self._work(seed), self._witness))  # type: ignore[misc]
+                self._workers.append(
+                    start_child(spend_until_killed, self._witness, self._place, seed)
+                )
             time.sleep(self._chance.uniform(0, 0.03))
             self._end(self._chance.randrange(at_once))
 
@@ -255,32 +272,34 @@ class Storm:
 
     def _end(self, index: int) -> None:
         worker = self._workers.pop(index)
-        os.kill(worker, signal.SIGKILL)
-        assert ended(worker) in (-signal.SIGKILL, 1)
+        worker.kill()
+        assert wait_for(worker) in (-signal.SIGKILL, 1)
 
-    def _opened(self) -> Ledger:
-        """Open the ledger, once its server is there."""
+
+def open_when_there(place: Place) -> Ledger:
+    """Open the ledger, once its server is there."""
+    while True:
+        try:
+            return Ledger.open(place)
+        except UnwrittenError:
+            time.sleep(0.1)
+
+
+def spend_until_killed(witness: Witness, place: Place, seed: float) -> None:
+    """Release under keys that others use too; reserve and cancel some."""
+    chance = random.Random(seed)
+    with open_when_there(place) as ledger:
         while True:
+            key = f"k{chance.randrange(2000)}"
+            by = chance.choice(["ana", "bo"])
             try:
-                return Ledger.open(self._place)
-            except UnwrittenError:
-                time.sleep(0.1)
-
-    def _work(self, seed: float) -> None:
-        """Release under keys that others use too; reserve and cancel some."""
-        chance = random.Random(seed)
-        with self._opened() as ledger:
-            while True:
-                key = f"k{chance.randrange(2000)}"
-                by = chance.choice(["ana", "bo"])
-                try:
-                    if chance.random() < 0.2:
-                        ledger.reserve(STEP, by=by, key=key)
-                    if chance.random() < 0.2:
-                        ledger.cancel(key)
-                    self._witness.release(ledger, key, by)
-                except LedgerError:
-                    self._witness.note("refused", key)
+                if chance.random() < 0.2:
+                    ledger.reserve(STEP, by=by, key=key)
+                if chance.random() < 0.2:
+                    ledger.cancel(key)
+                witness.release(ledger, key, by)
+            except LedgerError:
+                witness.note("refused", key)
 
 
 @pytest.mark.verify
