@@ -38,14 +38,22 @@ def table(shape: tuple[int, ...], numbers: list[int], first: int = 0) -> OpenCou
 
 
 def agreeing(published: Published) -> np.ndarray[Any, Any]:
-    """Return all tables that agree with what is published of one, by trying them."""
-    spans = zip(published.low.tolist(), published.high.tolist(), strict=True)
+    """Return all tables that agree with what is published of one, by trying them.
+
+    They grow cell by cell; those in which a margin is passed, or missed, are left out at once.
+    """
     total = int(published.counts.low.sum()) if published.lines else 2 * MOST
-    tried = np.array(
-        list(product(*(range(low, min(high, total) + 1) for low, high in spans))), np.int64
-    )
-    for line in published.lines:
-        tried = tried[tried[:, line.places].sum(axis=1) == line.low]
+    spans = zip(published.low.tolist(), published.high.tolist(), strict=True)
+    tried = np.zeros((1, 0), np.int64)
+    for place, (low, high) in enumerate(spans):
+        values = np.arange(low, min(high, total) + 1)
+        tried = np.column_stack(
+            [np.repeat(tried, len(values), axis=0), np.tile(values, len(tried))]
+        )
+        for line in published.lines:
+            sums = tried[:, line.places[line.places <= place]].sum(axis=1)
+            whole = line.places.max() <= place
+            tried = tried[sums == line.low if whole else sums <= line.low]
     return tried
 
 
