@@ -7,6 +7,7 @@ a document of it.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,9 @@ def _of_released(value: Any) -> Document:
 def _of_mechanism(mechanism: MechanismBase) -> Document:
     """Return the guarantee, the parameters and the source of a mechanism."""
     guarantee, exchanged = mechanism.guarantee, mechanism.exchanged
-    total = in_all(total_of(mechanism))
+    total = total_of(mechanism)
+    alone = total.releases == 1 and total.guarantee == replace(guarantee, unit=total.guarantee.unit)
+    each = [] if alone else [Fact("Of each release", str(guarantee))]
     known = parameters(mechanism)
     columns = [
         Column("parameter", [each.name for each in known]),
@@ -125,8 +128,8 @@ def _of_mechanism(mechanism: MechanismBase) -> Document:
         Column("meaning", [each.meaning for each in known]),
     ]
     blocks: list[Block] = [
-        Fact("Guarantee", total),
-        *([] if total == f"{guarantee} in all" else [Fact("Of each release", str(guarantee))]),
+        Fact("Guarantee", in_all(total)),
+        *each,
         _protects(guarantee.unit),
         *([] if exchanged is None else [Fact("If exchanged", exchange_in_words(exchanged))]),
         Fact("Source", mechanism.reference),

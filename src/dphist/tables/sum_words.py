@@ -1,5 +1,6 @@
 """What pages, terminals and JSON say of sums and means of tables."""
 
+from collections.abc import Iterable
 from functools import partial
 from itertools import islice, product
 from typing import Any
@@ -52,7 +53,8 @@ def tell_sums(mechanism: Maker, value: KeyedTables | None = None) -> list[Sectio
     for name, clamp in mechanism.sums:
         bounds = dict(zip(("low", "high", "step"), clamp.to_content(), strict=True))
         held[name] = {**bounds, "errors": errors[name]}
-        blocks.append(_say_errors(name, bounds, errors[name]))
+        by_names = zip(mechanism.tables, errors[name].values(), strict=True)
+        blocks.append(_say_errors(name, bounds, by_names))
     blocks += [
         Fact("", "", "sums", held, on=ON_JSON),
         Fact("Clamping", CLAMPING),
@@ -65,15 +67,15 @@ def tell_sums(mechanism: Maker, value: KeyedTables | None = None) -> list[Sectio
     return found
 
 
-def _say_errors(name: str, bounds: dict[str, str], errors: dict[str, float]) -> Fact:
+def _say_errors(name: str, bounds: dict[str, str], errors: Iterable[tuple[Names, float]]) -> Fact:
     """Return within what the noise of a sum stays, by table."""
     errors_in_words = [
         Sentence(
             "by {table} ± {width}",
-            table=words.name_table(tuple(table.split("+")) if table else ()),
+            table=words.name_table(table),
             width=plain(up(PlusMinus.of(error).half_width, 3)),
         )
-        for table, error in errors.items()
+        for table, error in errors
     ]
     note = Sentence(
         "with probability 95 %, for each cell by itself; the value of {a_record} is clamped from "
