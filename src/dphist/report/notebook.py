@@ -30,6 +30,7 @@ from dphist.privacy.guarantees import Protecting
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.released import Released
 from dphist.render.html import HEAD, card, page
+from dphist.render.text import text
 from dphist.report import shown_as
 from dphist.sentence import many
 
@@ -45,6 +46,11 @@ _NOT_SHOWN = (
 def html_of(value: Any) -> str:
     """Return what a notebook shows of a value, as HTML."""
     return card(_document_of(value))
+
+
+def text_of(value: Any) -> str:
+    """Return what a terminal shows of a value."""
+    return text(_document_of(value)).rstrip()
 
 
 def write_page(value: Any, path: str | Path) -> None:
@@ -209,6 +215,9 @@ def _of_guarded(data: Guarded) -> Document:
 
 
 _DOCUMENTS = {
+    "dphist.lab.auditing.result.AuditResult": "dphist.lab.auditing.document",
+    "dphist.lab.comparing.comparison.Comparison": "dphist.lab.comparing.document",
+    "dphist.lab.rules.result.RuleResult": "dphist.lab.rules.document",
     "dphist.ledger.ledger.Ledger": "dphist.ledger.document",
     "dphist.privacy.fixed_plan.FixedPlan": "dphist.planning.fixed_document",
     "dphist.planning.plan.Plan": "dphist.planning.document",
