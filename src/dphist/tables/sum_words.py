@@ -18,8 +18,9 @@ from dphist.document.blocks import (
     Section,
     Table,
 )
-from dphist.document.estimates import make_columns
+from dphist.document.estimates import INTERVAL_OF_MEANS, make_columns
 from dphist.privacy.as_text import plain, up
+from dphist.release.interval_estimate import name_columns
 from dphist.release.maker import Maker
 from dphist.sentence import Quoted, Sentence, joined
 from dphist.tables import words
@@ -36,11 +37,7 @@ CLAMPING = Sentence(
     "how many values were outside: intervals cover the noise, not what clamping, or bounding of "
     "{records}, changed."
 )
-MEANS = Sentence(
-    "A mean is over the {records} that are counted. Sum and number have noise of their own; the "
-    "interval has all means that both allow, and never leaves the bounds. A mean is unknown where "
-    "the noise leaves all of them possible."
-)
+MEANS = Sentence(f"A mean is over the {{records}} that are counted. {INTERVAL_OF_MEANS}")
 
 
 def tell_sums(mechanism: Maker, value: KeyedTables | None = None) -> list[Section]:
@@ -101,7 +98,7 @@ def _table_of(value: KeyedTables, names: Names, name: str) -> Table:
         Column(key, [row[place] for row in rows], heads=True) for place, key in enumerate(names)
     ]
     for what, head in (("sum", "Sum (clamped)"), ("mean", "Mean (clamped)")):
-        held = [table.sums[f"{name}_{what}{end}"][:_ROWS] for end in ("", "_low", "_high")]
+        held = [table.sums[each][:_ROWS] for each in name_columns(f"{name}_{what}")]
         columns += make_columns(head, np.stack(held, axis=1), over)
     caption = Sentence("{name} by {table}", name=Quoted(over), table=words.name_table(tuple(names)))
     first = Sentence("{caption}; the first rows", caption=caption)

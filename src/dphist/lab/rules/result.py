@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dphist.arrays import BoolArray, FloatArray
 from dphist.lab.rules.attack import Attacked, Learned
-from dphist.lab.rules.counts import NO_BOUND
+from dphist.lab.rules.counts import UNBOUNDED
 from dphist.lab.rules.disclosure_rule import Published, write_span
 from dphist.privacy import Guarantee
 from dphist.release.release import VERSION
@@ -161,7 +161,7 @@ class RuleResult(Tabular):
         columns["count"] = pa.array(counts.low, mask=~known)
         columns["written"] = held.texts
         columns["low"] = learned.low
-        columns["high"] = pa.array(learned.high, mask=learned.high >= NO_BOUND)
+        columns["high"] = pa.array(learned.high, mask=learned.high >= UNBOUNDED)
         columns["hidden"] = self.hidden
         if self.instead is not None:
             columns["released"] = self.instead.counts
@@ -190,5 +190,5 @@ def write_learned(learned: Learned) -> list[str]:
     """Write what a reader learns of each count."""
     pairs = zip(learned.low.tolist(), learned.high.tolist(), strict=True)
     return [
-        "nothing" if high >= NO_BOUND and not low else write_span(low, high) for low, high in pairs
+        "nothing" if high >= UNBOUNDED and not low else write_span(low, high) for low, high in pairs
     ]
