@@ -38,8 +38,8 @@ from dphist.anonymized.comparing import CONTENDERS
 from dphist.document.compared import Contender
 from dphist.errors import DphistError
 from dphist.lab.comparing.compare import open_case
-from dphist.lab.comparing.comparison import epsilon_text, number_text
 from dphist.lab.comparing.measuring import Effort
+from dphist.lab.comparing.results import epsilon_text, number_text
 from dphist.parameters import positive_number
 
 EPSILONS = ("4", "2", "1", "0.5", "0.1", "0.01")

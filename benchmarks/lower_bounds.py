@@ -35,8 +35,8 @@ from dphist.document.compared import Contender
 from dphist.errors import DphistError
 from dphist.files import write_text
 from dphist.lab.comparing.compare import open_case
-from dphist.lab.comparing.comparison import epsilon_text, number_text
 from dphist.lab.comparing.measuring import Effort, Measured
+from dphist.lab.comparing.results import epsilon_text, number_text
 
 OUTPUT = ROOT / "benchmarks" / "out" / "lower_bounds"
 IntArray = npt.NDArray[np.int64]

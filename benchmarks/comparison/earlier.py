@@ -6,8 +6,8 @@ from pathlib import Path
 
 from benchmarks.comparison.cells import Cell
 from benchmarks.comparison.journal import Journal
-from dphist.lab.comparing.comparison import epsilon_text
 from dphist.lab.comparing.measuring import Measured
+from dphist.lab.comparing.results import epsilon_text
 
 
 def take_earlier(cells: Iterable[Cell], table: Path, journal: Journal) -> int:

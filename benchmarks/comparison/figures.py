@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from benchmarks import drawing
 from benchmarks.comparison.ranking import Row, Summary, grouped, summaries
-from dphist.lab.comparing.comparison import epsilon_text
+from dphist.lab.comparing.results import epsilon_text
 
 _COLUMNS = 4
 _RESOLUTION = 130

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from benchmarks.comparison.ranking import Row, Summary, summaries
 from dphist.files import staged_outputs
-from dphist.lab.comparing.comparison import epsilon_text, number_text
 from dphist.lab.comparing.measuring import Effort, guarantee_text
+from dphist.lab.comparing.results import epsilon_text, number_text
 
 COLUMNS = (
     "profile", "n", "labels", "maximum", "epsilon", "mechanism", "guarantee", "given in advance",

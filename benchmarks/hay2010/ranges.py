@@ -32,7 +32,7 @@ from benchmarks.ranges.by_size import RANGES, SYMBOLS, errors_by_size, sizes_of,
 from benchmarks.ranges.data import Shape, read_shapes
 from benchmarks.ranges.theorem4 import advantage
 from dphist.arrays import FloatArray
-from dphist.lab.comparing.comparison import number_text
+from dphist.lab.comparing.results import number_text
 
 EPSILONS = ("1", "0.1", "0.01")
 TRACE, LOGS = "NETTRACE", "SEARCHLOGS"

@@ -34,7 +34,7 @@ from benchmarks.ranges.tables import (
 )
 from benchmarks.repeating import TooSlowError
 from dphist.errors import DphistError
-from dphist.lab.comparing.comparison import number_text
+from dphist.lab.comparing.results import number_text
 from dphist.parameters import positive_number
 from dphist.ranges.comparing.queries import WORKLOADS
 

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.markdown import print_table
 from benchmarks.ranges.contenders import OURS, Contender, yardstick
 from benchmarks.ranges.data import OWN
-from dphist.lab.comparing.comparison import number_text
+from dphist.lab.comparing.results import number_text
 from dphist.ranges.comparing.case import PUBLISHED
 from dphist.ranges.comparing.queries import WORKLOADS
 

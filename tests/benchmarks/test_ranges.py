@@ -21,7 +21,7 @@ from benchmarks.ranges.measuring import Cell, Effort, Measured, measure
 from benchmarks.ranges.tables import Results, print_published, print_ratios
 from benchmarks.repeating import TooSlowError
 
-from dphist.lab.comparing.comparison import number_text
+from dphist.lab.comparing.results import number_text
 from dphist.ranges.comparing import queries
 from dphist.ranges.comparing.published.privelet import (
     inverse,

@@ -15,6 +15,7 @@ import pytest
 import dphist as dh
 from dphist.data.partial import Partial
 from dphist.errors import ColumnError, DataError, DphistError, InputFileError, ParameterError
+from dphist.privacy.unit import as_unit
 from tests.counting.contribution_engines import ENGINES, Engine, table_of
 from tests.counting.test_contributions import BOUNDS, WITH, WITHOUT, falls, most_changed
 
@@ -376,7 +377,7 @@ def test_a_head_that_was_edited_is_refused_without_a_value(kind: str) -> None:
 @pytest.mark.parametrize("text", ["one user", "one account, or one row without an account"])
 def test_parts_of_0_2_state_their_unit_as_text(kind: str, old: tuple[int, ...], text: str) -> None:
     """Also among parts that state it as a value."""
-    unit = dh.PrivacyUnit(text)
+    unit = as_unit(text)
     heads = [{**each.head, "unit": unit.to_content()} for each in parts_of(kind)]
     parts = [
         Partial({**head, "unit": text} if part in old else head, each.table)

@@ -19,7 +19,7 @@ import dphist as dh
 from dphist.cli import main
 from dphist.commands.records import read_known_labels
 from dphist.errors import DphistError
-from dphist.lab.comparing.comparison import ComparedRow, read_earlier, text_of
+from dphist.lab.comparing.results import ComparedRow, read_earlier, text_of
 from dphist.lab.disclosure.about import read_about
 from dphist.ledger.document import document_of
 from dphist.parameters import decimal_text

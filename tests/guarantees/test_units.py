@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dphist as dh
 from dphist import ZCDP, ApproxDP, ApproxZCDP, ParameterError, PrivacyUnit, PureDP, compose
 from dphist.ledger.book import Account
 from dphist.ledger.budget import Budget
+from dphist.privacy.unit import as_unit
 from dphist.release.document import checksum
 from dphist.report import json_of, report_html, summary_text
 
@@ -81,7 +82,7 @@ def test_the_text_of_a_unit_is_read_as_that_unit(
     """As files of 0.2 hold it; what was written as facts is read as well."""
     unit = PrivacyUnit(who, asserted=asserted, or_rows=or_rows, events=events)
     for read in (
-        PrivacyUnit(str(unit)),
+        as_unit(str(unit)),
         PrivacyUnit.from_content(str(unit)),
         PrivacyUnit.from_content(json.loads(json.dumps(unit.to_content()))),
     ):
@@ -91,16 +92,45 @@ def test_the_text_of_a_unit_is_read_as_that_unit(
     assert PrivacyUnit.from_content(old) == PrivacyUnit(who, 3, or_rows=or_rows)
 
 
-@given(who=st.text("one, ab7", min_size=1, max_size=20))
-def test_who_is_read_once(who: str) -> None:
+ENDS = [
+    "",
+    ", as promised by the caller",
+    ", or one row without a b",
+    ", exchanged for another",
+    ", of which at most 5 count",
+]
+
+
+@given(
+    begin=st.sampled_from(["", "one ", "all events of one "]),
+    who=st.text("one, ab7", min_size=1, max_size=20),
+    ends=st.lists(st.sampled_from(ENDS), max_size=3),
+)
+@example("all events of one ", "b", [ENDS[2], ENDS[4], ENDS[1]])
+def test_who_is_read_once(begin: str, who: str, ends: list[str]) -> None:
     """What is left of a text states no further fact, so a unit made of it is the same."""
     try:
-        unit = PrivacyUnit(who)
+        unit = as_unit(begin + who + "".join(ends))
     except ParameterError:
         return
     assert PrivacyUnit(unit.who).who == unit.who
     assert unit.single == unit
-    assert PrivacyUnit(str(unit)) == unit
+    assert as_unit(str(unit)) == unit
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("patient, or one row without a patient", "or_rows"),
+        ("one patient, as promised by the caller", "asserted"),
+        ("record, exchanged for another", "exchanged"),
+        ("all events of one user, of which at most 5 count", "events"),
+    ],
+)
+def test_a_name_states_no_fact(text: str, fact: str) -> None:
+    """Else two units would have one text, and a ledger holds text."""
+    with pytest.raises(ParameterError, match=f"who must be a name alone, without what {fact} says"):
+        PrivacyUnit(text)
 
 
 def test_an_account_keeps_its_unit_whichever_version_wrote_it() -> None:

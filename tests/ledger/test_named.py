@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import dphist as dh
+from dphist.privacy.unit import as_unit
 from dphist.release.document import checksum
 from dphist.report import summary_text
 
@@ -54,7 +55,7 @@ def test_a_stream_of_a_ledger_of_0_2_goes_on(text: str, tmp_path: Path) -> None:
         assert str(stream.unit) == f"all events of {text}, of which at most 3 count"
     charged = [each.content for each in ledger.entries() if each.content.get("key") == "k"]
     assert charged[0]["costs"][0]["unit"] == text  # the hash of what was charged includes it
-    assert release.guarantee.unit == dh.PrivacyUnit(text)
+    assert release.guarantee.unit == as_unit(text)
     content = json.loads(release.to_json())
     content["stated"]["unit"] = str(stream.unit)
     content["unit"] = {**content["unit"], "who": text.removeprefix("one "), "or_rows": False}

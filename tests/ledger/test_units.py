@@ -284,7 +284,8 @@ def test_text_of_0_2_is_charged_as_the_unit_that_it_names(
     account: str, account_rows: bool, who: str, or_rows: bool, end: str
 ) -> None:
     """With rows or without them are two units; who asserts the bounds decides nothing."""
-    unit = PrivacyUnit(PrivacyUnit(account, or_rows=account_rows).name)  # as ledgers hold it
+    name = PrivacyUnit(account, or_rows=account_rows).name
+    unit = PrivacyUnit.from_content({"who": name, "at_most": 1})  # as ledgers hold it
     named = PrivacyUnit(who, or_rows=or_rows)
     data = DataUnit(f"{named}{end}", 7)
     if unit == named:

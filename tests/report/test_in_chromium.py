@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.lab.auditing.document import document_of
+from dphist.lab.auditing.document import document_of_all
 from dphist.ledger.document import document_of as ledger_document
 from dphist.planning.document import document_of as plan_document
 from dphist.render.html import page
@@ -206,7 +206,7 @@ def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         ledger = ledgers.MADE[request.param](place.with_name("clinic.ledger"))
         place.write_text(page(ledger_document(ledger)))
     elif request.param in AUDITS:
-        place.write_text(page(document_of(AUDITS[request.param]())))
+        place.write_text(page(document_of_all(AUDITS[request.param]())))
     else:
         dh.write_report(PAGES[request.param](), place)
     return place

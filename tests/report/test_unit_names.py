@@ -14,6 +14,7 @@ from dphist.document.kind import DataFacts
 from dphist.document.unit_words import counted_after_cut
 from dphist.labels import bounding
 from dphist.labels import words as labels_words
+from dphist.privacy.unit import as_unit
 from dphist.report import summary_text
 from dphist.streams import words as streams_words
 
@@ -126,7 +127,7 @@ def test_articles_and_plurals_of_other_units() -> None:
 
 def test_a_stream_speaks_of_patients() -> None:
     mechanism = dh.ContinualMechanism(**TOTAL, horizon=100, max_events_per_user=3)
-    unit = dh.PrivacyUnit(OF_PATIENTS)
+    unit = as_unit(OF_PATIENTS)
     assert "At most 3 events of a patient count" in streams_words.bounding_in_words(mechanism, unit)
     assert "the events of one patient by" in streams_words.neighbors_of(mechanism, unit)
     assert "What patients had beyond the bound." in dict(streams_words.limits_of(mechanism, unit))

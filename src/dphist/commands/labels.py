@@ -43,8 +43,8 @@ from dphist.labels import AutoThreshold, DiscoverLabels, ThresholdHistogram, Top
 from dphist.labels.kind import KIND
 from dphist.labels.mechanism import LEVEL, LabelsMechanism
 from dphist.labels.noise_choice import noise_in_words
+from dphist.labels.threshold.checks import Noise
 from dphist.labels.threshold.choice import BEST
-from dphist.labels.threshold.mechanism import Noise
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.unit import unit_of_users
 from dphist.sentence import Sentence

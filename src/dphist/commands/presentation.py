@@ -6,7 +6,7 @@ from typing import Any
 from dphist.commands.options import UsageError
 from dphist.document.options import Group, Needs, Option
 from dphist.errors import ParameterError, phrase
-from dphist.privacy.unit import PrivacyUnit
+from dphist.privacy.unit import PrivacyUnit, as_unit
 from dphist.release.presentation import WORDS, Presentation, forms_of
 from dphist.release.release import Release
 
@@ -77,7 +77,7 @@ def get_named_unit(options: argparse.Namespace) -> PrivacyUnit | None:
 def read_unit(text: str) -> PrivacyUnit:
     """Return the unit that an option names; UsageError if it is not a line of text."""
     try:
-        return PrivacyUnit(text)
+        return as_unit(text)
     except ParameterError:
         line = "{unit} must be one line of at most 200 characters, such as 'one patient'"
         raise UsageError(phrase(line)) from None

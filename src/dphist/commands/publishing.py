@@ -8,10 +8,10 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from dphist import signals
-from dphist.commands.ledger.options import find_place_to_pay, is_file
+from dphist.commands.ledger.options import Protected, find_place_to_pay, is_file
 from dphist.commands.options import UsageError
 from dphist.commands.presentation import present_release
 from dphist.commands.printing import complain, say
@@ -21,7 +21,7 @@ from dphist.counting.reading.paths import find_files
 from dphist.document.blocks import Document
 from dphist.errors import DphistError, OutputFileError, phrase
 from dphist.files import check_distinct, check_output_path, staged_outputs
-from dphist.privacy import ApproxDP, PrivacyUnit
+from dphist.privacy import ApproxDP
 from dphist.release.release import Release
 from dphist.report import json_of, report_html, shown_as, summary_text
 from dphist.report.sdmx import check_structure
@@ -30,10 +30,6 @@ from dphist.signals import handlers_wait
 
 STORED = 6
 """Exit code of a command that returned the stored release of its key, and read no data."""
-
-Protected: TypeAlias = tuple[PrivacyUnit | None, int | None]
-"""Whom data will protect that are not read yet, None if they name no unit, and the maximum
-number of records of one such unit, if bounded: what they will say of themselves."""
 
 
 def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None) -> None:

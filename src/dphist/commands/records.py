@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from dphist.commands.ledger.options import PAYMENT, find_place_to_pay
+from dphist.commands.ledger.options import PAYMENT, Protected, find_place_to_pay
 from dphist.commands.options import FILE, UsageError, dry_run, guess, outputs
 from dphist.commands.presentation import (
     PRESENTATION,
@@ -20,7 +20,6 @@ from dphist.commands.presentation import (
 )
 from dphist.commands.printing import say
 from dphist.commands.publishing import (
-    Protected,
     describe_existing,
     exchange_lines,
     find_in_the_way,

@@ -17,10 +17,10 @@ from dphist.commands.configuration import (
     read_configuration,
     read_section,
 )
+from dphist.commands.ledger.options import Protected
 from dphist.commands.options import OVERWRITE, QUIET, UsageError, argument
 from dphist.commands.printing import complain, say
 from dphist.commands.publishing import (
-    Protected,
     check_not_read,
     check_paths,
     check_purpose,

@@ -72,8 +72,13 @@ class Clamp:
                 raise ParameterError(name, "must be at most 2**40 steps from 0", "widen the step")
 
     def __repr__(self) -> str:
+        return f"Clamp({self.in_code})"
+
+    @property
+    def in_code(self) -> str:
+        """The bounds and the step, as Python code names them."""
         low, high, step = (repr(text) if "/" in text else text for text in self.to_content())
-        return f"Clamp(low={low}, high={high}, step={step})"
+        return f"low={low}, high={high}, step={step}"
 
     def to_text(self) -> str:
         """Return the text that `from_text` reads."""

@@ -55,7 +55,7 @@ class Weight:
         object.__setattr__(self, "clamp", clamp)
 
     def __repr__(self) -> str:
-        return f"Weight({self.column!r}, {repr(self.clamp).removeprefix('Clamp(')}"
+        return f"Weight({self.column!r}, {self.clamp.in_code})"
 
     @property
     def step(self) -> Fraction:

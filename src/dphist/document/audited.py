@@ -85,29 +85,32 @@ class CellNeighbors:
             for where, place in places.items():
                 grown = base.copy()
                 grown[place] += self.most
-                yield self._make(f"{name}; one unit in {where}", base, grown, name == _HUGE)
+                yield self._make(name, f"one unit in {where}", base, grown)
         spread = flat.copy()
         for k in range(self.most):
             spread[k * (self.size - 1) // max(self.most - 1, 1)] += 1
-        yield self._make(f"no records; one unit in many {word}s", flat, spread)
+        yield self._make("no records", f"one unit in many {word}s", flat, spread)
 
     def vary(self, name: str, raw: Any, draw: random.Random) -> Iterator[Pair]:
         """Add the same records to both, or the unit somewhere else."""
-        one, other = (each.copy() for each in raw)
+        base, one, other = raw
         if one.max(initial=0) > 2**40:
             return
-        place = draw.randrange(self.size)
-        more = draw.choice((1, 3, 30, 1000))
-        one[place] += more
-        other[place] += more
-        yield self._make(f"{name}; {more} more in {self.word} {place + 1}", one, other)
-        moved = raw[0].copy()
+        place, more = draw.randrange(self.size), np.zeros(self.size, np.int64)
+        more[place] = draw.choice((1, 3, 30, 1000))
+        change = f"{name}; {more[place]} more in {self.word} {place + 1}"
+        yield self._pair(change, base, one + more, other + more)
+        moved = one.copy()
         moved[place] += self.most
-        base = name.partition(";")[0]
-        yield self._make(f"{base}; one unit in {self.word} {place + 1}", raw[0], moved)
+        yield self._make(base, f"one unit in {self.word} {place + 1}", one, moved)
 
-    def _make(self, name: str, one: IntArray, other: IntArray, huge: bool = False) -> Pair:
-        return Pair(name, one.reshape(self.shape), other.reshape(self.shape), (one, other), huge)
+    def _make(self, base: str, where: str, one: IntArray, other: IntArray) -> Pair:
+        return self._pair(f"{base}; {where}", base, one, other)
+
+    def _pair(self, name: str, base: str, one: IntArray, other: IntArray) -> Pair:
+        """Return a pair that is made from the counts of this name."""
+        data = one.reshape(self.shape), other.reshape(self.shape)
+        return Pair(name, *data, (base, one, other), huge=base == _HUGE)
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,8 @@ class Sizes:
 
     def describe(self, text: str, **values: Any) -> Sentence:
         """Fill in a text, in which {sizes} and {Sizes} stand for labels, or for records."""
-        plural = f"{{{self.noun}s}}"
-        said = text.replace("{sizes}", plural).replace("{Sizes}", plural.title())
-        return Sentence(said, **values)
+        sizes, first = (Sentence(f"{{{noun}s}}") for noun in (self.noun, self.noun.title()))
+        return Sentence(text, sizes=sizes, Sizes=first, **values)
 
 
 LABELS = Sizes("label", Sentence("Pairs of {user} and {label} dropped"), "pairs")

@@ -5,6 +5,11 @@ import numpy as np
 from dphist.arrays import FloatArray
 from dphist.document.blocks import Column
 
+INTERVAL_OF_MEANS = (
+    "Sum and number have noise of their own; the interval has all means that both allow, and never "
+    "leaves the bounds. A mean is unknown where the noise leaves all of them possible."
+)
+
 
 def make_columns(name: str, rows: FloatArray, over: str) -> list[Column]:
     """Return a column of estimates, and one of their intervals.

@@ -80,19 +80,18 @@ def guarantee_in_words(
         return Sentence("The release satisfies {guarantee}.", guarantee=guarantee)
     epsilon, delta = guarantee.epsilon, delta_of(guarantee)
     start = _cases(protected)
-    results = "result"
+    together = ""
     if releases > 1:
-        results, seen = f"result of {releases:,} such releases together", "all of them"
+        together, seen = f" of {releases:,} such releases together", "all of them"
     if isinstance(guarantee, ApproxDP):
-        plural = results.replace("result", "results", 1)
         words = (
-            f"every set of possible {plural} is at most {_factor(epsilon)} as likely in "
+            f"every set of possible results{together} is at most {_factor(epsilon)} as likely in "
             f"one case as in the other, plus {short_exact(delta)}."
         )
     else:
         words = (
-            f"every possible {results} is at most {_factor(epsilon)} as likely in one case as in "
-            "the other. Suppose someone knows all other data, and is 50 % sure that "
+            f"every possible result{together} is at most {_factor(epsilon)} as likely in one case "
+            "as in the other. Suppose someone knows all other data, and is 50 % sure that "
             f"{_sure_of(protected)}. After seeing {seen}, they {_certainty(epsilon)}."
         )
     judged = _judgement(epsilon, strong=not is_too_large(delta, number))

@@ -11,9 +11,10 @@ from dphist.errors import Argument, ParameterError
 from dphist.labels.bounding import read_users
 from dphist.labels.examples import EXAMPLES, ExampleName
 from dphist.labels.noise_choice import list_others
+from dphist.labels.threshold.checks import Noise
 from dphist.labels.threshold.choice import BEST, calibrate_each, noises_of
 from dphist.labels.threshold.known_labels import number_of
-from dphist.labels.threshold.mechanism import Noise, ThresholdHistogram
+from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.parameters import optional_whole, privacy_parameter, probability
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.calibration import calibrate

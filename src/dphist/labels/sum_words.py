@@ -12,13 +12,14 @@ from dphist.document.blocks import (
     Section,
     Table,
 )
-from dphist.document.estimates import make_columns
+from dphist.document.estimates import INTERVAL_OF_MEANS, make_columns
 from dphist.document.kind import DataFacts
 from dphist.document.unit_words import nouns_of_unit
 from dphist.labels.bounding import unit_of
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.sums import SumAnswers
 from dphist.privacy.as_text import plain, up
+from dphist.release.interval_estimate import name_columns
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker
 from dphist.sentence import Quoted, Sentence, joined
@@ -118,9 +119,7 @@ def _means_in_words(data: DataFacts) -> Sentence:
     who, several, _ = nouns_of_unit(unit_of(data))
     return Sentence(
         "A mean is over the {several} that count for a {label} after bounding, of one clamped "
-        "total each. Sum and number have noise of their own; the interval has all means that both "
-        "allow, and never leaves the bounds. A mean is unknown where the noise leaves all of them "
-        "possible.",
+        f"total each. {INTERVAL_OF_MEANS}",
         several=several,
         who=who,
     )
@@ -137,6 +136,5 @@ def sum_columns(mechanism: Maker, table: LabelTable) -> dict[str, FloatArray]:
     for name, answers in mechanism.sum_answers.items():
         for what in ("sum", "mean") if answers.has_means else ("sum",):
             rows = table.estimates(name, _LEVEL, means=what == "mean").T
-            for end, values in zip(("", "_low", "_high"), rows, strict=True):
-                found[f"{name}_{what}{end}"] = values
+            found.update(zip(name_columns(f"{name}_{what}"), rows, strict=True))
     return found

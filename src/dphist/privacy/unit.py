@@ -7,11 +7,9 @@ from typing import Any
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import optional_whole, whole_number
 from dphist.privacy.as_text import with_article
+from dphist.privacy.unit_text import read_unit_text, without_one
 
 _LONGEST = 200
-_EVENTS_OF = "all events of "
-_ASSERTED = ", as promised by the caller"
-_EXCHANGED = ", exchanged for another"
 
 Bounds = tuple[tuple[str, int | None], ...]
 
@@ -28,7 +26,8 @@ class PrivacyUnit:
     ----------
     who : str
         "record", "event", "edge", "user", or a word of your own, such as "patient". A leading
-        "one" is dropped: "one patient" is "patient". The text of a unit is read as that unit.
+        "one" is dropped: "one patient" is "patient". What else holds of the unit is said by the
+        parameters below; text that says it is refused.
     at_most : int
         The number protected together: ``PrivacyUnit("record", 5)`` for ``sensitivity=5``.
     bounds : mapping of str to int or None, optional
@@ -75,15 +74,13 @@ class PrivacyUnit:
         events: int | None = None,
         exchanged: bool = False,
     ) -> None:
-        word, of_text = _read(who)
+        object.__setattr__(self, "who", _check_who(who))
         facts = ("asserted", asserted), ("or_rows", or_rows), ("exchanged", exchanged)
         for name, fact in facts:
             if not isinstance(fact, bool):
                 raise ParameterError(name, "must be True or False")
-            object.__setattr__(self, name, fact or of_text.get(name, False))
-        most = of_text.get("events") if events is None else events
-        object.__setattr__(self, "events", optional_whole(most, "events", 1))
-        object.__setattr__(self, "who", word)
+            object.__setattr__(self, name, fact)
+        object.__setattr__(self, "events", optional_whole(events, "events", 1))
         object.__setattr__(self, "at_most", whole_number(at_most, "at_most", 1))
         object.__setattr__(self, "bounds", _bounds(bounds))
 
@@ -92,8 +89,8 @@ class PrivacyUnit:
         if self.exchanged and self.at_most > 1:
             units = f"{units}, each exchanged for another"
         if self.events is not None:
-            units = f"{_EVENTS_OF}{units}{_that_count(self.events)}"
-        return f"{units}{_ASSERTED}" if self.asserted else units
+            units = f"all events of {units}, of which at most {self.events} count"
+        return f"{units}, as promised by the caller" if self.asserted else units
 
     def __repr__(self) -> str:
         parts = [repr(self.who)]
@@ -130,8 +127,10 @@ class PrivacyUnit:
     @property
     def name(self) -> str:
         """One such unit in words, without "one": "patient, or one row without a patient"."""
-        said = f"{self.who}{_or_row(self.who)}" if self.or_rows else self.who
-        return f"{said}{_EXCHANGED}" if self.exchanged and self.at_most == 1 else said
+        said = self.who
+        if self.or_rows:
+            said = f"{said}, or one row without {with_article(said)}"
+        return f"{said}, exchanged for another" if self.exchanged and self.at_most == 1 else said
 
     @property
     def together(self) -> str:
@@ -195,20 +194,26 @@ class PrivacyUnit:
 
     @classmethod
     def from_content(cls, content: Any) -> "PrivacyUnit":
-        """Return the unit that `to_content` wrote; earlier versions wrote text."""
+        """Return the unit that `to_content` wrote; 0.2 wrote text, or facts in that of `who`."""
         if isinstance(content, str):
-            return cls(content)
+            return as_unit(content)
         facts = dict(content)
-        return cls(facts.pop("who"), facts.pop("at_most"), **facts)
+        who, of_text = read_unit_text(facts.pop("who"))
+        return cls(who, facts.pop("at_most"), **{**facts, **of_text})
 
 
 def as_unit(unit: "PrivacyUnit | str") -> PrivacyUnit:
-    """Return a PrivacyUnit from itself or from its name."""
+    """Return a PrivacyUnit from itself or from its text, as callers give it.
+
+    >>> as_unit("one account, or one row without an account")
+    PrivacyUnit('account', or_rows=True)
+    """
     if isinstance(unit, PrivacyUnit):
         return unit
     if not isinstance(unit, str) or not unit:
         raise ParameterError("unit", "must be a PrivacyUnit, or text such as 'one user'")
-    return PrivacyUnit(unit)
+    who, facts = read_unit_text(unit)
+    return PrivacyUnit(who, **facts)
 
 
 def unit_of_data(unit: "PrivacyUnit | str") -> PrivacyUnit:
@@ -256,44 +261,21 @@ def unit_of_users(
     return replace(one, or_rows=True) if or_rows else one
 
 
-def _or_row(who: str) -> str:
-    return f", or one row without {with_article(who)}"
-
-
-def _that_count(events: int) -> str:
-    return f", of which at most {events} count"
-
-
-def _read(text: object) -> tuple[str, dict[str, Any]]:
-    """Return `who` of the text of a unit, and the facts that the text states beside it.
-
-    Callers give such text, and files of earlier versions hold it. No other function reads it. Each
-    fact is the end of the text from some comma on, as `PrivacyUnit.__str__` writes it.
-    """
-    words = text.strip() if isinstance(text, str) else ""
-    while words.startswith("one "):
-        words = words[len("one ") :].strip()
-    words = words if len(words) < 4 * _LONGEST else ""
-    for comma in (place for place, letter in enumerate(words) if letter == ","):
-        start, end = words[:comma], words[comma:]
-        events = int("".join(filter(str.isdecimal, end)) or 0)
-        fact: dict[str, Any] = {}
-        if end == _ASSERTED:
-            fact = {"asserted": True}
-        elif end == _EXCHANGED:
-            fact = {"exchanged": True}
-        elif end == _or_row(start):
-            fact = {"or_rows": True}
-        elif end == _that_count(events) and start.startswith(f"{_EVENTS_OF}one "):
-            start, fact = start[len(_EVENTS_OF) :], {"events": events}
-        if fact:
-            who, facts = _read(start)
-            return who, {**facts, **fact}
-    if words in ("", "one") or not words.isprintable() or len(words) > _LONGEST:
+def _check_who(who: object) -> str:
+    """Return what one of a unit is called; the text of another unit is refused."""
+    word = without_one(who) if isinstance(who, str) else ""
+    if word in ("", "one") or not word.isprintable() or len(word) > _LONGEST:
         raise ParameterError(
             "who", f"must be one line of at most {_LONGEST} characters, such as 'user'"
         )
-    return words, {}
+    _, facts = read_unit_text(word)
+    if facts:
+        raise ParameterError(
+            "who",
+            f"must be a name alone, without what {' and '.join(facts)} says",
+            "as PrivacyUnit('patient', or_rows=True)",
+        )
+    return word
 
 
 def _bounds(bounds: "Mapping[str, int | None] | Bounds") -> Bounds:

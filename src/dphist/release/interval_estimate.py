@@ -6,6 +6,15 @@ from typing import Any
 import numpy as np
 
 
+def name_columns(name: str) -> tuple[str, str, str]:
+    """Return the columns of an estimate and of both ends of its interval in released tables.
+
+    >>> name_columns("spent_sum")
+    ('spent_sum', 'spent_sum_low', 'spent_sum_high')
+    """
+    return name, f"{name}_low", f"{name}_high"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class IntervalEstimate:
     """An estimate, and the interval that holds the true value. Not secret.

@@ -247,9 +247,9 @@ def _describe(
     level: float,
 ) -> Document:
     """Return what is said of a difference."""
-    before, after, change, low, high, stands = rows
+    stands = rows[-1]
     documents = [shown_as(each) for each in releases]
-    many, standing, percent = len(before), int(stands.sum()), f"{100 * level:g} %"
+    many, standing = len(stands), int(stands.sum())
     result = Sentence(
         "{standing:,} of {many:,} changes stand: they are not explained by noise.",
         standing=standing,
@@ -262,22 +262,7 @@ def _describe(
         how=differing.correction,
         most="at most" if differing.proved else "about",
     )
-    released = list(places) == ["label"]
-    columns = [Column(name, each, released=released) for name, each in places.items()]
-    columns += [
-        Column("Change", [_number(each, True) for each in change], digits=True),
-        Column(
-            f"{percent} interval",
-            [f"{_number(a, True)} to {_number(b, True)}" for a, b in zip(low, high, strict=True)],
-            digits=True,
-        ),
-        Column("Stands", ["yes" if each else "no" for each in stands]),
-        Column("Before", [_number(each) for each in before], digits=True),
-        Column("After", [_number(each) for each in after], digits=True),
-    ]
-    said = dict.fromkeys(each for each in differing.bounding if each)
-    bounding: list[Block] = [Note(each) for each in said]
-    exact = NoError("known exactly")
+    bounding: list[Block] = [Note(each) for each in _bounding_of(differing)]
     warnings = [each for release in releases for each in errata_in_words(release)]
     if any(each.for_tests for each in releases):
         warnings.append(f"A release protects nobody: {FOR_TESTS}.")
@@ -285,12 +270,8 @@ def _describe(
         Fact(name, f"{shown.fact('title').text}, {shown.fact('cost').text}")
         for name, shown in zip(("Before", "After"), documents, strict=True)
     ]
-    program = {"level": level, "compared": many, "standing": standing}
-    values = [Fact("", "", key, value, exact, on=ON_JSON) for key, value in program.items()]
-    of = "bounded counts" if differing.alike else "counts before bounding"
-    values.append(Fact("", "", "intervals_of", of, on=ON_JSON))
-    values.append(Fact("", "", "correction", str(differing.correction), on=ON_JSON))
-    values.append(Fact("", "", "bounding", [str(each) for each in said], on=ON_JSON))
+    facts += _tell_programs(differing, {"level": level, "compared": many, "standing": standing})
+    columns = _list_changes(places, rows, level)
     table = Table(columns, ("All changes", "The first rows", "The last rows"), whole=many <= _WHOLE)
     return Document(
         kind="difference",
@@ -302,7 +283,7 @@ def _describe(
         result=result,
         lead=joined([result, chance]),
         warnings=warnings,
-        glance=[Section("releases", "", [*facts, *values], EVERYWHERE)],
+        glance=[Section("releases", "", facts, EVERYWHERE)],
         sections=[
             Section("changes", "What changed", [Figures([chart], on=ON_PAGE), table], wide=True),
             Section("holds", "What this means", [Note(chance), *map(Note, differing.holds)]),
@@ -313,6 +294,39 @@ def _describe(
         kicker="Difference of two private releases",
         closing=_COST,
     )
+
+
+def _bounding_of(differing: Differing) -> list[str]:
+    """Return what is said of bounding, once where both releases say the same."""
+    return list(dict.fromkeys(each for each in differing.bounding if each))
+
+
+def _tell_programs(differing: Differing, numbers: Mapping[str, Any]) -> list[Fact]:
+    exact = NoError("known exactly")
+    values = [Fact("", "", key, value, exact, on=ON_JSON) for key, value in numbers.items()]
+    texts = {
+        "intervals_of": "bounded counts" if differing.alike else "counts before bounding",
+        "correction": str(differing.correction),
+        "bounding": [str(each) for each in _bounding_of(differing)],
+    }
+    return values + [Fact("", "", key, value, on=ON_JSON) for key, value in texts.items()]
+
+
+def _list_changes(
+    places: Mapping[str, Sequence[str]], rows: list[AnyArray], level: float
+) -> list[Column]:
+    """Return the columns of the table of all changes."""
+    before, after, change, low, high, stands = rows
+    ends = [f"{_number(a, True)} to {_number(b, True)}" for a, b in zip(low, high, strict=True)]
+    released = list(places) == ["label"]
+    return [
+        *(Column(name, each, released=released) for name, each in places.items()),
+        Column("Change", [_number(each, True) for each in change], digits=True),
+        Column(f"{100 * level:g} % interval", ends, digits=True),
+        Column("Stands", ["yes" if each else "no" for each in stands]),
+        Column("Before", [_number(each) for each in before], digits=True),
+        Column("After", [_number(each) for each in after], digits=True),
+    ]
 
 
 def _chart(

@@ -7,6 +7,7 @@ a document of it.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from dphist.privacy.guarantees import Protecting
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.released import Released
 from dphist.render.html import HEAD, card, page
+from dphist.render.text import text
 from dphist.report import shown_as
 from dphist.sentence import many
 
@@ -44,6 +46,11 @@ _NOT_SHOWN = (
 def html_of(value: Any) -> str:
     """Return what a notebook shows of a value, as HTML."""
     return card(_document_of(value))
+
+
+def text_of(value: Any) -> str:
+    """Return what a terminal shows of a value."""
+    return text(_document_of(value)).rstrip()
 
 
 def write_page(value: Any, path: str | Path) -> None:
@@ -117,7 +124,9 @@ def _of_released(value: Any) -> Document:
 def _of_mechanism(mechanism: MechanismBase) -> Document:
     """Return the guarantee, the parameters and the source of a mechanism."""
     guarantee, exchanged = mechanism.guarantee, mechanism.exchanged
-    total = in_all(total_of(mechanism))
+    total = total_of(mechanism)
+    alone = total.releases == 1 and total.guarantee == replace(guarantee, unit=total.guarantee.unit)
+    each = [] if alone else [Fact("Of each release", str(guarantee))]
     known = parameters(mechanism)
     columns = [
         Column("parameter", [each.name for each in known]),
@@ -125,8 +134,8 @@ def _of_mechanism(mechanism: MechanismBase) -> Document:
         Column("meaning", [each.meaning for each in known]),
     ]
     blocks: list[Block] = [
-        Fact("Guarantee", total),
-        *([] if total == f"{guarantee} in all" else [Fact("Of each release", str(guarantee))]),
+        Fact("Guarantee", in_all(total)),
+        *each,
         _protects(guarantee.unit),
         *([] if exchanged is None else [Fact("If exchanged", exchange_in_words(exchanged))]),
         Fact("Source", mechanism.reference),
@@ -206,6 +215,9 @@ def _of_guarded(data: Guarded) -> Document:
 
 
 _DOCUMENTS = {
+    "dphist.lab.auditing.result.AuditResult": "dphist.lab.auditing.document",
+    "dphist.lab.comparing.comparison.Comparison": "dphist.lab.comparing.document",
+    "dphist.lab.rules.result.RuleResult": "dphist.lab.rules.document",
     "dphist.ledger.ledger.Ledger": "dphist.ledger.document",
     "dphist.privacy.fixed_plan.FixedPlan": "dphist.planning.fixed_document",
     "dphist.planning.plan.Plan": "dphist.planning.document",

@@ -33,27 +33,28 @@ class EventNeighbors:
         }
         for name, base in bases.items():
             for where in sorted({0, self.length // 2, self.length - 1}):
-                text = f"{name}; one unit from event {where + 1} on"
-                yield self._make(text, [list(base)] * self.length, where)
+                yield self._place(name, [list(base)] * self.length, where)
 
     def vary(self, name: str, raw: Any, draw: random.Random) -> Iterator[Pair]:
         """Change an event of others in both, or move the unit."""
-        base, where = raw
-        changed = [list(event) for event in base]
+        base, events, where = raw
+        changed = [list(event) for event in events]
         place = draw.randrange(self.length)
         changed[place] = draw.sample(self.names, draw.randrange(len(self.event) + 1))
-        yield self._make(f"{name}; event {place + 1} changed", changed, where)
-        moved = draw.randrange(self.length)
-        base_name = name.partition(";")[0]
-        yield self._make(f"{base_name}; one unit from event {moved + 1} on", base, moved)
+        yield self._make(f"{name}; event {place + 1} changed", base, changed, where)
+        yield self._place(base, events, draw.randrange(self.length))
 
-    def _make(self, name: str, base: Events, where: int) -> Pair:
-        one = [self._written(labels, k) for k, labels in enumerate(base)]
+    def _place(self, base: str, events: Events, where: int) -> Pair:
+        """Return the pair in which the unit begins at an event."""
+        return self._make(f"{base}; one unit from event {where + 1} on", base, events, where)
+
+    def _make(self, name: str, base: str, events: Events, where: int) -> Pair:
+        one = [self._written(labels, k) for k, labels in enumerate(events)]
         other = list(one)
         for k in range(where, min(where + (self.bound or 1), self.length)):
             one[k] = self._written([], "one" if self.bound else k)
             other[k] = self._written(self.event, "one" if self.bound else k)
-        return Pair(name, one, other, (base, where))
+        return Pair(name, one, other, (base, events, where))
 
     def _written(self, labels: list[str], user: Any) -> list[str]:
         return list(labels) if self.bound is None else [str(user), *labels]

@@ -19,6 +19,7 @@ from dphist.counting.binning.key_grid import KeyGrid
 from dphist.counting.bounding.steps import Summed
 from dphist.data.clamp import Clamp, read_sums
 from dphist.errors import Argument, BoundsError, ParameterError
+from dphist.release.interval_estimate import name_columns
 from dphist.tables.keys import Keys
 from dphist.tables.lattice import Lattice, Table
 
@@ -81,10 +82,10 @@ def check_columns(columns: Columns, keys: Keys) -> None:
 def heads_of(names: Iterable[str]) -> list[str]:
     """Return the columns of sums and means, with both ends of intervals, in released tables."""
     return [
-        f"{name}_{what}{end}"
+        head
         for name in names
         for what in ("sum", "mean")
-        for end in ("", "_low", "_high")
+        for head in name_columns(f"{name}_{what}")
     ]
 
 

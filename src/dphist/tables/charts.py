@@ -7,7 +7,7 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
-from dphist.arrays import FloatArray
+from dphist.arrays import AnyArray, FloatArray
 from dphist.data.axis.axis import Axis as Bins
 from dphist.data.axis.zones import local_texts
 from dphist.document.chart import Area, Axis, Chart, Line, Spans
@@ -78,14 +78,14 @@ def texts_of(key: Key, most: int | None = None) -> list[str]:
     if key.axis is None:
         return [harmless(str(label), _MOST_LETTERS) for label in key.labels[:most]]
     edges = key.axis.edges if most is None else key.axis.edges[: most + 1]
-    if edges.dtype.kind == "M":
-        shown = local_texts(edges.astype("M8[us]"), key.axis.zone or "UTC")
-    else:
-        shown = [
-            f"{edge:.12g}" if isinstance(edge, float) else str(edge) for edge in edges.tolist()
-        ]
-    found = [f"{low} to {high}" for low, high in pairwise(shown)]
+    found = [f"{low} to {high}" for low, high in pairwise(_texts_of_edges(edges, key.axis.zone))]
     return [*found, OTHER][:most] if key.other else found
+
+
+def _texts_of_edges(edges: AnyArray, zone: str | None) -> list[str]:
+    if edges.dtype.kind == "M":
+        return local_texts(edges.astype("M8[us]"), zone or "UTC")
+    return [f"{edge:.12g}" if isinstance(edge, float) else str(edge) for edge in edges.tolist()]
 
 
 def _draw_values(tables: KeyedTables, key: Key, counted: Counted) -> Chart:
@@ -182,7 +182,8 @@ def short_texts(key: Key) -> list[str]:
     """Return a text for each value of a key; of bins, where they start."""
     if key.axis is None:
         return [_shorten(text) for text in texts_of(key)]
-    return [text.split(" to ")[0][:_SHORT] for text in texts_of(key)]
+    starts = _texts_of_edges(key.axis.edges[:-1], key.axis.zone)
+    return [text[:_SHORT] for text in ([*starts, OTHER] if key.other else starts)]
 
 
 def _shorten(text: str) -> str:

@@ -14,7 +14,7 @@ from dphist.arrays import FloatArray
 from dphist.data.clamp import Clamp
 from dphist.errors import ParameterError
 from dphist.parameters import checked_level
-from dphist.release.interval_estimate import IntervalEstimate
+from dphist.release.interval_estimate import IntervalEstimate, name_columns
 from dphist.release.released import Released
 from dphist.tables.conditions import Term
 from dphist.tables.widths import NORMAL
@@ -178,13 +178,12 @@ class KeyedSums(Released):
         names : keys of the table, in its order.
         counts, errors : of its cells.
         """
-        found = {}
+        found: dict[str, FloatArray] = {}
         for name, held in self.summed.items():
             about = held.tables.table(*names)
             numbers = about.counts.ravel(), counts.ravel()
             variances = np.square(about.errors.ravel()), np.square(errors.ravel())
             for what, read in (("sum", held.sums), ("mean", held.means)):
                 rows = read(*numbers, variances, LEVEL)
-                for end, values in zip(("", "_low", "_high"), rows, strict=True):
-                    found[f"{name}_{what}{end}"] = values
+                found.update(zip(name_columns(f"{name}_{what}"), rows, strict=True))
         return found

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,10 +28,8 @@ from dphist.tables.keyed_sums import KeyedSum, KeyedSums
 from dphist.tables.keys import Keys, Names, find_places, list_names, read_tables
 from dphist.tables.known import Known
 from dphist.tables.lattice import Table, subsets
+from dphist.tables.whole_numbers import WholeTables, make_whole
 from dphist.tables.widths import NORMAL, Reach
-
-if TYPE_CHECKING:
-    from dphist.tables.whole_numbers import WholeTables
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -249,7 +247,7 @@ class KeyedTables(KeyedSums):
         found = estimate_quantiles(self, name, shares, level, where, simultaneous)
         return found if several else found[0]
 
-    def to_whole_numbers(self) -> "WholeTables":
+    def to_whole_numbers(self) -> WholeTables:
         """Return whole, non-negative numbers that add up in all tables, without intervals.
 
         They are close to these estimates, and closer to the truth where counts are small beside
@@ -270,8 +268,6 @@ class KeyedTables(KeyedSums):
         >>> w.count(sex="f") == w.count(sex="f", age=1) + w.count(sex="f", age=2)
         True
         """
-        from dphist.tables.whole_numbers import make_whole
-
         if self.step is not None:
             raise UnsupportedError(
                 "sums of weights are not whole numbers: show the unbiased tables"

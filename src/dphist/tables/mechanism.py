@@ -228,18 +228,7 @@ class Tables(TablesStating):
     ) -> None:
         held = Keys.read(keys)
         finding = bool(held.discovering)
-        if (rho is None) == (epsilon is None):
-            raise ParameterError(
-                "rho",
-                "must be given, or "
-                + Argument("epsilon")
-                + " with or without "
-                + Argument("delta"),
-            )
-        if rho is not None and delta is not None and not finding:
-            raise ParameterError(
-                "delta", "must be given with " + Argument("epsilon") + ", whose other half it is"
-            )
+        _check_total(rho, epsilon, delta, finding=finding)
         if finding:
             _refuse_with_found(impossible=impossible, step=step)
         held.check_shares()
@@ -432,6 +421,19 @@ def _refuse_with_found(**given: Any) -> None:
             name,
             "must be left out where values of keys are found: which there are is not known",
             "list the values in " + Argument("keys"),
+        )
+
+
+def _check_total(
+    rho: Exact | None, epsilon: Exact | None, delta: Exact | None, *, finding: bool
+) -> None:
+    """Refuse a total that is not given, or twice, or by halves."""
+    if (rho is None) == (epsilon is None):
+        with_delta = Argument("epsilon") + " with or without " + Argument("delta")
+        raise ParameterError("rho", "must be given, or " + with_delta)
+    if rho is not None and delta is not None and not finding:
+        raise ParameterError(
+            "delta", "must be given with " + Argument("epsilon") + ", whose other half it is"
         )
 
 

@@ -1,5 +1,6 @@
 """What pages, terminals and JSON say of sums and means of tables."""
 
+from collections.abc import Iterable
 from functools import partial
 from itertools import islice, product
 from typing import Any
@@ -17,8 +18,9 @@ from dphist.document.blocks import (
     Section,
     Table,
 )
-from dphist.document.estimates import make_columns
+from dphist.document.estimates import INTERVAL_OF_MEANS, make_columns
 from dphist.privacy.as_text import plain, up
+from dphist.release.interval_estimate import name_columns
 from dphist.release.maker import Maker
 from dphist.sentence import Quoted, Sentence, joined
 from dphist.tables import words
@@ -35,11 +37,7 @@ CLAMPING = Sentence(
     "how many values were outside: intervals cover the noise, not what clamping, or bounding of "
     "{records}, changed."
 )
-MEANS = Sentence(
-    "A mean is over the {records} that are counted. Sum and number have noise of their own; the "
-    "interval has all means that both allow, and never leaves the bounds. A mean is unknown where "
-    "the noise leaves all of them possible."
-)
+MEANS = Sentence(f"A mean is over the {{records}} that are counted. {INTERVAL_OF_MEANS}")
 
 
 def tell_sums(mechanism: Maker, value: KeyedTables | None = None) -> list[Section]:
@@ -52,7 +50,8 @@ def tell_sums(mechanism: Maker, value: KeyedTables | None = None) -> list[Sectio
     for name, clamp in mechanism.sums:
         bounds = dict(zip(("low", "high", "step"), clamp.to_content(), strict=True))
         held[name] = {**bounds, "errors": errors[name]}
-        blocks.append(_say_errors(name, bounds, errors[name]))
+        by_names = zip(mechanism.tables, errors[name].values(), strict=True)
+        blocks.append(_say_errors(name, bounds, by_names))
     blocks += [
         Fact("", "", "sums", held, on=ON_JSON),
         Fact("Clamping", CLAMPING),
@@ -65,15 +64,15 @@ def tell_sums(mechanism: Maker, value: KeyedTables | None = None) -> list[Sectio
     return found
 
 
-def _say_errors(name: str, bounds: dict[str, str], errors: dict[str, float]) -> Fact:
+def _say_errors(name: str, bounds: dict[str, str], errors: Iterable[tuple[Names, float]]) -> Fact:
     """Return within what the noise of a sum stays, by table."""
     errors_in_words = [
         Sentence(
             "by {table} ± {width}",
-            table=words.name_table(tuple(table.split("+")) if table else ()),
+            table=words.name_table(table),
             width=plain(up(PlusMinus.of(error).half_width, 3)),
         )
-        for table, error in errors.items()
+        for table, error in errors
     ]
     note = Sentence(
         "with probability 95 %, for each cell by itself; the value of {a_record} is clamped from "
@@ -99,7 +98,7 @@ def _table_of(value: KeyedTables, names: Names, name: str) -> Table:
         Column(key, [row[place] for row in rows], heads=True) for place, key in enumerate(names)
     ]
     for what, head in (("sum", "Sum (clamped)"), ("mean", "Mean (clamped)")):
-        held = [table.sums[f"{name}_{what}{end}"][:_ROWS] for end in ("", "_low", "_high")]
+        held = [table.sums[each][:_ROWS] for each in name_columns(f"{name}_{what}")]
         columns += make_columns(head, np.stack(held, axis=1), over)
     caption = Sentence("{name} by {table}", name=Quoted(over), table=words.name_table(tuple(names)))
     first = Sentence("{caption}; the first rows", caption=caption)

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+from dphist.data.clamp import Clamp
 from dphist.document.blocks import ON_JSON, Block, Fact
 from dphist.document.kind import DataFacts
 from dphist.document.unit_words import Counted, counted_of
@@ -20,7 +21,7 @@ def weigh_words(said: Sentence, step: Fraction | None) -> Sentence:
     """
     if step is None:
         return said
-    return Sentence(said.template.replace("{Records}", "Weighted {records}"), **said.values)
+    return Sentence(said.template, **{**said.values, "Records": Sentence("Weighted {records}")})
 
 
 def weigh_counted(counted: Counted, step: Fraction | None, weights: str | None) -> Counted:
@@ -49,9 +50,11 @@ def say_weights(step: Fraction, weights: str | None) -> str:
     >>> say_weights(Fraction(1, 100), "0:20:0.01")
     'a row counts as its weight, from 0 to 20 in steps of 0.01'
     """
-    low, _, rest = (weights or "").partition(":")
-    bounds = f"from {low} to {rest.partition(':')[0]} in" if rest else "in"
-    return f"a row counts as its weight, {bounds} steps of {decimal_text(step)}"
+    bounds = ""
+    if weights is not None:
+        low, high, _ = Clamp.from_text(weights).to_content()
+        bounds = f"from {low} to {high} "
+    return f"a row counts as its weight, {bounds}in steps of {decimal_text(step)}"
 
 
 def tell_weights(mechanism: Maker, data: DataFacts) -> list[Block]:
@@ -61,7 +64,7 @@ def tell_weights(mechanism: Maker, data: DataFacts) -> list[Block]:
     stated = data.bounds.get("weights")
     held: dict[str, object] = {"step": decimal_text(mechanism.step)}
     if stated is not None:
-        held["low"], held["high"] = stated.split(":")[:2]
+        held["low"], held["high"], _ = Clamp.from_text(stated).to_content()
     return [
         Fact("Weights", say_weights(mechanism.step, stated)),
         Fact("", "", "weights", held, on=ON_JSON),

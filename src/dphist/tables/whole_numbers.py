@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Never
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +24,11 @@ from dphist.release.tabular import Tabular
 from dphist.tables.cells import MADE_WHOLE, WholeTable, label_columns, refuse_errors
 from dphist.tables.conditions import variances_of_part
 from dphist.tables.impossible import Rules
-from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.lattice import Table, subsets
 from dphist.tables.nearest import project, project_to_known, round_in_order, round_to_known
+
+if TYPE_CHECKING:
+    from dphist.tables.keyed_tables import KeyedTables
 
 MOST_RECORDS = 2**24
 _SWEEPS = (5, 10)  # of repair; the step falls within each
@@ -57,7 +59,7 @@ class WholeTables(Released):
     used : the positions of these keys.
     """
 
-    source: KeyedTables
+    source: "KeyedTables"
     places: IntArray
     counts: IntArray
     used: Table
@@ -181,7 +183,7 @@ class MadeUpRecords(Tabular):
         return f"MadeUpRecords({len(self):,}, made up from released tables)"
 
 
-def make_whole(tables: KeyedTables) -> WholeTables:
+def make_whole(tables: "KeyedTables") -> WholeTables:
     """Return whole, non-negative numbers for released tables; see `KeyedTables.to_whole_numbers`.
 
     Raises
@@ -215,7 +217,7 @@ def make_whole(tables: KeyedTables) -> WholeTables:
     return WholeTables(tables, places.astype(np.int64), counts.astype(np.int64), used)
 
 
-def generator_of(tables: KeyedTables) -> np.random.Generator:
+def generator_of(tables: "KeyedTables") -> np.random.Generator:
     """Return random numbers that depend on the released contrasts alone.
 
     So the whole numbers of a release are the same each time. No secret is drawn: this is
@@ -228,7 +230,7 @@ def generator_of(tables: KeyedTables) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest.digest()[:16], "big"))
 
 
-def shrink(tables: KeyedTables, maximal: Sequence[Table]) -> Mapping[Table, FloatArray]:
+def shrink(tables: "KeyedTables", maximal: Sequence[Table]) -> Mapping[Table, FloatArray]:
     """Return the part of each set of keys, shrunk towards independence of the keys.
 
     Of two keys or more, a part differs from that of independent keys by d, of which the noise has
@@ -263,7 +265,7 @@ def center(cells: FloatArray) -> FloatArray:
     return cells
 
 
-def _lift(tables: KeyedTables, parts: Mapping[Table, FloatArray], table: Table) -> FloatArray:
+def _lift(tables: "KeyedTables", parts: Mapping[Table, FloatArray], table: Table) -> FloatArray:
     """Return a table: the sum of the parts of all of its sets of keys, spread over the others."""
     sizes = {i: tables.keys.keys[i].size for i in table}
     found = np.zeros([sizes[i] for i in table])
@@ -274,7 +276,7 @@ def _lift(tables: KeyedTables, parts: Mapping[Table, FloatArray], table: Table) 
 
 
 def _fit(
-    tables: KeyedTables, parts: Mapping[Table, FloatArray], table: Table, total: int
+    tables: "KeyedTables", parts: Mapping[Table, FloatArray], table: Table, total: int
 ) -> FloatArray:
     """Return a table that is not negative, is 0 in impossible cells, and has a total."""
     cells = _lift(tables, parts, table)
@@ -339,7 +341,7 @@ def _first_of_each(rows: IntArray, wanted: _Wanted) -> IntArray:
 
 
 def make_up(
-    tables: KeyedTables,
+    tables: "KeyedTables",
     targets: Mapping[Table, FloatArray],
     parts: Mapping[Table, FloatArray],
     used: Table,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dphist.lab.auditing.document import document_of, in_one_line
+from dphist.lab.auditing.document import document_of_all, in_one_line
 from dphist.render.html import page
 from tests.lab.auditing.told import TOLD
 from tests.support.golden import check_golden, text_of_html
@@ -20,7 +20,7 @@ def path_of(name: str, surface: str) -> Path:
 
 @each
 def test_a_page(name: str) -> None:
-    check_golden(path_of(name, "page"), text_of_html(page(document_of(TOLD[name]()))))
+    check_golden(path_of(name, "page"), text_of_html(page(document_of_all(TOLD[name]()))))
 
 
 @each

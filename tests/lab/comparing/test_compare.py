@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.lab.comparing.comparison import NOTICE
+from dphist.lab.comparing.results import NOTICE
 from dphist.ranges.comparing.case import ForComparison
 from dphist.ranges.comparing.published.hb import hb
 from tests.support.histograms import without_noise

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.lab.comparing.comparison import COLUMNS, FORMAT
 from dphist.lab.comparing.contenders import digest_code
+from dphist.lab.comparing.results import COLUMNS, FORMAT
 
 PROFILE = dh.Profile.from_counts([40, 12, 9, 7, 4, 2, 2, 1])
 LINE = np.array([5, 0, 0, 900, 30, 30, 2, 0])

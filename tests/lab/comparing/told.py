@@ -5,7 +5,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dphist.document.compared import Measure
-from dphist.lab.comparing.comparison import ComparedRow, Comparison, LeftOut, Style
+from dphist.lab.comparing.comparison import Comparison
+from dphist.lab.comparing.results import ComparedRow, LeftOut, Style
 
 SORTED = Measure("sorted L1 error", "records", "Distance of the sorted counts.", root=True)
 FOUND = Measure("labels found", "labels", "Of the 10 most common.", larger_is_better=True)

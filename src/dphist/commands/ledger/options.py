@@ -6,11 +6,17 @@ Nothing here imports the ledger: a command that uses none starts as fast as befo
 import argparse
 import os
 from pathlib import Path
+from typing import TypeAlias
 
 from dphist.commands.options import UsageError, argument
 from dphist.document.options import Group, Option
 from dphist.durable.address import is_address
 from dphist.errors import Argument, join_arguments, phrase
+from dphist.privacy import PrivacyUnit
+
+Protected: TypeAlias = tuple[PrivacyUnit | None, int | None]
+"""Whom data will protect that are not read yet, None if they name no unit, and the maximum
+number of records of one such unit, if bounded: what they will say of themselves."""
 
 LEDGER, BY, SIGNING_KEY = "DPHIST_LEDGER", "DPHIST_BY", "DPHIST_SIGNING_KEY"
 """Environment variables that stand in for --ledger, --by and --signing-key."""

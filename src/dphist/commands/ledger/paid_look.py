@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from dphist.commands.ledger.options import Protected
 from dphist.commands.ledger.payment import open_ledger, quote_price, release_paid
-from dphist.commands.publishing import Protected
 from dphist.commands.users_look import UsersLook, with_key_of_users
 from dphist.errors import BudgetError, LedgerError
 from dphist.ledger import Deferred, Ledger, entries

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dphist import signals
-from dphist.commands.ledger.options import existing, find_place, find_signing_key
+from dphist.commands.ledger.options import Protected, existing, find_place, find_signing_key
 from dphist.commands.presentation import get_named_unit, get_unit_name, read_presentation
 from dphist.commands.printing import say
-from dphist.commands.publishing import Protected
 from dphist.document.totals import guarantee_json
 from dphist.errors import DphistError, LedgerError
 from dphist.ledger import Deferred, Ledger, entries

@@ -343,7 +343,8 @@ def in_words(done: Done) -> str:
     parts += [done.note] if done.note else []
     parts.append(_time(done.seconds))
     left = done.seconds_left
-    if left is not None and not done.note.startswith("counting"):
+    all_read = done.total is not None and done.total == done.done  # the rest takes as it takes
+    if left is not None and not all_read:
         parts.append(f"about {_time(left)} left")
     return ", ".join(parts)
 

@@ -31,7 +31,7 @@ def open_parquet_file(
     shown: str,
 ) -> OpenedFile:
     """Open a Parquet file."""
-    failure = InputFileError(f"{shown} must be a Parquet file: it cannot be read as one")
+    failure = no_parquet_file(shown)
     schema, old_moments, rows = redact_errors(lambda: read_footer(path), failure)
     positions = {column.role: find_position(column.name, schema.names) for column in wanted}
     relation = redact_errors(
@@ -90,6 +90,11 @@ def _value_of(
                 "microseconds, or read the file into a dataframe"
             )
     return value, kind
+
+
+def no_parquet_file(shown: str) -> InputFileError:
+    """Return the error for a file that is not one."""
+    return InputFileError(f"{shown} must be a Parquet file: it cannot be read as one")
 
 
 def read_footer(path: Path) -> tuple[pa.Schema, set[str], int]:

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from dphist.counting.engine.redaction import redact_errors
 from dphist.counting.reading.columns import check_type, find_position, key_column
-from dphist.counting.reading.file_format import Container
+from dphist.counting.reading.file_format import ARCHIVE, Container
 from dphist.counting.reading.file_opener import check_regular
 from dphist.counting.reading.given_files import Files
-from dphist.counting.reading.parquet_files import read_footer
+from dphist.counting.reading.parquet_files import no_parquet_file, read_footer
 from dphist.counting.reading.paths import find_files
 from dphist.counting.reading.text_files import read_header
-from dphist.errors import ColumnError, InputFileError
+from dphist.errors import ColumnError
 
 
 def read_schemas(given: Files, user: str) -> dict[str, list[tuple[str, str]] | None]:
@@ -40,14 +40,13 @@ def read_schemas(given: Files, user: str) -> dict[str, list[tuple[str, str]] | N
 
 def _read_columns(path: Path, given: Files, user: str) -> list[tuple[str, str]] | None:
     shown = f"'{path}'"
-    if path.suffix.lower() == ".zip":
+    if path.suffix.lower() == ARCHIVE:
         return None
     kind = given.find_format(path.name, shown, None)
     if kind.container is Container.TEXT:
         columns = [(name, "text") for name in read_header(path, kind, shown).fields]
     elif kind.container is Container.PARQUET:
-        failure = InputFileError(f"{shown} must be a Parquet file: it cannot be read as one")
-        schema = redact_errors(lambda: read_footer(path), failure)[0]
+        schema = redact_errors(lambda: read_footer(path), no_parquet_file(shown))[0]
         columns = [(each.name, str(each.type)) for each in schema]
     else:
         return None

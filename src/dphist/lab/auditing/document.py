@@ -48,7 +48,12 @@ _LIMITS = {
 }
 
 
-def document_of(results: Sequence[AuditResult]) -> Document:
+def document_of(result: AuditResult) -> Document:
+    """Return what is to be said of the result of an audit."""
+    return document_of_all([result])
+
+
+def document_of_all(results: Sequence[AuditResult]) -> Document:
     """Return what is to be said of the results of an audit, of one or of several."""
     if len(results) == 1:
         (alone,) = results

@@ -12,6 +12,7 @@ from dphist.parameters import Exact, exact_number, probability
 from dphist.privacy import ApproxDP, Guarantee, PureDP
 from dphist.privacy.conversion import pure_to_rho, rho_to_epsilon
 from dphist.release.maker import target_of
+from dphist.shown import shown_by
 
 _ROUNDING = 1 + Fraction(1, 10**9)  # of floats in which callers state what noise costs
 
@@ -222,10 +223,7 @@ class AuditResult:
         return self.layer == "exact" or (self.layer == "replay" and not self.delta)
 
     def __str__(self) -> str:
-        from dphist.lab.auditing.document import document_of
-        from dphist.render.text import text
-
-        return text(document_of([self])).rstrip()
+        return str(shown_by("text_of", self))
 
     def to_json(self) -> str:
         """Return the result as a JSON object."""

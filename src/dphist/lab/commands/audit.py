@@ -27,7 +27,7 @@ from dphist.errors import DphistError, ParameterError
 from dphist.files import write_text
 from dphist.foreign import read_json, read_text
 from dphist.lab.auditing.audit import audit
-from dphist.lab.auditing.document import document_of, in_one_line
+from dphist.lab.auditing.document import document_of_all, in_one_line
 from dphist.lab.auditing.named import everything, mechanisms, named, names_class
 from dphist.lab.auditing.result import LAYERS, AuditResult
 from dphist.lab.auditing.subject import command
@@ -63,7 +63,7 @@ def _audit(options: argparse.Namespace) -> None:
         content: Any = [json.loads(each.to_json()) for each in found]
         say(json.dumps(content if options.all else content[0]))
     if options.report is not None:
-        write_text(options.report, page(document_of(found)))
+        write_text(options.report, page(document_of_all(found)))
     _raise_refuted(found)
     ignore_signals()
 

@@ -26,10 +26,12 @@ from dphist.document.compared import (
 from dphist.document.kind import Kind, kinds
 from dphist.errors import Argument, ParameterError
 from dphist.files import check_output_path, write_text
-from dphist.lab.comparing.comparison import (
+from dphist.lab.comparing.comparison import Comparison
+from dphist.lab.comparing.contenders import make_contenders
+from dphist.lab.comparing.measuring import Cell, Effort, Tally, measure_all
+from dphist.lab.comparing.results import (
     FORMAT,
     ComparedRow,
-    Comparison,
     LeftOut,
     Style,
     epsilon_text,
@@ -40,8 +42,6 @@ from dphist.lab.comparing.comparison import (
     state_error,
     text_of,
 )
-from dphist.lab.comparing.contenders import make_contenders
-from dphist.lab.comparing.measuring import Cell, Effort, Tally, measure_all
 from dphist.parameters import (
     Exact,
     decimal_text,

@@ -12,7 +12,7 @@ import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
 from dphist.errors import DataError
-from dphist.lab.rules.counts import NO_BOUND, OpenCounts
+from dphist.lab.rules.counts import UNBOUNDED, OpenCounts
 from dphist.lab.rules.disclosure_rule import Published, group_cells
 from dphist.lab.rules.moves import Moves
 from dphist.lab.rules.programs import find_bounds
@@ -148,7 +148,7 @@ def _add_before(
             "before must have no larger count than the table: it is of a part of the same "
             "records, such as last month's of counts that only grow"
         )
-    grown = system.add_unknowns([0] * counts.size, [NO_BOUND] * counts.size)
+    grown = system.add_unknowns([0] * counts.size, [UNBOUNDED] * counts.size)
     for cell, place in enumerate(matched):
         less = [grown[cell]] if place is None else [grown[cell], old[place]]
         system.add_sum(places[[cell]], less, 0, 0)

@@ -4,7 +4,7 @@ import numpy as np
 
 from dphist.arrays import FloatArray
 from dphist.document.chart import Area, Axis, Chart, Line, Spans
-from dphist.lab.rules.counts import NO_BOUND
+from dphist.lab.rules.counts import UNBOUNDED
 from dphist.lab.rules.result import RuleResult
 
 _MOST = 60  # counts that are drawn
@@ -14,7 +14,7 @@ _THIN = 0.12  # half the height of an interval of one number, which would not be
 def draw_learned(result: RuleResult) -> Chart | None:
     """Declare the intervals of suppressed counts, narrow ones first; None if there are none."""
     held, learned = result.published, result.attacked.cells
-    places = np.flatnonzero(held.suppressed & (learned.high < NO_BOUND))
+    places = np.flatnonzero(held.suppressed & (learned.high < UNBOUNDED))
     if not len(places):
         return None
     width = learned.high - learned.low

@@ -16,9 +16,9 @@ from dphist.errors import Argument, ColumnError, DataError, SizeError
 
 Cell: TypeAlias = tuple[str, ...]
 
-NO_BOUND = 2**60
+UNBOUNDED = 2**60
 """Stands for the upper end of a count of which none is known."""
-LARGEST = 10**15
+MAX_COUNT = 10**15
 """The largest count of a cell: sums of all cells stay exact."""
 MAX_CELLS = 50_000
 
@@ -181,9 +181,9 @@ def _read_key(column: pa.ChunkedArray, name: str, parameter: str) -> list[str]:
 def _read_count(text: str | None, name: str, parameter: str) -> tuple[int, int]:
     """Return what a field says of a count: from, and up to."""
     found = _read_span("" if text is None else text.strip())
-    if found is None or found[0] > found[1] or (found[1] > LARGEST and found[1] != NO_BOUND):
+    if found is None or found[0] > found[1] or (found[1] > MAX_COUNT and found[1] != UNBOUNDED):
         raise DataError(
-            f"column {name!r} of {parameter} must hold whole numbers from 0 to {LARGEST:,}, or "
+            f"column {name!r} of {parameter} must hold whole numbers from 0 to {MAX_COUNT:,}, or "
             "counts that are suppressed already, such as <10, 1-9 or *"
         )
     return found
@@ -194,11 +194,11 @@ def _read_span(text: str) -> tuple[int, int] | None:
 
     >>> [_read_span(text) for text in ("1,234", "<10", "≤9", "1-9", "-3")]
     [(1234, 1234), (0, 9), (0, 9), (1, 9), None]
-    >>> _read_span("*") == (0, NO_BOUND), _read_span("10+") == (10, NO_BOUND)
+    >>> _read_span("*") == (0, UNBOUNDED), _read_span("10+") == (10, UNBOUNDED)
     (True, True)
     """
     if text.lower() in _MARKS:
-        return 0, NO_BOUND
+        return 0, UNBOUNDED
     if match := _PLAIN.fullmatch(text):
         return (_parse_digits(match[1]),) * 2
     if match := _BELOW.fullmatch(text):
@@ -206,12 +206,12 @@ def _read_span(text: str) -> tuple[int, int] | None:
     if match := _SPAN.fullmatch(text):
         return _parse_digits(match[1]), _parse_digits(match[2])
     if match := _FROM.fullmatch(text):
-        return _parse_digits(match[2] or match[3]) + (match[1] == ">"), NO_BOUND
+        return _parse_digits(match[2] or match[3]) + (match[1] == ">"), UNBOUNDED
     return None
 
 
 def _parse_digits(digits: str) -> int:
-    return int(digits.replace(",", "")) if len(digits) <= 20 else LARGEST + 1
+    return int(digits.replace(",", "")) if len(digits) <= 20 else MAX_COUNT + 1
 
 
 def _list_names(names: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
 from dphist.errors import Argument, ParameterError
-from dphist.lab.rules.counts import NO_BOUND, Cell, OpenCounts
+from dphist.lab.rules.counts import UNBOUNDED, Cell, OpenCounts
 from dphist.parameters import optional_whole, whole_number
 
 Named = Literal["ten-five"]
@@ -137,7 +137,7 @@ class DisclosureRule:
     def bounds_of_suppressed(self) -> tuple[int, int]:
         """What the rule itself says of a suppressed count: from, and up to."""
         if self.complementary:
-            return int(self.show_zeros), NO_BOUND
+            return int(self.show_zeros), UNBOUNDED
         smallest = np.array([self.suppress_below], np.int64)  # of those that are shown
         if self.below_is == int(self.round(smallest)[0]):
             return 0, int(self.bounds_of_shown(smallest)[1][0])
@@ -215,12 +215,12 @@ class Published:
 def write_span(low: int, high: int) -> str:
     """Write what is known of a count.
 
-    >>> write_span(3, 3), write_span(0, 9), write_span(4, NO_BOUND), write_span(0, NO_BOUND)
+    >>> write_span(3, 3), write_span(0, 9), write_span(4, UNBOUNDED), write_span(0, UNBOUNDED)
     ('3', '0 to 9', '4 or more', '*')
     """
     if low == high:
         return f"{low:,}"
-    if high < NO_BOUND:
+    if high < UNBOUNDED:
         return f"{low:,} to {high:,}"
     return f"{low:,} or more" if low else "*"
 

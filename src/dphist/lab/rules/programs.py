@@ -20,7 +20,7 @@ from scipy.optimize import Bounds, LinearConstraint, OptimizeWarning, linprog, m
 
 from dphist.arrays import BoolArray, FloatArray, IntArray
 from dphist.errors import DataError
-from dphist.lab.rules.counts import NO_BOUND
+from dphist.lab.rules.counts import UNBOUNDED
 from dphist.lab.rules.moves import Moves
 from dphist.lab.rules.system import CONTRADICTION, Frozen, Part
 
@@ -90,7 +90,7 @@ def find_bounds(
     search.seen_low[fixed] = search.seen_high[fixed] = system.low[fixed]
     for part in system.split():
         search.run(part, targets)
-    loose = (np.bincount(system.columns, minlength=len(fixed)) == 0) | (system.high >= NO_BOUND)
+    loose = (np.bincount(system.columns, minlength=len(fixed)) == 0) | (system.high >= UNBOUNDED)
     search.seen_low[loose], search.seen_high[loose] = system.low[loose], system.high[loose]
     return Reached(system.low, system.high, search.seen_low, search.seen_high, search.programs)
 
@@ -100,7 +100,7 @@ class _Search:
 
     def __init__(self, system: Frozen, until: float) -> None:
         self.system, self.until = system, until
-        self.seen_low = np.full(len(system.low), NO_BOUND)
+        self.seen_low = np.full(len(system.low), UNBOUNDED)
         self.seen_high = np.full(len(system.low), -1)
         self.programs, self.has_moved = 0, False
 

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import BoolArray, FloatArray
-from dphist.files import check_output_path, write_text
 from dphist.lab.rules.attack import Attacked, Learned
-from dphist.lab.rules.counts import NO_BOUND
+from dphist.lab.rules.counts import UNBOUNDED
 from dphist.lab.rules.disclosure_rule import Published, write_span
 from dphist.privacy import Guarantee
 from dphist.release.release import VERSION
 from dphist.release.tabular import Tabular
+from dphist.shown import shown_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class RuleResult(Tabular):
         columns["count"] = pa.array(counts.low, mask=~known)
         columns["written"] = held.texts
         columns["low"] = learned.low
-        columns["high"] = pa.array(learned.high, mask=learned.high >= NO_BOUND)
+        columns["high"] = pa.array(learned.high, mask=learned.high >= UNBOUNDED)
         columns["hidden"] = self.hidden
         if self.instead is not None:
             columns["released"] = self.instead.counts
@@ -173,32 +173,22 @@ class RuleResult(Tabular):
 
     def write_report(self, path: str | Path) -> None:
         """Write a page for a browser or for paper; it is not private."""
-        from dphist.lab.rules.document import document_of
-        from dphist.render.html import page
-
-        check_output_path(path)
-        write_text(path, page(document_of(self)))
+        shown_by("write_page", self, path=path)
 
     def __str__(self) -> str:
-        from dphist.lab.rules.document import document_of
-        from dphist.render.text import text
-
-        return text(document_of(self)).rstrip()
+        return str(shown_by("text_of", self))
 
     def __repr__(self) -> str:
         said = self.suppressed
         return f"RuleResult({said.counts} suppressed, {said.follow} of these follow exactly)"
 
     def _repr_html_(self) -> str:
-        from dphist.lab.rules.document import document_of
-        from dphist.render.html import card
-
-        return card(document_of(self))
+        return str(shown_by("html_of", self))
 
 
 def write_learned(learned: Learned) -> list[str]:
     """Write what a reader learns of each count."""
     pairs = zip(learned.low.tolist(), learned.high.tolist(), strict=True)
     return [
-        "nothing" if high >= NO_BOUND and not low else write_span(low, high) for low, high in pairs
+        "nothing" if high >= UNBOUNDED and not low else write_span(low, high) for low, high in pairs
     ]

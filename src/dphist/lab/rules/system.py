@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from dphist.arrays import BoolArray, FloatArray, IntArray
 from dphist.errors import DataError
-from dphist.lab.rules.counts import NO_BOUND
+from dphist.lab.rules.counts import UNBOUNDED
 
 _ROUNDS = 60  # of tightening: each is sound, so that the number decides nothing but time
 CONTRADICTION = (
@@ -24,7 +24,7 @@ class System:
 
     Attributes
     ----------
-    low, high : bounds of each unknown; `NO_BOUND` where there is none.
+    low, high : bounds of each unknown; `UNBOUNDED` where there is none.
     places, signs : the unknowns of each sum, and +1 or -1 for each.
     least, most : bounds of each sum.
     """
@@ -104,18 +104,18 @@ class Frozen:
         low, high = self.low[self.columns], self.high[self.columns]
         plus = self.signs > 0
         # The smallest and the largest of each signed unknown; and where there is none.
-        open_low, open_high = ~plus & (high >= NO_BOUND), plus & (high >= NO_BOUND)
+        open_low, open_high = ~plus & (high >= UNBOUNDED), plus & (high >= UNBOUNDED)
         smallest = np.where(open_low, 0, np.where(plus, low, -high))
         largest = np.where(open_high, 0, np.where(plus, high, -low))
         size = len(self.least)
         rest_low, free_low = self._sum_others(smallest, open_low, size)
         rest_high, free_high = self._sum_others(largest, open_high, size)
         least, most = self.least[self.rows], self.most[self.rows]
-        up = np.where((most >= NO_BOUND) | free_low, NO_BOUND, most - rest_low)
-        down = np.where((least <= -NO_BOUND) | free_high, -NO_BOUND, least - rest_high)
+        up = np.where((most >= UNBOUNDED) | free_low, UNBOUNDED, most - rest_low)
+        down = np.where((least <= -UNBOUNDED) | free_high, -UNBOUNDED, least - rest_high)
         found_high = np.where(plus, up, -down)
         found_low = np.where(plus, down, -up)
-        lowest, highest = np.full(len(self.low), -NO_BOUND), np.full(len(self.low), NO_BOUND)
+        lowest, highest = np.full(len(self.low), -UNBOUNDED), np.full(len(self.low), UNBOUNDED)
         np.maximum.at(lowest, self.columns, found_low)
         np.minimum.at(highest, self.columns, found_high)
         return lowest, highest
@@ -169,8 +169,8 @@ class Frozen:
             unknowns,
             self.low[unknowns],
             matrix,
-            np.where(least <= -NO_BOUND, -np.inf, (least - shift).astype(float)),
-            np.where(most >= NO_BOUND, np.inf, (most - shift).astype(float)),
+            np.where(least <= -UNBOUNDED, -np.inf, (least - shift).astype(float)),
+            np.where(most >= UNBOUNDED, np.inf, (most - shift).astype(float)),
         )
 
 

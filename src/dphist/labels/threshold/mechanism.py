@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 from dphist.arrays import IntArray
 from dphist.data.cells import check_most, make_cells
 from dphist.data.clamp import Clamp, read_share, read_sums
 from dphist.errors import Argument, ParameterError
+from dphist.labels.answers import gaussian_reach, geometric_reach
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -17,24 +18,21 @@ from dphist.labels.mechanism import (
     MAX_LABELS,
     LabelsMechanism,
     check_bound,
-    check_delta,
 )
-from dphist.labels.threshold.bounded_noise import OptimalNoise
+from dphist.labels.sums import SumAnswers
+from dphist.labels.threshold.bounded_noise import OptimalNoise, TruncatedNoise
+from dphist.labels.threshold.checks import Noise, check_noise, check_strength, read_delta
 from dphist.labels.threshold.choice import compare_noises, forms_of, noises_of
-from dphist.labels.threshold.known_labels import is_other, listed
-from dphist.labels.threshold.measuring import BOUNDED, NAME
+from dphist.labels.threshold.correlation import CorrelatedNoise
+from dphist.labels.threshold.known_labels import is_other, listed, number_listed
+from dphist.labels.threshold.law import gaussian_delta, geometric_delta, truncated_delta
+from dphist.labels.threshold.measuring import BOUNDED, NAME, ThresholdMeasuring
 from dphist.labels.threshold.sharing import Correlated, is_correlated
-from dphist.labels.threshold.stating import ThresholdStating
+from dphist.labels.threshold.words import describe_threshold
 from dphist.mechanism import parameter
-from dphist.noise.gaussian import LARGEST_SIGMA
-from dphist.noise.geometric import SMALLEST_EPSILON
-from dphist.noise.optimal import check_number_of_values
-from dphist.parameters import (
-    Exact,
-    positive_delta,
-    privacy_parameter,
-    whole_number,
-)
+from dphist.noise.law import Drawing, NoiseLaw
+from dphist.noise.search import first_true
+from dphist.parameters import Exact, checked_level, privacy_parameter, whole_number
 from dphist.release.fitted_users import Share
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
@@ -42,12 +40,10 @@ from dphist.release.release import Release
 from dphist.release.users_by_size import UsersBySize
 from dphist.sentence import Sentence
 
-Noise: TypeAlias = Literal["laplace", "truncated", "optimal", "gaussian"]
-
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ThresholdHistogram(ThresholdStating):
+class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     """Counts with noise; of labels nobody listed, those with a noisy count above a threshold.
 
     Parameters
@@ -195,23 +191,12 @@ class ThresholdHistogram(ThresholdStating):
         sums: Mapping[str, Clamp] | None = None,
         sums_share: Exact = "1/2",
     ) -> None:
-        if noise not in get_args(Noise):
-            names = ", ".join(f"'{name}'" for name in get_args(Noise)[:-1])
-            choosing = "'best' is for dphist.calibrate, which knows a total"
-            raise ParameterError("noise", f"must be {names} or 'gaussian'", choosing)
-        if noise == "optimal" and check_bound(max_count, "max_count") > 1:
-            raise ParameterError(
-                "noise",
-                "'optimal' is for " + Argument("max_count", 1) + " alone",
-                "take 'truncated', whose counts end as well",
-            )
-        if labels is not None and noise not in BOUNDED and delta not in (None, 0):
-            raise ParameterError("delta", "must be left out where labels are listed: there is none")
+        check_noise(noise, max_count, delta, listed=labels is not None)
         known = None if labels is None else listed(labels)
         number = None if known is None else len(known) + is_other(other, known)
         self._hold(
             epsilon=privacy_parameter(epsilon, "epsilon"),
-            delta=_delta_of(delta, noise, listed=known is not None),
+            delta=read_delta(delta, noise, listed=known is not None),
             max_labels=check_bound(max_labels, "max_labels"),
             max_count=check_bound(max_count, "max_count"),
             noise=noise,
@@ -226,36 +211,7 @@ class ThresholdHistogram(ThresholdStating):
         )
         public = (noise, number, self.changed_labels, self.sums_of, self.noise_scale)
         self._hold(correlated=is_correlated(correlated, *public))
-        self._check_strength()
-
-    def _check_strength(self) -> None:
-        if (
-            not self.epsilon / self.max_count >= SMALLEST_EPSILON
-            or self.noise_scale > LARGEST_SIGMA
-        ):
-            raise ParameterError(
-                "epsilon", "divided by " + Argument("max_count") + " is too small to sample"
-            )
-        summed = self._sums
-        if summed is not None and not (summed.ratio and all(x.is_sampled for x in summed.noises)):
-            raise ParameterError(
-                ("epsilon", "sums_share"),
-                "are too small: sums of that many steps cannot be sampled",
-                "take larger steps, narrower bounds or fewer sums",
-            )
-        if self.noise == "optimal":
-            noise = self.noise_law()
-            assert isinstance(noise, OptimalNoise)  # noqa: S101
-            check_number_of_values(noise.rate, noise.delta)
-        try:
-            provable = self.guarantee, self.epsilon_guarantee
-        except ParameterError:
-            provable = None
-        if provable is None:
-            raise ParameterError(
-                ("epsilon", "max_labels", *(["sums_share"] if self.sums else [])),
-                "are too large for a guarantee to be stated",
-            )
+        check_strength(self)
 
     @classmethod
     def calibration_forms(cls, delta: Exact, **parameters: Any) -> list[dict[str, Any]]:
@@ -320,6 +276,111 @@ class ThresholdHistogram(ThresholdStating):
         """Whether there is a delta: not where labels are listed, unless noise ends."""
         return labels is None or noise in BOUNDED
 
+    def half_width(self, level: float = LEVEL) -> int:
+        """Return the smallest q at which the noise of a count is within q with this probability."""
+        return self.noise_law().half_width(level)
+
+    @property
+    def largest_error(self) -> int | None:
+        """Noise never changes a count by more than this, in records; None if noise has no end.
+
+        What was dropped where users were bounded comes on top.
+        """
+        noise = self.noise_law()
+        return noise.largest if isinstance(noise, TruncatedNoise | OptimalNoise) else None
+
+    @property
+    def spread(self) -> float:
+        """Root mean square of the noise of a sum of `sums_of` counts, in records."""
+        return self.noise_law().rms_of_sum(self.sums_of)
+
+    def error_of_sum(self, labels: Sequence[Any]) -> float:
+        """Return the standard error of the sum of the released counts of listed labels, in records.
+
+        It is that of the noise, before counts are rounded to whole records. Where noise is
+        correlated it grows with the number of labels, and for few labels with its root.
+
+        Parameters
+        ----------
+        labels : some of the listed labels, each once.
+
+        Raises
+        ------
+        ParameterError
+            If no labels are listed, or a label is not listed or repeated.
+        """
+        return self.noise_law().rms_of_sum(number_listed(labels, self.released_labels))
+
+    def reach_of_sum(self, labels: int, level: float = LEVEL) -> float:
+        """Return how far the noise of a sum of that many fixed counts reaches, in records.
+
+        It is within that with probability `level` or more (docs: proofs, answers, Lemma 4).
+        """
+        checked_level(level)
+        labels = whole_number(labels, "labels", 1)
+        noise = self.noise_law()
+        if isinstance(noise, OptimalNoise):
+            return noise.reach_of_sum(labels, level)
+        if self.noise == "gaussian":
+            return gaussian_reach(noise.rms_of_sum(labels), labels, level)
+        return geometric_reach(self.noise_scale, labels, level)  # truncated noise has lower moments
+
+    @property
+    def reached_delta(self) -> Fraction:
+        """The delta that the threshold really has, rounded up to 12 digits; at most `delta`.
+
+        Where noise ends, the delta of its ends.
+        """
+        threshold, noise = self.threshold, self.noise_law()
+        if self.delta is None:
+            return Fraction(0)
+        if isinstance(noise, TruncatedNoise):
+            ends = noise.rate, noise.largest, self.delta, self.changed_labels, self.max_count
+            return truncated_delta(*ends)
+        if threshold is None or self.noise == "optimal":  # which uses all of it
+            return self.delta
+        bounds = (self.delta, self.max_labels, self.max_count)
+        if isinstance(threshold, Fraction):
+            return gaussian_delta(self.noise_scale, threshold, *bounds)
+        return geometric_delta(1 / self.noise_scale, threshold, *bounds)
+
+    def release_chance(self, count: int) -> float:
+        """Return the probability with which a label of this count, in records, is released."""
+        threshold, own = self.threshold, whole_number(count, "count", 0)
+        if threshold is None:
+            return 1.0
+        return self.noise_law().chance_above(float(threshold - own))
+
+    def likely_count(self, chance: float) -> int:
+        """Return the least count, in records, released with this probability or more."""
+        checked_level(chance, "chance")
+        return max(first_true(lambda count: self.release_chance(count) >= chance), 1)
+
+    @property
+    def sum_answers(self) -> Mapping[str, SumAnswers]:
+        """What is said of the sums of each column that was summed."""
+        summed = self._sums
+        if summed is None:
+            return {}
+        law, rounded = self.noise_law(), self.noise == "gaussian"
+        return {
+            name: SumAnswers(summed.noise_of(clamp), law, rounded) for name, clamp in summed.columns
+        }
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of the noise on each count of a label."""
+        noise = self.noise_law()
+        if not isinstance(noise, CorrelatedNoise):
+            return noise.law
+        form = "in part the same for all labels"
+        return NoiseLaw("Gaussian", self.noise_scale, Drawing.SHARED, form)
+
+    @property
+    def description(self) -> str:
+        """How a release is made."""
+        return describe_threshold(self)
+
     def users(self, noisy: Mapping[str, IntArray]) -> UsersBySize | None:
         """Return how many users have how many labels, from `noisy` of a release.
 
@@ -355,10 +416,3 @@ class ThresholdHistogram(ThresholdStating):
         """Return a table that was read from a file; refuse noisy numbers that cannot be."""
         self.users(noisy)
         return LabelsMechanism.restored(self, value, noisy)
-
-
-def _delta_of(delta: Exact | None, noise: str, *, listed: bool) -> Fraction | None:
-    """Return the delta of the mechanism; None if it has none."""
-    if not listed:
-        return check_delta(delta)
-    return positive_delta(delta, "the noise ends") if noise in BOUNDED else None

@@ -34,16 +34,19 @@ from dphist.ledger.stores.connections import (
     is_passing,
 )
 from dphist.ledger.stores.schema import (
-    TABLES,
     VERSION,
     Head,
     checked_head,
     columns_of,
     key_of,
     new_head,
+    write_tables,
 )
 from dphist.ledger.stores.store import UnwrittenError
 from dphist.ledger.stores.transaction import Prefetch, Transaction
+
+_TABLES = write_tables('TEXT COLLATE "C"')
+"""Text is compared and sorted by its bytes, as SQLite does it."""
 
 _SAID = (
     "SELECT format, version, library, id, name, identity, entries, head, time, "
@@ -100,7 +103,7 @@ class PostgresStore:
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
                 store._check_empty(connection)
                 statements = _Statements(connection)
-                for table in TABLES.values():
+                for table in _TABLES.values():
                     statements(table)
                 row = new_head(name or connection.info.dbname, "")
                 statements(f"INSERT INTO dphist_ledger VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
@@ -141,7 +144,7 @@ class PostgresStore:
                 version = tables.head.version
             if version < VERSION:
                 with store.transaction(write=True) as tables:
-                    tables.migrate()
+                    tables.migrate(_TABLES)
         except psycopg.Error as error:
             store.close()
             raise explained(store.name, error) from None
@@ -179,8 +182,8 @@ class PostgresStore:
         try:
             with contextlib.ExitStack() as stack:
                 connection, _, _ = self._start_transaction(False, stack)
-                altered = [table for table in TABLES if not _is_ours(connection, table)]
-                added = connection.execute(_ADDED, {"tables": list(TABLES)}).fetchone()
+                altered = [table for table in _TABLES if not _is_ours(connection, table)]
+                added = connection.execute(_ADDED, {"tables": list(_TABLES)}).fetchone()
         except psycopg.Error as error:
             raise explained(self.name, error) from None
         if altered:
@@ -255,7 +258,7 @@ class PostgresStore:
         """Refuse a database that has a ledger, or cannot keep every text."""
         if connection.execute("SHOW server_encoding").fetchone() != ("UTF8",):
             raise LedgerError(f"the encoding of {self.name} must be UTF8; make another database")
-        for table in TABLES:
+        for table in _TABLES:
             if connection.execute("SELECT to_regclass(%s)", (table,)).fetchone() != (None,):
                 raise LedgerError(
                     f"there is a ledger at {self.name}; open it, or use another database or schema"
@@ -326,9 +329,6 @@ class _Statements:
         return self._connection.info.transaction_status in _OPEN
 
     def __call__(self, statement: str, parameters: Sequence[Any] = ()) -> "_Waiting":
-        if statement.startswith(("CREATE TABLE", "ALTER TABLE")):
-            # Text is compared and sorted by its bytes, as SQLite does it.
-            statement = statement.replace(" TEXT", ' TEXT COLLATE "C"')
         self._waiting.append(_Waiting(self, (statement, parameters)))
         return self._waiting[-1]
 

@@ -6,7 +6,7 @@ statements that make tables of the version before into its own, in the SQL of bo
 may change is the derived tables and their indexes. The table `dphist_ledger` keeps its columns,
 because every version reads it before it knows the version, and entries are never rewritten, because
 each is hashed by the next. A table that changes is replaced (CREATE, INSERT ... SELECT, DROP) with
-the very text of `TABLES`, because `check` compares the text that SQLite keeps of a table. In
+the very text of `write_tables`, because `check` compares the text that SQLite keeps of a table. In
 PostgreSQL the owner of the tables has to be the first to open the ledger.
 
 A ledger of a later version is refused: processes of an older dphist that have it open stop at their
@@ -17,7 +17,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from importlib.metadata import version as installed_version
-from typing import Any
+from typing import Any, NamedTuple
 
 from dphist.errors import LedgerError
 from dphist.ledger.entries import FIRST
@@ -26,54 +26,63 @@ FORMAT = "dphist ledger"
 VERSION = 2
 """Version of the tables. A later dphist that changes them adds a step to `MIGRATIONS`."""
 
-_COLUMNS = {
+
+class Column(NamedTuple):
+    """A column of a table: its type, and whether it may be NULL, or is the key, which never is."""
+
+    type: str
+    optional: bool = False
+
+
+_TEXT = "TEXT"
+_COLUMNS: dict[str, dict[str, Column]] = {
     "dphist_ledger": {
-        "format": "TEXT NOT NULL",
-        "version": "INTEGER NOT NULL",
-        "library": "TEXT NOT NULL",
-        "id": "TEXT NOT NULL",
-        "name": "TEXT NOT NULL",
-        "identity": "TEXT NOT NULL",
-        "entries": "BIGINT NOT NULL",
-        "head": "TEXT NOT NULL",
-        "time": "TEXT",
+        "format": Column(_TEXT),
+        "version": Column("INTEGER"),
+        "library": Column(_TEXT),
+        "id": Column(_TEXT),
+        "name": Column(_TEXT),
+        "identity": Column(_TEXT),
+        "entries": Column("BIGINT"),
+        "head": Column(_TEXT),
+        "time": Column(_TEXT, optional=True),
     },
     "dphist_entries": {
-        "number": "BIGINT",
-        "time": "TEXT NOT NULL",
-        "action": "TEXT NOT NULL",
-        "content": "TEXT NOT NULL",
-        "previous": "TEXT NOT NULL",
-        "signature": "TEXT",
+        "number": Column("BIGINT", optional=True),
+        "time": Column(_TEXT),
+        "action": Column(_TEXT),
+        "content": Column(_TEXT),
+        "previous": Column(_TEXT),
+        "signature": Column(_TEXT, optional=True),
     },
     "dphist_accounts": {
-        "name": "TEXT",
-        "content": "TEXT NOT NULL",
-        "closed": "INTEGER NOT NULL",
+        "name": Column(_TEXT, optional=True),
+        "content": Column(_TEXT),
+        "closed": Column("INTEGER"),
     },
     "dphist_caps": {
-        "account": "TEXT NOT NULL",
-        "holder": "TEXT NOT NULL",
-        "content": "TEXT NOT NULL",
+        "account": Column(_TEXT),
+        "holder": Column(_TEXT),
+        "content": Column(_TEXT),
     },
     "dphist_totals": {
-        "account": "TEXT NOT NULL",
-        "holder": "TEXT NOT NULL",
-        "period": "TEXT NOT NULL",
-        "entries": "BIGINT NOT NULL",
-        "mixed": "BIGINT NOT NULL",
-        "epsilon": "TEXT NOT NULL",
-        "rho": "TEXT NOT NULL",
-        "delta": "TEXT NOT NULL",
+        "account": Column(_TEXT),
+        "holder": Column(_TEXT),
+        "period": Column(_TEXT),
+        "entries": Column("BIGINT"),
+        "mixed": Column("BIGINT"),
+        "epsilon": Column(_TEXT),
+        "rho": Column(_TEXT),
+        "delta": Column(_TEXT),
     },
     "dphist_charges": {
-        "name": "TEXT",
-        "entry": "BIGINT NOT NULL",
-        "state": "TEXT NOT NULL",
-        "fingerprint": "TEXT NOT NULL",
-        "sha256": "TEXT",
-        "noted": "BIGINT",
-        "release_text": "TEXT",
+        "name": Column(_TEXT, optional=True),
+        "entry": Column("BIGINT"),
+        "state": Column(_TEXT),
+        "fingerprint": Column(_TEXT),
+        "sha256": Column(_TEXT, optional=True),
+        "noted": Column("BIGINT", optional=True),
+        "release_text": Column(_TEXT, optional=True),
     },
 }
 
@@ -87,10 +96,22 @@ _KEYS: dict[str, list[str]] = {
 }
 
 
-def _statement(table: str) -> str:
-    """Return the statement that makes a table; SQLite keeps its text, so it never changes."""
+def write_tables(text: str = _TEXT) -> dict[str, str]:
+    """Return the statement that makes each table; SQLite keeps its text, so it never changes.
+
+    Parameters
+    ----------
+    text : the type of text.
+    """
+    return {table: _write_table(table, text) for table in _COLUMNS}
+
+
+def _write_table(table: str, text: str) -> str:
     key = _KEYS[table]
-    parts = [f"{name} {kind}" for name, kind in _COLUMNS[table].items()]
+    parts = [
+        f"{name} {text if type_ == _TEXT else type_}{'' if optional else ' NOT NULL'}"
+        for name, (type_, optional) in _COLUMNS[table].items()
+    ]
     if len(key) == 1:
         parts[0] += " PRIMARY KEY"
     elif key:
@@ -98,17 +119,14 @@ def _statement(table: str) -> str:
     return f"CREATE TABLE {table} ({', '.join(parts)})"
 
 
-TABLES = {table: _statement(table) for table in _COLUMNS}
-
-Column = tuple[str, str, bool]
-"""Name, type, and whether it must be there."""
+TABLES = write_tables()
 
 
-def columns_of(table: str) -> list[Column]:
-    """Return the columns of a table, as PostgreSQL describes them."""
+def columns_of(table: str) -> list[tuple[str, str, bool]]:
+    """Return name and type of a table's columns as PostgreSQL describes them, and if one is set."""
     return [
-        (name, kind.removesuffix(" NOT NULL").lower(), "NOT NULL" in kind or name in _KEYS[table])
-        for name, kind in _COLUMNS[table].items()
+        (name, type_.lower(), not optional or name in _KEYS[table])
+        for name, (type_, optional) in _COLUMNS[table].items()
     ]
 
 
@@ -117,18 +135,24 @@ def key_of(table: str) -> list[str]:
     return list(_KEYS[table])
 
 
+class Made(NamedTuple):
+    """A step that makes a table of this version."""
+
+    table: str
+
+
 # Version 2 has sums by period: budgets of version 1 are never renewed, so theirs are of all time.
 _SUMS = "account, holder, entries, mixed, epsilon, rho, delta"
-MIGRATIONS: dict[int, tuple[str, ...]] = {
+MIGRATIONS: dict[int, tuple[str | Made, ...]] = {
     1: (
         "ALTER TABLE dphist_totals RENAME TO dphist_totals_of_1",
-        TABLES["dphist_totals"],
+        Made("dphist_totals"),
         # Every column of the old table: of one that has a period already, it fails.
         f"INSERT INTO dphist_totals ({_SUMS}, period) SELECT *, '' FROM dphist_totals_of_1",  # noqa: S608
         "DROP TABLE dphist_totals_of_1",
     )
 }
-"""For each older version, the statements that make the next one of it, in one transaction."""
+"""For each older version, the steps that make the next one of it, in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)

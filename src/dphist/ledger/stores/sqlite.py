@@ -127,7 +127,7 @@ class SqliteStore:
             version = tables.head.version
         if version < VERSION:
             with store.transaction(write=True) as tables:
-                tables.migrate()
+                tables.migrate(TABLES)
         return store
 
     @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """One transaction on the tables of a ledger, in the SQL that SQLite and PostgreSQL share."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,7 +14,7 @@ from dphist.ledger.amounts import Totals
 from dphist.ledger.book import EVERYBODY, Account, Charge, apply
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import Entry, canonical
-from dphist.ledger.stores.schema import MIGRATIONS, VERSION, Head
+from dphist.ledger.stores.schema import MIGRATIONS, VERSION, Head, Made
 
 _AT_ONCE = 1000
 _TEXTS_AT_ONCE = 10
@@ -296,11 +296,16 @@ class Transaction:
         """Store the text of a finished release."""
         self._execute("UPDATE dphist_charges SET release_text = ? WHERE name = ?", (text, key))
 
-    def migrate(self) -> None:
-        """Bring tables of an older version up to this one; entries stay as they are."""
+    def migrate(self, tables: Mapping[str, str]) -> None:
+        """Bring tables of an older version up to this one; entries stay as they are.
+
+        Parameters
+        ----------
+        tables : the statements that make them, as `write_tables` of this database returns them.
+        """
         for version in range(self.head.version, VERSION):
-            for statement in MIGRATIONS[version]:
-                self._execute(statement)
+            for step in MIGRATIONS[version]:
+                self._execute(tables[step.table] if isinstance(step, Made) else step)
         self._execute("UPDATE dphist_ledger SET version = ?", (VERSION,))
 
     def _put(self, table: str, key: dict[str, Any], values: dict[str, Any]) -> None:

@@ -154,7 +154,7 @@ class RangesCase(compared.Case):
         given = isinstance(data, BinnedCounts)
         self._sensitivity = data.sensitivity if given else 1
         super().__init__(data if given else self.counts, self.counts, delta)
-        asked = ("ranges", "prefixes") if len(shape) == 1 else ("rectangles",)
+        self._asked = ("ranges", "prefixes") if len(shape) == 1 else ("rectangles",)
         self.measures = tuple(
             compared.Measure(
                 f"error of {name}",
@@ -162,7 +162,7 @@ class RangesCase(compared.Case):
                 f"The root of the mean squared error of a query, over {_ASKED[name]}.",
                 root=True,
             )
-            for name in asked
+            for name in self._asked
         )
 
     @property
@@ -210,7 +210,7 @@ class RangesCase(compared.Case):
 
     def _errors(self, value: Any) -> list[float | None]:
         squares = squared_errors(self.counts, self._estimate(value))
-        return [squares[one.name.removeprefix("error of ")] for one in self.measures]
+        return [squares[name] for name in self._asked]
 
     def _estimate(self, value: Any) -> Estimate:
         """Return the bins, or the histogram itself if its ranges are not sums of them."""
