@@ -19,7 +19,6 @@ import pytest
 import dphist as dh
 from dphist.counting.bounding.steps import snap
 from dphist.counting.checks import LARGEST
-from tests.counting.refusal import refused
 
 STEPS = [Fraction(text) for text in ("0.01", "1", "1/3", "0.25", "7", "0.000001", "1000")]
 
@@ -301,12 +300,3 @@ def test_sums_need_counts_in_an_engine() -> None:
         dh.LabelCounts.from_table(
             frame, label="word", user="who", keep_sets=True, sums={"x": dh.Clamp(0, 1, 1)}
         )
-
-
-def test_spark_is_refused() -> None:
-    pytest.importorskip("pyspark")
-    from tests.counting.contribution_engines import spark
-
-    frame = spark().createDataFrame([("a", 1.5)], ["word", "x"])
-    with refused(dh.ParameterError, "sums", "Spark"):
-        dh.LabelCounts.from_table(frame, label="word", sums={"x": dh.Clamp(0, 1, 1)})

@@ -9,8 +9,11 @@ import pandas as pd
 import pytest
 
 import dphist as dh
+from dphist.cli import main
 from dphist.labels.examples import EXAMPLES
 from dphist.planning.declared import guessed_right
+from dphist.planning.document import document_of
+from dphist.render.text import text
 from tests.planning.test_check import labels_release
 from tests.planning.verdicts import verdicts
 
@@ -67,6 +70,56 @@ def test_every_number_is_the_library_s_own(case: str) -> None:
             if "appears_from" in row:
                 assert row["share_of_users"] == row["appears_from"] / asked["users"]
             assert row["delta_times_users"] == row["delta"] * asked["users"]
+
+
+SUMS: dict[str, Any] = {"spent": dh.Clamp(0, 500, "0.01"), "hours": dh.Clamp(-2, 24, 1)}
+
+
+@pytest.mark.parametrize("labels", [None, 12])
+def test_sums_have_a_row_for_each_column_with_the_library_s_own_errors(labels: int | None) -> None:
+    asked: dict[str, Any] = {"sums": SUMS, "sums_share": "0.3", "max_labels": [1, 5]}
+    listed: dict[str, Any] = {} if labels is None else {"labels": labels}
+    made = dh.plan("labels", epsilon=[1, 2], max_count=[1, 3], delta="1e-6", **asked, **listed)
+    assert made.column("summed") == ["spent", "hours"] * 8
+    for row in made:
+        bounds = {name: row[name] for name in ("epsilon", "delta", "max_labels", "max_count")}
+        asked_by_hand: dict[str, Any] = {**bounds, "sums": SUMS, "sums_share": "0.3"}
+        if labels is not None:
+            asked_by_hand["labels"] = [f"l{n}" for n in range(labels)]
+        mechanism = dh.calibrate(dh.ThresholdHistogram, noise=row["noise"], **asked_by_hand)
+        answers: Any = mechanism.sum_answers[row["summed"]]
+        assert row["half_width"] == mechanism.expected_error().half_width
+        assert row["sum_half_width"] == answers.sum_reach(0.95)
+        means = answers.mean_reach(100, 0.95) if row["max_count"] == 1 else None
+        assert row["mean_half_width"] == means
+
+
+def test_a_plan_with_sums_is_saved_and_says_which_columns(tmp_path: Path) -> None:
+    made = dh.plan("labels", epsilon=1, max_labels=3, max_count=[1, 2], delta="1e-6", sums=SUMS)
+    assert made.asked["sums"] == [["spent", "0", "500", "0.01"], ["hours", "-2", "24", "1"]]
+    made.save(tmp_path / "plan.json")
+    assert dh.Plan.load(tmp_path / "plan.json") == made
+    shown = text(document_of(made))
+    assert "--sum spent=0:500:0.01 --sum hours=-2:24:1" in shown
+    assert "beyond the bounds of its column" in " ".join(shown.split())
+    typed = ["plan", "labels", "--epsilon", "1", "--max-labels", "3", "--max-count", "1,2"]
+    typed += ["--delta", "1e-6", "--sum", "spent=0:500:0.01", "--sum", "hours=-2:24:1"]
+    assert main([*typed, "--output", str(tmp_path / "typed.json"), "--quiet"]) == 0
+    assert dh.Plan.load(tmp_path / "typed.json").rows == made.rows
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"sums": {"x": 3}}, "sums must name columns with their clamps"),
+        ({"sums": {"x\n": dh.Clamp(0, 1, 1)}}, "sums must name columns of one line"),
+        ({"sums_share": "0.5"}, "sums_share needs sums"),
+        ({"sums": SUMS, "sums_share": 1}, "sums_share must be"),
+    ],
+)
+def test_bad_sums_are_refused(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(dh.ParameterError, match=said):
+        dh.plan("labels", epsilon=1, **asked)
 
 
 def test_the_noise_is_the_one_that_shows_labels_from_the_least_count_on() -> None:

@@ -1,16 +1,20 @@
 """What a plan of labels compares, what a release of them shows, and the choice of their noise."""
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, get_args
 
+from dphist.data.clamp import Clamp, read_share, read_sum, read_sums
 from dphist.document import planning
 from dphist.document.options import HOLDS_LABELS, Needs, OneOf, Option, Table, option_of, whole
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.errors import Argument, ParameterError
 from dphist.labels.bounding import read_users
 from dphist.labels.examples import EXAMPLES, ExampleName
+from dphist.labels.mechanism import LEVEL
 from dphist.labels.noise_choice import list_others
+from dphist.labels.sum_words import USERS_OF_A_MEAN
 from dphist.labels.threshold.checks import Noise
 from dphist.labels.threshold.choice import BEST, calibrate_each, noises_of
 from dphist.labels.threshold.known_labels import number_of
@@ -61,6 +65,30 @@ _COLUMNS = [
         holds=float,
     ),
     Column(
+        "summed",
+        "Sum of",
+        "The column that is summed for each label, of those that a release sums together.",
+        holds=str,
+        role="choice",
+    ),
+    Column(
+        "sum_half_width",
+        "Sum ±",
+        "The noise of the sum of a label is within this with a probability of 95 %, in the unit of "
+        "the column.",
+        holds=float,
+        half=True,
+    ),
+    Column(
+        "mean_half_width",
+        "Mean ±",
+        f"The noise of a mean over {USERS_OF_A_MEAN} {{many}} is within this, or less, with a "
+        "probability of 95 %; none if one {one} counts more often than once.",
+        holds=float,
+        half=True,
+        not_given="none",
+    ),
+    Column(
         "next_noise",
         "Next noise",
         "The next best noise, and the count from which it releases a label with 95 %; for listed "
@@ -89,6 +117,11 @@ _OTHERS = (
     "also those that do not occur.",
 )
 
+_CLAMPED = (
+    " A total of a user and label beyond the bounds of its column is added as the bound; no error "
+    "here covers that."
+)
+
 
 def settings(
     *,
@@ -103,13 +136,15 @@ def settings(
     correlated: bool = False,
     sums_of: int | None = None,
     users_like: ExampleName | None = None,
+    sums: Any = None,
+    sums_share: Any = None,
 ) -> Iterator[Row]:
     """Yield what labels cost and are worth; see `dphist.plan`."""
     guess = optional_whole(users, "users", 1)
     if users_like is not None and users_like not in EXAMPLES:
         names = ", ".join(f"'{name}'" for name in EXAMPLES)
         raise ParameterError("users_like", f"must be one of {names}")
-    listed = _listed(labels, other, correlated, sums_of)
+    given = _listed(labels, other, correlated, sums_of) | _summed(sums, sums_share)
     asked = planning.grid(
         max_labels=(max_labels, planning.one_or_more),
         max_count=(max_count, planning.one_or_more),
@@ -120,7 +155,7 @@ def settings(
         epsilon=(epsilon, privacy_parameter),
     )
     for setting in asked:
-        total = {**setting, **listed}
+        total = {**setting, **given}
         found = {}
         if noise == BEST:
             found = calibrate_each(ThresholdHistogram, get_args(Noise), total)
@@ -140,7 +175,7 @@ def settings(
             row["too_low"] = EXAMPLES[users_like].share_cut(setting["max_labels"])
         if sums_of is not None:
             row["sum_error"] = made.spread
-        yield row
+        yield from _rows_of_sums(made, row)
 
 
 def _listed(
@@ -165,14 +200,45 @@ def _listed(
     return found
 
 
+def _keep_sums(sums: Any) -> list[list[str]]:
+    """Return columns to sum as a plan keeps them: name, low, high and step."""
+    found = [[name, *clamp.to_content()] for name, clamp in read_sums(sums)]
+    if not all(name.isprintable() for name, *_ in found):
+        raise ParameterError("sums", "must name columns of one line, without control characters")
+    return found
+
+
+def _summed(sums: Sequence[Sequence[str]] | None, share: Any) -> dict[str, Any]:
+    """Return what a threshold histogram takes of columns to sum, as `_keep_sums` returns them."""
+    if sums is None:
+        if share is not None:
+            raise ParameterError("sums_share", "needs " + Argument("sums"))
+        return {}
+    found: dict[str, Any] = {"sums": {name: Clamp(*ends) for name, *ends in sums}}
+    if share is not None:
+        found["sums_share"] = read_share(share)
+    return found
+
+
+def _rows_of_sums(made: ThresholdHistogram, row: Row) -> Iterator[Row]:
+    """Yield a row for each column that is summed, or the row itself."""
+    if not made.sum_answers:
+        yield row
+    for name, answers in made.sum_answers.items():
+        mean = answers.mean_reach(USERS_OF_A_MEAN, LEVEL) if answers.has_means else None
+        reach = answers.sum_reach(LEVEL)
+        yield {**row, "summed": name, "sum_half_width": reach, "mean_half_width": mean}
+
+
 def _is_listed(asked: Asked) -> bool:
     return asked.get("labels") is not None
 
 
 def _say_limit(asked: Asked) -> tuple[str, str]:
-    if not _is_listed(asked):
-        return _CUT
-    return _OTHERS if asked.get("other") else _LISTED
+    title, said = _CUT
+    if _is_listed(asked):
+        title, said = _OTHERS if asked.get("other") else _LISTED
+    return title, said + (_CLAMPED if asked.get("sums") else "")
 
 
 def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
@@ -186,6 +252,10 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
         typed.append(f"--max-count {row['max_count']}")
     if asked.get("noise") not in (None, BEST):
         typed.append(f"--noise {asked['noise']}")
+    for name, *clamp in asked.get("sums") or ():
+        typed.append("--sum " + shlex.quote(f"{name}={':'.join(clamp)}"))
+    if asked.get("sums_share") is not None:
+        typed.append(f"--sums-share {asked['sums_share']}")
     return [*typed, *planning.name_of(unit)]
 
 
@@ -244,6 +314,18 @@ def _options() -> Table:
             default=None,
             rules=[Needs(["labels"], "only listed labels are added up")],
         ),
+        option_of(
+            ThresholdHistogram,
+            "sums",
+            ", such as spent=0:500:0.01; may be given several times, a row of the plan each",
+            typed="--sum",
+            value="COLUMN=LOW:HIGH:STEP",
+            read=read_sum,
+            repeats=True,
+        ),
+        option_of(
+            ThresholdHistogram, "sums_share", " (default: 1/2)", value="S", read=str, default=None
+        ),
     ]
 
 
@@ -264,7 +346,7 @@ PLANNING = Planning(
     settings=settings,
     columns=_COLUMNS,
     unit=lambda _asked: ONE_USER,
-    kept={"labels": number_of},
+    kept={"labels": number_of, "sums": _keep_sums},
     guesses={"labels": "labels in a public list", "users": "{many}"},
     limit=_say_limit,
     quantities={

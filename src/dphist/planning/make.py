@@ -116,7 +116,8 @@ def plan(
         - labels: `users`, how many there are; `noise` (default: "best", of all); `labels`, a
           public list, or how many labels it has, with `correlated` and `sums_of` as in
           `ThresholdHistogram` (True is "auto" there); `users_like`, "flights", "forum" or "shop":
-          public examples of how many labels users have, for how much too low counts are;
+          public examples of how many labels users have, for how much too low counts are; `sums`
+          and `sums_share` as in `ThresholdHistogram`, with a row for each column;
         - ranges: `bins`, `total` number of records, `workload`;
         - tables: `keys`, each with its values, their number or how they are found, `tables`,
           `other`, `weights`, `errors` and `ranges` as in `Tables`; `found`, how many values are

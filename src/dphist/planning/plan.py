@@ -185,7 +185,10 @@ def _check(plan: Plan) -> None:
             raise ValueError("a number is not whole")  # Arrow cuts 1.5 to 1
         if pa.types.is_string(column.type) and not all(map(_is_plain, plan.column(name))):
             raise ValueError("a text is not one line")
-        if pa.types.is_floating(column.type) and not np.isfinite(column.to_numpy()).all():
+        if (
+            pa.types.is_floating(column.type)
+            and not np.isfinite(column.drop_null().to_numpy()).all()
+        ):
             raise ValueError("a number is not finite")
 
 

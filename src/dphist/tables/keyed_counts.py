@@ -170,7 +170,7 @@ class KeyedCounts(Secret):
             weight: a sum of weights is released, and all of a row or user is protected. With
             `user`, the weights of a user add up to at most `max_rows` records; of more, each part
             of each is kept with the same chance. `max_rows` need not be given without `user`: a row
-            counts at most `high`, rounded up. Not with Spark or `dphist.DiscoverKeys`.
+            counts at most `high`, rounded up. Not with `dphist.DiscoverKeys`.
         user : column of users. Each user keeps at most `max_rows` rows (with `count`, records),
             each with the same chance and independently of other users. The privacy unit is then a
             user, with all of the user's rows.
@@ -183,7 +183,7 @@ class KeyedCounts(Secret):
             user of its own. The privacy unit is then "one user, or one row without a user".
         sums : columns of numbers to sum in each cell, each with a `dphist.Clamp`, to which the
             value of each row is clamped, rounded as for `LabelCounts.from_table`; a row without one
-            is refused. Not with `count`, `one_row_per` or `DiscoverKeys`, and not of Spark.
+            is refused. Not with `count`, `one_row_per` or `DiscoverKeys`.
         progress, delimiter, unit, ledger : as for `LabelCounts.from_table`.
 
         Raises

@@ -27,6 +27,7 @@ import pytest
 
 from dphist import (
     Axis,
+    Clamp,
     DiscoverKeys,
     KeyedCounts,
     LabelCounts,
@@ -132,7 +133,7 @@ def functions_are_listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
         monkeypatch.setattr(SparkRows, name, noted)
     yield
-    called = {name.lower() for name in re.findall(r"\b([A-Za-z_]\w*)\s*\(", " ".join(texts))}
+    called = {name.lower() for name in re.findall(r"\b([A-Za-z_]\w*)\s*\(", ", ".join(texts))}
     assert called - NO_FUNCTIONS <= USED
 
 
@@ -250,6 +251,24 @@ def test_questions_are_answered_as_in_duckdb(frame: Any) -> None:
     assert found.largest(7) == expected.largest(7)
     listed = ["t1", "no such label", "t0", "t4"]
     assert found.counts_of(listed) == expected.counts_of(listed)
+
+
+def test_sums_are_those_of_duckdb(frame: Any) -> None:
+    """Of whole numbers, decimals and floats; of labels, in pieces and asked for, and of cells."""
+    typed = frame.selectExpr("who", "term", "CAST(x AS DECIMAL(20, 3)) / 8 AS x", "n / 3 AS n")
+    sums = {"x": Clamp(-2, 300, "0.01"), "n": Clamp(0, 2, "0.25")}
+    labels, cells = (
+        [counted.from_table(rows, **options, sums=sums) for rows in (typed, typed.toArrow())]
+        for counted, options in (
+            (LabelCounts, NAMES | {"max_labels": None, "max_count": 1}),
+            (KeyedCounts, {"keys": {"term": CELLS["keys"]["term"]}, "other": ["term"]}),
+        )
+    )
+    tables = [counts.filter_sums(lambda batch: batch).sort_by("label") for counts in labels]
+    assert tables[0] == tables[1]
+    assert tables[0].column_names == ["label", "count", "v0", "v1"]
+    assert labels[0].sums_of(["t1", "?", "t0"]) == labels[1].sums_of(["t1", "?", "t0"])
+    assert cells[0] == cells[1]
 
 
 def test_profiles_are_those_of_duckdb(frame: Any) -> None:

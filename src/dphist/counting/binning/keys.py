@@ -52,7 +52,7 @@ def count_cells(
     frame, user, count, max_records, null_users, key, cut, reading
         As for `bin_rows_bounded`; without `user`, `count` and `max_records`, a row is a record.
     weighing : how `count`, which then is a column of weights, becomes whole numbers of steps;
-        `max_records` and the counts are in steps, too. Not of Spark.
+        `max_records` and the counts are in steps, too.
     one_each : the place of a key, for each cell of which a user keeps one row, ahead of
         `max_records`; None to keep any.
 
@@ -85,8 +85,9 @@ def count_cells(
         celling = Celling(grid, source)
         check_users(source, cut)
         weights = None if weighing is None else Weights(weighing, source, others[0])
+        counted = others if weights is None else [weights.count_column, *others[1:]]
         if isinstance(source, SparkSource):
-            found = count_in_spark(source, grid, others, bounds)
+            found = count_in_spark(source, grid, counted, bounds, weighing=weighing)
         elif not roles:
             found = source.run(lambda: _count_rows(source, celling, grid))
         else:
@@ -94,7 +95,6 @@ def count_cells(
             connection = open_private_connection(stack, large=True)
             rows = source.batches() if weights is None else weights.batches()
             batches = _with_cells(rows, celling, roles)
-            counted = others if weights is None else [weights.count_column, *others[1:]]
             found = count_bounded_terms(
                 lambda: stream_rows(connection, batches, source.wall),
                 lambda call: interruptible(connection, lambda: source.run(call)),

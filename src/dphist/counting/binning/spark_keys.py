@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from dphist.arrays import AnyArray, IntArray
 from dphist.counting.binning.key_grid import (
+    NO_VALUE,
     UNLISTED,
     AnySearch,
     EdgeSearch,
@@ -23,10 +24,11 @@ from dphist.counting.binning.spark_slots import place_of, value_of
 from dphist.counting.bounding.bounds import WORST, Cut, problem_expression, raise_problem
 from dphist.counting.bounding.contributions import count_bounded_terms
 from dphist.counting.bounding.shared_records import Digit
+from dphist.counting.bounding.spark_steps import snap_in_spark
+from dphist.counting.bounding.weights import ROLE, Weighing, weigh_in_spark
 from dphist.counting.engine.rows import SparkRows
 from dphist.counting.reading.columns import Wanted, key_column
 from dphist.counting.reading.spark import SparkSource
-from dphist.errors import ParameterError
 
 ABSENT = -1
 """The length of a label in place of that of none."""
@@ -48,6 +50,7 @@ def count_in_spark(
     others: Sequence[Wanted],
     bounds: UserBounds,
     absent: str | None = None,
+    weighing: Weighing | None = None,
 ) -> tuple[AnyArray, IntArray]:
     """Find and count the cells in Spark; rows without one are found in the same evaluation.
 
@@ -55,20 +58,23 @@ def count_in_spark(
     ----------
     absent : where the grid has keys of labels, the text that stands for rows without one. What is
         counted then is the bytes that `label_keys` writes of a row's cell and labels.
+    weighing : how a column of weights becomes amounts; None if there is none.
     """
     labels = [f"c{i}" for i, column in enumerate(grid.columns) if column.labels]
     roles = [column.role for column in others]
-    rows = _rows_of_cells(source, grid, [*roles, *labels])
+    rows = _rows_of_cells(source, grid, [*roles, *labels], weighing)
     if absent is not None:
         rows = _with_labels(
             rows, labels, absent, [f"p{i}" for i in range(len(grid.columns))], roles
         )
     if grid.drop:
-        rows = rows.where("term IS NOT NULL")
-    # Of several problems the last is reported: that of the first key, as in other engines.
-    keys = [key_column(f"p{i}", c.name, "keys") for i, c in enumerate(grid.columns) if not c.other]
-    wanted = [*reversed(keys), *others]
-    missing = {f"p{i}": UNLISTED for i in range(len(grid.columns))}
+        unread = [f" OR p{i} IS NULL" for i, c in enumerate(grid.columns) if c.summed is not None]
+        rows = rows.where(f"term IS NOT NULL{''.join(unread)}")
+    wanted = [*_without_a_cell(grid), *others]
+    missing = {
+        f"p{i}": UNLISTED if column.summed is None else NO_VALUE
+        for i, column in enumerate(grid.columns)
+    }
     if others:
         return count_bounded_terms(
             lambda: rows,
@@ -87,7 +93,25 @@ def count_in_spark(
     return found["term"].to_numpy(), found["records"].to_numpy()
 
 
-def _rows_of_cells(source: SparkSource, grid: KeyGrid, others: Sequence[str]) -> SparkRows:
+def _without_a_cell(grid: KeyGrid) -> list[Wanted]:
+    """Return the columns of places that must not be null.
+
+    Of several problems the last is reported, so that it is the same as in other engines: that of
+    the first column that is summed, else of the first key.
+    """
+    columns = [
+        (column.summed is not None, key_column(f"p{place}", column.name, "keys"))
+        for place, column in enumerate(grid.columns)
+        if not column.other
+    ]
+    keys = [] if grid.drop else [wanted for summed, wanted in columns if not summed]
+    sums = [wanted for summed, wanted in columns if summed]
+    return [*reversed(keys), *reversed(sums)]
+
+
+def _rows_of_cells(
+    source: SparkSource, grid: KeyGrid, others: Sequence[str], weighing: Weighing | None
+) -> SparkRows:
     """Return the cell of each row in Spark, `term`, its places `p0`, `p1`, ..., and other columns.
 
     The place of a row that no cell of that key has is null, and so is its cell.
@@ -108,11 +132,21 @@ def _rows_of_cells(source: SparkSource, grid: KeyGrid, others: Sequence[str]) ->
             f"CASE WHEN {listed} THEN CAST(p{axis} AS BIGINT) - 1 ELSE {last} END AS p{axis}"
         )
         cells.append(f"p{axis} * {stride}")
-    found = source.rows().beside(lists)
+    found = _snap_values(source, grid, weighing).beside(lists)
     found = found.project(*values, *lists, *others).project(*places, *others)
     found = found.project(*known, *others)
     held = [f"p{axis}" for axis in range(len(cells))]
     return found.project(f"CAST({' + '.join(cells)} AS BIGINT) AS term", *held, *others)
+
+
+def _snap_values(source: SparkSource, grid: KeyGrid, weighing: Weighing | None) -> SparkRows:
+    """Return the rows with whole steps in place of values that are summed, and of weights."""
+    summed = {f"c{i}": c.summed for i, c in enumerate(grid.columns) if c.summed is not None}
+    others = [role for role in source.names if role not in summed]
+    rows = snap_in_spark(source.rows(), summed, source.kinds, others)
+    if weighing is None:
+        return rows
+    return weigh_in_spark(rows, weighing, source, [role for role in source.names if role != ROLE])
 
 
 def _with_labels(
@@ -146,11 +180,9 @@ def _expressions(
     """Return the SQL of a value and of its place, which may use an array of `lists`."""
     name = f"e{axis}"
     if isinstance(search, ValueSearch):
-        raise ParameterError(
-            "sums",
-            "must be left out where Spark counts",
-            "collect the columns first, for example with frame.toArrow()",
-        )
+        low, high = search.summed.low, search.summed.high
+        inside = f"least(greatest(v{axis}, {low}), {high}) - {low - 1}"
+        return own, f"CASE WHEN v{axis} IS NOT NULL THEN {inside} END"
     if isinstance(search, LabelSearch):
         return "CAST(0 AS BIGINT)", f"v{axis}"
     if isinstance(search, EdgeSearch):

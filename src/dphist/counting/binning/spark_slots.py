@@ -96,15 +96,15 @@ def place_of(
     keys, below = None, search.below
     if isinstance(search, RealSearch):
         keys = pa.array(search.keys)
-        found = f"CASE WHEN NOT isnan(value) THEN {_by_bisection(len(keys), edges)} END"
+        found = f"CASE WHEN NOT isnan(value) THEN {by_bisection(len(keys), edges)} END"
     elif isinstance(search, WideSearch) or pa.types.is_decimal(kind):
         keys, lower = _decimals(search, kind.scale)
-        found, below = _by_bisection(len(keys), edges), below + lower
+        found, below = by_bisection(len(keys), edges), below + lower
     elif search.step:
         found = _by_division(search)
     else:
         keys = pa.array(search.keys)
-        found = _by_bisection(len(keys), edges)
+        found = by_bisection(len(keys), edges)
     # As the variable of a function, the value is computed once, however often it is compared.
     known = f"CASE WHEN value IS NOT NULL THEN {found} + {_whole(below)} END"
     return f"get(transform(array({value}), value -> {known}), 0)", keys
@@ -126,7 +126,7 @@ def _by_division(search: WholeSearch) -> str:
     return f"CASE WHEN value < {first} THEN {_whole(0)} ELSE {steps} + 1 END"
 
 
-def _by_bisection(size: int, edges: str) -> str:
+def by_bisection(size: int, edges: str) -> str:
     """Return the expression of the number of edges, ascending, at or below `value`.
 
     Steps of halving length go forward while the edge there is not above the value.

@@ -84,7 +84,7 @@ def hold_counts(
     kind : Arrow type
         Type of the labels; the engine may hold them as integers or bytes.
     summed : further columns to sum over all rows.
-    sums : further columns to hold beside the counts, of rows of DuckDB.
+    sums : further columns to hold beside the counts, not of an Arrow table.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def hold_counts(
         store = DuckStore(rows, released, summed, sums)
     else:
         assert isinstance(rows, SparkRows)  # noqa: S101 - there are no others
-        store = SparkStore(rows, released)
+        store = SparkStore(rows, released, sums)
     worst, *found = store.aggregate(["max(problem)", *(f"sum({name})" for name in summed)])
     return store, worst, found
 
@@ -235,10 +235,11 @@ class SparkStore(Store):
 
     __slots__ = ("_checkpoint", "_frame")
 
-    def __init__(self, rows: SparkRows, kind: pa.DataType) -> None:
-        super().__init__(kind)
+    def __init__(self, rows: SparkRows, kind: pa.DataType, sums: Sequence[str] = ()) -> None:
+        super().__init__(kind, sums)
         self._checkpoint = checkpoint(rows.frame)
-        self._frame = self._checkpoint.selectExpr("term AS label", "records AS `count`")
+        columns = ["term AS label", "records AS `count`", *sums]
+        self._frame = self._checkpoint.selectExpr(*columns)
 
     def aggregate(self, aggregates: Sequence[str]) -> list[int]:
         """Return aggregates over all rows; 0 if there are no rows."""
@@ -257,19 +258,21 @@ class SparkStore(Store):
         one piece at a time is held besides the rows kept. Pieces are cut by a hash of the label, so
         each label is in one.
         """
+        schema = self._columns(sums)
         labels = self._ask(self._checkpoint.count)
         pieces = -(-labels // _ROWS_OF_A_PIECE)
         kept: list[pa.RecordBatch] = []
         for piece in range(pieces):
-            found = self._table(partial(self._piece, piece, pieces)).combine_chunks()
+            found = self._table(partial(self._piece, piece, pieces), schema).combine_chunks()
             kept += map(keep, found.to_batches(max_chunksize=_ROWS_AT_ONCE))
-        return _to_table(kept, self.schema)
+        return _to_table(kept, schema)
 
     def largest(self, number: int) -> pa.Table:
         """Return the first rows: one query."""
         frame = self._frame
         return self._table(
-            lambda: frame.orderBy(frame["count"].desc(), frame["label"].asc()).limit(number)
+            lambda: frame.orderBy(frame["count"].desc(), frame["label"].asc()).limit(number),
+            self.schema,
         )
 
     def rows_of(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
@@ -282,19 +285,19 @@ class SparkStore(Store):
             listed = self._frame.sparkSession.createDataFrame(wanted, kinds)
             return self._frame.join(listed, "label", "left_semi")
 
-        return self._table(found)
+        return self._table(found, self._columns(sums))
 
     def _piece(self, piece: int, pieces: int) -> Any:
         if pieces == 1:
             return self._frame
         return self._frame.where(f"pmod(hash(label), {pieces}) = {piece}")
 
-    def _table(self, derive: Callable[[], Any]) -> pa.Table:
+    def _table(self, derive: Callable[[], Any], schema: pa.Schema) -> pa.Table:
         def evaluate() -> pa.Table:
-            found = derive().toArrow()
+            found = derive().select(*schema.names).toArrow()
             if pa.types.is_string(self.schema.field("label").type):
                 found = found.set_column(0, "label", found["label"].cast(pa.string()))
-            return found.cast(self.schema)
+            return found.cast(schema)
 
         return self._ask(evaluate)
 

@@ -1,14 +1,15 @@
 """Sums of values beside the counts of labels: each user's total of a label is clamped.
 
-Values become whole steps row by row (`steps`), in this process. From there on everything is whole
-numbers. Which labels a user keeps is decided as it is without sums, and depends on no value.
+Values become whole steps row by row (`steps`), in this process or in Spark. From there on
+everything is whole numbers. Which labels a user keeps is decided as it is without sums, and depends
+on no value.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import pyarrow as pa
 
@@ -25,18 +26,19 @@ from dphist.counting.bounding.bounds import (
     raise_problem,
 )
 from dphist.counting.bounding.contributions import MISSING_ROWS, describe_columns
-from dphist.counting.bounding.other_labels import check_text, map_batches
+from dphist.counting.bounding.other_labels import Run, check_text, map_batches, open_rows
+from dphist.counting.bounding.spark_steps import snap_in_spark
 from dphist.counting.bounding.steps import NO_NUMBERS, Summed, UnreadableText, check_kind, snap
 from dphist.counting.bounding.stores import Store, hold_counts
 from dphist.counting.checks import LARGEST
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
-from dphist.counting.engine.rows import Rows
+from dphist.counting.engine.rows import Rows, SparkRows
 from dphist.counting.reading.columns import Use, Wanted
 from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Batches, Source, stream_rows
 from dphist.counting.reading.spark import SparkSource
-from dphist.errors import DataError, ParameterError
+from dphist.errors import DataError
 
 
 def count_with_sums(
@@ -65,8 +67,8 @@ def count_with_sums(
     Raises
     ------
     ParameterError, ColumnError, InputFileError, DataError
-        As from `count_labels`; also if a column of values holds no numbers, a value is missing or
-        no number, or the frame is one of Spark.
+        As from `count_labels`; also if a column of values holds no numbers, or a value is missing
+        or no number.
     """
     columns = describe_columns(names, cut=bounds.cut)
     roles = dict(zip(_roles(summed), summed, strict=True))
@@ -75,29 +77,15 @@ def count_with_sums(
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, **reading)
         check_users(source, bounds.cut)
-        if isinstance(source, SparkSource):
-            raise ParameterError(
-                "sums",
-                "must be left out where Spark counts",
-                "collect the columns first, for example with frame.toArrow()",
-            )
-        for column in values:
-            if not source.is_text(column.role):
-                check_kind(source.kinds[column.role], column.name)
-        connection = open_private_connection(stack, large=True)
-        snapping = _Snapping(source, roles)
-        batches, salt = snapping.batches(), key or fresh_key()
-        if bounds.other_than is not None:
-            check_text(source)
-            batches = map_batches(batches, bounds.other_than)
+        snapping, salt = _Snapping(source, roles), key or fresh_key()
+        rows, run = snapping.open_rows(stack, bounds.other_than)
 
         def hold() -> Any:
-            rows = stream_rows(connection, batches, source.wall)
-            found = _bound(rows, wanted, bounds, roles, salt)
+            found = _bound(rows(), wanted, bounds, roles, salt)
             cells = columns_of_users(bounds)
             return hold_counts(found, source.kinds["term"], cells, [*roles])
 
-        store, worst, users = interruptible(connection, lambda: source.run(hold))
+        store, worst, users = run(hold)
         snapping.check()
         raise_problem(
             worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_ROWS
@@ -124,7 +112,7 @@ def _roles(summed: Sequence[Summed]) -> list[str]:
 
 @dataclass(slots=True)
 class _Snapping:
-    """Values as steps, batch by batch.
+    """Values as steps: in Spark, or batch by batch.
 
     Attributes
     ----------
@@ -134,6 +122,35 @@ class _Snapping:
     source: Source
     roles: Mapping[str, Summed]
     unreadable: str = ""
+
+    def open_rows(
+        self, stack: ExitStack, other_than: Sequence[str] | None
+    ) -> tuple[Callable[[], Rows], Run]:
+        """Return what makes the rows, with whole steps in place of values, and what evaluates them.
+
+        Raises
+        ------
+        ColumnError
+            If a column of values holds no numbers.
+        """
+        source = self.source
+        if isinstance(source, SparkSource):
+            named, run = open_rows(stack, source, other_than)
+            others = [role for role in source.names if role not in self.roles]
+            snapped = snap_in_spark(cast("SparkRows", named), self.roles, source.kinds, others)
+            return lambda: snapped, run
+        for role, each in self.roles.items():
+            if not source.is_text(role):
+                check_kind(source.kinds[role], each.name)
+        connection = open_private_connection(stack, large=True)
+        batches = self.batches()
+        if other_than is not None:
+            check_text(source)
+            batches = map_batches(batches, other_than)
+        return (
+            lambda: stream_rows(connection, batches, source.wall),
+            lambda call: interruptible(connection, lambda: source.run(call)),
+        )
 
     def batches(self) -> Batches:
         """Yield the rows of the source, with whole steps in place of values."""

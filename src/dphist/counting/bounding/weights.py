@@ -4,6 +4,7 @@ From here on a weight is an amount: a row is that many records, each of one step
 are bounded as those of a table that is counted already.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -11,13 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.counting.bounding.steps import UnreadableText, check_kind, snap
+from dphist.counting.bounding.spark_steps import snap_in_spark
+from dphist.counting.bounding.steps import Summed, UnreadableText, check_kind, snap
+from dphist.counting.engine.rows import SparkRows
 from dphist.counting.reading.columns import Use, Wanted
 from dphist.counting.reading.source import Batches, Source
-from dphist.counting.reading.spark import SparkSource
-from dphist.errors import DataError, ParameterError
+from dphist.errors import DataError
 
 ROLE = "amount"
+NEGATIVE = -1
+"""The amount of a negative weight, which is refused as a negative count is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,34 @@ class Weighing:
         steps = snap(weights, self.step, text=text)
         missing = steps.is_null().to_numpy(zero_copy_only=False)
         found = pc.fill_null(steps, 0).to_numpy(zero_copy_only=False)
-        clamped = np.where(found < 0, -1, np.clip(found, self.low, self.high))
+        clamped = np.where(found < 0, NEGATIVE, np.clip(found, self.low, self.high))
         return pa.array(clamped, pa.int64(), mask=missing)
+
+
+def weigh_in_spark(
+    rows: SparkRows,
+    weighing: Weighing,
+    source: Source,
+    others: Sequence[str],
+) -> SparkRows:
+    """Return rows of Spark with amounts in place of weights, as `Weighing.amounts` has them.
+
+    Parameters
+    ----------
+    source : whose rows these are.
+    others : names of further columns, which are kept.
+
+    Raises
+    ------
+    ColumnError
+        As from `snap_in_spark`.
+    """
+    weight = Summed(source.names[ROLE], weighing.step, weighing.low, weighing.high, 0)
+    snapped = snap_in_spark(rows, {ROLE: weight}, source.kinds, others)
+    amount = f"WHEN {ROLE} < 0 THEN {NEGATIVE} ELSE {weight.clamp(ROLE)}"
+    return snapped.project(
+        f"CASE WHEN {ROLE} IS NOT NULL THEN CASE {amount} END END AS {ROLE}", *others
+    )
 
 
 def weight_column(name: str) -> Wanted:
@@ -69,8 +99,8 @@ class Weights:
 
     Raises
     ------
-    ParameterError, ColumnError
-        If the frame is one of Spark, or the column holds no numbers.
+    ColumnError
+        If the column holds no numbers.
     """
 
     weighing: Weighing
@@ -79,12 +109,6 @@ class Weights:
     unreadable: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.source, SparkSource):
-            raise ParameterError(
-                "count",
-                "must be a column of whole numbers where Spark counts",
-                "collect the columns first, for example with frame.toArrow()",
-            )
         if not self.source.is_text(ROLE):
             check_kind(self.source.kinds[ROLE], self.column.name)
 
