@@ -17,17 +17,19 @@ SHARES = [0.02, 0.3, 0.8, 0.97]
 """Where in the clamp a mean is."""
 
 
-def draw(noise: str, users: int, share: float, epsilon: str = "0.5") -> Any:
+def draw(
+    noise: str, users: int, share: float, epsilon: str = "0.5", clamp: dh.Clamp = CLAMP
+) -> Any:
     """Return what is said of a mean, and of noisy totals and counts of one true table."""
-    given: dict[str, Any] = {"labels": ["a"], "max_labels": 1, "sums": {"x": CLAMP}}
+    given: dict[str, Any] = {"labels": ["a"], "max_labels": 1, "sums": {"x": clamp}}
     delta = "1e-4" if noise in ("truncated", "optimal") else None
     mechanism: Any = dh.ThresholdHistogram(epsilon=epsilon, noise=noise, delta=delta, **given)  # type: ignore[arg-type]
     answers, source = mechanism.sum_answers["x"], random.Random(f"{noise}{users}{share}").randbytes
-    true = round(users * CLAMP.most * share)
+    true = round(users * clamp.most * share)
     total = np.full(DRAWS, true - users * answers.noise.center, np.int64)
     totals = answers.noise.add(total, source)
     counts, _ = mechanism.noise_law().add(np.full(DRAWS, users, np.int64), None, source)
-    return answers, totals, counts, float(true * CLAMP.step)
+    return answers, totals, counts, float(true * clamp.step)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -52,6 +54,21 @@ def test_intervals_hold_as_often_as_they_say(noise: str, users: int, share: floa
     assert np.all(high <= 500)
     _, low, high = answers.sums(totals, counts, 0.95).T
     assert 0.94 <= np.mean((low <= true + 1e-9) & (true - 1e-9 <= high)) <= 0.97
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("epsilon", ["2", "5", "8"])
+@pytest.mark.parametrize("clamp", [dh.Clamp(0, 3, 1), dh.Clamp(-1, 1, 1)], ids=str)
+def test_intervals_hold_with_weak_noise_and_coarse_steps(
+    noise: str, epsilon: str, clamp: dh.Clamp
+) -> None:
+    """Noise of a few steps: total - mean * count is between whole numbers, and none is lost."""
+    for share in (0.3, 0.5, 0.98):
+        answers, totals, counts, true = draw(noise, 1000, share, epsilon, clamp)
+        _, low, high = answers.means(totals, counts, 0.95).T
+        assert np.mean((low <= true / 1000 + 1e-9) & (true / 1000 - 1e-9 <= high)) >= 0.94
+        _, low, high = answers.sums(totals, counts, 0.95).T
+        assert np.mean((low <= true + 1e-9) & (true - 1e-9 <= high)) >= 0.94
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])

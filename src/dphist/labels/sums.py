@@ -145,7 +145,9 @@ def _reach(noise: SumNoise, shifts: FloatArray, chances: FloatArray, level: floa
     """Return the smallest whole q with |noise + shift| <= q at this probability."""
 
     def is_within(reach: float) -> bool:
-        held = _chance_below(noise, reach + shifts) - _chance_below(noise, -reach - 1 + shifts)
+        # Shifts need not be whole: what lies below an end is below the next whole number from it.
+        under = _chance_below(noise, np.ceil(shifts - reach) - 1)
+        held = _chance_below(noise, reach + shifts) - under
         return float(held @ chances) >= level * float(chances.sum())
 
     return float(first_true(lambda steps: is_within(float(steps)), float(noise.scale)))
