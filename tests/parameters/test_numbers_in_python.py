@@ -97,6 +97,14 @@ def ledger(method: str, folder: Path, **arguments: Any) -> Any:
     return getattr(made, method)(**arguments)
 
 
+def write_page(folder: Path, **given: Any) -> None:
+    dh.write_report(dh.Tables(rho=1, **TABLES).release([3, 4]), folder / "r.html", **given)
+
+
+def write_workbook(folder: Path, **given: Any) -> None:
+    dh.Tables(rho=1, **TABLES).release([3, 4]).to_xlsx(folder / "r.xlsx", **given)
+
+
 def read_profile(folder: Path, **arguments: Any) -> Any:
     path = folder / "profile.csv"
     path.write_text("count,prevalence\n1,2\n")
@@ -267,6 +275,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         dh.Tables(rho=1, **TABLES).release([3, 4]).to_csv,
         {"show_below": 10},
     ),
+    "Release.to_xlsx": (write_workbook, {"show_below": 10}),
+    "write_report": (write_page, {"show_below": 10}),
     "lab.rule": (
         partial(dh.lab.rule, {"label": ["a", "b"], "count": [1, 9]}, count="count"),
         {"suppress_below": 5, "round_to": 5, "epsilon": 1},
@@ -367,7 +377,7 @@ def call(name: str, parameter: str, folder: Path, **changes: Any) -> Any:
         function, arguments = getattr(made, method), METHODS.get(method, {})
         if "total" in {*inspect.signature(function).parameters} - {*arguments}:
             arguments = {"total": 9}
-    if owner in {"Dataset", "Ledger"} or function is read_profile:
+    if owner in {"Dataset", "Ledger"} or function in (read_profile, write_page, write_workbook):
         function = partial(function, folder)
     return function(**{**INSTEAD.get((name, parameter), arguments), **changes})
 

@@ -89,7 +89,7 @@ def outputs(
     columns : of the table.
     more : on what is replaced.
     safe : whether the table may be made for a spreadsheet.
-    below : further rules of ``--show-below``, where small estimates may be left out of the table.
+    below : rules of ``--show-below``, where small estimates may be left out of the table.
     what : what the page explains.
     forms : whether the table may be of another format than CSV.
     """
@@ -98,7 +98,7 @@ def outputs(
         Option("table", f"write {_name_columns(columns)} here{_FORMS if forms else ''}", "CSV"),
         *([_STRUCTURE] if forms else []),
         *([spreadsheet_safe("in --table", about_table)] if safe else []),
-        *([] if below is None else [show_below(about_table, *below)]),
+        *([] if below is None else [show_below(*below)]),
         Option("report", f"write a page that explains the {what} here", "HTML"),
         replace(OVERWRITE, meaning=f"{OVERWRITE.meaning}{more}"),
         OneOf([QUIET, Option("json", json)]),
@@ -128,12 +128,13 @@ def show_below(*rules: Needs | Excludes) -> Option:
     """Return the option that writes no small estimate."""
     return Option(
         "show_below",
-        'write each estimate below this as "<N" in --table, without what would tell it; it changes '
-        "nothing in the guarantee",
+        'write each estimate below this as "<N" in --table, in --report, which then has no '
+        "pictures, and where it is printed, without what would tell it; JSON and the saved release "
+        "keep every number; it adds no privacy",
         "N",
         whole,
         least=1,
-        rules=(Excludes(["report"], "a page draws every estimate"), *rules),
+        rules=rules,
     )
 
 

@@ -28,6 +28,10 @@ from dphist.report.sdmx import check_structure
 from dphist.report.table_files import check_form, find_form, table_file
 from dphist.signals import handlers_wait
 
+_NOT_SHOWN = (
+    "{show_below} needs {table} or {report}, or what is printed without {output}, {json} and "
+    "{quiet}: a saved release and JSON always hold every number"
+)
 STORED = 6
 """Exit code of a command that returned the stored release of its key, and read no data."""
 
@@ -47,15 +51,18 @@ def check_paths(options: argparse.Namespace, files: Sequence[str] | None = None)
 
 def check_table(options: argparse.Namespace) -> None:
     """Refuse a table in a format that cannot be written, before data are read."""
+    show_below = getattr(options, "show_below", None)
+    if show_below is not None:
+        printed = not (options.quiet or options.json or options.output)
+        if not (options.table or options.report or printed):
+            raise UsageError(phrase(_NOT_SHOWN))
     if options.table is None:
         return
-    form = check_form(options.table)
+    form = check_form(options.table, show_below)
     if form != ".csv" and not hasattr(options, "structure"):
         raise UsageError(
             f"the table of this command is CSV: {options.table} must not end in {form}"
         )
-    if form != ".csv" and getattr(options, "show_below", None) is not None:
-        raise UsageError(phrase("{show_below} needs a {table} whose name ends in .csv"))
     if getattr(options, "structure", None) is not None:
         if form != ".sdmx.csv":
             raise UsageError(phrase("{structure} needs a {table} whose name ends in .sdmx.csv"))
@@ -251,7 +258,9 @@ def content_of(release: Release, kind: str, options: argparse.Namespace) -> str 
             structure=getattr(options, "structure", None),
             show_below=getattr(options, "show_below", None),
         )
-    return report_html(release) if kind == "report" else release.to_json()
+    if kind == "report":
+        return report_html(release, getattr(options, "show_below", None))
+    return release.to_json()
 
 
 def _announce(
@@ -272,7 +281,7 @@ def _announce(
             say(release.to_json().rstrip(), flush=True)
         return
     if options.output is None:
-        say(summary_text(release))
+        say(summary_text(release, getattr(options, "show_below", None)))
     else:
         document = shown_as(release)
         say(f"Released under {document.fact('cost').text}.")

@@ -12,7 +12,9 @@ from enum import Enum
 from itertools import groupby
 from typing import Any, Literal, TypeAlias
 
-from dphist.arrays import IntArray, NumberArray
+import numpy as np
+
+from dphist.arrays import BoolArray, IntArray, NumberArray
 from dphist.document.chart import Chart
 from dphist.sentence import Sentence
 
@@ -186,6 +188,7 @@ class Column:
     over : a heading over this column and its neighbors of the same, such as the name of a key.
     heads : whether the cells are headings of rows, first of groups of them, then within these.
         Pages show those of equal neighbors once.
+    left_out : (k,) the cells that `instead` stands for; see `leave_out`.
     """
 
     name: str
@@ -197,9 +200,30 @@ class Column:
     digits: bool = False
     over: str = ""
     heads: bool = False
+    left_out: BoolArray | None = None
+    instead: str = ""
+
+    def leave_out(self, rows: BoolArray, instead: str = "") -> "Column":
+        """Return this column without the cells of some rows, nor their intervals.
+
+        >>> column = Column("Count", np.array([9, 2]), np.array([8, 1]), np.array([10, 3]))
+        >>> column.leave_out(np.array([False, True]), "<5").shown(1)
+        ['<5', '']
+        """
+        if self.is_text or self.digits:
+            texts: Any = zip(rows.tolist(), self.cells, strict=True)
+            return replace(self, cells=[instead if row else cell for row, cell in texts])
+        cells, low, high = (
+            None if each is None else np.where(rows, 0, each)
+            for each in (self.cells, self.low, self.high)
+        )
+        assert cells is not None  # noqa: S101 - for mypy
+        return replace(self, cells=cells, low=low, high=high, left_out=rows, instead=instead)
 
     def shown(self, place: int) -> list[str]:
         """Return the texts of a row: the cell, then its interval if it has one."""
+        if self.left_out is not None and self.left_out[place]:
+            return [self.instead, *[""] * (len(self.names) - 1)]
         cell = self.cells[place]
         found = [cell if isinstance(cell, str) else number_text(cell)]
         if self.low is not None and self.high is not None:

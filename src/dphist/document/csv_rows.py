@@ -11,14 +11,11 @@ from dphist.arrays import AnyArray
 from dphist.data.axis.zones import exact_texts
 from dphist.document.blocks import NO_BOUND
 from dphist.document.csv_field import Field
+from dphist.document.small_counts import find_small, leave_out_small, write_below
 
 _PIECE = 2**16  # rows that are texts at once
 _FORMS = {"error": "{:.6g}", **dict.fromkeys(("count", "low", "high"), "{:.3f}")}
 """How estimates are written: a thousandth of a record, and six digits of an error."""
-
-
-_UNAFFECTED = ("error", "impossible")
-"""Columns behind the estimates that do not depend on them."""
 
 
 def write_csv(table: pa.Table, field: Field, below: int | None = None) -> str:
@@ -52,22 +49,15 @@ def _list_pieces(
     yield [",".join(map(field, table.column_names)) + "\n"]
     for first in range(0, len(table), _PIECE):
         rows = table.slice(first, _PIECE)
+        if below is not None:
+            rows = leave_out_small(rows, below)
         columns = zip(rows.column_names, rows.columns, strict=True)
         texts = [write_column(name, column, field) for name, column in columns]
         if below is not None:
-            _hide_small(rows, texts, below, field)
+            counts = texts[rows.column_names.index("count")]
+            for row in np.flatnonzero(find_small(rows, below)).tolist():
+                counts[row] = field(write_below(below))
         yield [f"{line}\n" for line in map(",".join, zip(*texts, strict=True))]
-
-
-def _hide_small(rows: pa.Table, texts: list[list[str]], below: int, field: Field) -> None:
-    """Replace the fields that tell a count below a number."""
-    names = rows.column_names
-    place = names.index("count")
-    small = np.flatnonzero(rows.column(place).to_numpy() < below).tolist()
-    for name, column in zip(names[place:], texts[place:], strict=True):
-        shown = field(f"<{below}") if name == "count" else ""
-        for row in () if name in _UNAFFECTED else small:
-            column[row] = shown
 
 
 def write_column(name: str, column: pa.ChunkedArray, field: Field) -> list[str]:

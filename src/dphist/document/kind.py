@@ -39,6 +39,8 @@ class DataFacts:
     shape : public guess of how fast counts fall; see `expected_error` of the mechanism.
     users : the mechanism that releases how many users have how many records, beside the release;
         None without one.
+    below : smaller estimates are not shown, as a rule for small counts asks; None to show all.
+        Given to kinds that declare `may_hide_small`.
     """
 
     unit: PrivacyUnit | None = None
@@ -47,6 +49,7 @@ class DataFacts:
     guesses: Sequence[int] = ()
     shape: Any = 1
     users: Maker | None = None
+    below: int | None = None
 
     @property
     def counts_users(self) -> bool:
@@ -148,8 +151,9 @@ class Kind:
         on the stated bounds alone.
     columns : names the columns of the table of a value, for a disclosure.
     disclosed : returns what is disclosed of a mechanism, and of its value if there is one.
-    may_hide_small : whether estimates below a number may be left out of the table, as rules for
-        small counts ask.
+    may_hide_small : whether estimates below a number may be left out, as rules for small counts
+        ask. Then `document` shows none below `DataFacts.below`, nor what would tell it, except in
+        figures, which are left out, and in JSON; of the table, the column count is known.
     commands : of `dphist`, by name.
     of_value : returns what a notebook shows of a value by itself, with up to a number of rows.
         The title of the section says what it is.

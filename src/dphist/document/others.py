@@ -35,6 +35,7 @@ from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.promised import Promised, guarantee_of
 from dphist.document.release import CODES, counts_section, make_document
+from dphist.document.small_counts import write_below
 from dphist.document.unit_words import Counted, Number, nouns_of_unit, number_shown, unit_in_words
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.mechanism import ExpectedError
@@ -83,7 +84,7 @@ def document_of(
         has_counts = _table_of(release).counts is not None
         results = [
             counts if has_counts else replace(counts, on=frozenset()),
-            Section("histogram", "Results", partial(_results, release), READ, wide=True),
+            Section("histogram", "Results", partial(_results, release, data), READ, wide=True),
         ]
         numbers = [Section("numbers", "", [*_sizes(release), *_errors(expected)])]
     return make_document(
@@ -193,10 +194,10 @@ def _noise(expected: ExpectedError) -> Fact:
     return Fact("Noise", f"scale {scale}", note="as the mechanism states it", on=HEADED)
 
 
-def _results(release: Release) -> Sequence[Block]:
+def _results(release: Release, data: DataFacts) -> Sequence[Block]:
     """Return the released labels with their intervals, a chart, and which labels appear."""
     table, bounds = _table_of(release), bounds_of(release)
-    blocks: list[Block] = [table_of_labels(table, bounds)]
+    blocks: list[Block] = [table_of_labels(table, bounds, below=data.below)]
     if table.counts is not None and bounds is None:
         blocks.append(Note("The mechanism states no intervals of single counts.", "aside"))
     if table.counts is not None:
@@ -238,6 +239,7 @@ def table_of_labels(
     counts: str = "Count",
     number: str = "Rank",
     most: Any = None,
+    below: int | None = None,
 ) -> Table:
     """Return released labels with their counts, if they have any.
 
@@ -248,6 +250,7 @@ def table_of_labels(
     counts : heading of the counts.
     number : heading of the rows' numbers.
     most : (k,) int64, upper bounds on counts before users were bounded, if any are known.
+    below : smaller counts are not shown; None to show all.
     """
     texts = [text for text in table.texts if text is not None]
     columns = [Column(Sentence("{Label}"), texts, released=True)]
@@ -257,6 +260,10 @@ def table_of_labels(
         columns.append(Column(counts, table.counts, low, high, bars=on))
     if most is not None:
         columns.append(Column("Before bounding, at most", most))
+    if below is not None and table.counts is not None:
+        small, (labels, first, *rest) = table.counts < below, columns
+        left = [first.leave_out(small, write_below(below)), *(x.leave_out(small) for x in rest)]
+        columns = [labels, *left]
     return Table(columns, caption or caption_of("The first {labels}"), empty, number=number)
 
 

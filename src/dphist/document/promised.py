@@ -30,6 +30,7 @@ from dphist.document.guarantee_words import (
 )
 from dphist.document.kind import DataFacts
 from dphist.document.mechanism_facts import call, noise_in_words, parameters, public_parameters
+from dphist.document.small_counts import is_below
 from dphist.document.totals import (
     guarantee_json,
     guarantee_together,
@@ -174,7 +175,10 @@ class Promised:
                 total=total,
             )
         alone = self.mechanism if self.data.users is None else None
-        meaning = total_in_words(total, self.protected, self.number, self.guarantee, alone)
+        number = self.number
+        if number.units is not None and is_below(number.units, self.data.below):
+            number = replace(number, units=None)
+        meaning = total_in_words(total, self.protected, number, self.guarantee, alone)
         blocks: list[Block] = [
             Note(joined((follows, meaning))),
             Note(guarantee_in_symbols(total.guarantee), "formula", on=ON_PAGE),

@@ -31,6 +31,7 @@ from dphist.document.csv_rows import add_interval
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
 from dphist.document.promised import Promised
 from dphist.document.release import CODES, counts_section, make_document
+from dphist.document.small_counts import is_below, write_below
 from dphist.document.unit_words import (
     Counted,
     Number,
@@ -68,7 +69,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         results = [_expected(mechanism, data, counted), _what_is_counted(mechanism, counted, "")]
         results += sums_section(mechanism, data)
     else:
-        found = partial(_results, release, counted)
+        found = partial(_results, release, counted, data.below)
         results = [
             _what_is_counted(
                 mechanism,
@@ -79,8 +80,8 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             Section("histogram", "Results", found, READ, wide=True),
             *sums_section(mechanism, data, release.value),
         ]
-        numbers = [Section("numbers", "", _numbers(release, counted))]
-        result = words.result_of(release)
+        numbers = [Section("numbers", "", _numbers(release, counted, data.below))]
+        result = words.result_of(release, data.below)
     return make_document(
         KIND.name,
         words.title_of(mechanism),
@@ -182,7 +183,7 @@ def _describe_choice(release: Release) -> list[Fact]:
     return [Fact("Found", words.choice_in_words(mechanism, release, unit), "tried", tried)]
 
 
-def _numbers(release: Release, counted: Counted) -> list[Fact]:
+def _numbers(release: Release, counted: Counted, below: int | None) -> list[Fact]:
     """Return the numbers that a reader wants to know first."""
     mechanism, users = bounding.mechanism_of(release), bounding.read_users(release)
     labels = others.number_of_labels(release.value)
@@ -194,13 +195,18 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
     ]
     if users is not None:
         name = "Counts too low by" if mechanism.max_count == 1 else "Pairs dropped"
-        facts += [number_of_cut(users, LABELS, name), _total(release, users)]
+        facts += [number_of_cut(users, LABELS, name), _total(release, users, below)]
     return facts
 
 
-def _total(release: Release, users: UsersBySize) -> Fact:
+def _total(release: Release, users: UsersBySize, below: int | None) -> Fact:
     """Return how much is counted over all labels, shown or not, and what the shown ones hold."""
     total, shown = users.total_kept(), int(release.value.counts.sum())
+    name = Sentence("All {labels} together")
+    if below is not None:  # what the shown ones hold may tell one that is not shown
+        small = is_below(total.value, below)
+        note = Sentence("pairs of {a_user} and {a_label} that count, shown or not")
+        return Fact(name, write_below(below) if small else f"{total.value:,}", note=note)
     text = (
         "pairs of {a_user} and {a_label} that count, shown or not; 95 % interval {low:,} to "
         "{high:,}"
@@ -209,7 +215,7 @@ def _total(release: Release, users: UsersBySize) -> Fact:
         text += "; the counts shown add up to {shown:,}, and about {rest:,} are not in them"
     rest = max(total.value - shown, 0)
     note = Sentence(text, low=total.low, high=total.high, shown=shown, rest=rest)
-    return Fact(Sentence("All {labels} together"), f"{total.value:,}", note=note)
+    return Fact(name, f"{total.value:,}", note=note)
 
 
 def _error(mechanism: LabelsMechanism, counted: Counted) -> list[Fact]:
@@ -263,7 +269,7 @@ def _what_is_counted(
     return section if words.has_counts(mechanism) else replace(section, on=frozenset())
 
 
-def _results(release: Release, counted: Counted) -> list[Block]:
+def _results(release: Release, counted: Counted, below: int | None) -> list[Block]:
     """Return the released labels with their intervals, a chart, and what these mean."""
     mechanism, value = bounding.mechanism_of(release), release.value
     first, figures, both = "The first {labels}", list[Chart](), None
@@ -291,7 +297,13 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     number = "Number" if isinstance(mechanism, DiscoverLabels) else "Rank"
     return [
         others.table_of_labels(
-            value, both, caption, counts=counted.head(), number=number, most=_most(release)
+            value,
+            both,
+            caption,
+            counts=counted.head(),
+            number=number,
+            most=_most(release),
+            below=below,
         ),
         *([Figures(figures, on=ON_PAGE)] if figures else []),
         *(Note(note, "aside", on=ON_PAGE) for note in notes if note),

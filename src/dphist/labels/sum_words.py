@@ -1,5 +1,6 @@
 """What pages, terminals, JSON and CSV say of sums and means of labels."""
 
+from dataclasses import replace
 from typing import Any
 
 from dphist.arrays import FloatArray
@@ -43,7 +44,8 @@ def sums_section(
     blocks: list[Block] = [_errors(name, each, data) for name, each in held.items()]
     blocks.append(Fact("", "", "sums", held, on=ON_JSON))
     if table is not None:
-        blocks += [_table_of(*each, table) for each in mechanism.sum_answers.items()]
+        tables = (_table_of(*each, table) for each in mechanism.sum_answers.items())
+        blocks += [_leave_out_small(each, table, data.below) for each in tables]
     blocks.append(Fact("Clamping", _clamping_in_words(mechanism, data)))
     if any(answers.has_means for answers in mechanism.sum_answers.values()):
         blocks.append(Fact("Means", _means_in_words(data)))
@@ -96,6 +98,15 @@ def _table_of(name: str, answers: SumAnswers, table: LabelTable) -> Table:
         "Sums",
     )
     return Table(columns, caption, Sentence("No {label} was released."), number="Rank")
+
+
+def _leave_out_small(sums: Table, table: LabelTable, below: int | None) -> Table:
+    """Return a table without the sums and means of labels with a count below a number."""
+    if below is None or table.counts is None:
+        return sums
+    labels, *others = sums.columns
+    small = table.counts < below
+    return replace(sums, columns=[labels, *(each.leave_out(small) for each in others)])
 
 
 def _clamping_in_words(mechanism: LabelsMechanism, data: DataFacts) -> Sentence:

@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from dphist.document.kind import DataFacts
+from dphist.document.small_counts import is_below
 from dphist.document.unit_words import nouns_of_unit, threshold_text
 from dphist.labels import AutoThreshold, DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
 from dphist.labels.bounding import bounds_in_words, counts_users, mechanism_of, unit_of
@@ -299,8 +300,13 @@ def limits_of(mechanism: LabelsMechanism, data: DataFacts) -> list[tuple[str, st
     return limits
 
 
-def result_of(release: Release) -> Sentence:
-    """Return the result in one sentence for a manager."""
+def result_of(release: Release, below: int | None = None) -> Sentence:
+    """Return the result in one sentence for a manager.
+
+    Parameters
+    ----------
+    below : a smaller count is not shown.
+    """
     mechanism, value = mechanism_of(release), release.value
     labels = [label for label in value.texts if label is not None]
     if not labels:
@@ -322,6 +328,9 @@ def result_of(release: Release) -> Sentence:
         many_labels = "The {held:,} most common {labels}, in order: {first} first."
         return Sentence(many_labels, held=len(labels), **given)
     given |= {"count": int(value.counts[0]), "error": mechanism.half_width()}
+    if is_below(given["count"], below):
+        said = "There are counts of {number}; that of {first} is the largest, and below {below:,}."
+        return Sentence(said, below=below, **given)
     about = "{count:,} ± {error:,}"
     if mechanism.threshold is None:
         said = f"Counts of {{number}}; the largest is that of {{first}}, {about}"

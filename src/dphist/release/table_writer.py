@@ -1,6 +1,7 @@
 """TableWriter: a released table as a file that other programs open."""
 
 from pathlib import Path
+from typing import Any
 
 from dphist.files import staged_outputs, write_text
 from dphist.shown import shown_by
@@ -42,12 +43,16 @@ class TableWriter:
         write_text(path, text)
         return None
 
-    def to_xlsx(self, path: str | Path) -> None:
+    def to_xlsx(self, path: str | Path, *, show_below: int | None = None) -> None:
         """Write the released table as an .xlsx workbook, as ``--table r.xlsx`` writes it.
 
         It has a sheet for each table, and a last one that says how to read them: guarantee, bounds
         and intervals, in the words of `present`. No cell is a formula, whatever the labels are.
         Whole numbers above 2**53, which a spreadsheet would change, are texts.
+
+        Parameters
+        ----------
+        show_below : as for `to_csv`, here also in what is said of the release.
 
         Raises
         ------
@@ -56,7 +61,7 @@ class TableWriter:
         OutputFileError
             If the folder does not exist, cannot be written, or is full.
         """
-        self._write(path, ".xlsx")
+        self._write(path, ".xlsx", show_below=show_below)
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the released table as Parquet, as ``--table r.parquet`` writes it.
@@ -94,7 +99,7 @@ class TableWriter:
         self._write(path, ".sdmx.csv", structure=structure)
         return None
 
-    def _write(self, path: str | Path, form: str, **options: str | None) -> None:
+    def _write(self, path: str | Path, form: str, **options: Any) -> None:
         content = shown_by("table_file", self, form=form, **options)
         with staged_outputs() as staged:
             staged.write(path, content)

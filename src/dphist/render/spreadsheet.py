@@ -12,11 +12,13 @@ from datetime import datetime
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.document.blocks import PAGE, Document, Fact, Note
 from dphist.document.csv_rows import write_column
+from dphist.document.small_counts import find_small, leave_out_small, write_below
 from dphist.errors import DphistError
 from dphist.render.text import count_columns, in_one_line
 from dphist.sentence import fill
@@ -45,7 +47,7 @@ def check_installed() -> None:
         raise DphistError("an .xlsx file needs XlsxWriter: pip install 'dphist[excel]'")
 
 
-def write_workbook(document: Document, table: pa.Table) -> bytes:
+def write_workbook(document: Document, table: pa.Table, below: int | None = None) -> bytes:
     """Return a workbook.
 
     Parameters
@@ -53,10 +55,13 @@ def write_workbook(document: Document, table: pa.Table) -> bytes:
     document : of the release, of which a page's facts and notes become a sheet.
     table : of the release. If its first column is `table`, it has a sheet for each, without the
         columns that it does not use.
+    below : smaller counts are texts such as ``<10``, and what tells them is left out.
     """
     check_installed()
     import xlsxwriter
 
+    if below is not None:
+        table = leave_out_small(table, below)
     file = io.BytesIO()
     taken = {GUIDE.casefold(), "history"}  # Excel keeps the second for itself
     with xlsxwriter.Workbook(file, _OPTIONS) as book:
@@ -64,7 +69,7 @@ def write_workbook(document: Document, table: pa.Table) -> bytes:
         for name, rows in split_tables(table):
             for first in range(0, max(len(rows), 1), _ROWS):
                 sheet = book.add_worksheet(_name_sheet(name, taken))
-                _write_table(book, sheet, rows.slice(first, _ROWS))
+                _write_table(book, sheet, rows.slice(first, _ROWS), below)
         _write_guide(book, book.add_worksheet(GUIDE), document)
     return file.getvalue()
 
@@ -91,7 +96,7 @@ def _name_sheet(name: str, taken: set[str]) -> str:
     return free
 
 
-def _write_table(book: Any, sheet: Any, table: pa.Table) -> None:
+def _write_table(book: Any, sheet: Any, table: pa.Table, below: int | None) -> None:
     """Write the headings, which stay in sight, and the cells of a table."""
     left, right = (
         book.add_format({"bold": True, "bottom": 1, "align": side}) for side in ("left", "right")
@@ -107,7 +112,11 @@ def _write_table(book: Any, sheet: Any, table: pa.Table) -> None:
         heading = _HEADINGS.get(name, name)
         sheet.write_string(0, place, heading[:_LETTERS], right if number else left)
         widest = count_columns(heading)
-        for row, cell in enumerate(_list_cells(name, column), 1):
+        cells = _list_cells(name, column)
+        if below is not None and name == "count":
+            for row in np.flatnonzero(find_small(table, below)).tolist():
+                cells[row] = write_below(below)
+        for row, cell in enumerate(cells, 1):
             if isinstance(cell, bool):
                 sheet.write_boolean(row, place, cell)
             elif isinstance(cell, int | float):

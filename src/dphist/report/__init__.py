@@ -15,6 +15,7 @@ from dphist.document.chart import Chart
 from dphist.document.csv_field import MARK, csv_field, safe_field
 from dphist.document.csv_rows import write_csv
 from dphist.document.kind import DataFacts, kind_of, kind_of_value
+from dphist.document.small_counts import leave_out_figures
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.files import check_output_path, write_text
 from dphist.parameters import whole_number
@@ -123,7 +124,9 @@ def chart_of_value(value: Any) -> Chart:
     return charts[0]
 
 
-def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> None:
+def write_report(
+    release: Release, path: str | Path, *, show_below: int | None = None, **words: Unpack[Words]
+) -> None:
     """Write a report about a release as a page for a browser or for paper.
 
     The file holds only the mechanism's parameters and functions of released values. It may be
@@ -133,6 +136,8 @@ def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> 
     ----------
     release : what a mechanism returned.
     path : of the HTML file; written whole or not at all.
+    show_below : write estimates below it as ``<10``, where a rule asks for it, and draw none: of
+        labels and tables. The page then has no pictures. It adds no privacy.
     words : ``title``, ``unit``, ``label_name``, ``record_name``, ``dataset``, ``period``,
         ``owner`` and ``note``, as `Release.present` takes them, for this page.
 
@@ -140,24 +145,26 @@ def write_report(release: Release, path: str | Path, **words: Unpack[Words]) -> 
     ------
     ParameterError
         If a word cannot be shown.
+    UnsupportedError
+        If small estimates of this release cannot be left out.
     OutputFileError
         If the folder does not exist, cannot be written, or is full.
     """
     shown = checked_release(release).present(**words)
     check_output_path(path)
-    write_text(path, report_html(shown))
+    write_text(path, report_html(shown, show_below))
 
 
-def report_html(release: Release) -> str:
+def report_html(release: Release, show_below: int | None = None) -> str:
     """Return the report as the text of an HTML page."""
     from dphist.render.html import page
 
-    return page(shown_as(checked_release(release)))
+    return page(shown_as(checked_release(release), show_below))
 
 
-def summary_text(release: Release) -> str:
+def summary_text(release: Release, show_below: int | None = None) -> str:
     """Return what was released and what it promises, in lines of at most 78 columns."""
-    return text(shown_as(checked_release(release)))
+    return text(shown_as(checked_release(release), show_below))
 
 
 def json_of(release: Release) -> dict[str, Any]:
@@ -191,16 +198,19 @@ def table_csv(
     """
     field = safe_field if spreadsheet_safe else csv_field
     kind, mark = kind_of(release), MARK if spreadsheet_safe else ""
-    if show_below is None:
-        return f"{mark}{write_csv(kind.table(release), field)}"
-    below = whole_number(show_below, "show_below", 1)
-    table = kind.table(release) if kind.may_hide_small else None
-    if table is None or "count" not in table.column_names:
+    below = None if show_below is None else check_below(release, show_below)
+    return f"{mark}{write_csv(kind.table(release), field, below)}"
+
+
+def check_below(release: Release, show_below: int) -> int:
+    """Return the number below which estimates of a release are left out, checked."""
+    below, kind = whole_number(show_below, "show_below", 1), kind_of(release)
+    if not kind.may_hide_small or "count" not in kind.table(release).column_names:
         raise UnsupportedError(
             "this release has no table in which small estimates are left out; tables have one, and "
             "labels with counts"
         )
-    return f"{mark}{write_csv(table, field, below)}"
+    return below
 
 
 def citation(release: Release) -> str:
@@ -247,9 +257,19 @@ def _of_library(version: str) -> str:
     )
 
 
-def shown_as(release: Release) -> Document:
-    """Return the document of a release."""
-    return kind_of(release).document(release.mechanism, DataFacts.of(release), release)
+def shown_as(release: Release, show_below: int | None = None) -> Document:
+    """Return the document of a release.
+
+    Parameters
+    ----------
+    show_below : estimates below it are left out, and so are figures; not in JSON.
+    """
+    make, data = kind_of(release).document, DataFacts.of(release)
+    if show_below is None:
+        return make(release.mechanism, data, release)
+    below = check_below(release, show_below)
+    data = replace(data, below=below)
+    return leave_out_figures(make(release.mechanism, data, release), below)
 
 
 def checked_release(release: Any) -> Release:

@@ -8,14 +8,16 @@ from typing import Any
 import pyarrow as pa
 
 from dphist.document.kind import kind_of
+from dphist.errors import UnsupportedError, phrase
 from dphist.release.mechanism_json import describe, describe_guarantee
 from dphist.release.release import SUPPLIED, Release
 from dphist.render.spreadsheet import check_installed, write_workbook
-from dphist.report import json_of, shown_as, table_csv
+from dphist.report import check_below, json_of, shown_as, table_csv
 from dphist.report.sdmx import check_structure, write_sdmx
 from dphist.sentence import fill
 
 _FORMS = (".sdmx.csv", ".xlsx", ".parquet")
+_MAY_HIDE = (".csv", ".xlsx")  # others hold numbers alone in the column count
 KEY = b"dphist"
 """Of the metadata of a Parquet file's schema that say what is guaranteed, as JSON."""
 
@@ -30,11 +32,20 @@ def find_form(path: str | Path) -> str:
     return next((form for form in _FORMS if name.endswith(form)), ".csv")
 
 
-def check_form(path: str | Path) -> str:
-    """Return the form of a table, refused if what it needs is missing: before data are read."""
+def check_form(path: str | Path, show_below: int | None = None) -> str:
+    """Return the form of a table, refused if it cannot be written: before data are read.
+
+    Raises
+    ------
+    UnsupportedError
+        If small estimates are to be left out of a form that cannot say so.
+    """
     form = find_form(path)
     if form == ".xlsx":
         check_installed()
+    if show_below is not None and form not in _MAY_HIDE:
+        endings = " or ".join(_MAY_HIDE)
+        raise UnsupportedError(phrase("{show_below} needs a {table} whose name ends in " + endings))
     return form
 
 
@@ -54,13 +65,14 @@ def table_file(
     spreadsheet_safe : of CSV, as for `table_csv`.
     structure : of SDMX-CSV, the dataflow, ``AGENCY:ID(VERSION)`` (default: ``DPHIST:`` and the
         kind).
-    show_below : of CSV, as for `table_csv`.
+    show_below : of CSV and .xlsx, as for `table_csv`.
     """
     if form == ".csv":
         return table_csv(release, spreadsheet_safe=spreadsheet_safe, show_below=show_below)
     kind = kind_of(release)
     if form == ".xlsx":
-        return write_workbook(shown_as(release), kind.table(release))
+        below = None if show_below is None else check_below(release, show_below)
+        return write_workbook(shown_as(release, below), kind.table(release), below)
     if form == ".parquet":
         return _write_parquet(kind.table(release), release)
     named = f"DPHIST:{kind.name.upper()}(1.0.0)" if structure is None else structure

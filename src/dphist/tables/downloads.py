@@ -20,16 +20,20 @@ MOST_MADE_UP, MOST_CELLS = 2 * 10**5, 2**14  # records and cells that a page mak
 _LETTERS = 60  # of a file's name, without what is the same in all of them
 
 
-def files_of(value: KeyedTables) -> dict[Names, list[File]]:
+def files_of(value: KeyedTables, below: int | None = None) -> dict[Names, list[File]]:
     """Return the files of each table that a page has room for: as released, and in whole numbers.
 
     They are for spreadsheets: no text is read as a formula (`safe_field`). What is written depends
     on released numbers alone.
+
+    Parameters
+    ----------
+    below : smaller estimates are left out, and all numbers made whole, which are near them.
     """
     sizes = {names: prod(value.keys[name].size for name in names) for names in value.tables}
     whole = cache(value.to_whole_numbers)
     is_whole = value.total <= MOST_MADE_UP and sum(sizes.values()) <= MOST_CELLS
-    is_whole = is_whole and value.step is None
+    is_whole = is_whole and value.step is None and below is None
     found: dict[Names, list[File]] = {}
     left, taken = MOST_ROWS, set[str]()
     for names, size in sizes.items():
@@ -39,7 +43,7 @@ def files_of(value: KeyedTables) -> dict[Names, list[File]]:
             continue
         left -= rows
         name = _free(_file_name(names), taken)
-        found[names].append(File(f"{name}.csv", FILE, _write_unbiased(value, names)))
+        found[names].append(File(f"{name}.csv", FILE, _write_unbiased(value, names, below)))
         if is_whole:
             found[names].append(
                 File(f"{name}-whole-numbers.csv", WHOLE_FILE, _write_whole_numbers(whole, names))
@@ -47,9 +51,9 @@ def files_of(value: KeyedTables) -> dict[Names, list[File]]:
     return found
 
 
-def _write_unbiased(value: KeyedTables, names: Names) -> Callable[[], str]:
+def _write_unbiased(value: KeyedTables, names: Names, below: int | None) -> Callable[[], str]:
     """Return what writes a table as released."""
-    return lambda: MARK + write_csv(value.table(*names).to_arrow(), safe_field)
+    return lambda: MARK + write_csv(value.table(*names).to_arrow(), safe_field, below)
 
 
 def _write_whole_numbers(make: Callable[[], WholeTables], names: Names) -> Callable[[], str]:

@@ -88,7 +88,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             limits=limits,
             noise_on=frozenset(),
         )
-    value, counted = release.value, count_weighted(release)
+    value, counted, below = release.value, count_weighted(release), data.below
     keys = [name for name in value.keys.names if any(name in names for names in value.tables)]
     return make_document(
         KIND.name,
@@ -96,12 +96,12 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         promised,
         [
             counts_section(counted),
-            Section("tables", "Results", partial(_results, release, counted), READ, wide=True),
-            *tell_sums(mechanism, value),
+            Section("tables", "Results", partial(_results, release, counted, below), READ, True),
+            *tell_sums(mechanism, value, below),
         ],
-        numbers=[Section("numbers", "", _numbers(release, counted))],
+        numbers=[Section("numbers", "", _numbers(release, counted, below))],
         result=words.say_result(
-            value.total, value.reach.widen(value.error()), value.tables, counted, value.reach
+            value.total, value.reach.widen(value.error()), value.tables, counted, value.reach, below
         ),
         limits=[*limits, *([] if value.known is None else [words.KNOWN_LIMIT])],
         noise_on=frozenset(),
@@ -180,7 +180,7 @@ def _tell_found(release: Release) -> list[Block]:
     return shown + _facts_of_searches(searches)
 
 
-def _numbers(release: Release, counted: Counted) -> list[Block]:
+def _numbers(release: Release, counted: Counted, below: int | None) -> list[Block]:
     """Return the numbers that a reader wants to know first."""
     value = release.value
     error = PlusMinus.of(value.reach.widen(value.error()))
@@ -202,7 +202,7 @@ def _numbers(release: Release, counted: Counted) -> list[Block]:
     return [
         Fact(
             weigh_words(Sentence("{Records}"), value.step),
-            f"{value.total:,.1f}",
+            words.write_number(value.total, below),
             error=error,
             note=of_records,
         ),
@@ -229,44 +229,44 @@ def _total(release: Release) -> int | None:
     return round(release.value.total) if known else release.total
 
 
-def _results(release: Release, counted: Counted) -> list[Block]:
+def _results(release: Release, counted: Counted, below: int | None) -> list[Block]:
     """Return the charts, and all tables with their sums."""
     value = release.value
     charts = draw_keys(value, counted)
     blocks: list[Block] = [Figures(charts)] if charts else []
     blocks += draw_multiples(value, counted)
-    files = files_of(value)
-    blocks += [replace(_table(value, names, counted), files=files[names]) for names in value.tables]
+    files = files_of(value, below)
+    blocks += [
+        replace(_table(value, names, counted, below), files=files[names]) for names in value.tables
+    ]
     blocks.append(Note(words.say_errors(value.reach), "aside", on=ON_PAGE))
     return blocks
 
 
-def _table(value: KeyedTables, names: Names, counted: Counted) -> Table:
+def _table(value: KeyedTables, names: Names, counted: Counted, below: int | None) -> Table:
     """Return a table: its last key whose values fit across, with the sums over it."""
     across = next((name for name in reversed(names) if _fits_across(value, names, name)), None)
     down = tuple(name for name in names if name != across)
     labels = list(islice(product(*(_shorten(value.keys[name]) for name in down)), _ROWS))
     error, rest = _shown_error(value, names), value.table(*down)
-    sums = _mark(rest.counts.ravel()[:_ROWS], rest.impossible)
-    marked, unequal = (
-        rest.impossible is not None,
-        not value.ordered.isdisjoint(map(value.keys.names.index, names)),
-    )
+    sums = _write_cells(rest.counts.ravel()[:_ROWS], rest.impossible, below)
+    unequal = not value.ordered.isdisjoint(map(value.keys.names.index, names))
     columns = [
         Column(name, [row[place] for row in labels], heads=True) for place, name in enumerate(down)
     ]
     if not down:
         columns = [Column("", ["All"])]
     if across is None:
-        columns.append(Column(counted.head("{Records}"), sums, digits=marked))
+        columns.append(Column(counted.head("{Records}"), sums, digits=True))
         caption = words.caption_of(names, error, unequal=unequal)
     else:
         held, size = value.table(*down, across), value.keys[across].size
         cells = held.counts.reshape(-1, size)[:_ROWS]
         for at, head in enumerate(texts_of(value.keys[across])):
             marks = None if held.impossible is None else held.impossible.reshape(-1, size)[:, at]
-            columns.append(Column(head, _mark(cells[:, at], marks), over=across, digits=marked))
-        columns.append(Column("Together", sums, digits=marked))
+            texts = _write_cells(cells[:, at], marks, below)
+            columns.append(Column(head, texts, over=across, digits=True))
+        columns.append(Column("Together", sums, digits=True))
         caption = words.caption_of(names, error, _shown_error(value, down), unequal=unequal)
     caption = weigh_words(caption, value.step)
     rows = math.prod(value.keys[name].size for name in down)
@@ -280,13 +280,12 @@ def _shown_error(value: KeyedTables, names: Names) -> float:
     return value.reach.widen(value.cell_error(names))
 
 
-def _mark(counts: FloatArray, marks: BoolArray | None) -> FloatArray | list[str]:
-    """Return counts, or texts of them with a word where they are impossible."""
-    if marks is None:
-        return counts
+def _write_cells(counts: FloatArray, marks: BoolArray | None, below: int | None) -> list[str]:
+    """Return counts as texts, with a word where they are impossible."""
+    marked = repeat(False) if marks is None else marks.ravel().tolist()
     return [
-        words.mark_number(float(count), bool(mark))
-        for count, mark in zip(counts, marks.ravel()[: len(counts)], strict=True)
+        words.write_number(count, below, impossible=mark)
+        for count, mark in zip(counts.tolist(), marked, strict=False)
     ]
 
 

@@ -40,8 +40,16 @@ CLAMPING = Sentence(
 MEANS = Sentence(f"A mean is over the {{records}} that are counted. {INTERVAL_OF_MEANS}")
 
 
-def tell_sums(mechanism: Maker, value: KeyedTables | None = None) -> list[Section]:
-    """Return what is said of sums and means, if there are any; a dry run has no value."""
+def tell_sums(
+    mechanism: Maker, value: KeyedTables | None = None, below: int | None = None
+) -> list[Section]:
+    """Return what is said of sums and means, if there are any.
+
+    Parameters
+    ----------
+    value : of a release; None in a dry run.
+    below : of cells with a smaller count no sums are shown; None to show all.
+    """
     if not isinstance(mechanism, Tables) or not mechanism.sums:
         return []
     errors = mechanism.errors_of_sums()
@@ -59,7 +67,7 @@ def tell_sums(mechanism: Maker, value: KeyedTables | None = None) -> list[Sectio
     ]
     found = [Section("sums", "Sums and means", blocks, EVERYWHERE)]
     if value is not None:
-        tables = partial(_list_tables, value)
+        tables = partial(_list_tables, value, below)
         found.append(Section("sums-by-table", "Sums and means by table", tables, READ, wide=True))
     return found
 
@@ -86,12 +94,13 @@ def _say_errors(name: str, bounds: dict[str, str], errors: Iterable[tuple[Names,
     return Fact("Error of sums", said, note=note)
 
 
-def _list_tables(value: KeyedTables) -> list[Block]:
+def _list_tables(value: KeyedTables, below: int | None) -> list[Block]:
     """Return the sums and means of each column in each table asked."""
-    return [_table_of(value, names, name) for name in value.summed for names in value.tables]
+    asked = product(value.summed, value.tables)
+    return [_table_of(value, names, name, below) for name, names in asked]
 
 
-def _table_of(value: KeyedTables, names: Names, name: str) -> Table:
+def _table_of(value: KeyedTables, names: Names, name: str, below: int | None) -> Table:
     table, over = value.table(*names), harmless(name, _LONGEST)
     rows = list(islice(product(*(texts_of(value.keys[key]) for key in names)), _ROWS))
     columns = [
@@ -99,7 +108,11 @@ def _table_of(value: KeyedTables, names: Names, name: str) -> Table:
     ]
     for what, head in (("sum", "Sum (clamped)"), ("mean", "Mean (clamped)")):
         held = [table.sums[each][:_ROWS] for each in name_columns(f"{name}_{what}")]
-        columns += make_columns(head, np.stack(held, axis=1), over)
+        made = make_columns(head, np.stack(held, axis=1), over)
+        if below is not None:
+            small = table.counts.ravel()[:_ROWS] < below
+            made = [column.leave_out(small) for column in made]
+        columns += made
     caption = Sentence("{name} by {table}", name=Quoted(over), table=words.name_table(tuple(names)))
     first = Sentence("{caption}; the first rows", caption=caption)
     heads = [] if names else [Column("", ["All"])]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dphist.document.blocks import PlusMinus, number_text
+from dphist.document.small_counts import is_below, write_below
 from dphist.document.unit_words import Counted, neighbors_in_words
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
@@ -268,13 +269,20 @@ def say_known(known: Known) -> Sentence:
     return Sentence(form + ".")
 
 
-def mark_number(number: float, impossible: bool) -> str:
+def write_number(number: float, below: int | None, *, impossible: bool = False) -> str:
     """Return an estimate as text, with a word if its cell is impossible.
 
-    >>> mark_number(1234.5, False), mark_number(-3.25, True)
+    Parameters
+    ----------
+    below : a smaller estimate is not shown; None to show all.
+
+    >>> write_number(1234.5, None), write_number(-3.25, None, impossible=True)
     ('1,234.5', '-3.2 (impossible)')
+    >>> write_number(9.5, 10)
+    '<10'
     """
-    return f"{number_text(number)}{MARK if impossible else ''}"
+    text = write_below(below) if below is not None and number < below else number_text(number)
+    return f"{text}{MARK if impossible else ''}"
 
 
 def say_outside(keys: Keys) -> str:
@@ -292,19 +300,27 @@ def say_outside(keys: Keys) -> str:
 
 
 def say_result(
-    total: float, error: float, tables: Sequence[Names], counted: Counted, reach: Reach
+    total: float,
+    error: float,
+    tables: Sequence[Names],
+    counted: Counted,
+    reach: Reach,
+    below: int | None = None,
 ) -> Sentence:
     """Return the result in one sentence for a manager.
 
     Parameters
     ----------
     error : of the total, as `Reach.widen` returns it.
+    below : a smaller total is not shown.
     """
     shown = [f"by {name_table(names)}" if names else "all" for names in tables[:_SHOWN]]
     if len(tables) > _SHOWN:
         shown.append(f"and {len(tables) - _SHOWN:,} more")
+    number = "Fewer than {below:,}" if is_below(total, below) else "{total:,.0f} ± {error}"
     return Sentence(
-        "{total:,.0f} ± {error} {records}{after}, in {number}: {names}. {half}.",
+        number + " {records}{after}, in {number}: {names}. {half}.",
+        below=below,
         total=total,
         error=PlusMinus.of(error).number,
         after=counted.after,
