@@ -288,6 +288,38 @@ def test_a_plan_of_a_ledger_prices_it(describe, capsys) -> None:
     assert "--max-labels must be at most 2" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("ledger", [False, True], ids=["free", "paid"])
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        *((command, ()) for command in COMMANDS),
+        ("anonymize", ("--region", "ward", "--regions", "regions.txt")),
+        ("ranges", ("--users-by-records", "10")),
+        ("labels", ("--users-by-labels", "10")),
+        ("stream", ()),
+    ],
+)
+def test_every_kind_of_release_names_the_digest(
+    command, more, ledger, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("held").mkdir()
+    Path("held/visits.csv").write_text("patient,drug,age,ward\n1,a,20,north\n2,b,60,south\n")
+    Path("regions.txt").write_text("north,all\nsouth,all\n")
+    facts, paid = EVENTS, []
+    if ledger:
+        dh.Ledger.create("held/a.ledger", epsilon=9, delta="1e-5", unit="one patient")
+        facts, paid = facts + 'ledger = "a.ledger"\n', ["--by", "ann", "--key", "one"]
+    Path("held/clinic.toml").write_text(facts)
+    if command == "stream":
+        assert feed(monkeypatch, *NEW, *paid) == 0
+    else:
+        assert run(command, *more, *paid, "--output", "r.json", "--quiet") == 0
+    stated = dh.Release.load("r.json").provenance
+    assert stated["description"] == dh.Dataset.open("held/clinic.toml").digest
+    assert ("entry" in stated) is ledger
+
+
 @pytest.mark.parametrize("words", [["show"], ["add-noise"], ["properties"], ["diff"], ["cite"]])
 def test_commands_of_releases_have_no_such_option(words, capsys) -> None:
     assert {*COMMANDS} == {*list_releasing()} - {"stream"}
