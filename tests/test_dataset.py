@@ -1,5 +1,6 @@
 """A data set described once: what the file says holds, and a program may only ask for less."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,25 @@ CALLS: list[tuple[str, Any, str, int]] = [
     ("labels", "drug", "max_count", 3),
     ("profile", "drug", "max_records", 4),
     ("tables", KEYS, "max_rows", 2),
+    ("bins", "age", "max_records", 4),
+    ("regions", "drug", "max_records", 4),
+    ("groups", KEYS, "max_rows", 2),
 ]
+OTHERS: dict[str, dict[str, Any]] = {
+    "bins": {"edges": [0, 50, 100]},
+    "regions": {"region": "ward", "regions": {"top": ["w"]}},
+    "groups": {"column": "age", "bins": [0, 50, 100]},
+}
+
+
+def method_of(clinic: dh.Dataset, name: str) -> Any:
+    """Return a method with what it needs beside what is counted."""
+    return partial(getattr(clinic, name), **OTHERS.get(name, {}))
 
 
 def describe(folder: Path, facts: str = FACTS, rows: str = "1,a\n1,b\n1,c\n2,a\n") -> dh.Dataset:
-    (folder / "visits.csv").write_text("patient,drug\n" + rows)
+    lines = "".join(f"{row},20,w\n" for row in rows.splitlines())
+    (folder / "visits.csv").write_text("patient,drug,age,ward\n" + lines)
     (folder / "clinic.toml").write_text(facts)
     return dh.Dataset.open(folder / "clinic.toml")
 
@@ -39,11 +54,23 @@ def test_facts_of_the_file_are_used(tmp_path: Path) -> None:
     assert sum(labels.counts_of(["a", "b", "c"])) == 3
     assert clinic.profile("drug").sensitivity == 4
     assert clinic.tables(KEYS).max_rows == 2
+    for method, what, bound, most in CALLS[4:]:
+        counts = method_of(clinic, method)(what)
+        held = counts.cells.max_rows if method == "groups" else counts.sensitivity
+        assert held == most, bound
+        assert (counts.cells if method == "groups" else counts).unit == labels.unit
+
+
+@pytest.mark.parametrize("stated", ["drop", "separate"])
+def test_groups_refuse_rows_without_a_user(tmp_path, stated) -> None:
+    clinic = describe(tmp_path, FACTS + f'null_users = "{stated}"')
+    with pytest.raises(dh.ParameterError, match=f'null_users must be "refuse" .*"{stated}"'):
+        method_of(clinic, "groups")(KEYS)
 
 
 @pytest.mark.parametrize(("method", "what", "bound", "most"), CALLS)
 def test_a_bound_may_only_be_smaller(tmp_path, method, what, bound, most) -> None:
-    count = getattr(describe(tmp_path), method)
+    count = method_of(describe(tmp_path), method)
     count(what, **{bound: most})
     count(what, **{bound: most - 1})
     with pytest.raises(dh.ParameterError, match=rf"{bound} must be at most {most}.*clinic.toml"):
@@ -56,7 +83,7 @@ def test_a_bound_may_only_be_smaller(tmp_path, method, what, bound, most) -> Non
 @pytest.mark.parametrize(("method", "what", "bound", "most"), CALLS)
 def test_a_bound_that_the_file_leaves_out(tmp_path, method, what, bound, most) -> None:
     lines = [line for line in FACTS.splitlines() if not line.startswith(bound)]
-    count = getattr(describe(tmp_path, "\n".join(lines)), method)
+    count = method_of(describe(tmp_path, "\n".join(lines)), method)
     if bound == "max_count":  # 1 is the default, and the largest
         assert count(what).max_count == 1
         with pytest.raises(dh.ParameterError, match="max_count must be at most 1, unless"):
@@ -69,9 +96,9 @@ def test_a_bound_that_the_file_leaves_out(tmp_path, method, what, bound, most) -
 
 @pytest.mark.parametrize("stated", ["refuse", "drop", "separate"])
 @pytest.mark.parametrize("asked", ["refuse", "drop", "separate"])
-@pytest.mark.parametrize(("method", "what"), [(m, w) for m, w, _, _ in CALLS[1:]])
+@pytest.mark.parametrize(("method", "what"), [(m, w) for m, w, _, _ in CALLS[1:-1]])
 def test_null_users_may_only_be_stricter(tmp_path, stated, asked, method, what) -> None:
-    count = getattr(describe(tmp_path, FACTS + f'null_users = "{stated}"'), method)
+    count = method_of(describe(tmp_path, FACTS + f'null_users = "{stated}"'), method)
     if asked == stated or (stated, asked) == ("separate", "drop"):
         count(what, null_users=asked)
     else:
@@ -145,8 +172,8 @@ def test_only_the_ledger_of_the_file_releases(tmp_path: Path) -> None:
     release = ledger.release(mechanism, counts, by="ann", key="one", description=clinic.digest)
     assert release.provenance["description"] == clinic.digest
     assert clinic.ledger().id == made.id
-    for count in (clinic.profile("drug"), clinic.tables(KEYS)):
-        assert "ledger" in repr(count).lower()
+    for method, what, _, _ in CALLS:
+        assert "ledger" in repr(method_of(clinic, method)(what)).lower()
 
 
 def test_without_a_ledger_none_is_opened(tmp_path: Path) -> None:
@@ -163,7 +190,7 @@ def test_the_digest_is_of_the_facts(tmp_path: Path) -> None:
 
 
 def test_several_files_are_one_table(tmp_path: Path) -> None:
-    (tmp_path / "more.csv").write_text("patient,drug\n3,a\n")
+    (tmp_path / "more.csv").write_text("patient,drug,age,ward\n3,a,20,w\n")
     facts = FACTS.replace('"visits.csv"', '["visits.csv", "more.csv"]')
     assert describe(tmp_path, facts, "2,a\n").labels("drug").counts_of(["a"]) == [2]
 

@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from dphist.counting.engine.progress import Progress
+from dphist.data.binned_counts import BinnedCounts, bin_counts
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
+from dphist.data.regional_profile import RegionalProfile
 from dphist.description import Description
 from dphist.errors import ParameterError
+from dphist.groups.grouped_counts import GroupedCounts
 from dphist.ledger.ledger import Ledger
 from dphist.tables import KeyedCounts
 
@@ -84,6 +87,56 @@ class Dataset:
             **self._give(null_users, progress),
         )
 
+    def regions(
+        self,
+        label: str,
+        *,
+        region: str,
+        regions: Any,
+        max_records: int | None = None,
+        other: str | None = None,
+        unlisted: str = "error",
+        null_users: str | None = None,
+        progress: Progress | None = None,
+    ) -> RegionalProfile:
+        """Count labels in each region; parameters as for `RegionalProfile.from_table`."""
+        return RegionalProfile.from_table(
+            label=label,
+            region=region,
+            regions=regions,
+            max_records=self.description.choose_bound("max_records", max_records),
+            other=other,
+            unlisted=unlisted,
+            **self._give(null_users, progress),
+        )
+
+    def bins(
+        self,
+        column: Any,
+        *,
+        edges: Any = None,
+        width: Any = None,
+        bins: Any = None,
+        start: Any = None,
+        stop: Any = None,
+        tz: Any = None,
+        max_records: int | None = None,
+        null_users: str | None = None,
+        progress: Progress | None = None,
+    ) -> BinnedCounts:
+        """Count rows in bins between public edges; parameters as for `bin_counts`."""
+        return bin_counts(
+            column=column,
+            edges=edges,
+            width=width,
+            bins=bins,
+            start=start,
+            stop=stop,
+            tz=tz,
+            max_records=self.description.choose_bound("max_records", max_records),
+            **self._give(null_users, progress),
+        )
+
     def tables(
         self,
         keys: Any,
@@ -99,6 +152,34 @@ class Dataset:
             max_rows=self.description.choose_bound("max_rows", max_rows),
             unlisted=unlisted,
             **self._give(null_users, progress),
+        )
+
+    def groups(
+        self,
+        groups: Any,
+        *,
+        column: str,
+        bins: Any,
+        max_rows: int | None = None,
+        other: bool = False,
+        progress: Progress | None = None,
+    ) -> GroupedCounts:
+        """Count rows by group and bin; parameters as for `GroupedCounts.from_table`.
+
+        Rows without a user are refused, so `null_users` of the file must be "refuse".
+        """
+        given = self._give(None, progress)
+        stated = given.pop("null_users")
+        if stated != "refuse":
+            said = f'must be "refuse" where groups are counted, and {self.description.path} says '
+            raise ParameterError("null_users", f'{said}"{stated}"')
+        return GroupedCounts.from_table(
+            groups=groups,
+            column=column,
+            bins=bins,
+            other=other,
+            max_rows=self.description.choose_bound("max_rows", max_rows),
+            **given,
         )
 
     def ledger(self) -> Ledger:

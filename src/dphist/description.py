@@ -13,7 +13,7 @@ from dphist.errors import InputFileError, ParameterError
 from dphist.foreign import read_toml
 from dphist.parameters import whole_number
 
-BOUNDS = ("max_labels", "max_count", "max_records", "max_rows")
+BOUNDS = ("max_labels", "max_count", "max_records", "max_rows", "max_events_per_user")
 """Keys that are largest bounds."""
 NULL_USERS = ("refuse", "drop", "separate")
 WORDS = ("dataset_name", "record_name", "period", "owner")
@@ -75,17 +75,22 @@ class Description:
         """The place of the ledger, if there is one."""
         return self._locate(self.facts["ledger"]) if "ledger" in self.facts else None
 
-    def choose_bound(self, name: str, asked: int | None) -> int:
-        """Return the bound that was asked for, if the file allows it, or that of the file."""
+    def choose_bound(self, name: str, asked: int | None, called: str = "") -> int:
+        """Return the bound that was asked for, if the file allows it, or that of the file.
+
+        Parameters
+        ----------
+        called : the parameter that errors name (default: `name`).
+        """
         most = self.facts.get(name, _DEFAULTS.get(name))
         if asked is None and most is None:
             raise ParameterError(name, f"must be given, or stand in {self.path}")
         if asked is None:
             return int(most)
-        whole_number(asked, name, 1)
+        whole_number(asked, called or name, 1)
         if most is not None and asked > most:
             where = f"as {self.path} says" if name in self.facts else f"unless {self.path} has it"
-            raise ParameterError(name, f"must be at most {most}, {where}, and is {asked}")
+            raise ParameterError(called or name, f"must be at most {most}, {where}, and is {asked}")
         return asked
 
     def choose_null_users(self, asked: str | None) -> str:

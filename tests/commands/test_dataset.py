@@ -1,6 +1,7 @@
 """--dataset on the command line and in a configuration: what the file says, and nothing weaker."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -287,7 +288,143 @@ def test_a_plan_of_a_ledger_prices_it(describe, capsys) -> None:
     assert "--max-labels must be at most 2" in capsys.readouterr().err
 
 
-def test_commands_without_users_have_no_such_option(capsys) -> None:
+@pytest.mark.parametrize("ledger", [False, True], ids=["free", "paid"])
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        *((command, ()) for command in COMMANDS),
+        ("anonymize", ("--region", "ward", "--regions", "regions.txt")),
+        ("ranges", ("--users-by-records", "10")),
+        ("labels", ("--users-by-labels", "10")),
+        ("stream", ()),
+    ],
+)
+def test_every_kind_of_release_names_the_digest(
+    command, more, ledger, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("held").mkdir()
+    Path("held/visits.csv").write_text("patient,drug,age,ward\n1,a,20,north\n2,b,60,south\n")
+    Path("regions.txt").write_text("north,all\nsouth,all\n")
+    facts, paid = EVENTS, []
+    if ledger:
+        dh.Ledger.create("held/a.ledger", epsilon=9, delta="1e-5", unit="one patient")
+        facts, paid = facts + 'ledger = "a.ledger"\n', ["--by", "ann", "--key", "one"]
+    Path("held/clinic.toml").write_text(facts)
+    if command == "stream":
+        assert feed(monkeypatch, *NEW, *paid) == 0
+    else:
+        assert run(command, *more, *paid, "--output", "r.json", "--quiet") == 0
+    stated = dh.Release.load("r.json").provenance
+    assert stated["description"] == dh.Dataset.open("held/clinic.toml").digest
+    assert ("entry" in stated) is ledger
+
+
+@pytest.mark.parametrize("words", [["show"], ["add-noise"], ["properties"], ["diff"], ["cite"]])
+def test_commands_of_releases_have_no_such_option(words, capsys) -> None:
     assert {*COMMANDS} == {*list_releasing()} - {"stream"}
-    assert main(["stream", "--dataset", "clinic.toml"]) == 2
+    assert main([*words, "--dataset", "clinic.toml"]) == 2
     assert "there is no option --dataset" in capsys.readouterr().err
+
+
+STREAM = ("stream", "--state", "s.db", "--format", "csv", "--label", "drug", "--quiet")
+NEW = ("--epsilon", "5", "--delta", "1e-6", "--horizon", "100")
+EVENTS = FACTS + "max_events_per_user = 3\n"
+
+
+def feed(monkeypatch, *more: str) -> int:
+    Path("events.csv").write_text("patient,drug\n1,a\n1,b\n2,a\n")
+    with Path("events.csv").open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        dataset = "--dataset", "held/clinic.toml"
+        return main([*STREAM, *dataset, "--output", "r.json", *more])
+
+
+def test_a_stream_takes_users_bounds_and_ledger(describe, capsys, monkeypatch) -> None:
+    dh.Ledger.create("held/a.ledger", epsilon=9, delta="1e-5", unit="one patient")
+    describe(EVENTS + 'ledger = "a.ledger"\nowner = "Ward 3"\n')
+    paid = ("--by", "ann", "--key", "one")
+    for option, most in (("--max-events-per-user", 3), ("--max-labels", 2)):
+        assert feed(monkeypatch, *NEW, *paid, option, str(most + 1)) == 2
+        assert f"{option} must be at most {most}, as held/clinic.toml says" in refusal(capsys)
+    for option in ("--user", "--unit", "--ledger"):
+        assert feed(monkeypatch, *NEW, *paid, option, "patient") == 2
+        assert f"{option} must be left out" in refusal(capsys)
+    assert feed(monkeypatch, *NEW, *paid) == 0
+    release = dh.Release.load("r.json")
+    assert release.mechanism.max_events_per_user == 3
+    assert release.mechanism.max_labels == 1  # the default, for the bound is not of an event
+    assert release.provenance["description"] == dh.Dataset.open("held/clinic.toml").digest
+    assert release.presentation.owner == "Ward 3"
+    assert release.provenance["entry"] == "3"
+    for again in (paid, (*NEW, *paid)):  # the state has the parameters
+        assert feed(monkeypatch, *again) == 0
+
+
+def test_a_state_is_within_the_description(describe, capsys, monkeypatch) -> None:
+    describe(EVENTS)
+    assert feed(monkeypatch, *NEW, "--max-events-per-user", "2") == 0
+    assert feed(monkeypatch) == 0  # goes on with the smaller bound
+    describe(EVENTS.replace("user = 3", "user = 1"))
+    assert feed(monkeypatch) == 2
+    said = refusal(capsys)
+    assert "--max-events-per-user must be at most 1, as held/clinic.toml says" in said
+    describe(FACTS + 'null_users = "drop"\n')
+    assert feed(monkeypatch) == 2
+    assert "this command refuses such rows" in refusal(capsys)
+
+
+def test_a_stream_of_users_needs_a_bound(describe, capsys, monkeypatch) -> None:
+    for more in ((), ("--dry-run",)):
+        assert feed(monkeypatch, *NEW, *more) == 2
+        assert "--user needs --max-events-per-user" in refusal(capsys)
+
+
+PLANS = {
+    "labels": ("max-labels", 2, ()),
+    "anonymized": ("sensitivity", 4, ("--expect-total", "1000")),
+    "ranges": ("sensitivity", 4, ("--expect-total", "1000", "--bins", "9")),
+    "tables": ("max-rows", 2, ("--axis", "drug=a,b", "--tables", "drug")),
+    "groups": ("max-rows", 2, ("--expect-total", "1000", "--bins", "9")),
+    "streams": ("max-events-per-user", 3, ("--horizon", "99")),
+}
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_a_plan_compares_what_the_file_allows(kind, describe, capsys) -> None:
+    option, most, more = PLANS[kind]
+    describe(EVENTS)
+    words = ["plan", kind, *more, "--epsilon", "1", "--dataset", "held/clinic.toml"]
+    assert main(words) == 0
+    assert "patient" in capsys.readouterr().out
+    assert getattr(read_command_line(words), option.replace("-", "_")) == most
+    assert main([*words, f"--{option}", f"1,{most}"]) == 0
+    capsys.readouterr()
+    assert main([*words, f"--{option}", f"1,{most + 1}"]) == 2
+    assert f"--{option} must be at most {most}, as held/clinic.toml says" in refusal(capsys)
+    assert main([*words, "--unit", "one patient"]) == 2
+    assert "--unit must be left out" in refusal(capsys)
+    describe('files = "visits.csv"\nuser = "patient"\nnull_users = "drop"\n')
+    assert main([*words, f"--{option}", "1,7"]) == 0  # the file has no such bound
+
+
+def test_a_ledger_is_made_and_shown(describe, capsys) -> None:
+    describe(FACTS + 'ledger = "a.ledger"\naccount = "visits"\ndataset_name = "Visits"\n')
+    dataset = ["--dataset", "held/clinic.toml"]
+    assert main(["ledger", "create", *dataset, "--epsilon", "3"]) == 0
+    (account,) = dh.Ledger.open("held/a.ledger").accounts
+    assert (account.name, account.dataset) == ("visits", "Visits")
+    assert account.unit == dh.PrivacyUnit("one patient")
+    for action in ("show", "verify", "log"):
+        assert main(["ledger", action, *dataset]) == 0
+    assert main(["ledger", "export", "e.json", *dataset]) == 0
+    capsys.readouterr()
+    assert main(["ledger", "show", "b.ledger", *dataset]) == 2
+    assert "LEDGER must be left out" in refusal(capsys)
+    describe('files = "visits.csv"\nuser = "patient"\nledger = "b.ledger"\n')
+    assert main(["ledger", "create", *dataset, "--epsilon", "3"]) == 2
+    assert "--unit must stand in held/clinic.toml; add unit" in refusal(capsys)
+    assert main(["ledger", "close", *dataset]) == 2
+    assert "--account must stand in held/clinic.toml" in refusal(capsys)
+    assert main(["ledger", "create", "--dataset", "Visits", "--epsilon", "3"]) == 2
+    assert "the name of the data, for pages, is --dataset-name" in refusal(capsys)

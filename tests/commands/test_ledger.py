@@ -20,7 +20,7 @@ EVIL = "<b>\u202e'; DROP</b>"
 @pytest.fixture
 def used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     """A ledger with two releases, a reservation, a cap and words that mean harm."""
-    ledger = made(tmp_path / "clinic.ledger", "--epsilon", 2, "--dataset", "<i>wards</i>")
+    ledger = made(tmp_path / "clinic.ledger", "--epsilon", 2, "--dataset-name", "<i>wards</i>")
     file = written(tmp_path / "rows.csv")
     for number, note in enumerate(("for the board", "<script>alert(1)</script>")):
         done = anonymize(file, ledger, f"key {number}", "--note", note, "--quiet")
@@ -442,7 +442,9 @@ def test_signed_entries_are_checked_with_the_public_key(tmp_path, monkeypatch, c
 
 def test_words_cannot_control_a_terminal(tmp_path, capsys) -> None:
     """Entries hold printable words only; a file that was edited may hold anything."""
-    ledger = made(tmp_path / "a.ledger", "--epsilon", 2, "--dataset", EVIL.replace("\u202e", ""))
+    ledger = made(
+        tmp_path / "a.ledger", "--epsilon", 2, "--dataset-name", EVIL.replace("\u202e", "")
+    )
     with sqlite3.connect(ledger) as connection:
         connection.execute(
             "UPDATE dphist_entries SET content = replace(content, 'DROP', '\\u001b[2J')"

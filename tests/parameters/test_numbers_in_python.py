@@ -140,6 +140,18 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "BinnedCounts.partial": (dh.BinnedCounts.partial, {**BINS, "part": 0, "parts": 2}),
     "ContinualHistogram.top": (partial(stream, "top"), {"k": 2}),
     "ContinualHistogram.window": (partial(stream, "window"), {"start": 1, "end": 2}),
+    "Dataset.bins": (
+        partial(dataset, "bins"),
+        {"column": "x", "edges": [0, 2, 4], "max_records": 1},
+    ),
+    "Dataset.groups": (
+        partial(dataset, "groups"),
+        {"groups": {"label": ["a"]}, "column": "x", "bins": [0, 9], "max_rows": 1},
+    ),
+    "Dataset.regions": (
+        partial(dataset, "regions"),
+        {"label": "count", "region": "label", "regions": {"all": ["a", "b"]}, "max_records": 1},
+    ),
     "Dataset.labels": (partial(dataset, "labels"), {"label": "label", "max_labels": 1}),
     "Dataset.profile": (partial(dataset, "profile"), {"label": "label", "max_records": 1}),
     "Dataset.tables": (

@@ -5,39 +5,44 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from dphist.commands.options import FILE, UsageError
+from dphist.commands.options import UsageError
 from dphist.description import BOUNDS, WORDS, Description
 from dphist.document.options import Command, Group, Option
 from dphist.errors import Argument, DphistError, Message, ParameterError, phrase
 
-DATASET = Option(
-    "description",
-    "the description of the data; its largest bounds and null_users hold where the options of that "
-    "name are left out",
-    "TOML",
-    typed="--dataset",
-)
-_GROUP = Group(
-    "data described once",
-    "A TOML file that says FILE, --user, --unit and --ledger, which are then not given. Options "
-    "given beside it may only be stricter. The guide is docs/guides/dataset.md.",
-    [DATASET],
-)
-_SAID = {"file": "files", "user": "user", "unit": "unit", "ledger": "ledger"}
+DATASET = Option("dataset_file", "the description of the data", "TOML", typed="--dataset")
+_SAID = {"file": "files", "user": "user", "unit": "unit", "place": "ledger", "ledger": "ledger"}
 """Options that only the description gives, by name, with its keys."""
+_BOUNDS = {**{name: name for name in BOUNDS}, "sensitivity": "max_records"}
+"""Options that are bounded by a key of the description, by name."""
 
 
 def with_dataset(command: Command) -> Command:
-    """Return a command that also takes a description, if it reads data of users."""
-    if not {*_SAID} <= {each.name for each in command.options}:
-        return command
-    return replace(command, table=[*command.table, _GROUP])
+    """Return a command that also takes a description."""
+    known = {each.name: each for each in command.options}
+    names = {"file": "FILE", "user": "--user", "unit": "--unit", "ledger": "--ledger"}
+    names |= {"place": "LEDGER"}
+    *said, last = [names[name] for name in names if name in known]
+    text = f"A TOML file that says {', '.join(said)}{' and ' if said else ''}{last}: "
+    text += f"{'they are' if said else 'it is'} then not given."
+    if known.keys() & {*_BOUNDS}:
+        text += " Its largest bounds hold where their options are left out, which may only be "
+        text += "stricter."
+    group = Group("data described once", f"{text} The guide is docs/guides/dataset.md.", [DATASET])
+    return replace(command, table=[*command.table, group])
 
 
-def without_file(command: Command) -> Command:
-    """Return a command that does not require FILE: a description has it."""
-    lifted = replace(FILE, required=False)
-    return replace(command, table=[lifted if each is FILE else each for each in command.table])
+def without_said(command: Command) -> Command:
+    """Return a command, and its actions, that require nothing that a description has."""
+    actions = {name: (line, without_said(each)) for name, (line, each) in command.actions.items()}
+    if DATASET not in command.options:
+        return replace(command, actions=actions)
+    lifted = [o.name for o in command.options if o.required and o.name in (*_SAID, "account")]
+    table = [
+        replace(each, required=False) if isinstance(each, Option) and each.name in lifted else each
+        for each in command.table
+    ]
+    return replace(command, table=table, defaults={**command.defaults, "lifted": lifted})
 
 
 def fill_in(
@@ -55,7 +60,7 @@ def fill_in(
     UsageError
         If it is wrong, says what an option says too, or allows less than an option asks for.
     """
-    if DATASET not in options.command.options or options.description is None:
+    if DATASET not in options.command.options or options.dataset_file is None:
         return
     try:
         _fill_in(options)
@@ -65,40 +70,62 @@ def fill_in(
 
 
 def _fill_in(options: argparse.Namespace) -> None:
-    path: str = options.description
+    path: str = options.dataset_file
     if not path.endswith(".toml"):
-        other = "; the name of the data, for pages, is {dataset}"
-        raise UsageError(phrase("{description} must name a TOML file, NAME.toml" + other))
+        other = "; the name of the data, for pages, is {dataset_name}"
+        named = "dataset_name" in {each.name for each in options.command.options}
+        text = "{dataset_file} must name a TOML file, NAME.toml" + (other if named else "")
+        raise UsageError(phrase(text))
     said = Description.read(path)
     known = {each.name: each for each in options.command.options}
     for name, key in _SAID.items():
-        if known[name].is_present(options):
+        if name in known and known[name].is_present(options):
             raise UsageError(_name(name) + f" must be left out: {path} says {key}")
-    options.file = [Path(each) for each in said.files]
-    options.user, options.unit = said.facts["user"], said.facts.get("unit")
-    options.ledger = said.ledger
-    if "account" in said.facts:
-        if known["account"].is_present(options):
-            raise UsageError(Argument("account") + f" must be left out: {path} says it")
-        options.account = [said.facts["account"]]
-    for key in WORDS:
-        name = "dataset" if key == "dataset_name" else key
+    values = {"file": [Path(each) for each in said.files], "ledger": said.ledger}
+    values |= {"user": said.facts["user"], "unit": said.facts.get("unit")}
+    for name in known.keys() & values.keys():
+        setattr(options, name, values[name])
+    _set_account(options, said, known.get("account"))
+    for name in WORDS:
+        if name in known and not known[name].is_present(options):
+            setattr(options, name, said.facts.get(name))
+    options.described, options.largest, options.filled = said.digest, {}, set()
+    for name in known.keys() & _BOUNDS.keys():
+        _set_bound(options, said, name)
+    if "user" in known:  # rows of users are read
+        _set_null_users(options, said)
+    for name in getattr(options, "lifted", ()):
         if not known[name].is_present(options):
-            setattr(options, name, said.facts.get(key))
-    for name in known.keys() & BOUNDS:
-        setattr(options, name, _choose_bound(said, name, getattr(options, name)))
-    _set_null_users(options, said)
-    options.described = said.digest
+            raise ParameterError(name, f"must stand in {path}", f'add {name} = "..."')
 
 
-def _choose_bound(said: Description, name: str, asked: int | str | None) -> int | str | None:
-    """Return a bound; one that neither the file nor the caller has is left to the command."""
-    if name not in said.facts and not isinstance(asked, int):
-        return asked
-    if isinstance(asked, str):  # a number that is found may be above that of the file
-        most = said.choose_bound(name, None)
-        raise ParameterError(name, f"must be a number of at most {most}, as {said.path} says")
-    return said.choose_bound(name, asked)
+def _set_account(options: argparse.Namespace, said: Description, account: Option | None) -> None:
+    """Set the account, if the description has one."""
+    if account is None or "account" not in said.facts:
+        return
+    if account.is_present(options):
+        raise UsageError(Argument("account") + f" must be left out: {said.path} says it")
+    name = said.facts["account"]
+    options.account = [name] if account.repeats else name
+
+
+def _set_bound(options: argparse.Namespace, said: Description, name: str) -> None:
+    """Set a bound; one that neither the file nor the caller has is left to the command."""
+    key, asked = _BOUNDS[name], getattr(options, name)
+    if name == "sensitivity" and hasattr(options, "user"):  # users are bounded, and nothing else
+        return
+    if key in said.facts:
+        options.largest[name] = said.facts[key]
+    for each in asked if isinstance(asked, list) else [asked]:
+        if isinstance(each, str) and key in said.facts:  # a number that is found may be above it
+            most = f"must be a number of at most {said.facts[key]}, as {said.path} says"
+            raise ParameterError(name, most)
+        if isinstance(each, int):
+            said.choose_bound(key, each, name)
+    of_events = name == "max_labels" and hasattr(options, "max_events_per_user")
+    if asked is None and key in said.facts and not of_events:
+        setattr(options, name, said.facts[key])
+        options.filled.add(name)
 
 
 def _set_null_users(options: argparse.Namespace, said: Description) -> None:
@@ -113,4 +140,4 @@ def _set_null_users(options: argparse.Namespace, said: Description) -> None:
 
 
 def _name(name: str) -> Message:
-    return "FILE" if name == "file" else Argument(name)
+    return {"file": "FILE", "place": "LEDGER"}.get(name) or Argument(name)

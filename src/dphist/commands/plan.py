@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from dphist.commands.described import with_dataset
 from dphist.commands.options import UsageError, outputs
 from dphist.commands.presentation import read_unit
 from dphist.commands.printing import say
@@ -38,7 +39,7 @@ _WRITTEN = [
     ),
 ]
 # Where the plan goes, and what is no parameter of it by itself.
-_APART = ("output", "table", "report", "overwrite", "quiet", "json", "unit")
+_APART = ("output", "table", "report", "overwrite", "quiet", "json", "unit", "dataset_file")
 
 
 def _plan(options: argparse.Namespace) -> None:
@@ -96,11 +97,13 @@ def _criterion(kind: str) -> Option:
 
 
 def _action(kind: str, planning: Planning, options: Callable[[], Table]) -> Command:
-    return Command(
-        text=f"Plan a release: {planning.question}. No data are read.",
-        table=[*_SHARED, _criterion(kind), *options(), *_WRITTEN],
-        run=_plan,
-        defaults={"kind": kind},
+    return with_dataset(
+        Command(
+            text=f"Plan a release: {planning.question}. No data are read.",
+            table=[*_SHARED, _criterion(kind), *options(), *_WRITTEN],
+            run=_plan,
+            defaults={"kind": kind},
+        )
     )
 
 

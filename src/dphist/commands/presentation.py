@@ -14,7 +14,7 @@ _MEANINGS = {
     "title": "heading of the page",
     "label_name": 'what a label is, such as "gene", or "taxon/taxa" with its plural',
     "record_name": 'what a record is, such as "visit"',
-    "dataset": "name of the data",
+    "dataset_name": "name of the data",
     "period": 'time that the data are of, such as "2019 to 2024"',
     "owner": "who answers for the release",
     "note": "the purpose, or any other note; also kept by a ledger",
@@ -26,7 +26,7 @@ PRESENTATION = Group(
     "Words for page, pictures and summary. They are saved in the release and published with it: "
     "take none from the data.",
     [
-        Option(name, meaning, "TEXT", typed="--dataset-name" if name == "dataset" else "")
+        Option(name, meaning, "TEXT", parameter="dataset" if name == "dataset_name" else "")
         for name, meaning in _MEANINGS.items()
     ],
 )
@@ -53,7 +53,8 @@ def present_release(release: Release, options: argparse.Namespace) -> Release:
     """Return a release with the words that the options give, and what asked for it."""
     words = _words_of(options)
     release = release.present(**words) if words else release
-    if "entry" in release.provenance:  # a ledger states it itself
+    # What a ledger keeps is returned as it was made; of a stream it keeps none.
+    if "entry" in release.provenance and not hasattr(options, "state"):
         return release
     configuration = getattr(options, "configuration", None)
     return release.configured(configuration, description=getattr(options, "described", None))
@@ -62,6 +63,7 @@ def present_release(release: Release, options: argparse.Namespace) -> Release:
 def _words_of(options: argparse.Namespace) -> Any:
     """Return the words that were given, by field."""
     given = {name: getattr(options, name, None) for name in WORDS if name != "unit"}
+    given["dataset"] = getattr(options, "dataset_name", None)
     word = getattr(options, "unit", None)
     # A single form is in the unit of the data already, except where a release is only shown.
     if word is not None and (forms_of(word)[0] != word or getattr(options, "only_shown", False)):

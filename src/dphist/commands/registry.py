@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import entry_points, version
 from typing import TYPE_CHECKING
 
-from dphist.commands.described import DATASET, with_dataset, without_file
+from dphist.commands.described import DATASET, with_dataset, without_said
 from dphist.commands.options import EDGE_OPTIONS, with_negative_values
 from dphist.commands.parsing import CommandParser, Parser, add_command
 from dphist.document.options import Command, Group, Option
@@ -112,7 +112,8 @@ def find_command(name: str) -> Command:
         command = make_kind_command(*_find_commands_of_kinds()[name])
     if name not in list_releasing():
         return command
-    command = with_dataset(command)
+    if {"user", "unit", "ledger"} <= {each.name for each in command.options}:
+        command = with_dataset(command)
     return replace(command, table=[*command.table, _CONFIGURATION])
 
 
@@ -145,7 +146,7 @@ def make_parser(given: Sequence[str]) -> argparse.ArgumentParser:
     for name, summary in known.items():
         if name == chosen:
             command = find_command(name)
-            add_command(commands, name, summary, without_file(command) if described else command)
+            add_command(commands, name, summary, without_said(command) if described else command)
         else:
             commands.add_parser(name, help=summary)
     return parser

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dphist.commands.described import with_dataset
 from dphist.commands.ledger.options import LEDGER, PLACE, SIGNING, find_place, find_signing_key
 from dphist.commands.ledger.payment import keep_records_silent, left_text, open_ledger
 from dphist.commands.ledger.plan import PLAN
@@ -35,8 +36,8 @@ def _create(options: argparse.Namespace) -> None:
         find_place(options),
         **_read_amounts(options),
         unit=_unit_of(options),
-        account=options.account,
-        dataset=options.dataset,
+        account=options.account or "main",
+        dataset=options.dataset_name or "",
         renew=options.renew,
         name=options.name,
         signing_key=find_signing_key(options),
@@ -63,7 +64,7 @@ def _open(options: argparse.Namespace) -> None:
             options.account,
             **_read_amounts(options),
             unit=_unit_of(options),
-            dataset=options.dataset,
+            dataset=options.dataset_name or "",
             renew=options.renew,
         )
         (account,) = [each for each in ledger.accounts if each.name == options.account]
@@ -157,17 +158,17 @@ def _close(options: argparse.Namespace) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    ending = Path(options.file).suffix.lower()
+    ending = Path(options.output).suffix.lower()
     if ending not in ENDINGS:
-        raise UsageError(f"{options.file} must end in .csv, .json or .parquet")
+        raise UsageError(f"{options.output} must end in .csv, .json or .parquet")
     if options.spreadsheet_safe and ending != ".csv":
         raise UsageError("--spreadsheet-safe needs a file that ends in .csv, which it is about")
-    check_outputs([options.file], [find_place(options)], overwrite=options.overwrite)
+    check_outputs([options.output], [find_place(options)], overwrite=options.overwrite)
     with open_ledger(options) as ledger:
         entries = list(ledger.entries())
     made = to_file(entries, ending, spreadsheet_safe=options.spreadsheet_safe)
-    _write(options.file, made, options)
-    say(f"wrote {options.file} ({how_many_entries(len(entries))})")
+    _write(options.output, made, options)
+    say(f"wrote {options.output} ({how_many_entries(len(entries))})")
 
 
 def _read_amounts(options: argparse.Namespace) -> dict[str, str | None]:
@@ -215,7 +216,7 @@ _BUDGET = [
         "protect units that are exchanged for another, in data of equal size: the account charges "
         "what an exchange costs (default: units that are added or removed)",
     ),
-    Option("dataset", "what the data are", "TEXT", default=""),
+    Option("dataset_name", "name of the data", "TEXT", parameter="dataset"),
     Option(
         "renew",
         "renew the budget in each calendar month (UTC): a promise per month, which adds up; "
@@ -235,7 +236,7 @@ _ACTIONS: dict[str, tuple[str, Callable[[Any], None], str | None, Table]] = {
         "unit of their own get an account of their own ('dphist ledger open').",
         [
             *_BUDGET,
-            Option("account", "name of the account (default: main)", "NAME", default="main"),
+            Option("account", "name of the account (default: main)", "NAME"),
             Option("name", "name of the ledger (default: that of the file or database)", "TEXT"),
             JSON,
         ],
@@ -319,7 +320,7 @@ _ACTIONS: dict[str, tuple[str, Callable[[Any], None], str | None, Table]] = {
         "signature, with exact numbers; .csv and .parquet have a row for each account that an "
         "entry charges, with rounded numbers. Stored releases are not exported.",
         [
-            argument("file", "what is written: .csv, .json or .parquet", "FILE"),
+            argument("output", "what is written: .csv, .json or .parquet", "FILE"),
             spreadsheet_safe("in .csv"),
             OVERWRITE,
         ],
@@ -331,7 +332,8 @@ def _action(
     line: str, run: Callable[[Any], None], epilog: str | None, table: Table
 ) -> tuple[str, Command]:
     text = f"{line[0].upper()}{line[1:]}."
-    return line, Command(text=text, epilog=epilog, table=[*PLACE, *table], run=run)
+    command = Command(text=text, epilog=epilog, table=[*PLACE, *table], run=run)
+    return line, with_dataset(command)
 
 
 COMMAND = Command(

@@ -225,7 +225,7 @@ _NOT_ABOUT = {
     *("output", "table", "report", "overwrite", "quiet", "json", "dry_run", "reserve", "again"),
     *("ledger", "account", "by", "key", "signing_key"),
     *("command", "config", "section", "configuration", "priced", "checked", "write"),
-    *("description", "described"),
+    *("dataset_file", "described", "largest", "filled", "lifted", "dataset_name"),
     *(name for name in WORDS if name != "unit"),
     *("epsilon", "delta", "rho", "known_labels", "expected_total"),
     *("expect_total", "expect_users", "expect_shape", "expect_rows"),

@@ -109,6 +109,10 @@ _MECHANISM = options_of(
 
 def _stream(options: argparse.Namespace) -> None:
     _check_options(options)
+    new = not Path(options.state).exists()
+    if (new or options.dry_run) and options.user and options.max_events_per_user is None:
+        needed = "{user} needs {max_events_per_user}: how many events of each are counted"
+        raise UsageError(phrase(needed))
     if options.dry_run:
         _say_dry_run(_make_mechanism(options), options)
         return
@@ -118,11 +122,7 @@ def _stream(options: argparse.Namespace) -> None:
     place = find_place_to_pay(options)
     if sys.stdin is None:
         raise UsageError("standard input is closed; events are read from it")
-    new = not Path(options.state).exists()
     check_stream_paths(options, new=new)
-    if new and options.user is not None and options.max_events_per_user is None:
-        needed = "{user} needs {max_events_per_user}: how many events of each are counted"
-        raise UsageError(phrase(needed))
     mechanism = None if options.epsilon is None and not new else _make_mechanism(options)
     if place is not None and options.reserve:
         from dphist.commands.ledger.payment import reserve  # slow to import
@@ -239,8 +239,15 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _check_same(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
-    """Refuse parameters that are not those of the state."""
+    """Refuse parameters that are not those of the state, and a state above a description."""
+    for name, most in getattr(options, "largest", {}).items():
+        held = getattr(mechanism, name)
+        if held is not None and held > most:
+            less = f"must be at most {most}, as {options.dataset_file} says, and is {held} in "
+            raise ParameterError(name, f"{less}{options.state}", "begin another stream")
     for name, value in _given(options).items():
+        if name in getattr(options, "filled", ()):
+            continue
         if name == "labels":
             value = tuple(text_of(label, mechanism.label_type) for label in value)
         if getattr(mechanism, name) != value:
