@@ -187,6 +187,19 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         partial(dh.KeyedCounts.from_counts, [1, 2]),
         {"keys": {"a": [1, 2]}},
     ),
+    "GroupedCounts.partial": (
+        dh.GroupedCounts.partial,
+        {
+            "frame": FRAME,
+            "groups": {"label": ["a", "b"]},
+            "column": "value",
+            "bins": [0, 2, 4],
+            "user": "user",
+            "max_rows": 1,
+            "part": 0,
+            "parts": 2,
+        },
+    ),
     "KeyedCounts.partial": (
         dh.KeyedCounts.partial,
         {

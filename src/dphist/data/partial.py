@@ -43,11 +43,12 @@ _OWN = ("part", "users", "for_tests", "user_type")
 class Partial:
     """Exact counts of one part of the users; secret, like the table they come from.
 
-    Made by `partial` of `LabelCounts`, `Profile`, `BinnedCounts` and `KeyedCounts`, and added up by
-    `merge` of the same class. It can be pickled, saved as a Parquet file, or sent as an Arrow
-    table. It cannot be released by itself. With keys whose values are to be found, it has the
-    labels of all rows that were kept: a line for each combination of a cell and labels. Of cells
-    with sums it has a line for each combination of a cell and clamped values.
+    Made by `partial` of `LabelCounts`, `Profile`, `BinnedCounts`, `KeyedCounts` and
+    `GroupedCounts`, and added up by `merge` of the same class. It can be pickled, saved as a
+    Parquet file, or sent as an Arrow table. It cannot be released by itself. With keys whose values
+    are to be found, it has the labels of all rows that were kept: a line for each combination of a
+    cell and labels. Of cells with sums it has a line for each combination of a cell and clamped
+    values.
 
     Attributes
     ----------

@@ -3,7 +3,7 @@
 The counts are secret, for mechanisms only: no repr and no error shows them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from dphist.counting.checks import check_grid
 from dphist.counting.engine.progress import Progress
 from dphist.data.axis.axis import Axis
 from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.partial import Partial
 from dphist.data.weight import check_column
 from dphist.errors import ParameterError
 from dphist.groups.grouping import count_cells_of, group_of, read_groups
@@ -104,14 +105,7 @@ class GroupedCounts(Secret):
         ColumnError, DataError, InputFileError
             As for `KeyedCounts.from_table`.
         """
-        check_column(count, "where groups are counted")
-        held = read_groups(groups, other=other)
-        axis = _read_bins(bins)
-        name = group_of(held).name
-        if not isinstance(column, str) or not column or column == name:
-            raise ParameterError("column", "must be text, and another column than the groups")
-        count_cells_of(held, axis.bins)
-        keys = Keys.read({name: group_of(held), column: axis})
+        keys = _read_keys(groups, column, bins, other=other, count=count)
         counted = KeyedCounts.from_table(
             frame,
             keys=keys,
@@ -124,6 +118,77 @@ class GroupedCounts(Secret):
             unit=unit,
         )
         return guarded(cls(counted), ledger)
+
+    @classmethod
+    @stoppable
+    def partial(
+        cls,
+        frame: Any,
+        *,
+        groups: Any,
+        column: str,
+        bins: Any,
+        user: str,
+        max_rows: int,
+        part: int,
+        parts: int,
+        others: str = "drop",
+        other: bool = False,
+        count: str | None = None,
+        progress: Progress | None = None,
+        delimiter: str | None = None,
+        unit: str | PrivacyUnit | None = None,
+    ) -> Partial:
+        """Bound and count one part of the users, for `merge`.
+
+        Parameters
+        ----------
+        part, parts, others : as for `LabelCounts.partial`.
+        frame, groups, column, bins, user, max_rows, other, count, progress, delimiter, unit
+            As for `from_table`; the same in all parts. Where groups are to be found, a part tells
+            more of its rows: see `Partial`.
+
+        Raises
+        ------
+        ParameterError, ColumnError, DataError, InputFileError
+            As for `KeyedCounts.partial`.
+
+        >>> import pandas as pd
+        >>> rides = pd.DataFrame({"who": [1, 1, 2], "city": ["Bern", "Uri", "Bern"], "fare": 5})
+        >>> given = {"groups": {"city": ["Bern", "Uri"]}, "column": "fare", "bins": [0, 10]}
+        >>> cut = [
+        ...     GroupedCounts.partial(rides, user="who", max_rows=2, part=k, parts=2, **given)
+        ...     for k in range(2)
+        ... ]
+        >>> GroupedCounts.merge(cut).counts_by_group().tolist()
+        [[2], [1]]
+        """
+        return KeyedCounts.partial(
+            frame,
+            keys=_read_keys(groups, column, bins, other=other, count=count),
+            unlisted="drop",
+            user=user,
+            max_rows=max_rows,
+            part=part,
+            parts=parts,
+            others=others,
+            count=count,
+            progress=progress,
+            delimiter=delimiter,
+            unit=unit,
+        )
+
+    @classmethod
+    @stoppable
+    def merge(cls, parts: Iterable[Any], *, ledger: Guarding | None = None) -> "GroupedCounts":
+        """Add the counts of all parts of the users; see `LabelCounts.merge`.
+
+        Raises
+        ------
+        DataError, InputFileError, ParameterError
+            Also if the parts are not of groups and bins.
+        """
+        return guarded(cls(KeyedCounts.merge(parts)), ledger)
 
     @classmethod
     def from_counts(
@@ -219,6 +284,17 @@ class GroupedCounts(Secret):
         unit = "" if self.unit is None else f", unit={str(self.unit)!r}"
         shown = f"groups={self.groups}, bins={self.bins}, max_rows={self.max_rows}{unit}"
         return f"GroupedCounts({shown}; counts not shown)"
+
+
+def _read_keys(groups: Any, column: Any, bins: Any, *, other: bool, count: object) -> Keys:
+    """Return groups and bins as keys, checked before any data are read."""
+    check_column(count, "where groups are counted")
+    held, axis = read_groups(groups, other=other), _read_bins(bins)
+    name = group_of(held).name
+    if not isinstance(column, str) or not column or column == name:
+        raise ParameterError("column", "must be text, and another column than the groups")
+    count_cells_of(held, axis.bins)
+    return Keys.read({name: group_of(held), column: axis})
 
 
 def _read_bins(given: Any) -> Axis:
