@@ -102,3 +102,23 @@ def test_on_the_command_line(tmp_path: Path, capsys: Any) -> None:
     assert lines[6].endswith(",yes")
     assert main(["diff", *paths, "--output", str(tmp_path / "page.html")]) == 0
     assert "region+age, UR, 0 to 20" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["table", "before", "after", "change", "low", "high", "stands"])
+def test_a_key_named_as_a_column_of_differences_is_refused(name: str) -> None:
+    bins = dh.Axis.regular(0, 20, 10)  # released tables have their edges in place of the name
+    held = dh.Tables(epsilon=1, delta="1e-6", keys={name: bins}, tables=[[name]])
+    one, two = (held.release([30, 40]) for _ in range(2))
+    with pytest.raises(dh.UnsupportedError, match=f"has a column '{name}' of its own"):
+        dh.difference(one, two)
+
+
+def test_it_is_said_that_sums_are_not_compared() -> None:
+    frame = {"sex": ["f", "m"] * 50, "spent": [3.0, 5.0] * 50}
+    sums = {"spent": dh.Clamp(0, 10, 1)}
+    keys = {"sex": ["f", "m"]}
+    data = dh.KeyedCounts.from_table(frame, keys=keys, sums=sums)
+    made = dh.Tables(rho=1, keys=keys, tables=["sex"], sums=sums)
+    one, two = (made.release(data) for _ in range(2))
+    said = "Sums and means, which these tables have too, are not."
+    assert said in " ".join(str(dh.difference(one, two)).split())

@@ -20,7 +20,7 @@ from dphist.tables.charts import texts_of
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Names
 
-_COLUMNS = ("before", "after", "change", "stands")
+_COLUMNS = ("table", "before", "after", "change", "low", "high", "stands")
 _NEARLY = (
     "A cell has an interval by the normal law with the exact error of its sum of noise: nearly "
     "right, and not proved."
@@ -59,7 +59,7 @@ def compare_releases(before: Release, after: Release) -> Differing:
         bounds=lambda level: (_bounds(first, tables, level), _bounds(second, tables, level)),
         tests=old.size,
         correction=Sentence("Bonferroni over all {n:,} cells", n=old.size),
-        holds=[INTERVALS, *_laws(first, second), *_outside(before, after)],
+        holds=[INTERVALS, *_laws(first, second), *_outside(before, after), *_sums(first, second)],
         noun="cell",
         joint=", ",
         proved=False,
@@ -71,6 +71,13 @@ def _laws(*values: KeyedTables) -> list[str]:
     """Return by which laws cells have intervals."""
     pure = {value.reach.rate is not None for value in values}
     return [said for said, of_pure in ((_NEARLY, False), (_NEARLY_PURE, True)) if of_pure in pure]
+
+
+def _sums(*values: KeyedTables) -> list[str]:
+    """Return that counts alone are compared, if a release has sums as well."""
+    if not any(value.summed for value in values):
+        return []
+    return ["Counts are compared. Sums and means, which these tables have too, are not."]
 
 
 def _outside(before: Release, after: Release) -> list[str]:
