@@ -114,25 +114,25 @@ class ExpectedError:
 
     Attributes
     ----------
-    appears_from : int or None
+    appears_from : number or None
         The smallest count, in records, from which a label is released with probability `level`.
         Of mechanisms that look at the largest counts only, that many above the next count. None
         where all labels are released.
-    half_width : int or None
+    half_width : number or None
         The smallest q for which the noise of a released count is within q with probability `level`;
         None if no counts are released.
     noise_scale : scale of the noise, in records.
     level : probability.
-    largest_error : int or None
+    largest_error : number or None
         Noise never changes a count by more than this, in records; None if noise has no end. What
         bounding dropped comes on top.
     """
 
-    appears_from: int | None
-    half_width: int | None
+    appears_from: float | None
+    half_width: float | None
     noise_scale: Fraction | float
     level: float = 0.95
-    largest_error: int | None = None
+    largest_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ FLAGS = {"correlated"}
 # What no option sets, as other options or the data say it, or as nobody needs to choose.
 UNSET = {
     *("branching", "root", "consistent", "nonnegative"),
-    *("windows",),
+    *("windows", "step"),
 }
 OF_AXES = {"bins"}  # of a mechanism of all axes; an option of one axis has the same name
 COMMANDS: dict[str, tuple[list[type[Any]], set[str]]] = {

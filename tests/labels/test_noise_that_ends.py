@@ -53,7 +53,7 @@ def test_no_count_is_off_by_more(noise: Any, listed: bool) -> None:
 def test_what_is_expected_is_what_is_released(noise: Any) -> None:
     mechanism = dh.ThresholdHistogram(noise=noise, **FEW)
     for chance in (0.5, 0.95):
-        count = mechanism.likely_count(chance)
+        count = int(mechanism.likely_count(chance))
         shown = len(mechanism.release(counts(20_000, count)).value) / 20_000
         assert shown == pytest.approx(mechanism.release_chance(count), abs=0.015)
         assert mechanism.release_chance(count) >= chance > mechanism.release_chance(count - 1)

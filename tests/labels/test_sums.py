@@ -358,3 +358,13 @@ def test_rho_is_at_most_what_the_page_of_the_class_says(noise: str, share: str) 
     assert mechanism.epsilon_guarantee is not None
     total = float(mechanism.epsilon_guarantee.epsilon)
     assert float(mechanism.guarantee.rho) <= total * math.tanh(total / 2)
+
+
+def test_sums_are_written_on_their_grid() -> None:
+    rows = {"word": ["a"] * 999 + ["b"] * 777, "spent": [0.07] * 999 + [1.13] * 777}
+    sums = {"spent": dh.Clamp(0, 2, "0.01")}
+    data = dh.LabelCounts.from_table(rows, label="word", sums=sums)
+    made = dh.ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=1, sums=sums)
+    for _ in range(20):
+        for total in made.release(data).value.to_arrow()["spent_sum"].to_pylist():
+            assert repr(total) == repr(round(total, 2))

@@ -54,7 +54,7 @@ def label_law(mechanism: ThresholdHistogram, count: int) -> Law:
     """Law of what is released of a label with this count; None: it is not released."""
     if mechanism.labels is None and count == 0:  # it is not in the data
         return {None: 1.0}
-    size = 2 * (mechanism.largest_error or 0) + 1
+    size = 2 * int(mechanism.largest_error or 0) + 1
     sampler = EveryValue(size)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bounded_noise, "truncated_geometric", sampler.truncated)
@@ -76,7 +76,7 @@ def label_law(mechanism: ThresholdHistogram, count: int) -> Law:
 
 def neighbors(mechanism: ThresholdHistogram) -> Iterator[list[tuple[int, int]]]:
     """What one user may do to labels: new ones, some near the threshold, and common ones."""
-    reach = mechanism.largest_error or 0
+    reach = int(mechanism.largest_error or 0)
     counts = {0, 1, reach, 3 * reach} if mechanism.labels is None else {0}
     pairs = [(n, n + t) for n in sorted(counts) for t in range(1, mechanism.max_count + 1)]
     yield from (

@@ -34,8 +34,8 @@ def test_a_file_of_0_1_loads(path: Path, tmp_path: Path) -> None:
     if "count_cut_users" in parameters:  # is gone
         assert parameters.pop("count_cut_users") is False
         parameters["users_by_labels"] = None
-    if content["mechanism"]["name"] == "ThresholdHistogram":  # summed nothing, and had no "other"
-        parameters |= {"sums": None, "sums_share": "0.5", "other": False}
+    if content["mechanism"]["name"] == "ThresholdHistogram":  # no sums, weights or "other"
+        parameters |= {"sums": None, "sums_share": "0.5", "other": False, "step": None}
     assert again["kind"] == OLD_TAGS.get(content["kind"], content["kind"]) != content["kind"]
     for key in ("guarantee", "unit", "mechanism", "total", "value", "noisy", "stated"):
         assert again.get(key) == content.get(key), key

@@ -284,7 +284,7 @@ def test_the_interval_is_the_least_that_holds_95_percent_laplace(rate: str) -> N
     width = ThresholdHistogram(epsilon=rate, delta="1e-6", max_labels=1).half_width()
     a = math.exp(-float(rate))
 
-    def missed(q: int) -> float:
+    def missed(q: float) -> float:
         return 2 * a ** (q + 1) / (1 + a)
 
     assert missed(width) <= 0.05
@@ -321,9 +321,9 @@ def test_chances_above_the_next_count_are_those_of_the_release(mechanism: object
     likely = labels_words.appearances(mechanism)  # type: ignore[arg-type]
     for chance, count in likely.items():
         if isinstance(mechanism, TopLabels):
-            found = [len(mechanism.choose([count], draw)) for _ in range(size)]
+            found = [len(mechanism.choose([int(count)], draw)) for _ in range(size)]
         else:
-            found = [len(mechanism.measure([count], draw)) for _ in range(size)]
+            found = [len(mechanism.measure([int(count)], draw)) for _ in range(size)]
         slack = 4 * math.sqrt(chance * (1 - chance) / size)
         assert chance - slack <= np.mean(found) <= chance + slack + 0.1
 

@@ -20,6 +20,7 @@ from dphist.commands.records import (
 from dphist.counting.engine.progress import Progress
 from dphist.data.clamp import read_sum
 from dphist.data.label_counts import LabelCounts
+from dphist.data.weight import Weight, state_weight
 from dphist.document.blocks import JSON, Block, Fact, Note
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
@@ -75,6 +76,7 @@ def _data_options(
     mechanism: type,
     max_labels: Mapping[str, Any] = MappingProxyType({}),
     of_count: Sequence[Excludes] = (),
+    weighted: Sequence[str] = (),
 ) -> Table:
     """Return the options of which rows count, how each user is bounded, and what a release costs.
 
@@ -83,12 +85,13 @@ def _data_options(
     mechanism : class of the mechanism.
     max_labels : what is otherwise of ``--max-labels``: attributes, ``more``, and further ``rules``.
     of_count : further rules of ``--max-count``.
+    weighted : the option of weights, where rows may have some.
     """
     kept = "; of a user with more, that many are kept, chosen at random (1 without --user)"
     of_labels = dict(max_labels)
     kept += of_labels.pop("more", "")
     who = Needs(["user"], "without it each row is a user, with one label")
-    what = Needs(["user", "count"], "without them each row counts 1")
+    what = Needs(["user", "count", *weighted], "without them each row counts 1")
     each_row = Needs(
         ["user", "max_count"], "without users each row is one, which adds at most that to its label"
     )
@@ -133,10 +136,17 @@ def _data_options(
 def _bounds_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return max_labels and max_count as a mechanism takes them."""
     kept = MOST_FOUND if _is_found(options) else options.max_labels
+    weight = _get_weight(options)
+    most = 1 if weight is None else weight.max_records
     return {
         "max_labels": 1 if options.user is None else kept,
-        "max_count": 1 if options.max_count is None else options.max_count,
+        "max_count": most if options.max_count is None else options.max_count,
     }
+
+
+def _get_weight(options: argparse.Namespace) -> Weight | None:
+    """Return how rows are weighted; a ranking has no such option."""
+    return getattr(options, "weight", None)
 
 
 def _release_or_quote(
@@ -183,7 +193,7 @@ def _read(
         get_files(options),
         label=options.label,
         user=options.user,
-        count=options.count,
+        count=_get_weight(options) or options.count,
         null_users=options.null_users or "refuse",
         null_labels=options.null_labels,
         progress=progress,
@@ -205,15 +215,16 @@ def _is_found(options: argparse.Namespace) -> bool:
 def _stated_bounds(options: argparse.Namespace, bounds: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the release would state, as `LabelCounts.from_table` words it."""
     missing = {"null_labels": options.null_labels}
+    weight = _get_weight(options)
     if options.user is not None:
         missing["null_users"] = options.null_users or "refuse"
-    elif options.count is None:
+    elif options.count is None and weight is None:
         return missing
     cut = {name: "none" if bound is None else str(bound) for name, bound in bounds.items()}
-    return missing | cut
+    return missing | cut | state_weight(weight)
 
 
-def _likely(mechanism: LabelsMechanism) -> int | None:
+def _likely(mechanism: LabelsMechanism) -> float | None:
     """Return the count that is released with 95 %; None if all listed labels are."""
     return None if mechanism.threshold is None else mechanism.likely_count(LEVEL)
 
@@ -255,9 +266,11 @@ _NOT_FOUND = {
     "only_labels": "labels without counts are found with a fixed number",
     "users_by_labels": "users are counted anyway, up to 1,000 labels",
     "sums": "sums are bounded by a fixed number of labels",
+    "weight": "a number of labels is found where each user counts 1",
 }
+_NOT_OPTIMAL = Excludes(["weight"], "it is for users who count 1", "optimal")
 _NO_COUNTS = Excludes(["only_labels"], "no counts are released")
-_SHARED = ("epsilon", "delta", "max_labels", "max_count")
+_SHARED = ("epsilon", "delta", "max_labels", "max_count", "step")
 
 _LABELS = [
     *_data_options(
@@ -270,6 +283,24 @@ _LABELS = [
             "rules": [Excludes([other], why, AUTO) for other, why in _NOT_FOUND.items()],
         },
         [_NO_COUNTS],
+        ["weight"],
+    ),
+    Option(
+        "weight",
+        "column of weights, such as those of a survey, if a row counts as its weight, with their "
+        "bounds and their unit, all public, such as w=0:20:0.01: others count as the bounds. A "
+        "row is protected, or with --user a user, whose weights of a label add up to at most "
+        "--max-count (default: the upper bound, rounded up)",
+        "COLUMN=LOW:HIGH:STEP",
+        Weight.from_text,
+        rules=[
+            Excludes(["count"], "a weight is how many records a row is"),
+            Excludes(["wide"], "its columns are of counts"),
+            Excludes(["sums"], "sums are of rows that count once"),
+            Excludes(["users_by_labels"], "users are counted where each row is a record"),
+            Excludes(["correlated"], "shared noise is for whole records"),
+            _NO_COUNTS,
+        ],
     ),
     *options_of(
         ThresholdHistogram,
@@ -285,6 +316,7 @@ _LABELS = [
                 for noise in get_args(Noise)
                 if noise != "gaussian"
                 for rule in (
+                    *([_NOT_OPTIMAL] if noise == "optimal" else []),
                     Excludes(["only_labels"], "no counts are released", noise),
                     Excludes(["correlated"], "shared noise is Gaussian", noise),
                 )
@@ -377,8 +409,11 @@ def _check_data(options: argparse.Namespace) -> None:
     name_wide_columns(options, [options.label])
     if options.user is not None and options.user == options.label:
         raise UsageError(phrase("{user} and {label} must be different columns"))
-    if options.count is not None and options.count in (options.user, options.label):
-        raise UsageError(phrase("{count} must be a column of its own"))
+    weight = _get_weight(options)
+    amounts = {"count": options.count, "weight": weight and weight.column}
+    for name, column in amounts.items():
+        if column is not None and column in (options.user, options.label):
+            raise UsageError(phrase(f"{{{name}}} must be a column of its own"))
     if options.delta is None and getattr(options, "known_labels", None) is None:
         raise UsageError(phrase("{delta} is needed, such as 1e-6: labels come from the data"))
     check_protected(options)
@@ -409,6 +444,8 @@ def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
         return labels
     parameters = given_parameters(options, options.command.options, ThresholdHistogram)
     parameters |= cost | _bounds_of(options)
+    if options.weight is not None:
+        parameters["step"] = options.weight.step
     if options.correlated:
         parameters["correlated"] = "auto"
     if options.known_labels is not None:

@@ -29,6 +29,7 @@ from dphist.counting.reading.gate import Reading
 from dphist.data.cells import check_most, make_cells
 from dphist.data.clamp import Clamp
 from dphist.data.partial import Partial, make_partial
+from dphist.data.weight import Weight, steps_of
 from dphist.errors import DataError, ParameterError, phrase
 from dphist.noise.inversion import Source, checked_source
 from dphist.privacy.unit import PrivacyUnit, unit_of_users
@@ -51,6 +52,7 @@ class Counting:
     reading : progress and delimiter, for the gate.
     cut : the part of the users that is counted; None for all.
     sums : columns of values that are summed for each label, with their clamps.
+    weight : how rows are weighted, if ``count`` is a column of weights; counts are then in steps.
     """
 
     frame: Any
@@ -59,6 +61,7 @@ class Counting:
     reading: Reading
     cut: Cut | None = None
     sums: tuple[tuple[str, Clamp], ...] = ()
+    weight: Weight | None = None
 
     @property
     def _names(self) -> dict[str, Any]:
@@ -72,6 +75,12 @@ class Counting:
         The store also has the sums of `sums`, if there are any.
         """
         bounds, key = replace(bounds, cut=self.cut), _draw_key(source)
+        if self.weight is not None:
+            bounds = replace(bounds, max_count=steps_of(bounds.max_count, self.weight.step))
+            weighing = self.weight.weighing()
+            return count_labels(
+                self.frame, self._names, bounds, key=key, weighing=weighing, **self.reading
+            )
         if not self.sums:
             return count_labels(self.frame, self._names, bounds, key=key, **self.reading)
         counts_users = bounds.max_count == 1

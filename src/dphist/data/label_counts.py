@@ -6,6 +6,7 @@ The counts are secret and never shown. Mechanisms read them only through `filter
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,14 @@ from dphist.data.counting import Counting, check_label_bounds, make_cut, to_labe
 from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.other_than import read_other_than
 from dphist.data.partial import Partial, all_parts, as_it_is, read_columns, write_columns
+from dphist.data.weight import (
+    MOST_STEPS,
+    Weight,
+    check_column,
+    check_steps,
+    read_weight,
+    state_weight,
+)
 from dphist.errors import ParameterError, phrase
 from dphist.noise.for_tests import is_for_tests
 from dphist.noise.inversion import Source
@@ -57,6 +66,8 @@ class LabelCounts(Secret):
         The columns that were summed, with the bounds on each user's total of a label; public.
     other_than : tuple of str or None
         The listed labels, if all others were counted as "other" before users were bounded; public.
+    weight : Weight or None
+        How rows were weighted: counts are then sums of weights, in whole steps of it. Public.
     """
 
     _store: Store
@@ -73,6 +84,7 @@ class LabelCounts(Secret):
     only_adds: bool = False
     _sums: tuple[tuple[str, Clamp], ...] = ()
     other_than: tuple[str, ...] | None = None
+    weight: Weight | None = None
     _IN_PLACE_OF_AN_ARRAY = (
         "LabelCounts must be passed to a labels mechanism themselves: an array would lose their "
         "bounds (the data owner may use .counts_of(labels), .largest(number))"
@@ -84,7 +96,9 @@ class LabelCounts(Secret):
         return self._store.schema.field("label").type
 
     def __repr__(self) -> str:
-        return f"LabelCounts(max_labels={self.max_labels}, max_count={self.max_count}; not shown)"
+        weight = "" if self.weight is None else f", weight={self.weight}"
+        bounds = f"max_labels={self.max_labels}, max_count={self.max_count}{weight}"
+        return f"LabelCounts({bounds}; not shown)"
 
     @classmethod
     @stoppable
@@ -94,9 +108,9 @@ class LabelCounts(Secret):
         *,
         label: str,
         user: str | None = None,
-        count: str | None = None,
+        count: str | Weight | None = None,
         max_labels: int | None = None,
-        max_count: int = 1,
+        max_count: int | None = None,
         null_users: str = "refuse",
         null_labels: str = "refuse",
         progress: Progress | None = None,
@@ -125,10 +139,14 @@ class LabelCounts(Secret):
             random and independently of other users, and adds at most `max_count` to each. Without
             it, each row is a separate user with one label.
         count : column of counts, if a row can be more than one record. Rows of one user and label
-            are added before they are bounded; sums of 0 are dropped first.
+            are added before they are bounded; sums of 0 are dropped first. Or a `dphist.Weight`, if
+            a row counts as its weight: counts are then sums of weights, in whole steps, for a
+            `ThresholdHistogram` with the same `step`. Not with `users_by_labels`, `keep_sets` or
+            `sums`, and not of Spark.
         max_labels : maximum number of labels of one user; None for no maximum, which few
             mechanisms accept. Without `user` it is 1.
-        max_count : maximum that one user adds to a label. Without `user` and `count` it is 1.
+        max_count : maximum that one user adds to a label (default: 1, or of weights the most that a
+            row counts, `high` rounded up). Without `user` and `count` it is 1.
         null_users : "refuse" rows without a user, "drop" them, or keep them "separate", each as
             one user: a person with several such rows is then protected for one of them only.
         null_labels : "refuse" rows without a label, or "drop" them.
@@ -180,15 +198,23 @@ class LabelCounts(Secret):
         >>> counts.counts_of(["a", "b", "c"])
         [1, 2, 0]
         """
-        columns = {"label": label, "user": user, "count": count}
+        column, weight = read_weight(count)
+        if max_count is None:
+            max_count = 1 if weight is None else weight.max_records
+        columns = {"label": label, "user": user, "count": column}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
+        if weight is not None:
+            check_steps(bounds.max_count, weight.step, "max_count", MOST_STEPS)
+            beside = {"users_by_labels": users_by_labels, "keep_sets": keep_sets, "sums": sums}
+            for name in (name for name, given in beside.items() if given):
+                raise ParameterError(name, phrase("must be left out where {count} has weights"))
         bounds, one = check_label_bounds(columns, bounds, users_by_labels, unit)
         bounds, summed = _list_labels(bounds, other_than), read_sums(sums)
         for name, given in ("sums", summed), ("other_than", bounds.other_than):
             if given and keep_sets:
                 raise ParameterError(name, phrase("must be left out with {keep_sets}"))
         reading = Reading(progress=progress, delimiter=delimiter)
-        counting = Counting(frame, columns, one, reading, sums=summed)
+        counting = Counting(frame, columns, one, reading, sums=summed, weight=weight)
         counts = cls._count(counting, bounds, users_by_labels, source, keep_sets)
         return guarded(counts, ledger)
 
@@ -254,6 +280,7 @@ class LabelCounts(Secret):
         [1, 3]
         """
         cut = make_cut(user, part, parts, others)
+        check_column(count, "where a table is cut into parts")
         columns = {"label": label, "user": user, "count": count}
         bounds = Bounds(max_labels, max_count, null_users, null_labels)
         bounds, one = check_label_bounds(columns, bounds, users_by_labels, unit)
@@ -359,6 +386,7 @@ class LabelCounts(Secret):
             only_adds=True,  # docs/understand/proofs/bounding.md, Lemma 2
             _sums=counting.sums,
             other_than=bounds.other_than,
+            weight=counting.weight,
         )
 
     def bounds_in_text(self) -> dict[str, str]:
@@ -369,7 +397,13 @@ class LabelCounts(Secret):
         if not self._is_cut:
             return {}
         labels = "none" if self.max_labels is None else str(self.max_labels)
-        return {"max_labels": labels, "max_count": str(self.max_count)}
+        bounds = {"max_labels": labels, "max_count": str(self.max_count)}
+        return bounds | state_weight(self.weight)
+
+    @property
+    def step(self) -> Fraction | None:
+        """The unit of counts that are sums of weights; None if they are records. Public."""
+        return None if self.weight is None else self.weight.step
 
     @property
     def sums(self) -> dict[str, Clamp]:
@@ -494,7 +528,9 @@ class LabelCounts(Secret):
         return self._store.largest(whole_number(number, "number", 0))
 
     def counts_of(self, labels: Sequence[Any]) -> list[int]:
-        """Return the counts of the given labels, in records, 0 where a label does not occur.
+        """Return the counts of the given labels, 0 where a label does not occur.
+
+        In records, or where rows have weights in whole steps of these.
 
         Raises
         ------

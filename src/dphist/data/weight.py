@@ -3,10 +3,18 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
+
+from dphist.arrays import FloatArray
+from dphist.counting.bounding.weights import Weighing
 from dphist.data.clamp import Clamp
-from dphist.errors import ParameterError
-from dphist.parameters import Exact
+from dphist.errors import Argument, ParameterError
+from dphist.parameters import Exact, decimal_text, positive_number
+
+MOST_STEPS = 2**40
+"""Largest bound on what one unit adds to a count, in steps."""
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -71,6 +79,10 @@ class Weight:
         """
         return math.ceil(self.clamp.high)
 
+    def weighing(self) -> Weighing:
+        """Return how the weights become whole numbers of steps."""
+        return Weighing(self.step, self.clamp.least, self.clamp.most)
+
     def to_text(self) -> str:
         """Return the bounds and the step, as ``0:20:0.01``."""
         return self.clamp.to_text()
@@ -102,5 +114,89 @@ def check_column(count: object, where: str) -> None:
         raise ParameterError(
             "count",
             f"must be a column of whole numbers {where}",
-            "weights are for KeyedCounts.from_table with listed keys",
+            "weights are for LabelCounts.from_table, and for KeyedCounts.from_table with listed "
+            "keys",
         )
+
+
+def read_weight(count: str | Weight | None) -> tuple[str | None, Weight | None]:
+    """Return the column of counts, or of weights, and the weights."""
+    return (count.column, count) if isinstance(count, Weight) else (count, None)
+
+
+def read_step(step: Exact, **beside: object) -> Fraction:
+    """Return the unit of counts of a mechanism, checked.
+
+    Parameters
+    ----------
+    beside : parameters that do not go with it; None if they are not given.
+
+    Raises
+    ------
+    ParameterError
+    """
+    held = positive_number(step, "step", 1)
+    if (1 / held).denominator != 1:
+        raise ParameterError("step", "must divide 1, as that of the weights of the data does")
+    for name in [name for name, each in beside.items() if each]:
+        raise ParameterError("step", "must be left out with " + Argument(name))
+    return held
+
+
+def check_steps(records: int, step: Fraction, name: str, most: int) -> None:
+    """Refuse a bound, the parameter `name`, of more steps than noise is drawn for.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if steps_of(records, step) > most:
+        raise ParameterError(name, f"must be at most {most:,} steps of weights", "widen the step")
+
+
+def steps_of(records: int, step: Fraction | None) -> int:
+    """Return a number of records in steps.
+
+    >>> steps_of(20, Fraction(1, 100)), steps_of(20, None)
+    (2000, 20)
+    """
+    return records if step is None else int(records / step)
+
+
+def to_records(steps: int, step: Fraction | None) -> float:
+    """Return a number of steps in records: a whole number where it is one.
+
+    >>> to_records(250, Fraction(1, 100)), to_records(300, Fraction(1, 100)), to_records(7, None)
+    (2.5, 3, 7)
+    """
+    if step is None:
+        return steps
+    found = steps * step
+    return int(found) if found.denominator == 1 else float(found)
+
+
+def to_unit(steps: Any, step: Fraction) -> FloatArray:
+    """Return whole numbers of steps in the unit of the step, each the float nearest to it.
+
+    So written in full it is the decimal of the step: 1234 steps of 0.01 are 12.34. Exact for
+    numbers below 2**53.
+
+    >>> to_unit([1234, 7], Fraction(1, 100)).tolist()
+    [12.34, 0.07]
+    """
+    found: FloatArray = np.asarray(steps, np.float64) * step.numerator / step.denominator
+    return found
+
+
+def say_step(step: Fraction | None) -> str:
+    """Say in an error how rows were counted.
+
+    >>> say_step(None), say_step(Fraction(1, 100))
+    ('in whole records', 'by weights in steps of 0.01')
+    """
+    return "in whole records" if step is None else f"by weights in steps of {decimal_text(step)}"
+
+
+def state_weight(weight: Weight | None) -> dict[str, str]:
+    """Return what a release states of weights: their bounds and step; nothing without any."""
+    return {} if weight is None else {"weights": weight.to_text()}

@@ -31,9 +31,9 @@ class Reading:
         with a probability; None if the bounded counts are compared.
     """
 
-    counts: dict[str, int]
-    half_width: Callable[[float], int | None]
-    threshold: int | None
+    counts: dict[str, float]
+    half_width: Callable[[float], float | None]
+    threshold: float | None
     above: Callable[[float], int] | None = None
 
     def numbers(self, labels: list[str]) -> FloatArray:

@@ -129,10 +129,15 @@ def expected_of(mechanism: Maker) -> ExpectedError:
 
 
 def bounds_of(release: Release) -> tuple[Any, Any] | None:
-    """Return both ends of the 95 % intervals, (k,) int64; None if none are stated."""
+    """Return both ends of the 95 % intervals, (k,) int64; None if none are stated.
+
+    Of weighted counts, float64.
+    """
     bounds = release.mechanism.intervals(release, LEVEL)
     if bounds is None or _table_of(release).counts is None:
         return None
+    if _table_of(release).step is not None:
+        return bounds.lower, bounds.upper
     low, high = np.floor(np.asarray(bounds.lower)), np.ceil(np.asarray(bounds.upper))
     return low.astype(np.int64), high.astype(np.int64)
 
@@ -222,7 +227,7 @@ def error_of_counts(width: float, counted: Counted, more: str = "") -> Fact:
     return Fact("Error of counts", f"± {PlusMinus(width).number}", note=note)
 
 
-def largest_error(largest: int, counted: Counted) -> Fact:
+def largest_error(largest: float, counted: Counted) -> Fact:
     """Return by how much no count is ever off, where noise ends."""
     note = Sentence(
         "the noise never changes a count by more: there it ends{cut}", cut=counted.noise
@@ -331,7 +336,7 @@ def none_released(table: LabelTable) -> str:
 
 def head_of_labels(table: LabelTable, most: int, caption: str = "The first labels") -> Table:
     """Return the first rows of a table of labels, of any type that labels have, as text."""
-    head = LabelTable(table.to_arrow().slice(0, most))
+    head = table.head(most)
     texts = ["(missing)" if text is None else text for text in head.texts]
     columns = [Column("label", texts, released=True)]
     if head.counts is not None:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NoiseAnswers:
-    """How far the noise of a mechanism reaches; see `dphist.release.label_table.LabelAnswers`."""
+    """How far the noise of a mechanism reaches; see `dphist.release.label_table.LabelAnswers`.
+
+    All is in the unit of the counts: records, or the steps of weights.
+    """
 
     mechanism: "LabelsMechanism"
 
@@ -29,16 +32,27 @@ class NoiseAnswers:
     @property
     def most_unshown(self) -> float | None:
         """The largest noisy count of a label that is not shown; None if labels are listed."""
-        return self.mechanism.most_unshown
+        return self._to_steps(self.mechanism.most_unshown)
 
     def reach(self, level: float) -> int | None:
         """Return how far the noise of a count reaches with this probability; None: no counts."""
-        return self.mechanism.half_width(level)
+        width = self._to_steps(self.mechanism.half_width(level))
+        return None if width is None else int(width)
 
     def reach_of_sum(self, labels: int, level: float) -> float:
         """Return how far the noise of a sum of `labels` fixed counts reaches."""
-        each = labels * float(self.mechanism.half_width(1 - (1 - level) / labels) or 0)
-        return min(each, self.mechanism.reach_of_sum(labels, level))
+        each = labels * float(self.reach(1 - (1 - level) / labels) or 0)
+        return min(each, self.mechanism.reach_of_sum(labels, level) / float(self._step or 1))
+
+    @property
+    def _step(self) -> Fraction | None:
+        return self.mechanism.step
+
+    def _to_steps(self, records: float | None) -> float | None:
+        """Return a whole number of steps that a mechanism says in records, which may be none."""
+        if self._step is None or records is None or math.isinf(records):
+            return records
+        return round(records / float(self._step))
 
 
 def gaussian_reach(deviation: float, labels: int, level: float) -> float:

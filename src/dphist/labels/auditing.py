@@ -48,6 +48,12 @@ class LabelNeighbors:
                 "must have no sums to be audited: neighbors have counts alone",
                 "audit it without sums, whose noise is of the same law",
             )
+        if mechanism.step is not None:
+            raise ParameterError(
+                "mechanism",
+                "must count whole records to be audited: neighbors have no weights",
+                "audit it without a step, with a max_count of as many records as it has steps",
+            )
         self.mechanism = mechanism
         self.by = mechanism.max_count
         most = min(mechanism.max_labels or 4, _MOST_LABELS)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+import numpy as np
+
 from dphist.arrays import IntArray
 from dphist.document.blocks import ON_JSON, Block, Fact
 from dphist.document.bounding import (
@@ -24,6 +26,7 @@ from dphist.document.unit_words import (
     number_shown,
     unit_in_words,
 )
+from dphist.document.weight_words import weigh_counted
 from dphist.labels import AutoThreshold, ThresholdHistogram
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.threshold.measuring import NAME
@@ -126,6 +129,12 @@ def counted_by(mechanism: LabelsMechanism, data: DataFacts) -> Counted:
     >>> counted_by(mechanism, DataFacts(unit=PrivacyUnit("user"))).cut
     'each user bounded to 10 labels, 1 of each'
     """
+    counted = _count_bounded(mechanism, data)
+    return weigh_counted(counted, mechanism.step, data.bounds.get("weights"))
+
+
+def _count_bounded(mechanism: LabelsMechanism, data: DataFacts) -> Counted:
+    """Return what is counted, whatever a row counts."""
     unit, (labels, most) = unit_of(data), _bounds(mechanism, data.bounds)
     if unit.asserted:
         before = "{records} as the caller counted them; {several} may have been bounded before"
@@ -167,6 +176,8 @@ def counts_users(release: Release) -> bool:
     """Whether each count is a number of users: every user adds at most 1 to a label."""
     unit = release.guarantee.unit
     adds_one = unit.who != "record" and dict(unit.bounds).get("max_count") == 1
+    if mechanism_of(release).step is not None:
+        return False
     return adds_one and bool(counted_of(release).cut)
 
 
@@ -315,5 +326,6 @@ def number_of(release: Release) -> Number:
     if counts is None:
         return number_shown(release, 0)
     mechanism = mechanism_of(release)
-    shown = most_shown(counts.tolist(), mechanism.max_labels, mechanism.max_count)
+    whole = np.floor(counts).astype(np.int64)
+    shown = most_shown(whole.tolist(), mechanism.max_labels, mechanism.max_count)
     return number_shown(release, *shown)

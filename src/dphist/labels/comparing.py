@@ -20,6 +20,10 @@ class LabelsCase(compared.CaseOfTotal):
     """Labels with counts, and the mechanisms for labels that nobody listed."""
 
     def __init__(self, counts: LabelCounts, opened: pa.Table, delta: Any) -> None:
+        if counts.weight is not None:
+            raise ParameterError(
+                "data", "must be counts of whole records: sums of weights are not compared"
+            )
         super().__init__(counts, opened, delta)
         labels = LabelTable(opened).labels
         self._truth: dict[Any, int] = dict(zip(labels, opened["count"].to_pylist(), strict=True))

@@ -18,6 +18,7 @@ def compare_releases(before: Release, after: Release) -> Differing:
     """Return what two releases say of the same labels."""
     readings = [_read(each) for each in (before, after)]
     check_same("max_count", mechanism_of(before).max_count, mechanism_of(after).max_count)
+    check_same("step of weights", *(mechanism_of(each).step for each in (before, after)))
     lists = [frozenset(mechanism_of(each).other_than or ()) for each in (before, after)]
     check_same("labels beside other", *lists, remedy=_OTHERS)
     bounds = max_labels_of(before), max_labels_of(after)

@@ -1,5 +1,6 @@
 """KIND: released labels and rankings, declared once for all that shows, writes or reads them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -39,6 +40,7 @@ from dphist.document.unit_words import (
     share_of_guess,
     threshold_text,
 )
+from dphist.document.weight_words import tell_weights
 from dphist.labels import AutoThreshold, DiscoverLabels, bounding, words
 from dphist.labels.auditing import AUDITING
 from dphist.labels.charts import chart_of_all, chart_of_order, charts_of
@@ -112,6 +114,7 @@ def _terms(mechanism: LabelsMechanism, data: DataFacts) -> list[Block]:
     return [
         Fact("In zCDP", own, "zcdp", own, note=adds_up, on=on),
         Fact("Bounds", bounding.bounding_in_words(mechanism, data), on=HEADED),
+        *tell_weights(mechanism.step, data.bounds.get("weights")),
     ]
 
 
@@ -124,7 +127,9 @@ def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> 
     for chance, count in likely.items():
         said.append(words.appearance_in_words(mechanism, chance, count))
         said += [
-            share_of_guess(count, guess, several, ", if each adds 1") for guess in data.guesses
+            share_of_guess(math.floor(count), guess, several, ", if each adds 1")
+            for guess in data.guesses
+            if mechanism.step is None
         ]
     for_programs: dict[str, Any] = {
         "noise": mechanism.noise,

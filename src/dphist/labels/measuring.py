@@ -12,6 +12,7 @@ from dphist.arrays import IntArray
 from dphist.counting import LARGEST
 from dphist.data.guard import refuse_guarded
 from dphist.data.label_counts import LabelCounts
+from dphist.data.weight import say_step
 from dphist.errors import Argument, BoundsError
 from dphist.mechanism import MechanismBase
 from dphist.noise.inversion import Source
@@ -46,6 +47,11 @@ class LabelsMeasuring(MechanismBase):
     max_labels: int | None
     max_count: int
     noise: str
+
+    @property
+    def step(self) -> Fraction | None:
+        """The unit of counts that are sums of weights; None if they are whole records."""
+        return None
 
     @property
     def _unit(self) -> PrivacyUnit:
@@ -110,7 +116,9 @@ class LabelsMeasuring(MechanismBase):
         refuse_released(table, "table")
         self._check_list(table.other_than if isinstance(table, LabelCounts) else None)
         if not isinstance(table, LabelCounts):
+            self._check_step(None)
             return LabelCounts.promised(table, self.max_labels, self.max_count)
+        self._check_step(table.step)
         if not _within(table.max_labels, self._protected_labels()):
             raise _exceeded("max_labels", table.max_labels, self.max_labels)
         if table.max_count > self.max_count:
@@ -120,6 +128,16 @@ class LabelsMeasuring(MechanismBase):
     def _protected_labels(self) -> int | None:
         """Return the largest `max_labels` of data this mechanism protects; None for any."""
         return self.max_labels
+
+    def _check_step(self, held: Fraction | None) -> None:
+        """Refuse data whose counts have another unit than the noise."""
+        own = self.step
+        if held != own:
+            raise BoundsError(
+                f"the table was counted {say_step(held)}, and the mechanism is for tables counted "
+                f"{say_step(own)}: make it by ThresholdHistogram(..., step=counts.step) of a table "
+                "that LabelCounts.from_table has counted"
+            )
 
     @property
     def other_than(self) -> tuple[str, ...] | None:
@@ -151,7 +169,9 @@ def make_user_unit(max_labels: int | None, max_count: int) -> PrivacyUnit:
     return PrivacyUnit("user", bounds={"max_labels": max_labels, "max_count": max_count})
 
 
-def sort_released(table: pa.Table, sums: Sequence[str] = ()) -> LabelTable:
+def sort_released(
+    table: pa.Table, sums: Sequence[str] = (), step: Fraction | None = None
+) -> LabelTable:
     """Order released rows by released count, the largest first, then by label.
 
     So the order is a function of what is released, whatever order the rows came in.
@@ -159,10 +179,11 @@ def sort_released(table: pa.Table, sums: Sequence[str] = ()) -> LabelTable:
     Parameters
     ----------
     sums : names of the columns that follow label and count.
+    step : the unit of the counts; None if they are records.
     """
     rows = table.sort_by([("count", "descending"), ("label", "ascending")])
     found = {name: rows.column(place).to_numpy() for place, name in enumerate(sums, start=2)}
-    return LabelTable(rows.select(["label", "count"]), sums=found)
+    return LabelTable(rows.select(["label", "count"]), sums=found, step=step)
 
 
 def _within(bound: int | None, protected: int | None) -> bool:

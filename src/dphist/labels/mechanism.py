@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import IntArray
+from dphist.data.weight import to_records, to_unit
 from dphist.labels.answers import NoiseAnswers
 from dphist.labels.measuring import LARGEST_COUNT, LabelsMeasuring
 from dphist.labels.sums import SumAnswers
@@ -58,14 +59,14 @@ class LabelsMechanism(LabelsMeasuring):
         """Noisy counts above it are released, in records; None if labels are listed."""
 
     @abstractmethod
-    def likely_count(self, chance: float) -> int:
+    def likely_count(self, chance: float) -> float:
         """Return the smallest count, in records, released with this probability or more.
 
         Of mechanisms that look at the largest counts only, that many above the next count.
         """
 
     @abstractmethod
-    def half_width(self, level: float = LEVEL) -> int | None:
+    def half_width(self, level: float = LEVEL) -> float | None:
         """Return the smallest q at which the noise of a count is within q with this probability.
 
         None if no counts are released.
@@ -82,7 +83,7 @@ class LabelsMechanism(LabelsMeasuring):
         )
 
     @property
-    def largest_error(self) -> int | None:
+    def largest_error(self) -> float | None:
         """Noise never changes a count by more than this, in records; None if noise has no end.
 
         What was dropped where users were bounded comes on top.
@@ -97,13 +98,14 @@ class LabelsMechanism(LabelsMeasuring):
         1: then they reach `largest_error`, and always hold.
         """
         self._check_asked(release, level, most=None if self.largest_error is None else 1)
-        counts, width = release.value.counts, self.half_width(level)
+        counts, width = release.value.steps, NoiseAnswers(self).reach(level)
         if counts is None or width is None:
             return None
         least = -LARGEST_COUNT if self.threshold is None else 1
-        return Intervals(
-            np.maximum(counts - width, least), np.maximum(counts + width, least), level
-        )
+        ends = np.maximum(counts - width, least), np.maximum(counts + width, least)
+        step = release.value.step
+        low, high = ends if step is None else (to_unit(each, step) for each in ends)
+        return Intervals(low, high, level)
 
     @property
     def most_unshown(self) -> float | None:
@@ -147,12 +149,14 @@ class LabelsMechanism(LabelsMeasuring):
         """Return a table that was read from a file; ValueError if it is none."""
         check_kind(value, LabelTable)
         table: LabelTable = value
+        if table.step != self.step:
+            raise ValueError("the mechanism counts in another unit")
         if table.sums != [*self.sum_answers]:
             raise ValueError("the mechanism releases other sums")
         return table.answered_by(self._answers(noisy))
 
 
-def least_shown(mechanism: LabelsMechanism) -> int:
+def least_shown(mechanism: LabelsMechanism) -> float:
     """Return the smallest noisy count, rounded, above a threshold that is a count.
 
     >>> from dphist import ThresholdHistogram
@@ -160,7 +164,9 @@ def least_shown(mechanism: LabelsMechanism) -> int:
     6
     """
     is_rounded = mechanism.law.distribution == "Gaussian"  # after it was compared
-    return math.floor((mechanism.threshold or 0) + Fraction(1, 2 if is_rounded else 1))
+    step = mechanism.step
+    steps = Fraction(mechanism.threshold or 0) / (step or 1)
+    return to_records(math.floor(steps + Fraction(1, 2 if is_rounded else 1)), step)
 
 
 def check_delta(delta: Exact | None) -> Fraction:

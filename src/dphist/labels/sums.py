@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from dphist.arrays import FloatArray, IntArray
 from dphist.data.clamp import Clamp
+from dphist.data.weight import to_unit
 from dphist.labels.threshold.sums import SumNoise
 from dphist.noise.search import first_true
 
@@ -51,7 +52,8 @@ class SumAnswers:
         center = self.noise.center
         found = totals.astype(np.float64) + center * counts.astype(np.float64)
         reach = self._reaches(level, abs(center))
-        return np.stack([found, found - reach, found + reach], axis=1) * self._step
+        ends = np.stack([found, found - reach, found + reach], axis=1)
+        return to_unit(ends, self.clamp.step)
 
     def sum_reach(self, level: float) -> float:
         """Return how far the noise of a sum reaches, in the unit of the values."""

@@ -5,8 +5,10 @@ values. How sure the order of two labels is follows from the law of the noise al
 """
 
 import math
+from fractions import Fraction
 from typing import Any
 
+from dphist.data.weight import to_records
 from dphist.document.kind import DataFacts
 from dphist.document.small_counts import is_below
 from dphist.document.unit_words import nouns_of_unit, threshold_text
@@ -15,6 +17,8 @@ from dphist.labels.bounding import bounds_in_words, counts_users, mechanism_of, 
 from dphist.labels.mechanism import LEVEL, LabelsMechanism, least_shown
 from dphist.labels.threshold.bounded_noise import OptimalNoise
 from dphist.labels.threshold.correlation import CorrelatedNoise
+from dphist.noise.search import first_true
+from dphist.parameters import decimal_text
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
 from dphist.privacy.unit import ONE_ROW
@@ -40,6 +44,8 @@ def title_of(mechanism: LabelsMechanism) -> Sentence:
     """Return the heading of a release."""
     if isinstance(mechanism, DiscoverLabels):
         return Sentence("{Labels} that many have")
+    if mechanism.step is not None:
+        return Sentence("Common {labels} and their weighted counts")
     return TITLE if has_counts(mechanism) else Sentence("The most common {labels}")
 
 
@@ -138,7 +144,7 @@ def choice_in_words(mechanism: AutoThreshold, release: Release, unit: PrivacyUni
     )
 
 
-def appearances(mechanism: LabelsMechanism) -> dict[float, int]:
+def appearances(mechanism: LabelsMechanism) -> dict[float, float]:
     """Return the counts released with a chance of 50 % and of 95 %; none if all labels are.
 
     Of mechanisms that look at the largest counts only, that many above the next count; of
@@ -149,7 +155,7 @@ def appearances(mechanism: LabelsMechanism) -> dict[float, int]:
     return {chance: mechanism.likely_count(chance) for chance in _CHANCES}
 
 
-def appearance_in_words(mechanism: LabelsMechanism, chance: float, count: int) -> Sentence:
+def appearance_in_words(mechanism: LabelsMechanism, chance: float, count: float) -> Sentence:
     """Say what count a label needs to be released with some chance."""
     given = {"chance": f"{100 * chance:g} %", "count": count, "base": threshold_base(mechanism)}
     if isinstance(mechanism, DiscoverLabels):
@@ -187,10 +193,12 @@ def intervals_in_words(mechanism: LabelsMechanism) -> Sentence:
     if mechanism.threshold is None:
         return start
     near = Sentence(
-        "No interval goes below 1. So no {label} has a chance above {missed} of being released "
-        "with an interval that misses its count. Among the released {labels} near the threshold, "
-        "however, intervals miss more often: such a {label} is there because its noise was large.",
+        "No interval goes below {least}. So no {label} has a chance above {missed} of being "
+        "released with an interval that misses its count. Among the released {labels} near the "
+        "threshold, however, intervals miss more often: such a {label} is there because its noise "
+        "was large.",
         missed=f"{100 - 100 * LEVEL:g} %",
+        least=decimal_text(mechanism.step or Fraction(1)),
     )
     return joined((start, near))
 
@@ -327,7 +335,7 @@ def result_of(release: Release, below: int | None = None) -> Sentence:
             return Sentence("The most common {label} is {first}.", **given)
         many_labels = "The {held:,} most common {labels}, in order: {first} first."
         return Sentence(many_labels, held=len(labels), **given)
-    given |= {"count": int(value.counts[0]), "error": mechanism.half_width()}
+    given |= {"count": value.counts[0].item(), "error": mechanism.half_width()}
     if is_below(given["count"], below):
         said = "There are counts of {number}; that of {first} is the largest, and below {below:,}."
         return Sentence(said, below=below, **given)
@@ -337,7 +345,9 @@ def result_of(release: Release, below: int | None = None) -> Sentence:
     elif counts_users(release):
         said = f"{{number}} {{have}} enough {{several}} to be named; {{first}} has {about}"
     else:
-        said = f"{{number}} {{are}} common enough to be named; {{first}} has {about} {{records}}"
+        weighted = "" if mechanism.step is None else "weighted "
+        said = f"{{number}} {{are}} common enough to be named; {{first}} has {about} {weighted}"
+        said += "{records}"
     return Sentence(f"{said}. ± stands for half of a 95 % interval.", **given)
 
 
@@ -359,7 +369,7 @@ def deviation_of_difference(mechanism: LabelsMechanism) -> float:
     return math.sqrt(2 * own)
 
 
-def chance_in_order(mechanism: LabelsMechanism, difference: float) -> float:
+def chance_in_order(mechanism: LabelsMechanism, difference: float | Fraction) -> float:
     """Return the least probability that the larger of two counts also has the larger noisy count.
 
     Parameters
@@ -378,14 +388,15 @@ def chance_in_order(mechanism: LabelsMechanism, difference: float) -> float:
     >>> chance_in_order(TopLabels(k=10, epsilon="0.2", delta="1e-6"), 0)
     0.5
     """
-    scale = float(mechanism.noise_scale)
+    unit = mechanism.step or 1
+    scale, steps = float(mechanism.noise_scale / unit), math.floor(Fraction(difference) / unit)
     if mechanism.law.distribution == "Gumbel":
         return 1 / (1 + math.exp(-min(difference / scale, 700)))
     if mechanism.law.distribution == "Gaussian":
-        # Noisy counts are rounded: differences below 1 may vanish.
-        apart = max(difference - 1, 0) / deviation_of_difference(mechanism)
+        # Noisy counts are rounded: differences below 1, or a step, may vanish.
+        apart = max(difference - float(unit), 0) / deviation_of_difference(mechanism)
         return 1 - 0.5 * math.erfc(apart / 2**0.5)
-    rate, steps = 1 / scale, math.floor(difference)
+    rate = 1 / scale
     own = mechanism.noise_law() if isinstance(mechanism, ThresholdHistogram) else None
     if isinstance(own, OptimalNoise):
         return 1 - own.chance_of_difference(steps)
@@ -396,17 +407,13 @@ def chance_in_order(mechanism: LabelsMechanism, difference: float) -> float:
     return 1 - min(tail, 1.0)
 
 
-def sure_difference(mechanism: LabelsMechanism, level: float = LEVEL) -> int:
+def sure_difference(mechanism: LabelsMechanism, level: float = LEVEL) -> float:
     """Return the smallest difference of two counts, in records, that has this chance of order.
 
     >>> from dphist.labels import TopLabels
     >>> sure_difference(TopLabels(k=10, epsilon="0.2", delta="1e-6"))
     15
     """
-    low, high = 0, 1
-    while chance_in_order(mechanism, high) < level:
-        high *= 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if chance_in_order(mechanism, middle) >= level else (middle, high)
-    return high
+    unit = mechanism.step or Fraction(1)
+    found = first_true(lambda steps: chance_in_order(mechanism, steps * unit) >= level)
+    return to_records(max(found, 1), mechanism.step)

@@ -3,22 +3,24 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from dphist.arrays import IntArray
+from dphist.arrays import AnyArray, IntArray
 from dphist.counting.reading.columns import is_key_type
+from dphist.data.weight import read_step, to_records, to_unit
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.parameters import checked_level, whole_number
+from dphist.parameters import checked_level, decimal_text, whole_number
 from dphist.release.document import read_whole_numbers
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.label_sums import Answering, LabelSums
 
 
 class LabelAnswers(Answering, Protocol):
-    """What the mechanism of a table says of its noise."""
+    """What the mechanism of a table says of its noise, in the unit of the counts."""
 
     @property
     def most_unshown(self) -> float | None:
@@ -43,7 +45,7 @@ class LabelTable(LabelSums):
     the largest counts are too large on average. They are of the counts after bounding.
     """
 
-    __slots__ = ("_answers", "_by_label", "_sums", "_table")
+    __slots__ = ("_answers", "_by_label", "_step", "_sums", "_table")
 
     _answers: LabelAnswers | None
 
@@ -52,15 +54,21 @@ class LabelTable(LabelSums):
         table: pa.Table,
         answers: LabelAnswers | None = None,
         sums: Mapping[str, IntArray] | None = None,
+        step: Fraction | None = None,
     ) -> None:
         self._table = table.combine_chunks()
         self._answers = answers
         self._by_label: dict[Any, int] | None = None
         self._sums = dict(sums or {})
+        self._step = step
 
     def answered_by(self, answers: LabelAnswers) -> "LabelTable":
         """Return this table with what its mechanism says of the noise."""
-        return LabelTable(self._table, answers, self._sums)
+        return LabelTable(self._table, answers, self._sums, self._step)
+
+    def head(self, most: int) -> "LabelTable":
+        """Return the first rows, without sums."""
+        return LabelTable(self._table.slice(0, most), self._answers, step=self._step)
 
     def __repr__(self) -> str:
         return f"LabelTable({len(self)} rows, columns {', '.join(self.to_arrow().column_names)})"
@@ -72,7 +80,8 @@ class LabelTable(LabelSums):
         if not isinstance(other, LabelTable) or self._sums.keys() != other._sums.keys():
             return False
         same = (np.array_equal(self._sums[name], other._sums[name]) for name in self._sums)
-        return bool(self._table.equals(other._table)) and all(same)
+        alike = self._step == other._step and self._table.equals(other._table)
+        return bool(alike) and all(same)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -97,13 +106,27 @@ class LabelTable(LabelSums):
         return list(labels.cast(pa.string()).to_pylist())
 
     @property
-    def counts(self) -> IntArray | None:
-        """The released counts, (len,) int64, or None if only labels are released."""
+    def step(self) -> Fraction | None:
+        """The unit of counts that are sums of weights; None if they are whole records."""
+        return self._step
+
+    @property
+    def counts(self) -> AnyArray | None:
+        """The released counts, (len,) int64, or None if only labels are released.
+
+        Where records are weighted, float64.
+        """
+        steps = self.steps
+        return steps if steps is None or self._step is None else to_unit(steps, self._step)
+
+    @property
+    def steps(self) -> IntArray | None:
+        """The released counts in whole steps of weights, (len,) int64; without weights `counts`."""
         if "count" not in self._table.column_names:
             return None
         return np.asarray(self._table["count"].to_numpy(), np.int64)
 
-    def count(self, label: Any) -> int:
+    def count(self, label: Any) -> float:
         """Return the released count of a label, in records.
 
         Raises
@@ -123,8 +146,8 @@ class LabelTable(LabelSums):
         """
         found = self._counts_by_label()
         if label in found:
-            return found[label]
-        most = self._unshown()
+            return to_records(found[label], self._step)
+        most = self._unshown() * float(self._step or 1)
         said = "a label that is not shown has an unknown count"
         if most < np.inf:
             said = f"a label that is not shown had a count of at most {most:,.0f}, with noise"
@@ -149,8 +172,7 @@ class LabelTable(LabelSums):
         UnsupportedError
             If labels were released without counts, or the table was made by hand.
         """
-        low, high = self._bounds([label], checked_level(level))
-        return low, high
+        return self._bounds([label], checked_level(level))
 
     def sum(self, labels: Any, level: float = 0.95, *, of: str | None = None) -> IntervalEstimate:
         """Return the sum of the counts of several labels, or of the values of one label.
@@ -192,7 +214,8 @@ class LabelTable(LabelSums):
                 f"{missing:,} of {len(asked):,} labels are not shown: no counts of 0, but unknown"
             )
             return IntervalEstimate(None, low, high, level, note)
-        return IntervalEstimate(sum(found[label] for label in asked), low, high, level)
+        value = to_records(sum(found[label] for label in asked), self._step)
+        return IntervalEstimate(value, low, high, level)
 
     def share(
         self, labels: Sequence[Any], of: int | None = None, level: float = 0.95
@@ -239,8 +262,8 @@ class LabelTable(LabelSums):
         return IntervalEstimate(value, low, high, level)
 
     def _counts_by_label(self) -> dict[Any, int]:
-        """Return the counts by label, made at the first question."""
-        counts = self.counts
+        """Return the counts by label, in steps, made at the first question."""
+        counts = self.steps
         if counts is None:
             raise UnsupportedError("labels were released without counts")
         if self._by_label is None:
@@ -248,7 +271,7 @@ class LabelTable(LabelSums):
         return self._by_label
 
     def _unshown(self) -> float:
-        """Return the largest noisy count of a label that is not shown."""
+        """Return the largest noisy count of a label that is not shown, in steps."""
         if self._answers is None:
             return np.inf
         most = self._answers.most_unshown
@@ -280,15 +303,21 @@ class LabelTable(LabelSums):
             high = count + reach
         least = 0 if is_listed else len(shown)  # a label that nobody listed occurs
         low = max(math.ceil(count - reach), least)
-        return low, max(math.floor(high) if high < np.inf else high, least)
+        if high < np.inf:
+            high = to_records(max(math.floor(high), least), self._step)
+        return to_records(low, self._step), high
 
     def to_arrow(self) -> pa.Table:
         """Return the table as an Arrow table.
 
         For each column that was summed, columns such as ``spent_sum`` and ``spent_mean`` follow; a
-        mean of which nothing is known is null.
+        mean of which nothing is known is null. Weighted counts are float64.
         """
-        return self._add_sums(self._table)
+        table = self._table
+        if self._step is not None:
+            place = table.column_names.index("count")
+            table = table.set_column(place, "count", pa.array(self.counts))
+        return self._add_sums(table)
 
     def to_content(self) -> dict[str, Any]:
         """Return the table as a JSON object, for saving."""
@@ -297,9 +326,11 @@ class LabelTable(LabelSums):
             "label_type": str(kind),
             "labels": _as_json(self._table["label"], kind),
         }
-        counts = self.counts
+        counts = self.steps
         if counts is not None:
             content["counts"] = counts.tolist()
+        if self._step is not None:
+            content["step"] = decimal_text(self._step)
         if self._sums:
             content["sums"] = {name: held.tolist() for name, held in self._sums.items()}
         return content
@@ -315,7 +346,8 @@ class LabelTable(LabelSums):
         found = {name: read_whole_numbers(held) for name, held in sums.items()}
         if any(held.shape != (len(columns["label"]),) for held in found.values()):
             raise ValueError("each label has a sum of each column")
-        return cls(pa.table(columns), sums=found)
+        step = read_step(content["step"]) if "step" in content else None
+        return cls(pa.table(columns), sums=found, step=step)
 
 
 _WITH_ZONE = re.compile(r"timestamp\[(s|ms|us|ns), tz=(.+)\]")

@@ -11,7 +11,7 @@ from typing import Any
 from dphist.data.axis.axis import Axis
 from dphist.data.clamp import read_sum
 from dphist.data.counting import state_treatment
-from dphist.data.weight import Weight
+from dphist.data.weight import Weight, state_weight
 from dphist.document.kind import DataFacts, Releasing
 from dphist.document.options import (
     NULL_USERS,
@@ -36,7 +36,6 @@ from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keys import OTHER, Key, Keys
 from dphist.tables.mechanism import Tables
 from dphist.tables.row_bounds import state_bounds
-from dphist.tables.row_weights import state_weight
 
 _BOUND_TEXT = re.compile(r"[+-]?[0-9][-+.0-9eE]*")  # a number or a date
 _INFINITE = ("inf", "+inf", "-inf")

@@ -8,6 +8,7 @@ from typing import Any, Self, final
 
 from dphist.arrays import IntArray
 from dphist.data.guard import refuse_guarded
+from dphist.data.weight import say_step, state_weight, steps_of
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source, two_sided_geometric
@@ -35,7 +36,6 @@ from dphist.tables.law import (
 )
 from dphist.tables.pure import PureLaw, choose_noise
 from dphist.tables.row_bounds import state_bounds
-from dphist.tables.row_weights import say_step, state_weight, steps_of
 
 
 class TablesMeasuring(MechanismBase):

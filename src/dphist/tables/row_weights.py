@@ -3,10 +3,9 @@
 from fractions import Fraction
 from typing import Any
 
-from dphist.counting.bounding.weights import Weighing
-from dphist.data.weight import Weight
+from dphist.data import weight as weights
+from dphist.data.weight import Weight, check_steps, steps_of
 from dphist.errors import Argument, ParameterError
-from dphist.parameters import decimal_text, positive_number
 from dphist.privacy.unit import PrivacyUnit
 from dphist.tables.keys import Keys
 
@@ -36,52 +35,15 @@ def read_count(count: Any, keys: Keys) -> tuple[Any, Weight | None]:
 
 def weigh(weight: Weight, max_rows: int) -> dict[str, Any]:
     """Return how rows are weighed and bounded, in steps: arguments of `count_cells`."""
-    clamp = weight.clamp
-    check_steps(max_rows, clamp.step)
-    weighing = Weighing(clamp.step, clamp.least, clamp.most)
-    return {"weighing": weighing, "max_records": steps_of(max_rows, clamp.step)}
-
-
-def steps_of(max_rows: int, step: Fraction | None) -> int:
-    """Return a number of records in steps.
-
-    >>> steps_of(20, Fraction(1, 100)), steps_of(20, None)
-    (2000, 20)
-    """
-    return max_rows if step is None else int(max_rows / step)
+    check_steps(max_rows, weight.step, "max_rows", MOST_STEPS)
+    return {"weighing": weight.weighing(), "max_records": steps_of(max_rows, weight.step)}
 
 
 def read_step(step: Any, max_rows: int, **beside: object) -> Fraction:
-    """Return the unit of counts of a mechanism, checked.
-
-    Parameters
-    ----------
-    beside : parameters that do not go with it; None if they are not given.
-
-    Raises
-    ------
-    ParameterError
-    """
-    held = positive_number(step, "step", 1)
-    if (1 / held).denominator != 1:
-        raise ParameterError("step", "must divide 1, as that of the weights of the data does")
-    check_steps(max_rows, held)
-    for name in [name for name, each in beside.items() if each]:
-        raise ParameterError("step", "must be left out with " + Argument(name))
+    """Return the unit of counts of tables, checked; see `dphist.data.weight.read_step`."""
+    held = weights.read_step(step, **beside)
+    check_steps(max_rows, held, "max_rows", MOST_STEPS)
     return held
-
-
-def check_steps(max_rows: int, step: Fraction) -> None:
-    """Refuse more steps of one unit than noise is drawn for.
-
-    Raises
-    ------
-    ParameterError
-    """
-    if steps_of(max_rows, step) > MOST_STEPS:
-        raise ParameterError(
-            "max_rows", f"must be at most {MOST_STEPS:,} steps of weights", "widen the step"
-        )
 
 
 def check_weight(
@@ -101,17 +63,3 @@ def check_weight(
         raise ParameterError(
             "weight", "must be of rows that were bounded, by keys that list their values"
         )
-
-
-def say_step(step: Fraction | None) -> str:
-    """Say in an error how a table was counted.
-
-    >>> say_step(None), say_step(Fraction(1, 100))
-    ('in whole records', 'by weights in steps of 0.01')
-    """
-    return "in whole records" if step is None else f"by weights in steps of {decimal_text(step)}"
-
-
-def state_weight(weight: Weight | None) -> dict[str, str]:
-    """Return what a release states of weights: their bounds and step; nothing without any."""
-    return {} if weight is None else {"weights": weight.to_text()}

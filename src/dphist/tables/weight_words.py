@@ -2,11 +2,10 @@
 
 from fractions import Fraction
 
-from dphist.data.clamp import Clamp
-from dphist.document.blocks import ON_JSON, Block, Fact
+from dphist.document.blocks import Block
 from dphist.document.kind import DataFacts
 from dphist.document.unit_words import Counted, counted_of
-from dphist.parameters import decimal_text
+from dphist.document.weight_words import tell_weights, weigh_counted
 from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.sentence import Sentence
@@ -24,48 +23,13 @@ def weigh_words(said: Sentence, step: Fraction | None) -> Sentence:
     return Sentence(said.template, **{**said.values, "Records": Sentence("Weighted {records}")})
 
 
-def weigh_counted(counted: Counted, step: Fraction | None, weights: str | None) -> Counted:
-    """Return what counts are of, where rows have weights.
-
-    Parameters
-    ----------
-    weights : their bounds and step, as `state_weight` states them; None if nobody said.
-    """
-    if step is None:
-        return counted
-    said = Sentence("{whole}; {how}", whole=counted.whole, how=say_weights(step, weights))
-    cut = Sentence("weighted, {cut}", cut=counted.cut) if counted.cut else "weighted"
-    return Counted(said, cut, "weighted")
-
-
 def count_weighted(release: Release) -> Counted:
     """Return what the counts of released tables count, with the weights of rows."""
     step = getattr(release.value, "step", None)
     return weigh_counted(counted_of(release), step, release.provenance.get("weights"))
 
 
-def say_weights(step: Fraction, weights: str | None) -> str:
-    """Say how a row counts.
-
-    >>> say_weights(Fraction(1, 100), "0:20:0.01")
-    'a row counts as its weight, from 0 to 20 in steps of 0.01'
-    """
-    bounds = ""
-    if weights is not None:
-        low, high, _ = Clamp.from_text(weights).to_content()
-        bounds = f"from {low} to {high} "
-    return f"a row counts as its weight, {bounds}in steps of {decimal_text(step)}"
-
-
-def tell_weights(mechanism: Maker, data: DataFacts) -> list[Block]:
-    """Return what is said of weights of rows, if they have any."""
-    if not isinstance(mechanism, Tables) or mechanism.step is None:
-        return []
-    stated = data.bounds.get("weights")
-    held: dict[str, object] = {"step": decimal_text(mechanism.step)}
-    if stated is not None:
-        held["low"], held["high"], _ = Clamp.from_text(stated).to_content()
-    return [
-        Fact("Weights", say_weights(mechanism.step, stated)),
-        Fact("", "", "weights", held, on=ON_JSON),
-    ]
+def tell_weights_of(mechanism: Maker, data: DataFacts) -> list[Block]:
+    """Return what is said of weights of rows of tables, if they have any."""
+    step = mechanism.step if isinstance(mechanism, Tables) else None
+    return tell_weights(step, data.bounds.get("weights"))

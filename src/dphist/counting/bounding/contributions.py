@@ -37,11 +37,13 @@ from dphist.counting.bounding.profiles import MISSING_USER, count_prevalences, t
 from dphist.counting.bounding.ranked_sets import hold_sets
 from dphist.counting.bounding.shared_records import Digit, keep_one_each, share_records
 from dphist.counting.bounding.stores import Sets, Store, hold_counts
+from dphist.counting.bounding.weights import Weighing, Weights, weight_column
 from dphist.counting.checks import LARGEST
 from dphist.counting.engine.rows import DuckRows, Rows
 from dphist.counting.reading.columns import Use, Wanted, count_column, key_column
 from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Source
+from dphist.counting.reading.spark import SparkSource
 from dphist.errors import Argument, Message, ParameterError, Text
 
 
@@ -51,6 +53,7 @@ def count_labels(
     bounds: Bounds,
     *,
     key: str | None = None,
+    weighing: Weighing | None = None,
     **reading: Unpack[Reading],
 ) -> tuple[Store, tuple[int, ...] | None]:
     """Bound the contribution of each user, then count the labels of a table.
@@ -65,6 +68,8 @@ def count_labels(
     bounds : Bounds
     key : 32 hexadecimal digits
         Key for the choice of labels (default: drawn at random).
+    weighing : how ``count``, which then is a column of weights, becomes whole numbers of steps;
+        `bounds.max_count` and the counts are in steps, too. Not of Spark.
 
     Returns
     -------
@@ -94,6 +99,7 @@ def count_labels(
         summed=columns_of_users(bounds),
         missing=MISSING_ROWS,
         other_than=bounds.other_than,
+        weighing=weighing,
         **reading,
     )
     return store, tuple(users) or None
@@ -140,16 +146,29 @@ def _hold_checked(
     summed: Sequence[str] = (),
     other_than: Sequence[str] | None = None,
     users: bool = False,
+    weighing: Weighing | None = None,
     **reading: Unpack[Reading],
 ) -> tuple[Store, list[int]]:
     """Open a table, hold the counts of its labels, and raise the error for the worst problem.
 
     Also returns the sums of the columns `summed`, unless `counted` returns them beside the rows.
+    With `weighing`, the first of the columns `wanted` has weights.
     """
+    opened, weights = wanted, None
+    if weighing is not None:
+        opened = [weight_column(wanted[0].name), *wanted[1:]]
     with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, users=users, **reading)
+        source = open_source(stack, frame, opened, users=users, **reading)
         check_users(source, cut)
-        rows, run = open_rows(stack, source, other_than)
+        if weighing is not None:
+            if isinstance(source, SparkSource):
+                raise ParameterError(
+                    "count",
+                    "must be a column of whole numbers where Spark counts labels",
+                    "collect the columns first, for example with frame.toArrow()",
+                )
+            weights = Weights(weighing, source, opened[0])
+        rows, run = open_rows(stack, source, other_than, weights)
         kind = source.kinds["term"]
 
         def hold() -> tuple[Any, int, list[int]]:
@@ -159,9 +178,10 @@ def _hold_checked(
             return (*hold_counts(found, kind)[:2], sums.tolist())
 
         store, worst, sums = run(hold)
-        raise_problem(
-            worst, wanted, source.wall.problem, from_text=source.from_text, missing=missing
-        )
+        if weights is not None:
+            weights.check()
+        from_text = source.from_text and weights is None
+        raise_problem(worst, wanted, source.wall.problem, from_text=from_text, missing=missing)
         return store.settle(stack.pop_all()), sums
 
 

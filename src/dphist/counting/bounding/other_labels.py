@@ -1,5 +1,7 @@
 """One label for all that are not listed: rows get it before users are bounded.
 
+Rows get whole steps in place of weights here, too.
+
 Which label a row counts under depends on its own label and on the public list alone. So the steps
 of bounding see a table in which nobody has an unlisted label (docs/understand/proofs/bounding.md,
 Lemma 14).
@@ -12,6 +14,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dphist.counting.bounding.weights import Weights
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
 from dphist.counting.engine.rows import Rows, SparkRows
@@ -26,7 +29,12 @@ OTHER = "other"
 Run: TypeAlias = Callable[[Callable[[], Any]], Any]
 
 
-def open_rows(stack: ExitStack, source: Source, listed: Sequence[str] | None) -> tuple[Rows, Run]:
+def open_rows(
+    stack: ExitStack,
+    source: Source,
+    listed: Sequence[str] | None,
+    weights: Weights | None = None,
+) -> tuple[Rows, Run]:
     """Return the rows of a source, each under its label or `OTHER`, and what evaluates them.
 
     Parameters
@@ -34,20 +42,25 @@ def open_rows(stack: ExitStack, source: Source, listed: Sequence[str] | None) ->
     stack : closes the DuckDB that may hold the rows.
     source : with the role ``term``.
     listed : the labels that stay as they are; None if all do.
+    weights : of the source, which is not one of Spark: rows have steps in place of them.
 
     Raises
     ------
     ColumnError
         If labels are listed and the column holds no text.
     """
-    if listed is None:
+    if listed is None and weights is None:
         return source.rows(), source.run
-    check_text(source)
-    if isinstance(source, SparkSource):
-        return _map_in_spark(source.rows(), source, listed), source.run
+    if listed is not None:
+        check_text(source)
+        if isinstance(source, SparkSource):
+            return _map_in_spark(source.rows(), source, listed), source.run
     # Not the connection that reads the file: a connection runs one query at a time.
     connection = open_private_connection(stack, large=True)
-    rows = stream_rows(connection, map_batches(source.batches(), listed), source.wall)
+    batches = source.batches() if weights is None else weights.batches()
+    if listed is not None:
+        batches = map_batches(batches, listed)
+    rows = stream_rows(connection, batches, source.wall)
     return rows, lambda call: interruptible(connection, lambda: source.run(call))
 
 

@@ -53,8 +53,8 @@ class Summed:
         return f"(least(greatest({total}, {self.low}), {self.high}) - {self.center})"
 
 
-def check_kind(kind: pa.DataType, name: str) -> None:
-    """Refuse a column of a type that is no number.
+def check_kind(kind: pa.DataType, name: str, use: str = "be summed") -> None:
+    """Refuse a column of a type that is no number; `use` is what its values are to do.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def check_kind(kind: pa.DataType, name: str) -> None:
     number = types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind)
     if not number and not types.is_decimal(kind):
         raise ColumnError(
-            f"column {name!r} must hold numbers to be summed: cast it, in pandas with pd.to_numeric"
+            f"column {name!r} must hold numbers to {use}: cast it, in pandas with pd.to_numeric"
         )
 
 

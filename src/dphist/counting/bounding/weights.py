@@ -110,7 +110,7 @@ class Weights:
 
     def __post_init__(self) -> None:
         if not self.source.is_text(ROLE):
-            check_kind(self.source.kinds[ROLE], self.column.name)
+            check_kind(self.source.kinds[ROLE], self.column.name, "be weights")
 
     @property
     def count_column(self) -> Wanted:

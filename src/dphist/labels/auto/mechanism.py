@@ -207,11 +207,11 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
         """The threshold at the largest cap, in records; that of a release is `chosen`'s."""
         return self._threshold_at(self.max_labels)
 
-    def half_width(self, level: float = LEVEL) -> int:
+    def half_width(self, level: float = LEVEL) -> float:
         """Return that of the largest cap; that of a release is `chosen`'s."""
         return self.at(self.max_labels).half_width(level)
 
-    def likely_count(self, chance: float) -> int:
+    def likely_count(self, chance: float) -> float:
         """Return that of the largest cap; that of a release is `chosen`'s."""
         return self.at(self.max_labels).likely_count(chance)
 

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
+from dphist.data.weight import MOST_STEPS, check_steps, read_step
 from dphist.errors import Argument, ParameterError
 from dphist.labels.mechanism import check_bound, check_delta
 from dphist.labels.threshold.bounded_noise import OptimalNoise
@@ -31,12 +32,19 @@ def check_noise(noise: str, max_count: Any, delta: Exact | None, *, listed: bool
         raise ParameterError("delta", "must be left out where labels are listed: there is none")
 
 
+def read_weight_step(step: Exact, max_count: int, noise: str, **beside: object) -> Fraction:
+    """Return the unit of weighted counts; refuse what weights do not go with."""
+    if noise == "optimal":
+        raise ParameterError("noise", "must be another one of weights", "take 'truncated'")
+    found = read_step(step, **beside)
+    check_steps(check_bound(max_count, "max_count"), found, "max_count", MOST_STEPS)
+    return found
+
+
 def check_strength(mechanism: ThresholdMeasuring) -> None:
     """Refuse what cannot be sampled, or of which no guarantee can be stated."""
-    if (
-        not mechanism.epsilon / mechanism.max_count >= SMALLEST_EPSILON
-        or mechanism.noise_scale > LARGEST_SIGMA
-    ):
+    each = mechanism.epsilon / mechanism.most_steps
+    if not each >= SMALLEST_EPSILON or 1 / each > LARGEST_SIGMA:
         raise ParameterError(
             "epsilon", "divided by " + Argument("max_count") + " is too small to sample"
         )

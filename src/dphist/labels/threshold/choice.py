@@ -23,7 +23,7 @@ def noises_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """
     if parameters.get("labels") is not None:
         return ("gaussian",) if parameters.get("correlated") is True else ("laplace", "gaussian")
-    if parameters.get("max_count", 1) == 1:
+    if parameters.get("max_count", 1) == 1 and parameters.get("step") is None:
         return "optimal", "truncated", "gaussian"
     return "truncated", "gaussian"
 
@@ -56,6 +56,7 @@ def compare_noises(mechanism: H, noises: Sequence[str]) -> dict[str, H]:
         "sums_of",
         "sums",
         "sums_share",
+        "step",
     )
     asked: dict[str, Any] = {name: getattr(held, name) for name in names}
     asked |= {"epsilon": total.epsilon, "delta": delta_of(total)}

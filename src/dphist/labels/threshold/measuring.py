@@ -13,6 +13,7 @@ from dphist.data.clamp import Clamp
 from dphist.data.label_counts import LabelCounts
 from dphist.data.listed_counts import look_up
 from dphist.data.other_than import OTHER
+from dphist.data.weight import steps_of
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.labels.measuring import LabelsMeasuring, sort_released
 from dphist.labels.threshold.bounded_noise import OptimalNoise, TruncatedNoise
@@ -78,6 +79,14 @@ class ThresholdMeasuring(LabelsMeasuring):
     sums_share: Fraction
 
     @property
+    def most_steps(self) -> int:
+        """By how much one user changes the count of a label at most, in the unit of counts.
+
+        Records, or where rows have weights whole steps of these, in which noise is drawn.
+        """
+        return steps_of(self.max_count, self.step)
+
+    @property
     def number_listed(self) -> int | None:
         """How many labels are released whatever the data are, "other" included; None if none."""
         return None if self.labels is None else len(self.labels) + self.other
@@ -141,7 +150,7 @@ class ThresholdMeasuring(LabelsMeasuring):
     @property
     def _cost(self) -> ThresholdCost:
         public = self.noise, self.epsilon, self.delta
-        changes = self._changed, self._counts_users, self.max_count
+        changes = self._changed, self._counts_users, self.most_steps
         return ThresholdCost(*public, *changes, self._unit, self._sums)
 
     @property
@@ -170,8 +179,8 @@ class ThresholdMeasuring(LabelsMeasuring):
             parts: list[Loss] = [GaussianLoss(self._changed * self.epsilon**2)]
         else:
             # The numbers of users change by 1 and have noise for that, which costs the same.
-            rate = self.epsilon / self.max_count
-            parts = [GeometricLoss(rate, self.max_count, self.changed_labels)]
+            most = self.most_steps
+            parts = [GeometricLoss(self.epsilon / most, most, self.changed_labels)]
             if self._counts_users:
                 parts.append(GeometricLoss(self.epsilon))
             parts += self._sums.losses if self._sums else []
@@ -180,22 +189,29 @@ class ThresholdMeasuring(LabelsMeasuring):
     @property
     def threshold(self) -> int | Fraction | None:
         """Noisy counts above it are released, in records; None for listed labels."""
+        found = self.threshold_in_steps
+        return found if found is None or self.step is None else found * self.step
+
+    @property
+    def threshold_in_steps(self) -> int | Fraction | None:
+        """The threshold in the unit of counts: see `most_steps`."""
         if self.delta is None or self.labels is not None:
             return None
-        scale, noise = self.noise_scale, self._noise_of_labels()
+        most, noise = self.most_steps, self._noise_of_labels()
+        scale = most / self.epsilon
         if isinstance(noise, TruncatedNoise | OptimalNoise):
             return noise.last  # a count of 0 is never above it
         if self.noise == "gaussian":
-            return gaussian_threshold(scale, self.delta, self.max_labels, self.max_count)
-        return geometric_threshold(1 / scale, self.delta, self.max_labels, self.max_count)
+            return gaussian_threshold(scale, self.delta, self.max_labels, most)
+        return geometric_threshold(1 / scale, self.delta, self.max_labels, most)
 
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         own, summed = self._noise_of_labels(), self._sums
         listed = self.released_labels
         if listed is None:
-            above = AboveThreshold(own, self.threshold or 0, source)
+            above = AboveThreshold(own, self.threshold_in_steps or 0, source)
             if summed is None:
-                return sort_released(counts.filter_batches(above))
+                return sort_released(counts.filter_batches(above), step=self.step)
             found = counts.filter_sums(_Summing(above, tuple(summed.noises)))
             return sort_released(found, summed.names)
         column, values = look_up(counts, listed)
@@ -205,7 +221,7 @@ class ThresholdMeasuring(LabelsMeasuring):
             for place, own_sums in enumerate(counts.sums_of(column)):
                 sums = np.array(own_sums, np.int64)
                 released[f"v{place}"] = pa.array(summed.noises[place].add(sums, source))
-        return sort_released(pa.table(released), summed.names if summed else ())
+        return sort_released(pa.table(released), summed.names if summed else (), self.step)
 
     def _drawn_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
         if not self._counts_users:
@@ -214,7 +230,7 @@ class ThresholdMeasuring(LabelsMeasuring):
         return {NAME: noisy}
 
     def noise_law(self) -> LabelNoise | CorrelatedNoise:
-        """Return the law of the noise on each count of a label."""
+        """Return the law of the noise on each count of a label, in the unit of counts."""
         if self.correlation is not None:
             return CorrelatedNoise(self.noise_scale, self.correlation)
         return self._noise_of_labels()
@@ -222,11 +238,11 @@ class ThresholdMeasuring(LabelsMeasuring):
     def _noise_of_labels(self) -> LabelNoise:
         """The law of independent noise on each count of a label."""
         if self.noise not in BOUNDED or self.delta is None:
-            return self._noise_for(self.max_count)
-        rate = 1 / self.noise_scale
+            return self._noise_for(self.most_steps)
+        rate = self.epsilon / self.most_steps
         if self.noise == "optimal":
             return OptimalNoise(rate, delta_of_one(self.delta, self.changed_labels))
-        bounds = self.delta, self.changed_labels, self.max_count
+        bounds = self.delta, self.changed_labels, self.most_steps
         return TruncatedNoise(rate, truncated_limit(rate, *bounds))
 
     def _noise_of_users(self) -> GeometricNoise | GaussianNoise:

@@ -1,13 +1,15 @@
 """Counts with noise, and of those the ones above a threshold (Rogers 2023, Algorithm 1)."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, get_args
 
 from dphist.arrays import IntArray
 from dphist.data.cells import check_most, make_cells
 from dphist.data.clamp import Clamp, read_share, read_sums
+from dphist.data.weight import to_records
 from dphist.errors import Argument, ParameterError
 from dphist.labels.answers import gaussian_reach, geometric_reach
 from dphist.labels.mechanism import (
@@ -21,7 +23,13 @@ from dphist.labels.mechanism import (
 )
 from dphist.labels.sums import SumAnswers
 from dphist.labels.threshold.bounded_noise import OptimalNoise, TruncatedNoise
-from dphist.labels.threshold.checks import Noise, check_noise, check_strength, read_delta
+from dphist.labels.threshold.checks import (
+    Noise,
+    check_noise,
+    check_strength,
+    read_delta,
+    read_weight_step,
+)
 from dphist.labels.threshold.choice import compare_noises, forms_of, noises_of
 from dphist.labels.threshold.correlation import CorrelatedNoise
 from dphist.labels.threshold.known_labels import is_other, listed, number_listed
@@ -32,7 +40,14 @@ from dphist.labels.threshold.words import describe_threshold
 from dphist.mechanism import parameter
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.noise.search import first_true
-from dphist.parameters import Exact, checked_level, privacy_parameter, whole_number
+from dphist.parameters import (
+    Exact,
+    checked_level,
+    decimal_text,
+    exact_number,
+    privacy_parameter,
+    whole_number,
+)
 from dphist.release.fitted_users import Share
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
@@ -95,6 +110,11 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     sums_share : number above 0 and below 1
         Part of what a label costs that pays for its sums, all alike (default: 1/2): of rho for
         Gaussian noise, of epsilon for other noise. The rest pays for its count.
+    step : number, optional
+        The unit of counts that are sums of weights: `step` of data that were counted with a
+        `dphist.Weight`, such as 0.01. Noise and threshold are in whole steps, for a user who adds
+        up to `max_count` records to a label; all that is released is in records. Not with optimal
+        noise, `users_by_labels`, `correlated` or `sums`.
 
     Guarantee
     ---------
@@ -123,9 +143,9 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
 
     Notes
     -----
-    Released counts are integers, not bounded: those above a threshold are positive, those of
-    listed labels may be negative, so that their sums stay unbiased (but with optimal noise, whose
-    mean is not 0). Rows come by released count,
+    Released counts are integers, or with `step` its multiples, not bounded: those above a threshold
+    are positive, those of listed labels may be negative, so that their sums stay unbiased (but with
+    optimal noise, whose mean is not 0). Rows come by released count,
     the largest first, then by label. A released count of a label nobody listed is too large on
     average when the true one is near the threshold.
     """
@@ -174,6 +194,11 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         Sentence("Part of the cost of a {label} that pays for its sums."),
         needs=[("sums", "without sums all pays for counts")],
     )
+    step: Fraction | None = parameter(
+        "The unit of counts, which are sums of weights of rows.",
+        Sentence("{Records} are counted whole, without weights."),
+        symbol="STEP",
+    )
 
     def __init__(
         self,
@@ -190,10 +215,12 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         sums_of: int = 1,
         sums: Mapping[str, Clamp] | None = None,
         sums_share: Exact = "1/2",
+        step: Exact | None = None,
     ) -> None:
         check_noise(noise, max_count, delta, listed=labels is not None)
         known = None if labels is None else listed(labels)
         number = None if known is None else len(known) + is_other(other, known)
+        beside = {"users_by_labels": users_by_labels, "correlated": correlated, "sums": sums}
         self._hold(
             epsilon=privacy_parameter(epsilon, "epsilon"),
             delta=read_delta(delta, noise, listed=known is not None),
@@ -208,6 +235,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
             sums_of=whole_number(sums_of, "sums_of", 1, 1 if number is None else number),
             sums=read_sums(sums) or None,
             sums_share=read_share(sums_share),
+            step=None if step is None else read_weight_step(step, max_count, noise, **beside),
         )
         public = (noise, number, self.changed_labels, self.sums_of, self.noise_scale)
         self._hold(correlated=is_correlated(correlated, *public))
@@ -276,23 +304,25 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         """Whether there is a delta: not where labels are listed, unless noise ends."""
         return labels is None or noise in BOUNDED
 
-    def half_width(self, level: float = LEVEL) -> int:
+    def half_width(self, level: float = LEVEL) -> float:
         """Return the smallest q at which the noise of a count is within q with this probability."""
-        return self.noise_law().half_width(level)
+        return to_records(self.noise_law().half_width(level), self.step)
 
     @property
-    def largest_error(self) -> int | None:
+    def largest_error(self) -> float | None:
         """Noise never changes a count by more than this, in records; None if noise has no end.
 
         What was dropped where users were bounded comes on top.
         """
         noise = self.noise_law()
-        return noise.largest if isinstance(noise, TruncatedNoise | OptimalNoise) else None
+        if not isinstance(noise, TruncatedNoise | OptimalNoise):
+            return None
+        return to_records(noise.largest, self.step)
 
     @property
     def spread(self) -> float:
         """Root mean square of the noise of a sum of `sums_of` counts, in records."""
-        return self.noise_law().rms_of_sum(self.sums_of)
+        return self.noise_law().rms_of_sum(self.sums_of) * float(self.step or 1)
 
     def error_of_sum(self, labels: Sequence[Any]) -> float:
         """Return the standard error of the sum of the released counts of listed labels, in records.
@@ -309,7 +339,8 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         ParameterError
             If no labels are listed, or a label is not listed or repeated.
         """
-        return self.noise_law().rms_of_sum(number_listed(labels, self.released_labels))
+        number = number_listed(labels, self.released_labels)
+        return self.noise_law().rms_of_sum(number) * float(self.step or 1)
 
     def reach_of_sum(self, labels: int, level: float = LEVEL) -> float:
         """Return how far the noise of a sum of that many fixed counts reaches, in records.
@@ -318,12 +349,16 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         """
         checked_level(level)
         labels = whole_number(labels, "labels", 1)
+        return self._reach_in_steps(labels, level) * float(self.step or 1)
+
+    def _reach_in_steps(self, labels: int, level: float) -> float:
         noise = self.noise_law()
         if isinstance(noise, OptimalNoise):
             return noise.reach_of_sum(labels, level)
         if self.noise == "gaussian":
             return gaussian_reach(noise.rms_of_sum(labels), labels, level)
-        return geometric_reach(self.noise_scale, labels, level)  # truncated noise has lower moments
+        scale = self.most_steps / self.epsilon
+        return geometric_reach(scale, labels, level)  # truncated noise has lower moments
 
     @property
     def reached_delta(self) -> Fraction:
@@ -331,30 +366,44 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
 
         Where noise ends, the delta of its ends.
         """
-        threshold, noise = self.threshold, self.noise_law()
+        threshold, noise = self.threshold_in_steps, self.noise_law()
+        most = self.most_steps
         if self.delta is None:
             return Fraction(0)
         if isinstance(noise, TruncatedNoise):
-            ends = noise.rate, noise.largest, self.delta, self.changed_labels, self.max_count
+            ends = noise.rate, noise.largest, self.delta, self.changed_labels, most
             return truncated_delta(*ends)
         if threshold is None or self.noise == "optimal":  # which uses all of it
             return self.delta
-        bounds = (self.delta, self.max_labels, self.max_count)
+        bounds = (self.delta, self.max_labels, most)
+        scale = most / self.epsilon
         if isinstance(threshold, Fraction):
-            return gaussian_delta(self.noise_scale, threshold, *bounds)
-        return geometric_delta(1 / self.noise_scale, threshold, *bounds)
+            return gaussian_delta(scale, threshold, *bounds)
+        return geometric_delta(1 / scale, threshold, *bounds)
 
-    def release_chance(self, count: int) -> float:
-        """Return the probability with which a label of this count, in records, is released."""
-        threshold, own = self.threshold, whole_number(count, "count", 0)
+    def release_chance(self, count: Exact) -> float:
+        """Return the probability with which a label of this count, in records, is released.
+
+        Where rows have weights, of this many records, rounded down to whole steps.
+        """
+        if self.step is None:
+            return self._chance_of(whole_number(count, "count", 0))
+        held = exact_number(count, "count")
+        if held < 0:
+            raise ParameterError("count", "must be at least 0")
+        return self._chance_of(math.floor(held / self.step))
+
+    def _chance_of(self, steps: int) -> float:
+        threshold = self.threshold_in_steps
         if threshold is None:
             return 1.0
-        return self.noise_law().chance_above(float(threshold - own))
+        return self.noise_law().chance_above(float(threshold - steps))
 
-    def likely_count(self, chance: float) -> int:
+    def likely_count(self, chance: float) -> float:
         """Return the least count, in records, released with this probability or more."""
         checked_level(chance, "chance")
-        return max(first_true(lambda count: self.release_chance(count) >= chance), 1)
+        found = max(first_true(lambda steps: self._chance_of(steps) >= chance), 1)
+        return to_records(found, self.step)
 
     @property
     def sum_answers(self) -> Mapping[str, SumAnswers]:
@@ -372,9 +421,17 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         """The law of the noise on each count of a label."""
         noise = self.noise_law()
         if not isinstance(noise, CorrelatedNoise):
-            return noise.law
+            return noise.law if self.step is None else self._weigh_law(noise.law, self.step)
         form = "in part the same for all labels"
         return NoiseLaw("Gaussian", self.noise_scale, Drawing.SHARED, form)
+
+    def _weigh_law(self, law: NoiseLaw, step: Fraction) -> NoiseLaw:
+        """Return a law in steps as one in records."""
+        fine = f"multiples of {decimal_text(step)}"
+        form = f"rounded to {fine}" if law.drawing is Drawing.ROUNDED else f"in {fine}"
+        if self.largest_error is not None:
+            form += f", from -{self.largest_error:,} to {self.largest_error:,}"
+        return replace(law, scale=self.noise_scale, form=form, step=step)
 
     @property
     def description(self) -> str:

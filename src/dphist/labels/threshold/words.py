@@ -1,9 +1,11 @@
 """How a release of `ThresholdHistogram` is made, in words."""
 
+from fractions import Fraction
 from typing import Any
 
 from dphist.labels.threshold.correlation import CorrelatedNoise
 from dphist.labels.threshold.sharing import shared_in_words
+from dphist.parameters import decimal_text
 from dphist.sentence import Sentence
 
 
@@ -29,9 +31,12 @@ def describe_threshold(mechanism: Any) -> Sentence:
         )
     if mechanism.largest_error is not None:
         text += " The noise ends: it never changes a count by more than {largest:,} {records}."
+    if mechanism.step is not None:
+        text += " {Records} are weighted: counts and noise are whole multiples of {step}."
     if mechanism.users_by_labels is not None:
         text += " The numbers of {users} who have one {label}, two, and so on get noise too."
     if mechanism.sums is not None:
         text += " Each column's total of a {label} that is released gets noise of its own."
     largest = mechanism.largest_error or 0
-    return Sentence(text, noise=mechanism.law.distribution, shared=shared, largest=largest)
+    given = {"noise": mechanism.law.distribution, "shared": shared, "largest": largest}
+    return Sentence(text, **given, step=decimal_text(mechanism.step or Fraction(1)))
