@@ -29,7 +29,9 @@ def test_a_file_of_0_1_loads(path: Path, tmp_path: Path) -> None:
     release = dh.Release.load(path)
     again = json.loads(release.to_json())
     if "unit" in content.get("stated", {}):  # was text
-        content["stated"]["unit"] = dh.PrivacyUnit(content["stated"]["unit"]).to_content()
+        content["stated"]["unit"] = dh.PrivacyUnit.from_content(
+            content["stated"]["unit"]
+        ).to_content()
     parameters = content["mechanism"]["parameters"]
     if "count_cut_users" in parameters:  # is gone
         assert parameters.pop("count_cut_users") is False
