@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from playwright.sync_api import Browser
-from tests.report.chromium import chromium
+from tests.support.report.chromium import chromium
 
 import dphist as dh
 from benchmarks.data import ROOT

@@ -86,7 +86,7 @@ def site(tmp_path_factory) -> Path:
 
 @pytest.mark.verify
 def test_the_site_is_built_and_asks_no_other_host(site) -> None:
-    from tests.report.chromium import chromium
+    from tests.support.report.chromium import chromium
 
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > 100

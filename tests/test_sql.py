@@ -12,11 +12,10 @@ import pytest
 
 import dphist as dh
 from dphist.errors import ParameterError
-from tests.counting.contribution_engines import Rows, table_of
-from tests.counting.test_contributions import (
+from tests.support.counting.contribution_engines import Rows, table_of
+from tests.support.counting.contributions import (
     BOUNDS,
     FOUR,
-    LEVEL,
     WITH,
     WITHOUT,
     choices_of,
@@ -24,6 +23,7 @@ from tests.counting.test_contributions import (
     laws,
     most_changed,
 )
+from tests.support.goodness import LEVEL
 from tests.support.postgres import Server, running_server
 
 both = pytest.mark.parametrize("dialect", dh.sql.DIALECTS)

@@ -17,7 +17,7 @@ from dphist.noise.magnitude import (
     geometric_stopped_bound,
     geometric_upper_bound,
 )
-from tests.privacy.laws import Scripted
+from tests.support.privacy.laws import Scripted
 
 
 def encloses(lower: Diagram, upper: Diagram, truth: Diagram) -> bool:

@@ -25,7 +25,7 @@ from dphist.document.blocks import (
 from dphist.document.kind import DataFacts
 from dphist.render.text import text
 from dphist.report import shown_as
-from tests.anonymized.told import COUNTS, MADE, SCAN, VISITS
+from tests.support.anonymized.told import COUNTS, MADE, SCAN, VISITS
 
 each = pytest.mark.parametrize("name", MADE)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.anonymized.told import MADE
+from tests.support.anonymized.told import MADE
 from tests.support.golden import (
     SURFACES,
     check_golden,

@@ -21,7 +21,7 @@ from dphist.anonymized.partition_sampler.windows import (
     missing_in_square,
     row_windows,
 )
-from tests.privacy.diagrams import Partition, partitions, profile
+from tests.support.privacy.diagrams import Partition, partitions, profile
 
 EVERY = [p for n in range(13) for p in partitions(n)]
 

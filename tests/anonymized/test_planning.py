@@ -4,7 +4,7 @@ import pytest
 
 import dphist as dh
 from dphist.planning.declared import guessed_right
-from tests.planning.verdicts import verdicts
+from tests.support.planning.verdicts import verdicts
 
 
 @pytest.mark.verify

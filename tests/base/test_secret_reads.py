@@ -15,8 +15,8 @@ from dphist.cli import main
 from dphist.ledger import Deferred
 from dphist.properties.overview import estimate_properties
 from dphist.report import json_of, report_html, summary_text
-from tests.mechanisms.cases import CASES, made, released
 from tests.support.abouts import ABOUT
+from tests.support.mechanisms.cases import CASES, made, released
 from tests.support.secret_reads import Reads, watch_reads
 
 BASE = modules_of_base()

@@ -12,7 +12,7 @@ from benchmarks.discover.others import (
 )
 from scipy.stats import norm
 
-from tests.labels.discover.sets import sets
+from tests.support.labels.discover.sets import sets
 
 
 def test_the_noise_of_others_has_the_stated_delta() -> None:

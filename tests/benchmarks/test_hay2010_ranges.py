@@ -6,7 +6,7 @@ from benchmarks.hay2010.errors import ratio
 from benchmarks.ranges import by_size, theorem4
 from benchmarks.ranges.data import Shape
 
-from tests.benchmarks.test_ranges import real_shapes
+from tests.support.benchmarks.shapes import real_shapes
 
 
 @pytest.mark.long(every=2)

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.data import folder
 from benchmarks.hay2010 import ranges as hay2010_ranges
 from benchmarks.ranges import __main__ as universal
 from benchmarks.ranges import speed as universal_speed
@@ -30,6 +29,7 @@ from dphist.ranges.comparing.published.privelet import (
     transformed,
     weights_of,
 )
+from tests.support.benchmarks.shapes import real_shapes
 
 
 def made_up(*shape: int, seed: int = 0) -> np.ndarray:
@@ -316,13 +316,6 @@ def test_numbers_are_short() -> None:
 
 
 # What the comparison is for.
-
-
-def real_shapes() -> list[Shape]:
-    found = [] if folder("ranges") is None else read_shapes(1)
-    if len(found) < 9:
-        pytest.skip("the histograms are not shipped; name a folder that has them in DPHIST_DATA")
-    return found
 
 
 def error_of(contender: Contender, scale: str) -> float:

@@ -9,8 +9,7 @@ import pytest
 
 import dphist as dh
 from dphist.tables.law import largest_rho
-from tests.commands.ledgers import WHO, made, run, written
-from tests.commands.test_ledger_paying import no_defaults
+from tests.support.commands.ledgers import WHO, made, no_defaults, run, written
 
 __all__ = ["no_defaults"]  # a fixture of every test here
 

@@ -24,7 +24,7 @@ import pytest
 
 import dphist as dh
 from dphist.counting.engine.resources import space_needed
-from tests.commands.ledgers import anonymize, made, run, written
+from tests.support.commands.ledgers import anonymize, made, run, written
 
 SENTINEL = "SENTINEL-"
 PATIENCE = 300

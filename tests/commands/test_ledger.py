@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dphist as dh
-from tests.commands.ledgers import UNIT, anonymize, made, run, written
-from tests.commands.test_ledger_paying import actions, no_defaults
+from tests.support.commands.ledgers import UNIT, actions, anonymize, made, no_defaults, run, written
 
 __all__ = ["no_defaults"]  # a fixture of every test here
 

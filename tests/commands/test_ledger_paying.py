@@ -16,15 +16,20 @@ import pytest
 
 import dphist as dh
 from dphist.data.profile import Profile
-from tests.commands.ledgers import UNIT, WHO, anonymize, made, run, written
+from tests.support.commands.ledgers import (
+    UNIT,
+    WHO,
+    actions,
+    anonymize,
+    made,
+    no_defaults,
+    run,
+    written,
+)
+
+__all__ = ["no_defaults"]  # a fixture of every test here
 
 PATIENCE = 600
-
-
-@pytest.fixture(autouse=True)
-def no_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DPHIST_LEDGER", "DPHIST_BY", "DPHIST_SIGNING_KEY"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -35,10 +40,6 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     return made(tmp_path / "clinic.ledger")
-
-
-def actions(ledger: Path) -> list[str]:
-    return [entry.action for entry in dh.Ledger.open(ledger).entries()]
 
 
 def paid(command: list[object], tmp_path: Path) -> dh.Release:

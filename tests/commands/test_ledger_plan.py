@@ -7,8 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.commands.ledgers import run
-from tests.commands.test_ledger_paying import no_defaults
+from tests.support.commands.ledgers import no_defaults, run
 
 __all__ = ["no_defaults"]  # a fixture of every test here
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from tests.commands.ledgers import UNIT, anonymize, run, written
-from tests.commands.test_ledger_paying import no_defaults
+from tests.support.commands.ledgers import UNIT, anonymize, no_defaults, run, written
 from tests.support.postgres import running_server
 
 __all__ = ["no_defaults"]  # a fixture of every test here

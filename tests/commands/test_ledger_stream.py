@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from tests.commands.ledgers import UNIT, run
-from tests.commands.test_ledger_paying import actions, no_defaults
+from tests.support.commands.ledgers import UNIT, actions, no_defaults, run
 from tests.support.golden import text_of_html
 
 __all__ = ["no_defaults"]  # a fixture of every test here

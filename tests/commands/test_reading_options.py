@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from tests.commands.ledgers import UNIT, anonymize, made, run
-from tests.counting.given_rows import write_csv, write_sqlite
+from tests.support.commands.ledgers import UNIT, anonymize, made, run
+from tests.support.counting.given_rows import write_csv, write_sqlite
 
 
 @pytest.mark.parametrize(

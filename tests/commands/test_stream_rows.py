@@ -6,7 +6,7 @@ import pytest
 
 from dphist.errors import DataError
 from dphist.streams.events.forms import LONGEST, Rows
-from tests.counting.plain_text import WrongRecord, read_plainly
+from tests.support.counting.plain_text import WrongRecord, read_plainly
 
 WORDS = [b"a", b",", b'"', b"\n", b"\n", b'""', b'"a,\n"', b",b\n", b"\\", b" "]
 

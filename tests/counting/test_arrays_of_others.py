@@ -17,7 +17,7 @@ from dphist.counting.engine.redaction import Wall
 from dphist.counting.reading import frames
 from dphist.counting.reading.source import reader_of
 from dphist.errors import ColumnError, DataError, DphistError
-from tests.counting.refusal import refused
+from tests.support.refusal import refused
 
 
 class Anything(ExtensionDtype):  # type: ignore[misc]

@@ -18,7 +18,7 @@ import dphist as dh
 from dphist.counting.reading import frames, relations
 from dphist.counting.reading.arrow import decode
 from dphist.errors import ColumnError, DataError
-from tests.counting.refusal import SENTINEL, refused
+from tests.support.refusal import SENTINEL, refused
 
 ROWS = 3
 

@@ -18,10 +18,10 @@ import pytest
 from dphist.counting.binning import slots as binning
 from dphist.data.binned_counts import bin_counts
 from dphist.errors import ColumnError, DataError, ParameterError
-from tests.counting.backends import written
-from tests.counting.contribution_engines import ENGINES, Engine, spark
-from tests.counting.plain_bins import INFINITY, assert_bins, python_bins
-from tests.counting.refusal import NUMBER, SENTINEL, refused
+from tests.support.counting.backends import written
+from tests.support.counting.contribution_engines import ENGINES, Engine, spark
+from tests.support.counting.plain_bins import INFINITY, assert_bins, python_bins
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

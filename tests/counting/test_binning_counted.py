@@ -20,10 +20,10 @@ from dphist.counting.engine.rows import Rows
 from dphist.data.binned_counts import bin_counts
 from dphist.errors import ColumnError, DataError, ParameterError
 from dphist.privacy import PrivacyUnit
-from tests.counting.backends import written
-from tests.counting.binned_users import EDGES, KEYS
-from tests.counting.contribution_engines import ENGINES, Engine
-from tests.counting.counted_bins import (
+from tests.support.counting.backends import written
+from tests.support.counting.binned_users import EDGES, KEYS
+from tests.support.counting.contribution_engines import ENGINES, Engine
+from tests.support.counting.counted_bins import (
     LARGEST,
     CountedRows,
     counted_table,
@@ -31,8 +31,8 @@ from tests.counting.counted_bins import (
     shared_in_python,
     some_counted_rows,
 )
-from tests.counting.refusal import NUMBER, SENTINEL, refused
 from tests.support.goodness import LEVEL
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

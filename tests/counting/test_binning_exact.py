@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dphist.counting.binning import edges as searching
 from dphist.data.binned_counts import bin_counts
-from tests.counting.plain_bins import assert_bins, python_bins
+from tests.support.counting.plain_bins import assert_bins, python_bins
 
 
 @pytest.mark.verify

@@ -1,10 +1,7 @@
 """Users bounded in memory keep the rows that a private DuckDB keeps, and those of plain Python."""
 
-import datetime
 import random
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,25 +14,19 @@ from dphist.counting.binning.users import bin_rows_bounded
 from dphist.counting.bounding import kept as counting_kept
 from dphist.counting.engine.private_duckdb import memory_limit
 from dphist.errors import DataError
-from tests.counting.backends import written
-from tests.counting.binned_users import GRID, KEYS, kept, kept_in_python, some_rows, table_of
-from tests.counting.refusal import refused
+from tests.support.counting.backends import written
+from tests.support.counting.binned_users import (
+    GRID,
+    KEYS,
+    USERS,
+    kept,
+    kept_in_python,
+    some_rows,
+    table_of,
+)
+from tests.support.refusal import refused
 
 pytestmark = pytest.mark.usefixtures("many_rows")
-
-DAY = datetime.date(2026, 1, 1)
-USERS: dict[str, tuple[list[Any], pa.DataType]] = {
-    "text": (["u", "U", "ü", "", " u", "1"], pa.string()),
-    "bytes": ([b"u", b"U", b"\xff", b"", b"\0", b"1"], pa.binary()),
-    "close integers": ([-3, -2, -1, 0, 1, 2], pa.int8()),
-    "far integers": ([-(2**63), 2**63 - 1, 0, -1, 10**12, 1], pa.int64()),
-    "large integers": ([2**64 - 1, 2**63, 2**63 - 1, 0, 1, 2**40], pa.uint64()),
-    "large, close integers": ([2**64 - 1 - n for n in range(6)], pa.uint64()),
-    "truth": ([True, False], pa.bool_()),
-    "days": ([DAY + datetime.timedelta(n) for n in range(6)], pa.date32()),
-    "moments": ([2**60 + n for n in range(6)], pa.timestamp("ns", "UTC")),
-    "decimals": ([Decimal(n) / 100 for n in range(-3, 3)], pa.decimal128(9, 2)),
-}
 
 
 @pytest.mark.long(every=2)

@@ -13,7 +13,7 @@ import pytest
 from dphist.counting.binning.slots import Grid, Slotting, rows_of_slots
 from dphist.counting.reading.columns import key_column
 from dphist.counting.reading.spark import open_spark
-from tests.counting.contribution_engines import spark
+from tests.support.counting.contribution_engines import spark
 
 pytestmark = [
     pytest.mark.verify,

@@ -7,9 +7,9 @@ import pytest
 
 from dphist.data.binned_counts import bin_counts
 from dphist.errors import DataError, InputFileError
-from tests.counting.backends import written
-from tests.counting.plain_bins import INFINITY
-from tests.counting.refusal import NUMBER, SENTINEL, refused
+from tests.support.counting.backends import written
+from tests.support.counting.plain_bins import INFINITY
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 
 @pytest.mark.verify

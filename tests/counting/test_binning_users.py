@@ -17,8 +17,8 @@ import pytest
 from dphist.data.binned_counts import bin_counts
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
 from dphist.privacy import PrivacyUnit
-from tests.counting.backends import written
-from tests.counting.binned_users import (
+from tests.support.counting.backends import written
+from tests.support.counting.binned_users import (
     EDGES,
     KEYS,
     UserRows,
@@ -27,8 +27,8 @@ from tests.counting.binned_users import (
     some_rows,
     table_of,
 )
-from tests.counting.contribution_engines import ENGINES, TYPED, Engine, spark
-from tests.counting.refusal import NUMBER, SENTINEL, refused
+from tests.support.counting.contribution_engines import ENGINES, TYPED, Engine, spark
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

@@ -16,9 +16,16 @@ from dphist.counting.binning.users import bin_rows_bounded
 from dphist.counting.bounding import kept as counting_kept
 from dphist.counting.bounding import ranking
 from dphist.counting.bounding.ranking import mix
-from tests.counting.binned_users import KEYS, UserRows, kept, kept_in_python, slot_of, table_of
-from tests.counting.contribution_engines import ENGINES, Engine
-from tests.counting.test_contributions import p_value
+from tests.support.counting.binned_users import (
+    KEYS,
+    UserRows,
+    kept,
+    kept_in_python,
+    slot_of,
+    table_of,
+)
+from tests.support.counting.contribution_engines import ENGINES, Engine
+from tests.support.counting.contributions import p_value
 from tests.support.goodness import LEVEL
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")

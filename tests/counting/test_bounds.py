@@ -10,8 +10,8 @@ from dphist.counting.binning.users import bin_rows_bounded
 from dphist.counting.bounding.bounds import Bounds
 from dphist.counting.bounding.contributions import bounded_pairs, count_labels
 from dphist.errors import ParameterError
-from tests.counting.binned_users import GRID
-from tests.counting.contribution_engines import table_of
+from tests.support.counting.binned_users import GRID
+from tests.support.counting.contribution_engines import table_of
 
 NAMES = {"term": "term", "label": "term", "user": "who", "count": "n"}
 USERS = {"u": [4, 3, 1], "v": [1, 1, 1], "w": [2]}

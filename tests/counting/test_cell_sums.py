@@ -1,6 +1,5 @@
 """Sums of clamped values in cells of keys: in every container what plain Python adds up."""
 
-import random
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,21 +15,8 @@ import pytest
 import dphist as dh
 from dphist.counting.checks import LARGEST
 from dphist.data.partial import Partial
-from tests.counting.refusal import refused
-
-KEYS: dict[str, Any] = {"sex": ["f", "m"], "age": dh.Axis.regular(0, 90, 30)}
-SUMS = {"spent": dh.Clamp(-2, 10, "0.25"), "hours": dh.Clamp(0, 24, 1)}
-
-
-def make_rows(number: int) -> dict[str, list[Any]]:
-    draw = random.Random(number)
-    return {
-        "sex": [draw.choice("fm") for _ in range(number)],
-        "age": [draw.randrange(90) for _ in range(number)],
-        "spent": [round(draw.uniform(-9, 19), 3) for _ in range(number)],
-        "hours": [draw.randint(-3, 30) for _ in range(number)],
-        "who": [draw.randrange(number) for _ in range(number)],
-    }
+from tests.support.counting.cell_sums import KEYS, SUMS, make_rows, numbers_of
+from tests.support.refusal import refused
 
 
 def add_up(rows: dict[str, list[Any]]) -> dict[int, list[int]]:
@@ -44,11 +30,6 @@ def add_up(rows: dict[str, list[Any]]) -> dict[int, list[int]]:
             center = (clamp.least + clamp.most) // 2
             held[place + 1] += min(max(steps, clamp.least), clamp.most) - center
     return found
-
-
-def numbers_of(counts: dh.KeyedCounts) -> dict[int, list[int]]:
-    numbers = zip(counts.counts.tolist(), *(each.tolist() for each in counts.totals), strict=True)
-    return dict(zip(counts.cells.tolist(), map(list, numbers), strict=True))
 
 
 CONTAINERS = {

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import dphist.counting
 from dphist.counting import check_counts, check_total
 from dphist.errors import DataError, ParameterError
-from tests.counting.refusal import NUMBER, SENTINEL, refused
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 LARGEST = 2**62 - 1
 

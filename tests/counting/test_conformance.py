@@ -1,13 +1,10 @@
 """The same table gives the same pairs, whatever holds it."""
 
-import datetime
 import tempfile
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -15,44 +12,24 @@ from hypothesis import strategies as st
 
 from dphist import counting
 from dphist.errors import ColumnError, DataError, ParameterError
-from tests.counting.backends import BACKENDS, Backend
-from tests.counting.refusal import NUMBER, SENTINEL, refused
+from tests.support.counting.backends import (
+    DAY,
+    NOON,
+    Backend,
+    assert_pairs,
+    every_backend,
+    needing,
+    pairs_of,
+    text,
+    whole,
+)
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 LARGEST = 2**62 - 1
-DAY = datetime.date(2020, 1, 1)
-NOON = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.UTC)
 
-every_backend = pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
 
 # No surrogates, which UTF-8 cannot hold; everything else, quotes and line ends included.
 labels = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4)
-
-
-def needing(*capabilities: str) -> Any:
-    """Parametrise over the backends that have these capabilities."""
-    able = [backend for backend in BACKENDS if backend.capabilities >= set(capabilities)]
-    return pytest.mark.parametrize("backend", able, ids=lambda backend: backend.name)
-
-
-def pairs_of(counts: Any) -> tuple[list[int], list[int]]:
-    """The pairs a plain Python program finds, zeros dropped."""
-    found = sorted(Counter(count for count in counts if count).items())
-    return [count for count, _ in found], [prevalence for _, prevalence in found]
-
-
-def assert_pairs(result: tuple[Any, Any], expected: tuple[list[int], list[int]]) -> None:
-    for array, values in zip(result, expected, strict=True):
-        assert array.dtype == np.int64
-        assert array.shape == (len(values),)
-        assert array.tolist() == values
-
-
-def text(values: list[str | None]) -> pa.Array:
-    return pa.array(values, pa.string())
-
-
-def whole(values: list[int | None], kind: pa.DataType | None = None) -> pa.Array:
-    return pa.array(values, kind or pa.int64())
 
 
 @every_backend

@@ -17,18 +17,21 @@ from hypothesis import strategies as st
 
 from dphist import counting
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
-from tests.counting.backends import Backend, csv_text, written, zstd
-from tests.counting.refusal import NUMBER, SENTINEL, refused
-from tests.counting.test_conformance import (
+from tests.support.counting.backends import (
     DAY,
     NOON,
+    Backend,
     assert_pairs,
+    csv_text,
     every_backend,
     needing,
     pairs_of,
     text,
     whole,
+    written,
+    zstd,
 )
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 Edge = tuple[Any, Any]
 

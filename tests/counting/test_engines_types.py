@@ -17,7 +17,7 @@ import dphist as dh
 from dphist.counting.reading import frames
 from dphist.counting.reading.columns import Use, Wanted
 from dphist.errors import ColumnError
-from tests.counting.refusal import refused
+from tests.support.refusal import refused
 
 ONE = uuid.UUID(int=5)
 NOT_COMPARED = {

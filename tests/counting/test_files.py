@@ -18,8 +18,8 @@ from dphist.counting.engine import private_duckdb
 from dphist.counting.reading import file_opener
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
 from dphist.visible import visible
-from tests.counting.backends import gzipped, written, zstd
-from tests.counting.refusal import NUMBER, SENTINEL, refused
+from tests.support.counting.backends import gzipped, written, zstd
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 
 def profile(path: object) -> tuple[list[int], list[int]]:

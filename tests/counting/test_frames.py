@@ -17,7 +17,7 @@ import pytest
 
 from dphist import counting
 from dphist.errors import ColumnError, DataError, ParameterError
-from tests.counting.refusal import NUMBER, SENTINEL, refused
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 NOON = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.UTC)
 

@@ -20,12 +20,16 @@ from hypothesis import strategies as st
 import dphist as dh
 from dphist.counting.reading import sheet_form, spreadsheets, sqlite_files
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
-from tests.counting.backends import gzipped, zstd
-from tests.counting.given_rows import (
+from tests.support.counting.backends import gzipped, zstd
+from tests.support.counting.given_rows import (
     NAMES,
+    ROWS,
     SPREADSHEETS,
+    USERS,
     WRITERS,
     Rows,
+    count,
+    profile,
     to_csv,
     write_csv,
     write_json_lines,
@@ -33,49 +37,12 @@ from tests.counting.given_rows import (
     write_xlsx,
     write_zip,
 )
-from tests.counting.refusal import NUMBER, SENTINEL, refused
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 FORMATS = list(WRITERS)
 
 
-def count(frame: Any, **more: Any) -> dict[Any, int]:
-    """Return all counts of labels, with users bounded to more labels than they have."""
-    columns = {"label": "word", "user": "who", "count": "n"}
-    bounds = {"max_labels": 100, "max_count": 1000}
-    given: dict[str, Any] = {
-        **columns,
-        **bounds,
-        "null_users": "separate",
-        "null_labels": "drop",
-        **more,
-    }
-    counts = dh.LabelCounts.from_table(frame, **given)
-    found = counts.filter_batches(lambda batch: batch)
-    return dict(zip(found["label"].to_pylist(), found["count"].to_pylist(), strict=True))
-
-
-def profile(frame: Any) -> dh.Profile:
-    """Return how many labels have how many rows, with users as labels."""
-    return dh.Profile.from_table(frame, label="who")
-
-
-TEXTS = st.text(
-    alphabet=st.one_of(
-        st.sampled_from("ab\",;'\\\n\r\t 0"),
-        st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Co", "Cn"]),
-    ),
-    max_size=6,
-)
 PLAIN = st.text(alphabet=string.ascii_letters + "éß€ ,\"'", max_size=6).map(str.strip)
-USERS = st.one_of(st.none(), st.integers(-(2**53) + 1, 2**53 - 1), st.integers(0, 3))
-ROWS = st.lists(
-    st.tuples(
-        st.one_of(USERS, TEXTS),
-        st.one_of(st.none(), st.integers(0, 3), TEXTS),
-        st.integers(0, 5),
-    ),
-    max_size=12,
-)
 CELLS = st.lists(
     st.tuples(
         st.one_of(USERS, PLAIN, st.booleans()),

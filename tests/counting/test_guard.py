@@ -5,7 +5,7 @@ import pytest
 
 from dphist.counting.engine.redaction import redact_errors
 from dphist.errors import DataError, InputFileError
-from tests.counting.refusal import SENTINEL, refused
+from tests.support.refusal import SENTINEL, refused
 
 
 class OutOfMemoryException(Exception):  # noqa: N818

@@ -19,9 +19,8 @@ from dphist import Resources
 from dphist.counting.bounding import bounds, held_pairs, stores
 from dphist.counting.engine.rows import DuckRows
 from dphist.errors import DataError
-from tests.counting.contribution_engines import bounded, table_of
-from tests.counting.refusal import refused
-from tests.counting.test_contributions import (
+from tests.support.counting.contribution_engines import bounded, table_of
+from tests.support.counting.contributions import (
     KEYS,
     WITH,
     WITHOUT,
@@ -31,6 +30,7 @@ from tests.counting.test_contributions import (
     most_changed,
     some_rows,
 )
+from tests.support.refusal import refused
 
 WAYS = ["few", "arrays", "window"]
 DAY = datetime.date(2026, 1, 1)

@@ -15,12 +15,11 @@ from dphist.counting.bounding.bounds import Cut
 from dphist.counting.bounding.contributions import count_bounded_records, label_bounded_records
 from dphist.counting.engine.rows import DuckRows
 from dphist.errors import DataError
-from tests.counting.binned_users import KEYS
-from tests.counting.binned_users import kept as kept_bins
-from tests.counting.contribution_engines import ENGINES, table_of
-from tests.counting.refusal import refused
-from tests.counting.test_binning_held import USERS
-from tests.counting.test_contributions import kept_records, some_rows
+from tests.support.counting.binned_users import KEYS, USERS
+from tests.support.counting.binned_users import kept as kept_bins
+from tests.support.counting.contribution_engines import ENGINES, table_of
+from tests.support.counting.contributions import kept_records, some_rows
+from tests.support.refusal import refused
 
 pytestmark = pytest.mark.usefixtures("many_rows")
 

@@ -13,8 +13,9 @@ import dphist as dh
 from dphist.counting.binning import keys as counting
 from dphist.errors import ColumnError, DataError, ParameterError
 from dphist.tables import KeyedCounts
-from tests.counting.contribution_engines import ENGINES, Engine, spark
-from tests.counting.refusal import SENTINEL, refused
+from tests.support.counting.cells import cells
+from tests.support.counting.contribution_engines import ENGINES, Engine, spark
+from tests.support.refusal import SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 
@@ -61,13 +62,6 @@ def plain(table: pa.Table, weights: str | None = None) -> Counter[tuple[int, ...
         )
         found[cell] += 1 if weights is None else row[weights]
     return found
-
-
-def cells(counts: KeyedCounts) -> dict[tuple[int, ...], int]:
-    places = np.unravel_index(counts.cells, counts.keys.shape)
-    return dict(
-        zip(zip(*map(np.ndarray.tolist, places), strict=True), counts.counts.tolist(), strict=True)
-    )
 
 
 @every_engine

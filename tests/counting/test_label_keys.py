@@ -13,8 +13,8 @@ from dphist.counting.binning.key_grid import KeyColumn, KeyGrid
 from dphist.counting.binning.label_keys import Labeled, count_labeled
 from dphist.errors import ColumnError, DataError, ParameterError
 from dphist.tables import KeyedCounts
-from tests.counting.contribution_engines import ENGINES, Engine
-from tests.counting.refusal import SENTINEL, refused
+from tests.support.counting.contribution_engines import ENGINES, Engine
+from tests.support.refusal import SENTINEL, refused
 
 every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 ROWS = 300

@@ -11,7 +11,7 @@ import pytest
 
 import dphist as dh
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
-from tests.counting.refusal import SENTINEL, refused
+from tests.support.refusal import SENTINEL, refused
 
 ROWS = pd.DataFrame(
     {"who": [n % 40 for n in range(300)], "word": [f"w{n % 7}" for n in range(300)]}

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from tests.data.test_partial_readers import READERS
-from tests.privacy.test_neighbouring_tables import DAY, KINDS, column
+from tests.support.data.readers import READERS
+from tests.support.privacy.column_kinds import DAY, KINDS, column
 
 UUIDS = pa.array([bytes([n]) * 16 for n in (0, 1, 255)], pa.binary(16))
 MANY: dict[str, pa.Array] = {

@@ -16,11 +16,11 @@ from dphist.counting.binning import keys as counting
 from dphist.counting.bounding import contributions
 from dphist.errors import DataError, ParameterError
 from dphist.tables import KeyedCounts
-from tests.counting.binned_users import KEYS as SALTS
-from tests.counting.contribution_engines import ENGINES, Engine, hashed
-from tests.counting.refusal import refused
-from tests.counting.test_keys import cells
+from tests.support.counting.binned_users import KEYS as SALTS
+from tests.support.counting.cells import cells
+from tests.support.counting.contribution_engines import ENGINES, Engine, hashed
 from tests.support.goodness import LEVEL
+from tests.support.refusal import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

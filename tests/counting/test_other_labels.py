@@ -9,8 +9,8 @@ import pytest
 import dphist as dh
 from dphist.data.other_than import read_other_than
 from dphist.errors import ColumnError, DataError, ParameterError
-from tests.counting.contribution_engines import ENGINES, Engine, Rows, bounded, table_of
-from tests.counting.test_contributions import (
+from tests.support.counting.contribution_engines import ENGINES, Engine, Rows, bounded, table_of
+from tests.support.counting.contributions import (
     BOUNDS,
     KEYS,
     WITH,
@@ -21,7 +21,7 @@ from tests.counting.test_contributions import (
     most_changed,
     some_rows,
 )
-from tests.counting.test_users_by_labels import in_python
+from tests.support.counting.users_by_labels import in_python
 
 # PySpark advises against pandas 3; nothing here hands it a pandas frame.
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")

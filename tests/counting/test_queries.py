@@ -18,9 +18,8 @@ from hypothesis import given, settings
 
 import dphist as dh
 from dphist.errors import ColumnError, DataError, ParameterError
-from tests.counting.given_rows import NAMES, write_csv, write_sqlite
-from tests.counting.refusal import SENTINEL, refused
-from tests.counting.test_given_files import ROWS, count, profile
+from tests.support.counting.given_rows import NAMES, ROWS, count, profile, write_csv, write_sqlite
+from tests.support.refusal import SENTINEL, refused
 
 
 def open_sqlalchemy(stack: ExitStack, path: Path) -> Any:

@@ -12,6 +12,7 @@ from dphist.arrays import AnyArray
 from dphist.counting.bounding import user_parts
 from dphist.counting.bounding.ranking import drop_labels, keep_labels
 from dphist.counting.bounding.user_parts import UserParts, UserRows, stir
+from tests.support.counting.ranked import unstirred
 
 LARGEST = 2**64 - 1
 # Ranks by how many values they have, from where, and at what distance.
@@ -111,13 +112,6 @@ def test_no_rows_drop_nothing() -> None:
     assert not any(map(len, keep_labels(pairs_of([(1, 1, 1)]).take(slice(0, 0)), 1)))
     nothing: UserParts = UserParts(0)
     assert not dropped_of(nothing, 1)
-
-
-def unstirred(number: int) -> int:
-    """Return the user of whom `stir` makes a number."""
-    first, second = (pow(int(odd), -1, 2**64) for odd in user_parts._ODD)
-    number = number * second % 2**64
-    return (number ^ number >> 32) * first % 2**64
 
 
 @pytest.mark.parametrize("place", [0, 8, 23, 48, 60])

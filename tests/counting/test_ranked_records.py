@@ -18,9 +18,9 @@ from dphist.counting.bounding.kept import make_half
 from dphist.counting.bounding.ranking import drop_in_parts, drop_records, hashes_beyond, mix
 from dphist.counting.bounding.user_parts import PerhapsAbove, UserRows
 from dphist.counting.engine.rows import DuckRows
-from tests.counting import contribution_engines
-from tests.counting.binned_users import KEYS, kept, kept_in_python, some_rows, table_of
-from tests.counting.test_ranked_labels import unstirred
+from tests.support.counting import contribution_engines
+from tests.support.counting.binned_users import KEYS, kept, kept_in_python, some_rows, table_of
+from tests.support.counting.ranked import unstirred
 
 pytestmark = pytest.mark.usefixtures("many_rows")
 

@@ -17,8 +17,8 @@ from dphist.counting.engine.private_duckdb import ExpectedRows, open_private_con
 from dphist.counting.engine.rows import DuckRows
 from dphist.counting.reading import files, frames, source
 from dphist.errors import DataError, InputFileError
-from tests.counting.backends import BACKENDS, Backend
-from tests.counting.refusal import refused
+from tests.support.counting.backends import BACKENDS, Backend
+from tests.support.refusal import refused
 
 TABLE = pa.table({"label": ["a", "b", "b", "c", "c"], "user": ["u", "u", "v", "v", "w"]})
 NOT_READ = "could not be read completely"

@@ -15,7 +15,7 @@ from dphist.counting.binning.users import bin_rows_bounded
 from dphist.counting.bounding.contributions import count_bounded_records
 from dphist.errors import DataError, ParameterError
 from dphist.report import report_html
-from tests.counting.binned_users import (
+from tests.support.counting.binned_users import (
     EDGES,
     GRID,
     KEYS,
@@ -24,11 +24,11 @@ from tests.counting.binned_users import (
     some_rows,
     table_of,
 )
-from tests.counting.contribution_engines import ENGINES, Engine
-from tests.counting.contribution_engines import table_of as labels_of
-from tests.counting.counted_bins import CountedRows, counted_table, shared_in_python
-from tests.counting.test_contributions import kept_of_labels
-from tests.counting.test_contributions import some_rows as some_labels
+from tests.support.counting.contribution_engines import ENGINES, Engine
+from tests.support.counting.contribution_engines import table_of as labels_of
+from tests.support.counting.contributions import kept_of_labels
+from tests.support.counting.contributions import some_rows as some_labels
+from tests.support.counting.counted_bins import CountedRows, counted_table, shared_in_python
 
 LACKING: UserRows = [(None, value) for value in (-1, 1, 1, 1, 3, 3, 99, None)]
 SLOTS = [1, 3, 2, 0, 1, 1]

@@ -15,9 +15,9 @@ from dphist.counting.engine.rows import DuckRows
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import DataError
 from dphist.labels.auto.measuring import count_cut
-from tests.counting.contribution_engines import ENGINES, Engine, hashed, table_of
-from tests.counting.refusal import refused
-from tests.counting.test_contributions import KEYS, count, some_rows
+from tests.support.counting.contribution_engines import ENGINES, Engine, hashed, table_of
+from tests.support.counting.contributions import KEYS, count, some_rows
+from tests.support.refusal import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)

@@ -13,7 +13,7 @@ from dphist.counting.bounding.bounds import Cut
 from dphist.counting.engine.rows import SparkRows
 from dphist.counting.reading.spark import USED, refuse_replaced
 from dphist.errors import DataError
-from tests.counting.refusal import refused
+from tests.support.refusal import refused
 
 BUILT_IN = "org.apache.spark.sql.catalyst.expressions.aggregate.Max"
 

@@ -8,7 +8,7 @@ import pytest
 
 from dphist.counting.engine.spark import checkpoint, refuse_stopped
 from dphist.errors import DataError
-from tests.counting.refusal import refused
+from tests.support.refusal import refused
 
 STOPPED = DataError("it was stopped")
 

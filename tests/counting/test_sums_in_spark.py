@@ -16,10 +16,10 @@ import dphist as dh
 from dphist.counting.bounding.spark_steps import snap_in_spark
 from dphist.counting.bounding.steps import Summed, snap
 from dphist.counting.engine.rows import SparkRows
-from tests.counting.contribution_engines import hashed, spark
-from tests.counting.refusal import refused
-from tests.counting.test_cell_sums import KEYS, SUMS, make_rows, numbers_of
-from tests.counting.test_sums import STEPS, odd_floats, read, sum_by_hand
+from tests.support.counting.cell_sums import KEYS, SUMS, make_rows, numbers_of
+from tests.support.counting.contribution_engines import hashed, spark
+from tests.support.counting.sums import STEPS, odd_floats, read, sum_by_hand
+from tests.support.refusal import refused
 
 pytestmark = [
     pytest.mark.verify,  # Spark takes 20 s to start

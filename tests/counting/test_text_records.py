@@ -19,9 +19,9 @@ from dphist.counting.reading import records, text_files
 from dphist.counting.reading.columns import Wanted, key_column
 from dphist.counting.reading.gate import open_source
 from dphist.errors import InputFileError
-from tests.counting.backends import gzipped, written, zstd
-from tests.counting.plain_text import MARK, Record, WrongRecord, read_plainly
-from tests.counting.refusal import SENTINEL, refused
+from tests.support.counting.backends import gzipped, written, zstd
+from tests.support.counting.plain_text import MARK, Record, WrongRecord, read_plainly
+from tests.support.refusal import SENTINEL, refused
 
 
 def check(text: bytes, fields: int, ending: str, size: int) -> records.Records:

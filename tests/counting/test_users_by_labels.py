@@ -1,7 +1,6 @@
 """How many users have how many labels: counted in one evaluation, each user in one cell."""
 
 import random
-from collections import Counter, defaultdict
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -16,11 +15,11 @@ from dphist.counting.bounding import bounds, held_pairs
 from dphist.data.cells import make_cells
 from dphist.errors import DataError, ParameterError
 from dphist.noise import Source
-from tests.counting.contribution_engines import ENGINES, Engine, Rows, spark, table_of
-from tests.counting.refusal import refused
+from tests.support.counting.contribution_engines import ENGINES, Engine, Rows, spark, table_of
+from tests.support.counting.users_by_labels import MOST, in_python
+from tests.support.refusal import refused
 
 BOUNDS = [(1, 1), (2, 1), (1, 3), (3, 2), (None, 2), (5, 2**62 - 1)]
-MOST = 6
 
 
 def some_rows(seed: int) -> Rows:
@@ -29,20 +28,6 @@ def some_rows(seed: int) -> Rows:
         (f"u{int(draw.paretovariate(0.7)) % 40}", draw.choice("abcdefg"), draw.randrange(4))
         for _ in range(300)
     ]
-
-
-def in_python(rows: Rows, max_labels: int | None) -> tuple[int, ...]:
-    """How many users have how many labels, whatever is dropped of them; of those who have any."""
-    held: dict[Any, set[str]] = defaultdict(set)
-    for user, label, count in rows:
-        if count:
-            held[user].add(label)
-    found, cells = Counter(map(len, held.values())), make_cells(MOST, max_labels)
-    ends = [*cells[1:], 10**9]
-    return tuple(
-        sum(users for number, users in found.items() if start <= number < end)
-        for start, end in zip(cells, ends, strict=True)
-    )
 
 
 def counted(frame: Any, max_labels: int | None, max_count: int, **more: Any) -> dh.LabelCounts:

@@ -14,8 +14,14 @@ import dphist as dh
 from dphist.counting.reading import files
 from dphist.counting.reading.relations import check_batches
 from dphist.errors import ColumnError, DataError, InputFileError, ParameterError
-from tests.counting.given_rows import Rows, write_csv, write_json_lines, write_sqlite, write_xlsx
-from tests.counting.refusal import NUMBER, SENTINEL, refused
+from tests.support.counting.given_rows import (
+    Rows,
+    write_csv,
+    write_json_lines,
+    write_sqlite,
+    write_xlsx,
+)
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 CELLS = ("jan", "it's", 'a,"b"')
 NAMES = ("who", "region", *CELLS)

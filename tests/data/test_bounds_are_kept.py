@@ -13,7 +13,7 @@ import pytest
 
 import dphist as dh
 from dphist.ranges.counts import load_counts
-from tests.counting.refusal import NUMBER, refused
+from tests.support.refusal import NUMBER, refused
 
 ROWS = pa.table({"who": [1] * 9 + [2], "x": [0, 1] * 5})
 MECHANISMS = [dh.LeafCounts, dh.HierarchicalTree, dh.AdaptiveTree]

@@ -14,8 +14,8 @@ from dphist.counting.bounding import stores
 from dphist.counting.reading.columns import canonical_type
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import DataError, DphistError, ParameterError
-from tests.counting.contribution_engines import spark
-from tests.counting.refusal import SENTINEL, refused
+from tests.support.counting.contribution_engines import spark
+from tests.support.refusal import SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

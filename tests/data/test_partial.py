@@ -1,6 +1,5 @@
 """Parts of a table, counted apart and added, are the table: for every engine and kind."""
 
-import hashlib
 import itertools
 import pickle
 import stat
@@ -16,8 +15,9 @@ import dphist as dh
 from dphist.data.partial import Partial
 from dphist.errors import ColumnError, DataError, DphistError, InputFileError, ParameterError
 from dphist.privacy.unit import as_unit
-from tests.counting.contribution_engines import ENGINES, Engine, table_of
-from tests.counting.test_contributions import BOUNDS, WITH, WITHOUT, falls, most_changed
+from tests.support.counting.contribution_engines import ENGINES, Engine, table_of
+from tests.support.counting.contributions import BOUNDS, WITH, WITHOUT, falls, most_changed
+from tests.support.data.partial import part_in_python, refusal
 
 PARTS = 3
 PLAIN = [engine for engine in ENGINES if engine.name != "spark"]
@@ -26,12 +26,6 @@ every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: eng
 ODD = ["", "a", "A", " a", "é", "é", "a\0b", "a\0c", "𝛼", "名", "🙂", "0", "00", "-1", "x" * 300]
 ROWS = [(user, f"t{place % 4}", place % 5 + 1) for place, user in enumerate(ODD * 3)]
 ROWS += [(f"u{place}", "t0", 1) for place in range(40)]
-
-
-def part_in_python(user: Any, parts: int) -> int:
-    """The rule, written down a second time."""
-    content = user if isinstance(user, bytes) else str(user).encode()
-    return int(hashlib.md5(content).hexdigest()[:15], 16) % parts  # noqa: S324
 
 
 def labels_of(counts: dh.LabelCounts) -> dict[Any, int]:
@@ -319,15 +313,6 @@ def parts_of(kind: str) -> list[Partial]:
 
 
 MADE_BY = {"labels": dh.LabelCounts, "profile": dh.Profile}
-
-
-def refusal(call: Callable[[], Any]) -> str:
-    """Return the error of ours that a call raises; "" if there is none."""
-    try:
-        call()
-    except DphistError as error:
-        return str(error)
-    return ""
 
 
 @pytest.mark.parametrize("kind", ["labels", "labels and users", "profile", "bins"])

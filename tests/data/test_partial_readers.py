@@ -7,14 +7,10 @@ import itertools
 import json
 import pickle
 import uuid
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,9 +18,8 @@ import pytest
 import dphist as dh
 from dphist.data.partial import Partial
 from dphist.errors import ColumnError, DataError, ParameterError
-from tests.counting.backends import csv_text
-from tests.counting.contribution_engines import spark
-from tests.data.test_partial import part_in_python
+from tests.support.data.partial import part_in_python
+from tests.support.data.readers import READERS, file
 
 PARTS = 2
 NUMBERS = range(40)
@@ -53,29 +48,6 @@ USERS: dict[str, pa.Array] = {
     ),
 }
 FAMILIES = {"uuid": "uuid", "bytes": "bytes", "text": "text", "categories": "text", "runs": "text"}
-
-
-def file(table: pa.Table, folder: Path) -> Path:
-    pq.write_table(table, folder / "rows.parquet")
-    return folder / "rows.parquet"
-
-
-def text_file(table: pa.Table, folder: Path) -> Path:
-    (folder / "rows.csv").write_bytes(csv_text(table))
-    return folder / "rows.csv"
-
-
-READERS: dict[str, Callable[[pa.Table, Path], Any]] = {
-    "arrow": lambda table, _: table,
-    "pandas": lambda table, _: table.to_pandas(),
-    "pandas-arrow": lambda table, _: table.to_pandas(types_mapper=pd.ArrowDtype),
-    "polars": lambda table, _: pl.from_arrow(table),
-    "polars-lazy": lambda table, _: pl.from_arrow(table).lazy(),
-    "relation": lambda table, _: duckdb.connect().from_arrow(table),
-    "parquet": file,
-    "csv": text_file,
-    "spark": lambda table, _: spark().createDataFrame(table),
-}
 
 
 def family_of(kind: str) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks import data
 from dphist import Profile, RankSplit
 from dphist.errors import BoundsError, DataError, DphistError, ParameterError
-from tests.privacy.diagrams import partitions, with_one_more
+from tests.support.privacy.diagrams import partitions, with_one_more
 
 counts_lists = st.lists(st.integers(0, 40), max_size=30)
 SENTINEL = 918273645

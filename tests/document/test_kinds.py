@@ -12,9 +12,9 @@ from dphist.lab.auditing.named import mechanisms
 from dphist.ledger.units import DataUnit, for_account
 from dphist.mechanism import MechanismBase
 from dphist.release import kind_names
-from tests.kinds.means.amounts import Amounts
-from tests.kinds.means.kind import KIND
-from tests.kinds.means.mechanism import NoisyMean
+from tests.support.means.amounts import Amounts
+from tests.support.means.kind import KIND
+from tests.support.means.mechanism import NoisyMean
 
 
 @pytest.fixture(autouse=True)

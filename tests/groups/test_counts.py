@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from tests.counting.contribution_engines import ENGINES, Engine
+from tests.support.counting.contribution_engines import ENGINES, Engine
 
 ROWS = 400
 PLACES = ["BE", "UR", "zürich", "empty"]

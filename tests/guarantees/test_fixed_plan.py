@@ -11,7 +11,7 @@ import dphist as dh
 from dphist.errors import BudgetError, ParameterError
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.privacy.losses import GaussianLoss
-from tests.mechanisms.cases import CASES, made
+from tests.support.mechanisms.cases import CASES, made
 
 WANTED: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 LABELS: Any = (dh.ThresholdHistogram, {"max_labels": 10, "noise": "gaussian"})

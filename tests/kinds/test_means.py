@@ -26,11 +26,11 @@ from dphist.release import release as release_files
 from dphist.render.html import page
 from dphist.render.text import text
 from dphist.report import report_html, summary_text, table_csv
-from tests.kinds.means.amounts import Amounts
-from tests.kinds.means.kind import KIND
-from tests.kinds.means.mechanism import NoisyMean
 from tests.support.abouts import ABOUT
 from tests.support.golden import text_of_html
+from tests.support.means.amounts import Amounts
+from tests.support.means.kind import KIND
+from tests.support.means.mechanism import NoisyMean
 
 ROOT = Path(__file__).parents[2]
 MECHANISM = NoisyMean(epsilon=1, most=100)
@@ -39,8 +39,8 @@ PLANNED = ["--expect-total", "4000", "--most", "100"]
 
 REGISTERING = """
 import dphist as dh
-from tests.kinds.means.kind import KIND
-from tests.kinds.means.mechanism import NoisyMean
+from tests.support.means.kind import KIND
+from tests.support.means.mechanism import NoisyMean
 
 dh.register(NoisyMean)
 dh.register(KIND)

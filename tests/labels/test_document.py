@@ -16,8 +16,8 @@ from dphist.labels.mechanism import least_shown
 from dphist.labels.words import threshold_in_words
 from dphist.render.html import page
 from dphist.render.text import text
-from tests.labels.told import DISCOVER, GAUSSIAN, LAPLACE, LISTED, MADE, NEAR, TOP, WARDS
-from tests.report.told import document_of, table_of
+from tests.support.labels.told import DISCOVER, GAUSSIAN, LAPLACE, LISTED, MADE, NEAR, TOP, WARDS
+from tests.support.report.told import document_of, table_of
 
 each = pytest.mark.parametrize("name", MADE)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from tests.labels.told import MADE
 from tests.support.golden import (
     SURFACES,
     check_golden,
@@ -15,6 +14,7 @@ from tests.support.golden import (
     each_surface,
     golden_path,
 )
+from tests.support.labels.told import MADE
 
 QUICK = ("patients, in words", "top", "discovered")
 USERS = "--label a --user b --max-labels 10"

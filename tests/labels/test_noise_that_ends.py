@@ -15,7 +15,7 @@ from dphist.errors import ParameterError
 from dphist.labels.threshold.bounded_noise import OptimalNoise
 from dphist.labels.words import chance_in_order
 from dphist.report import json_of, report_html, summary_text
-from tests.mechanisms.cases import check_saved, page
+from tests.support.mechanisms.cases import check_saved, page
 
 ENDING: list[Any] = ["truncated", "optimal"]
 FEW: dict[str, Any] = {"epsilon": "0.5", "delta": "0.01", "max_labels": 1}

@@ -9,7 +9,7 @@ import pytest
 import dphist as dh
 from dphist.errors import BoundsError, ParameterError
 from dphist.report import report_html, summary_text
-from tests.labels.told import release
+from tests.support.labels.told import release
 
 LISTED = ["a", "b"]
 TABLE = pa.table({"who": [1, 1, 1, 2, 3, 3], "word": ["a", "x", "y", "b", "x", "other"]})

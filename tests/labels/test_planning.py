@@ -14,8 +14,8 @@ from dphist.labels.examples import EXAMPLES
 from dphist.planning.declared import guessed_right
 from dphist.planning.document import document_of
 from dphist.render.text import text
-from tests.planning.test_check import labels_release
-from tests.planning.verdicts import verdicts
+from tests.support.planning.labels import labels_release
+from tests.support.planning.verdicts import verdicts
 
 BOUNDS: dict[str, Any] = {
     "epsilon": ["0.5", 2],

@@ -19,7 +19,7 @@ from dphist.labels.discover import measuring as discover_measuring
 from dphist.labels.discover.law import HIGHEST, first_weight
 from dphist.labels.threshold import noise
 from dphist.labels.threshold.law import grid
-from tests.labels.discover.sets import data, sets
+from tests.support.labels.discover.sets import data, sets
 
 FEW: dict[str, Any] = {"epsilon": "1/1000", "delta": "1e-6", "max_labels": 3, "max_count": 2}
 TABLE = {"label": ["at", "beyond"], "count": [5, 5]}

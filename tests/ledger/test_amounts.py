@@ -13,7 +13,7 @@ from dphist.ledger.units import DataUnit, cost_for
 from dphist.mechanism import MechanismBase
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
 from dphist.privacy.conversion import pure_to_rho
-from tests.mechanisms.cases import CASES
+from tests.support.mechanisms.cases import CASES
 
 HALF = Fraction(1, 2)
 

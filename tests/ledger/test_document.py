@@ -15,8 +15,8 @@ from dphist.ledger.history import histories
 from dphist.ledger.words import state_text
 from dphist.render.html import page
 from dphist.render.text import content, text
-from tests.ledger.told import EVIL, MADE, Costs, pay, pure
-from tests.report.test_html import Page
+from tests.support.ledger.told import EVIL, MADE, Costs, pay, pure
+from tests.support.report.html import Page
 
 
 def page_of(ledger: dh.Ledger) -> str:

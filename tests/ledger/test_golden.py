@@ -13,8 +13,8 @@ from dphist.ledger.history import histories
 from dphist.render.charts import draw_figure
 from dphist.render.html import page
 from dphist.render.text import content, text
-from tests.ledger.told import MADE
 from tests.support.golden import check_golden, text_of_axes, text_of_html
+from tests.support.ledger.told import MADE
 
 GOLDEN = Path(__file__).parent / "golden"
 QUICK = ("mixed", "accounts")

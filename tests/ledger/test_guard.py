@@ -14,8 +14,8 @@ import pytest
 import dphist as dh
 from dphist.errors import DphistError, LedgerError, ParameterError
 from dphist.ledger import Deferred, Ledger
-from tests.mechanisms.cases import CASES, made
 from tests.support.ledgers import PROFILE, SCAN
+from tests.support.mechanisms.cases import CASES, made
 
 FRAME = pa.table({"label": ["a", "a", "b"], "user": ["1", "2", "2"], "at": [0.5, 1.5, 2.5]})
 MECHANISMS = sorted(name for name in CASES if not name.startswith("Continual"))

@@ -15,7 +15,7 @@ from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, P
 from dphist.privacy.guarantees import delta_of, rho_of
 from dphist.privacy.unit import asserted_unit
 from dphist.report import report_html, summary_text
-from tests.mechanisms.cases import every_mechanism, made
+from tests.support.mechanisms.cases import every_mechanism, made
 
 FRAME = pa.table(
     {"label": ["a", "a", "b"], "user": ["1", "2", "2"], "at": [0.5, 1.5, 2.5], "n": [1, 1, 1]}

@@ -17,7 +17,7 @@ from dphist.privacy import Target
 from dphist.release import mechanisms
 from dphist.release.maker import parameters_of
 from dphist.report import shown_as
-from tests.mechanisms.cases import (
+from tests.support.mechanisms.cases import (
     CASES,
     KEEPING_NOISY,
     NOISY_BESIDE,

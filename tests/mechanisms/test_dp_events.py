@@ -15,7 +15,7 @@ import dphist as dh
 from dphist.errors import ParameterError
 from dphist.lab.bridges.dp_accounting import PLDAccountant
 from dphist.privacy import dp_events
-from tests.mechanisms.cases import CASES, made
+from tests.support.mechanisms.cases import CASES, made
 
 STEP = 1e-4  # of the accountants' losses, by which epsilon can be too large
 ALONE = {

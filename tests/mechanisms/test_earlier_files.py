@@ -9,7 +9,15 @@ import pytest
 
 import dphist as dh
 from dphist.report import report_html
-from tests.mechanisms.cases import LABELS, PROFILE, ROOT, calibrated, check_saved, released, signed
+from tests.support.mechanisms.cases import (
+    LABELS,
+    PROFILE,
+    ROOT,
+    calibrated,
+    check_saved,
+    released,
+    signed,
+)
 
 SAVED = sorted((ROOT / "tests" / "saved_releases").glob("*.json"))
 UNITS = {

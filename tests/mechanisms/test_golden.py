@@ -9,10 +9,10 @@ import pytest
 
 import dphist as dh
 from dphist.report import table_csv
-from tests.labels.told import LETTERS, WORDS, counted
-from tests.mechanisms.others import OtherLabels, OtherListed, OtherRanking, OtherStream
-from tests.report.told import ODD, shown
 from tests.support.golden import SURFACES, check_golden, each_of, each_surface, golden_path
+from tests.support.labels.told import LETTERS, WORDS, counted
+from tests.support.mechanisms.others import OtherLabels, OtherListed, OtherRanking, OtherStream
+from tests.support.report.told import ODD, shown
 
 
 @dataclass(frozen=True, kw_only=True)

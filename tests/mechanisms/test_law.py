@@ -8,7 +8,7 @@ import pytest
 import dphist as dh
 from dphist.lab.auditing.replay.session import record
 from dphist.lab.auditing.subject import setup_of
-from tests.mechanisms.cases import CASES, made
+from tests.support.mechanisms.cases import CASES, made
 
 SAMPLERS = {"geometric": "two-sided geometric", "gaussian": "Gaussian"}
 # Their replays say why they record no request for noise; without records only a total is measured.

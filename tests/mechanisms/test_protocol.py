@@ -16,7 +16,7 @@ import pytest
 import dphist as dh
 from dphist.mechanism import ExpectedError, meanings_of
 from dphist.release.maker import parameters_of
-from tests.mechanisms.cases import (
+from tests.support.mechanisms.cases import (
     CASES,
     GRID,
     KEEPING_NOISY,
@@ -26,7 +26,7 @@ from tests.mechanisms.cases import (
     made,
     released,
 )
-from tests.mechanisms.others import EVENTS, OTHERS, OtherStream
+from tests.support.mechanisms.others import EVENTS, OTHERS, OtherStream
 
 EXAMPLE = "GeometricBins, of another package"
 FOREIGN = {kind.__name__: kind for kind in OTHERS}

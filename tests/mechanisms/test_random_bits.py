@@ -13,7 +13,7 @@ from dphist.privacy import Target
 from dphist.release.maker import parameters_of
 from dphist.release.release import FOR_TESTS
 from dphist.report import json_of, summary_text
-from tests.mechanisms.cases import (
+from tests.support.mechanisms.cases import (
     CASES,
     KEEPING_NOISY,
     LABELS,

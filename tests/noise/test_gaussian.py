@@ -14,8 +14,8 @@ from dphist.noise import gaussian, rounded_gaussian
 from dphist.noise.gaussian import GaussianLaw
 from dphist.noise.inversion import count_thresholds_above
 from dphist.noise.strips import WORDS
-from tests.noise.test_geometric import Script, rectangles
 from tests.support.goodness import LEVEL, chi_square_p
+from tests.support.noise.scripts import Script, rectangles
 
 SIGMAS = ["0.2", "1", "7/3", "40", "1000", "1000000", "1000000000", str(2**36)]
 FACTOR = 50  # the least that the margin must be, over each of the errors it covers

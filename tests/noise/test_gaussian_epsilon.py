@@ -21,7 +21,7 @@ from dphist.errors import ParameterError
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.noise import gaussian_epsilon as module
 from dphist.noise.gaussian_epsilon import LEAST_EPSILON, gaussian_epsilon
-from tests.privacy.test_threshold_law import hockey_stick, joint, label_law, users
+from tests.support.privacy.threshold_law import hockey_stick, joint, label_law, users
 
 USUAL = [("0.1", "1e-6"), ("0.04", "5e-7"), ("1", "0.01"), ("1e-6", "1e-9"), ("30", "1e-12")]
 

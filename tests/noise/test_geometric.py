@@ -13,8 +13,9 @@ import pytest
 from dphist.errors import ParameterError
 from dphist.noise import geometric, rounded_gaussian, two_sided_geometric
 from dphist.noise.geometric import GeometricLaw, geometric_law
-from dphist.noise.strips import WORDS, Strips
+from dphist.noise.strips import WORDS
 from tests.support.goodness import LEVEL, chi_square_p
+from tests.support.noise.scripts import Script, place_of, read_height, rectangles, word_of
 
 EPSILONS = ["50", "4", "1", "1/3", "0.1", "0.02", "0.01", "1/257", "0.001", "1/1000000"]
 
@@ -120,18 +121,6 @@ def test_few_words_need_a_height(epsilon: str, percent: float) -> None:
     )
 
 
-def rectangles(strips: Strips) -> dict[int, tuple[int, int]]:
-    """For each cell, how many words it has and how many are sure; heights are checked."""
-    stacks = {}
-    covered = strips.heights < 1 << 29
-    assert covered[: strips.sure].all()
-    for number in np.unique(strips.cells[covered]).tolist():
-        own = np.flatnonzero(covered & (strips.cells == number))
-        assert strips.heights[own].tolist() == list(range(len(own)))
-        stacks[number] = (len(own), int(np.count_nonzero(own < strips.sure)))
-    return stacks
-
-
 class Stream:
     """A source that hands out the words of a list, then what a test has written down."""
 
@@ -178,38 +167,6 @@ def test_all_words_add_up_to_the_law(epsilon: str, place: str) -> None:
         assert len(total) == 2 * law.last
         for value, found in total.items():
             assert abs(found - law.scale * power(abs(value))) < Decimal(10) ** -25
-
-
-class Script:
-    """A source that hands out what a test has written down, and nothing else."""
-
-    def __init__(self, *parts: bytes) -> None:
-        self.parts = list(parts)
-
-    def __call__(self, size: int) -> bytes:
-        part = self.parts.pop(0)
-        assert len(part) == size
-        return part
-
-
-def word_of(law: GeometricLaw, cell: int, height: int) -> bytes:
-    """The word of a rectangle, as the sampler reads it."""
-    strips = law.strips
-    (word,) = np.flatnonzero((strips.cells == cell) & (strips.heights == height))
-    return int(word).to_bytes(2, "little")
-
-
-def place_of(law: GeometricLaw, place: int) -> list[bytes]:
-    """The word of a place in a cell, as the sampler reads it; none if a cell is one integer."""
-    size = np.dtype(law.place_type).itemsize
-    return [(place << 8 * size - law.shift).to_bytes(size, "little")] if law.shift else []
-
-
-def read_height(height: int, bits: int) -> list[bytes]:
-    """The bits of a height in its rectangle: 32 at first, then 64 at a time."""
-    first, rest = divmod(height, 1 << (bits - 32))
-    later = rest.to_bytes((bits - 32) // 8, "big")
-    return [first.to_bytes(4, "little"), *(later[i : i + 8] for i in range(0, len(later), 8))]
 
 
 @pytest.mark.parametrize("epsilon", ["4", "1", "1/3", "0.02", "0.01", "0.001", "1/1000000"])

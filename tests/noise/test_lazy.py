@@ -12,8 +12,8 @@ from scipy.stats import gumbel_r, norm
 
 from dphist.noise import lazy
 from dphist.noise.lazy import GAUSSIAN, GUMBEL, ContinuousLaw, LazyNoise
-from tests.noise.test_geometric import Script
 from tests.support.goodness import LEVEL, chi_square_p
+from tests.support.noise.scripts import Script
 
 LAWS = {"gaussian": GAUSSIAN, "gumbel": GUMBEL}
 FLOAT_TAILS = {"gaussian": norm.sf, "gumbel": gumbel_r.sf}

@@ -16,7 +16,7 @@ from dphist.noise.enclosures import exp_negative
 from dphist.noise.geometric import geometric_law
 from dphist.noise.lazy import GUMBEL, LazyNoise
 from dphist.noise.strips import spare
-from tests.noise.test_geometric import Script, place_of, read_height, word_of
+from tests.support.noise.scripts import Script, place_of, read_height, word_of
 
 SAMPLERS: dict[str, Callable[..., np.ndarray]] = {
     "geometric": lambda size, source=None: two_sided_geometric(1, size, source),

@@ -17,7 +17,7 @@ import dphist as dh
 from dphist import noise, properties, sql
 from dphist.errors import ParameterError
 from dphist.parameters import exact_number, number_of_text, whole_of_text
-from tests.parameters.texts import HALVES, NO_NUMBERS, NO_WHOLE_NUMBERS, SOME
+from tests.support.parameters.texts import HALVES, NO_NUMBERS, NO_WHOLE_NUMBERS, SOME
 
 PROFILE = dh.Profile.from_counts([9, 7, 4, 2, 1, 1])
 FRAME = pd.DataFrame({"label": ["a", "b"], "user": [1, 2], "count": [1, 1], "x": [1, 2]})

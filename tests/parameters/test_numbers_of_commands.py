@@ -9,7 +9,7 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.commands.registry import RELEASING, find_commands, make_parser
-from tests.parameters.texts import SOME
+from tests.support.parameters.texts import SOME
 
 # A command line for each command, apart from which only the option that is tried is wrong.
 LINES = {

@@ -9,6 +9,7 @@ import pytest
 import dphist as dh
 from dphist.planning.criteria import criterion
 from dphist.planning.declared import examples_of, planned_kinds, quantities_of
+from tests.support.planning.labels import labels_release, table
 
 
 @pytest.mark.parametrize(
@@ -58,23 +59,6 @@ def test_examples_are_accepted(kind: str) -> None:
         assert criterion(example, kind).quantity in quantities_of(kind)
     with pytest.raises(dh.ParameterError, match=f"such as '{examples_of(kind)[0]}'"):
         criterion("small", kind)
-
-
-def table(users_by_labels: int | None = None) -> dh.LabelCounts:
-    users = [f"u{n}" for n in range(400)]
-    rows = [(user, label) for n, user in enumerate(users) for label in "abc"[: 1 + n % 3]]
-    return dh.LabelCounts.from_table(
-        pa.table({"user": [u for u, _ in rows], "label": [label for _, label in rows]}),
-        label="label",
-        user="user",
-        max_labels=2,
-        users_by_labels=users_by_labels,
-    )
-
-
-def labels_release(**more: Any) -> dh.Release:
-    made = dh.calibrate(dh.ThresholdHistogram, epsilon=2, delta="1e-6", max_labels=2, **more)
-    return made.release(table(**more))
 
 
 def test_a_release_of_another_kind_is_refused() -> None:

@@ -7,8 +7,8 @@ from dphist.planning.words import error_chart, odds_chart
 from dphist.render.charts import draw_figure
 from dphist.render.html import page
 from dphist.render.text import text
-from tests.planning.told import MADE
 from tests.support.golden import check_golden, each_of, golden_path, text_of_axes, text_of_html
+from tests.support.planning.told import MADE
 
 each = each_of(MADE, ("labels of customers",))
 

@@ -14,7 +14,7 @@ import dphist as dh
 from dphist.planning.declared import columns_of, guessed_right
 from dphist.planning.document import document_of
 from dphist.render.text import text
-from tests.planning.told import MADE
+from tests.support.planning.told import MADE
 
 LABELS: dict[str, Any] = {
     "epsilon": ["0.5", 2],

@@ -22,9 +22,9 @@ from dphist.anonymized import measuring
 from dphist.anonymized.adaptive_scan.scan import Scan
 from dphist.anonymized.adaptive_scan.trend import of_columns, of_rows
 from dphist.errors import ParameterError
-from tests.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
-from tests.privacy.laws import SLACK, Scripted, clamped_law, worst_log_ratio
-from tests.privacy.test_what_must_not_leak import everything_published
+from tests.support.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
+from tests.support.privacy.laws import SLACK, Scripted, clamped_law, worst_log_ratio
+from tests.support.privacy.published import everything_published
 
 Data = tuple[int, ...]
 Region = tuple[str, int, int]  # blocks of columns or of rows: after, up to

@@ -16,7 +16,7 @@ from dphist.ranges.adaptive_tree import exploration
 from dphist.ranges.adaptive_tree.exploration import Rules
 from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
 from dphist.ranges.budget import Budget
-from tests.privacy.ranges_cases import neighbours
+from tests.support.privacy.ranges_cases import neighbours
 
 
 def adaptive_run(monkeypatch, mechanism, counts, outcome):

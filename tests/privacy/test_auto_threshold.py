@@ -18,7 +18,7 @@ from dphist.lab.auditing.replay import loss_of_neighbours, record, replay
 from dphist.labels.auto.law import TOPS, change_of_sum, list_caps, list_cells
 from dphist.labels.auto.measuring import count_cut, count_users_of_sets, sum_largest
 from dphist.labels.threshold.law import grid
-from tests.labels.discover.sets import data, sets
+from tests.support.labels.discover.sets import data, sets
 
 LABELS = 450
 CASES = [

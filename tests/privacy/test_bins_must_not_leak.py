@@ -14,8 +14,8 @@ import pytest
 
 from dphist.data.binned_counts import bin_counts
 from dphist.errors import ColumnError, DataError, DphistError, ParameterError
-from tests.counting.contribution_engines import ENGINES, Engine
-from tests.counting.refusal import NUMBER, SENTINEL, everything_reachable, refused
+from tests.support.counting.contribution_engines import ENGINES, Engine
+from tests.support.refusal import NUMBER, SENTINEL, everything_reachable, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

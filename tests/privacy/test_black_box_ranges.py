@@ -6,7 +6,7 @@ import pytest
 
 import dphist as dh
 from dphist.ranges.budget import Budget
-from tests.privacy.test_black_box import lower_bound
+from tests.support.privacy.black_box import lower_bound
 
 
 def outcome(release: dh.Release) -> tuple[int, ...]:

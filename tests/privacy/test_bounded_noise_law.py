@@ -23,7 +23,7 @@ from dphist.labels.threshold.bounded_noise import TruncatedNoise
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.noise.finite import FiniteLaw
 from dphist.privacy.conversion import geometric_to_rho
-from tests.privacy.test_threshold_law import ViolationError, joint, renyi
+from tests.support.privacy.threshold_law import ViolationError, joint, renyi
 
 ORDERS = (1.0001, 1.5, 2.0, 5.0, 40.0)
 Law = dict[Any, float]

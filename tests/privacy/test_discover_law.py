@@ -20,7 +20,7 @@ import dphist as dh
 from dphist.counting.bounding.stores import Sets
 from dphist.labels.discover import measuring
 from dphist.labels.discover.law import HIGHEST, UNIT, look_sigma
-from tests.labels.discover.sets import data, sets
+from tests.support.labels.discover.sets import data, sets
 
 SLACK = 2e-3  # of the integration; what planted bugs do is far more
 Law = dict[frozenset[int], float]

@@ -19,7 +19,7 @@ from dphist.counting.bounding.stores import Sets
 from dphist.lab.auditing.replay import DivergedError, loss_of_neighbours, record, replay
 from dphist.labels.discover import measuring
 from dphist.labels.discover.law import UNIT, weights
-from tests.labels.discover.sets import data, sets
+from tests.support.labels.discover.sets import data, sets
 
 LABELS = 300
 CASES = [

@@ -19,7 +19,7 @@ from dphist.tables import KeyedCounts, Tables
 from dphist.tables.discovery import LabelSearch, make_search
 from dphist.tables.label_cells import LabelCells
 from dphist.tables.law import bound_scales
-from tests.privacy.test_tables import pay
+from tests.support.privacy.tables import pay
 
 MOST = 5
 KEYS: dict[str, Any] = {

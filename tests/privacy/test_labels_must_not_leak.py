@@ -18,8 +18,8 @@ from dphist.labels.threshold import noise as module
 from dphist.labels.threshold.noise import GeometricNoise
 from dphist.noise.lazy import GAUSSIAN, LazyNoise
 from dphist.privacy.calibration import calibrate
-from tests.counting.contribution_engines import bounded, spark, table_of
-from tests.counting.refusal import SENTINEL, refused
+from tests.support.counting.contribution_engines import bounded, spark, table_of
+from tests.support.refusal import SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 

@@ -15,7 +15,7 @@ from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.budget import Budget
 from dphist.ledger.units import DataUnit, for_account
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP
-from tests.privacy.ledger_analyst import (
+from tests.support.privacy.ledger_analyst import (
     Play,
     Rule,
     composed,

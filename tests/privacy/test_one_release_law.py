@@ -16,7 +16,7 @@ import pytest
 from dphist.labels.threshold import noise as module
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
-from tests.privacy.test_threshold_law import EveryValue, Law, label_law
+from tests.support.privacy.threshold_law import EveryValue, Law, label_law
 
 FAR = 10
 """Standard deviations above the threshold of a count that is surely released."""

@@ -23,8 +23,8 @@ from dphist import CumulativeCounts, RankSplit, SortedCounts
 from dphist.anonymized import measuring
 from dphist.anonymized.band import from_rows_and_columns
 from dphist.anonymized.inference import infer_decreasing
-from tests.privacy.diagrams import neighbour_pairs, pairs_within, profile
-from tests.privacy.laws import SLACK, Ladder, clamped_law, worst_log_ratio
+from tests.support.privacy.diagrams import neighbour_pairs, pairs_within, profile
+from tests.support.privacy.laws import SLACK, Ladder, clamped_law, worst_log_ratio
 
 
 class SilentSampler:

@@ -30,14 +30,15 @@ from dphist.anonymized.partition_sampler.proposals import Proposals
 from dphist.anonymized.partition_sampler.tables import Half, Step, Table, exactly
 from dphist.anonymized.partition_sampler.windows import Entries
 from dphist.errors import DphistError
-from tests.privacy.diagrams import Partition, neighbour_pairs, profile
-from tests.privacy.partition_reference import (
+from tests.support.privacy.diagrams import neighbour_pairs, profile
+from tests.support.privacy.partition_reference import (
     BitsOf,
     as_proposal,
     choices_around,
     every_partition,
     inverted,
     is_within,
+    proposals_around,
 )
 
 
@@ -47,10 +48,6 @@ def ones(size: int) -> bytes:
 
 def zeros(size: int) -> bytes:
     return bytes(size)
-
-
-def proposals_around(data: Partition, epsilon: str, delta: str = "1e-9") -> Proposals:
-    return PartitionSampler(epsilon=epsilon, delta=delta)._proposals(profile(data))
 
 
 # --- the tables hold no less than their shares (Lemma 7) -------------------------------------

@@ -20,8 +20,14 @@ from dphist.anonymized.partition_sampler import proposals as partition_proposals
 from dphist.anonymized.partition_sampler.proposals import Proposals
 from dphist.anonymized.partition_sampler.radius import radius
 from dphist.anonymized.partition_sampler.windows import Choices, Windows, find_windows
-from tests.privacy.diagrams import Partition, neighbour_pairs, pairs_within, partitions, profile
-from tests.privacy.partition_reference import (
+from tests.support.privacy.diagrams import (
+    Partition,
+    neighbour_pairs,
+    pairs_within,
+    partitions,
+    profile,
+)
+from tests.support.privacy.partition_reference import (
     as_proposal,
     chance_of,
     chance_to_keep,

@@ -16,9 +16,15 @@ from dphist import PrivHist
 from dphist.anonymized import measuring
 from dphist.anonymized.priv_hist import regions as priv_hist_regions
 from dphist.data import tiling
-from tests.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
-from tests.privacy.laws import SLACK, Ladder, Scripted, clamped_law
-from tests.privacy.priv_hist_transcripts import Data, above_and_numbers, loss, run, split_counts
+from tests.support.privacy.diagrams import neighbour_pairs, pairs_within, partitions, profile
+from tests.support.privacy.laws import SLACK, Ladder, Scripted, clamped_law
+from tests.support.privacy.priv_hist_transcripts import (
+    Data,
+    above_and_numbers,
+    loss,
+    run,
+    split_counts,
+)
 
 MECHANISMS = {
     "no smoothing": PrivHist(epsilon=1),

@@ -19,7 +19,7 @@ from dphist.ranges.budget import Budget
 from dphist.ranges.counts import load_counts
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree as Tree
 from dphist.ranges.shape import TreeShape
-from tests.privacy.ranges_cases import neighbours
+from tests.support.privacy.ranges_cases import neighbours
 
 LARGEST = 2**62 - 1
 

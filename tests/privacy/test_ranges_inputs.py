@@ -11,7 +11,7 @@ import pytest
 from dphist import AdaptiveTree, DphistError, HierarchicalTree, LeafCounts, Release, bin_counts
 from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
 from dphist.ranges.budget import Budget
-from tests.privacy.ranges_cases import MAKE
+from tests.support.privacy.ranges_cases import MAKE
 
 
 @pytest.mark.parametrize("nodes", [

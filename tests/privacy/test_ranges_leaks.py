@@ -19,7 +19,7 @@ from dphist import (
 )
 from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
 from dphist.ranges.budget import Budget
-from tests.privacy.ranges_cases import AXIS, MAKE, Drawn, binned
+from tests.support.privacy.ranges_cases import AXIS, MAKE, Drawn, binned
 
 
 @pytest.mark.parametrize("make", MAKE)

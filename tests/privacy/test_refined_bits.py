@@ -21,7 +21,7 @@ from dphist.anonymized.partition_sampler.tables import exactly
 from dphist.noise import gaussian
 from dphist.noise.geometric import geometric_law
 from dphist.noise.inversion import Source, count_thresholds_above
-from tests.privacy.test_partition_bits import proposals_around
+from tests.support.privacy.partition_reference import proposals_around
 
 STAGES, WORD = 3, 64
 DIGITS = 512  # of a threshold: more than are looked at

@@ -16,7 +16,7 @@ from dphist.counting.binning.leaf_sizes import Leaves, count_in_leaves
 from dphist.lab.auditing.replay import loss_of_neighbours, record, replay
 from dphist.regions.auditing import RegionalNeighbors
 from dphist.regions.selected import ScannedLeaves
-from tests.counting.contribution_engines import spark
+from tests.support.counting.contribution_engines import spark
 
 TREE = {"north": ["x", "y"], "south": ["z"], "abroad": ["else"]}
 SPARE = 1023  # the scans draw so many at once, and may leave all but one unused

@@ -10,7 +10,7 @@ import pytest
 
 from dphist import Profile
 from dphist.data.tiling import columns_below, first_rows
-from tests.privacy.diagrams import neighbour_pairs, partitions, profile
+from tests.support.privacy.diagrams import neighbour_pairs, partitions, profile
 
 Regions = Callable[[Profile], np.ndarray]
 

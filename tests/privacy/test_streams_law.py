@@ -14,7 +14,7 @@ import pytest
 from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
 from dphist.streams.state import state as module
 from dphist.streams.state.state import Step, StreamState
-from tests.privacy.scripted_streams import (
+from tests.support.privacy.scripted_streams import (
     UNIT_BITS,
     Setting,
     ViolationError,

@@ -12,7 +12,7 @@ import pytest
 from dphist.errors import DphistError, HorizonError
 from dphist.streams.events.reading import read_events
 from dphist.streams.stream import ContinualHistogram
-from tests.counting.refusal import SENTINEL
+from tests.support.refusal import SENTINEL
 
 COUNT = 4729  # events of the sentinel's user, with the sentinel; a number found nowhere else
 SECRETS = (SENTINEL, f"user-{SENTINEL}", f"{COUNT}")

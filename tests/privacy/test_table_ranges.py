@@ -12,7 +12,7 @@ import dphist as dh
 from dphist.tables import KeyedCounts, Tables, drawing, measuring
 from dphist.tables.contrasts import contrasts_of
 from dphist.tables.key_noise import cost_of, list_levels, noise_of, paths_of
-from tests.privacy.test_tables import Recorder, cells_of, pay
+from tests.support.privacy.tables import Recorder, cells_of, pay
 
 SIZES = [*range(2, 40), 63, 64, 65, 84, 85, 100, 127]
 NEARLY = 1 - Fraction(1, 10**9)

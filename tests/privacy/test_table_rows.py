@@ -16,7 +16,7 @@ from dphist.tables import KeyedCounts, Tables
 from dphist.tables.command import _price_exchange
 from dphist.tables.lattice import Lattice
 from dphist.tables.law import choose_scales, rho_of_first
-from tests.privacy.test_tables import pay
+from tests.support.privacy.tables import pay
 
 Cell = tuple[int, ...]
 KEYS: Mapping[str, Any] = {"day": [1, 2, 3], "place": ["a", "b", "c", "d"], "sex": ["f", "m"]}

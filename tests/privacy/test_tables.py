@@ -2,19 +2,19 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dphist.arrays import IntArray
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.tables import KeyedCounts, Keys, Tables, drawing, measuring
 from dphist.tables.contrasts import LARGEST_PRODUCT, contrasts_of, measure_all
 from dphist.tables.drawing import sort_by_length
 from dphist.tables.lattice import Lattice, subsets
+from tests.support.privacy.tables import Recorder, cells_of, pay
 
 SIZES = [1, 2, 3, 4, 5, 6, 7, 9, 12, 16, 25, 31, 64]
 SHAPES = [(2, 2, 2), (3, 2), (5, 4, 3), (7, 6), (4,)]
@@ -33,13 +33,6 @@ def test_contrasts_are_whole_orthogonal_and_add_up_to_zero(size: int) -> None:
     for length, places in contrasts.groups():
         for square in contrasts.squares[places].tolist():
             assert length**2 >= square > (length - Fraction(1, 2**39)) ** 2
-
-
-def cells_of(shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], IntArray]]:
-    for cell in itertools.product(*map(range, shape)):
-        counts = np.zeros(shape, np.int64)
-        counts[cell] = 1
-        yield cell, counts
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -108,41 +101,6 @@ def test_neighbors_next_to_the_largest_sum_are_neighbors() -> None:
                 moved[tuple(place[i] for i in table)] = 1
                 off = np.abs(measure_all(one) - measure_all(two))
                 assert (off <= np.abs(measure_all(moved))).all()
-
-
-class Recorder:
-    """Stands in for noise: each number drawn is the index of its scale, times a large number."""
-
-    STEP = 2**40
-
-    def __init__(self) -> None:
-        self.scales: list[Fraction] = []
-        self.drawn = 0
-
-    def __call__(self, sigma: Fraction, size: int, source: Any) -> IntArray:
-        self.scales.append(Fraction(sigma))
-        self.drawn += size
-        return np.full(size, len(self.scales) * self.STEP, np.int64)
-
-
-def pay(
-    mechanism: Tables, counts: KeyedCounts, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Fraction, int]:
-    """Return what the contrasts of counts cost, by the scales they are drawn at, and the draws."""
-    recorder = Recorder()
-    monkeypatch.setattr(drawing, "rounded_gaussian", recorder)
-    noisy = mechanism.release(counts).noisy
-    total = Fraction(0)
-    for name, numbers in noisy.items():
-        if name.startswith("+"):  # values found of a key
-            continue
-        for number in numbers.tolist():
-            index, moved = divmod(number + Recorder.STEP // 2, Recorder.STEP)
-            moved -= Recorder.STEP // 2
-            assert index or not moved, f"no noise on {name}"
-            if moved:
-                total += Fraction(moved) ** 2 / (2 * recorder.scales[index - 1] ** 2)
-    return total, recorder.drawn
 
 
 KEYS: Mapping[str, Any] = {"a": ["x", "y", "z"], "b": [True, False], "c": [1, 2, 3, 4, 5], "d": [0]}

@@ -24,7 +24,7 @@ from dphist.errors import ColumnError, DataError, ParameterError, ReleaseFileErr
 from dphist.privacy.conversion import pure_to_rho
 from dphist.release.user_records import read_user_sizes
 from dphist.report import json_of, report_html, summary_text
-from tests.mechanisms.cases import signed
+from tests.support.mechanisms.cases import signed
 
 MOST = 4
 ENGINES: dict[str, Any] = {

@@ -24,7 +24,7 @@ from dphist.lab.auditing.replay import loss_of_neighbours, record, replay
 from dphist.labels.threshold.law import grid
 from dphist.labels.threshold.noise import GaussianNoise, GeometricNoise
 from dphist.noise.sums import width_of_sum
-from tests.release.test_release import signed
+from tests.support.mechanisms.cases import signed
 
 Data = tuple[np.ndarray, tuple[int, ...]]
 MOST = 20

@@ -9,8 +9,8 @@ import pytest
 import dphist as dh
 from dphist.anonymized import measuring
 from dphist.anonymized.partition_sampler.proposals import Proposals
-from dphist.report import report_html, summary_text, table_csv
-from tests.privacy.diagrams import neighbour_pairs
+from tests.support.privacy.diagrams import neighbour_pairs
+from tests.support.privacy.published import everything_published
 
 SENTINEL = 918273645
 
@@ -27,11 +27,6 @@ class Compensating:
         if size == 1:
             return np.array([self.first])
         return np.zeros(size, np.int64) if self.wanted is None else self.wanted - self.cells
-
-
-def everything_published(release: dh.Release) -> str:
-    parts = [release.to_json(), repr(release), summary_text(release), table_csv(release)]
-    return "\n".join([*parts, report_html(release)])
 
 
 def released_with(

@@ -18,7 +18,7 @@ from dphist.properties.overview import (
     value_of,
 )
 from dphist.properties.resampling import further_releases
-from tests.report import releases
+from tests.support.report import releases
 
 
 def rows_of(release: Release) -> dict[str, tuple[str, str]]:

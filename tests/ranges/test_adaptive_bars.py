@@ -14,7 +14,7 @@ from dphist.ranges.adaptive_tree.inference import infer
 from dphist.ranges.adaptive_tree.least_squares import path_variances
 from dphist.ranges.adaptive_tree.path_budget import UNITS
 from dphist.ranges.adaptive_tree.pooled_weights import Pools
-from tests.ranges.boxes import all_boxes, ask, indicators
+from tests.support.ranges.boxes import all_boxes, ask, indicators
 
 SHAPES = [(1,), (5,), (40,), (64,), (7, 9), (1, 40), (3, 4, 5)]
 

@@ -21,7 +21,7 @@ from dphist.ranges.leaf_counts import BinAnswers
 from dphist.ranges.shape import TreeShape
 from dphist.release.document import checksum
 from dphist.release.range_histogram import RangeHistogram
-from tests.ranges.boxes import all_boxes, ask, indicators
+from tests.support.ranges.boxes import all_boxes, ask, indicators
 
 SHAPES = [(1,), (2,), (5,), (8,), (9,), (3, 4), (5, 2), (1, 6), (2, 3, 2)]
 

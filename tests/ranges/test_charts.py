@@ -24,8 +24,8 @@ from dphist.release.range_histogram.answers import ERRORS
 from dphist.render.charts import draw_chart
 from dphist.render.series import date_ticks
 from dphist.report import report_html, table_csv
-from tests.report.ranges_releases import ALL, HOURS, released
-from tests.report.test_html import Page
+from tests.support.report.html import Page
+from tests.support.report.ranges_releases import ALL, HOURS, released
 
 
 @pytest.mark.quick("[one]", "[many]", "[hours]", "[hostile]", every=4)

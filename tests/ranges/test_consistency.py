@@ -15,16 +15,17 @@ from dphist.ranges.consistency import (
     zero_subtrees,
 )
 from dphist.ranges.shape import TreeShape
-from tests.ranges.boxes import Bins, branchings, node_matrices, sizes
-from tests.ranges.test_shape import without_ragged_families
+from tests.support.ranges.boxes import (
+    Bins,
+    branchings,
+    node_matrices,
+    noisy_levels,
+    sizes,
+    without_ragged_families,
+)
 
 PAPER = [np.array([13]), np.array([3, 11]), np.array([4, 1, 12, 1])]
 RAGGED = [(1,), (2,), (5,), (7,), (9,), (11,), (16,), (17,), (2, 3), (4, 4), (5, 3), (1, 6), (7, 5)]
-
-
-def noisy_levels(shape: TreeShape, seed: int) -> list[np.ndarray]:
-    rng = np.random.default_rng(seed)
-    return [rng.integers(-40, 60, shape.grid(level)) for level in shape.levels]
 
 
 def differs_from_least_squares(

@@ -31,9 +31,18 @@ from dphist.ranges.overview import (
 )
 from dphist.release.range_histogram import RangeHistogram
 from dphist.report import report_html, summary_text, table_csv
-from tests.report.ranges_releases import AGES, ALL, ENDLESS, HOSTILE, HOURS, bell, binned, released
-from tests.report.releases import number_protected
-from tests.report.test_html import Page
+from tests.support.report.html import Page
+from tests.support.report.ranges_releases import (
+    AGES,
+    ALL,
+    ENDLESS,
+    HOSTILE,
+    HOURS,
+    bell,
+    binned,
+    released,
+)
+from tests.support.report.releases import number_protected
 
 
 @pytest.fixture(scope="module", params=list(ALL.values()), ids=list(ALL))

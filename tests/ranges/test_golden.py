@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.ranges.told import MADE
 from tests.support.golden import (
     SURFACES,
     check_golden,
@@ -13,6 +12,7 @@ from tests.support.golden import (
     golden_path,
     text_of_html,
 )
+from tests.support.ranges.told import MADE
 
 QUICK = ("patients, in words", "map in words", "gaussian", "a corner")
 USERS = "--user b --max-records 5"

@@ -14,8 +14,7 @@ from dphist.ranges.nonnegative import (
     whole_nodes,
 )
 from dphist.ranges.shape import TreeShape
-from tests.ranges.boxes import Bins, branchings, node_matrices, sizes
-from tests.ranges.test_consistency import noisy_levels
+from tests.support.ranges.boxes import Bins, branchings, node_matrices, noisy_levels, sizes
 
 seeds = st.integers(0, 999)
 

@@ -7,7 +7,7 @@ import pytest
 
 import dphist as dh
 from dphist.planning.declared import guessed_right
-from tests.planning.verdicts import verdicts
+from tests.support.planning.verdicts import verdicts
 
 CASES: dict[str, dict[str, Any]] = {
     "ranges": {"epsilon": ["0.2", 1], "bins": 64, "total": 9000, "sensitivity": [1, 4]},

@@ -11,7 +11,13 @@ from dphist.errors import ParameterError
 from dphist.ranges.consistency import spread
 from dphist.ranges.nonnegative import families, from_families
 from dphist.ranges.shape import TreeShape
-from tests.ranges.boxes import Bins, branchings, node_matrices, sizes
+from tests.support.ranges.boxes import (
+    Bins,
+    branchings,
+    node_matrices,
+    sizes,
+    without_ragged_families,
+)
 
 
 def some_counts(bins: Bins, seed: int = 0) -> np.ndarray:
@@ -34,20 +40,6 @@ def test_sums_are_those_of_the_boxes(bins: Bins, branching: int) -> None:
     sums = shape.sums(some_counts(bins))
     assert [level.shape for level in sums] == [shape.grid(level) for level in shape.levels]
     assert all(level.dtype == np.int64 for level in sums)
-
-
-def without_ragged_families(self: TreeShape, values: np.ndarray) -> np.ndarray:
-    for axis, size in enumerate(values.shape):
-        starts = np.arange(0, size, self.branching)
-        whole = np.arange(size - size % self.branching)
-        kept = np.take(values, whole, axis=axis)
-        grid = [len(starts) if a == axis else n for a, n in enumerate(values.shape)]
-        sums = np.zeros(grid, values.dtype)
-        if len(whole):
-            part = np.add.reduceat(kept, starts[: len(whole) // self.branching], axis=axis)
-            sums[(slice(None),) * axis + (slice(part.shape[axis]),)] = part
-        values = sums
-    return values
 
 
 @pytest.mark.parametrize("bins", [(5,), (7,), (3, 4)])

@@ -17,7 +17,7 @@ from dphist.regions.histograms import unite
 from dphist.regions.selected import ScannedLeaves
 from dphist.regions.top import move_leaves
 from dphist.report import json_of, report_html, summary_text, table_csv
-from tests.mechanisms.cases import check_saved
+from tests.support.mechanisms.cases import check_saved
 
 TREE = {"North": ["Bern", "Basel"], "South": ["Lugano", "<b>"]}
 NESTED = {"CH": {"North": ["Bern", "Basel"], "South": ["Lugano"]}}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import dphist as dh
-from tests.mechanisms.cases import CASES, calibrated, made
+from tests.support.mechanisms.cases import CASES, calibrated, made
 
 
 @pytest.mark.verify

@@ -9,7 +9,7 @@ import pytest
 import dphist as dh
 from dphist.release.document import VERSION
 from dphist.release.kind_names import OLD_TAGS
-from tests.mechanisms.cases import CASES, ROOT, check_saved, made, released, signed
+from tests.support.mechanisms.cases import CASES, ROOT, check_saved, made, released, signed
 
 FIRST = sorted((ROOT / "tests" / "saved_releases" / "of_0_1_0").glob("*.json"))
 KINDS = {

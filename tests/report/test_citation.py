@@ -10,7 +10,7 @@ import yaml
 import dphist as dh
 from dphist.cli import main
 from dphist.report import citation
-from tests.mechanisms.cases import CASES, made, released
+from tests.support.mechanisms.cases import CASES, made, released
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,7 +16,7 @@ from dphist.labels.words import (
     sure_difference,
 )
 from dphist.report import summary_text
-from tests.mechanisms.cases import page
+from tests.support.mechanisms.cases import page
 
 LABELS = [f"ward {i}" for i in range(12)]
 

@@ -15,7 +15,7 @@ from dphist.document.guarantee_words import delta_in_words
 from dphist.document.unit_words import Contribution, Number
 from dphist.privacy import Target
 from dphist.report import json_of, report_html, summary_text
-from tests.report.releases import number_protected
+from tests.support.report.releases import number_protected
 
 MILLIONTH = Fraction(1, 10**6)
 STRONG = "is a strong promise."

@@ -15,7 +15,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from tests.report.chromium import Shown, chromium, printed_pages, shown
+from tests.support.report.chromium import Shown, chromium, printed_pages, shown
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

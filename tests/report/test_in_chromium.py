@@ -19,9 +19,9 @@ from dphist.lab.auditing.document import document_of_all
 from dphist.ledger.document import document_of as ledger_document
 from dphist.planning.document import document_of as plan_document
 from dphist.render.html import page
-from tests.ledger import told as ledgers
-from tests.report import ranges_releases, releases
-from tests.report.chromium import Shown, chromium, printed_pages, shown
+from tests.support.ledger import told as ledgers
+from tests.support.report import ranges_releases, releases
+from tests.support.report.chromium import Shown, chromium, printed_pages, shown
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -11,7 +11,7 @@ import pytest
 from dphist.document.csv_rows import list_lines
 from dphist.document.kind import kind_of
 from dphist.render.spreadsheet import GUIDE, split_tables
-from tests.report.test_table_files import MADE
+from tests.support.report.table_files import MADE
 
 pytestmark = pytest.mark.verify
 

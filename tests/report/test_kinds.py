@@ -28,15 +28,15 @@ from dphist.release.range_histogram import RangeHistogram
 from dphist.render import html, text
 from dphist.report import json_of, report_html, shown_as, summary_text, table_csv
 from dphist.sentence import Sentence
-from tests.labels.told import MADE as LABELS_MADE
-from tests.mechanisms.cases import LABELS
-from tests.mechanisms.others import EVENTS, OTHERS, OtherLabels, OtherRanking, OtherStream
-from tests.ranges.told import MADE as RANGES_MADE
-from tests.report import releases
-from tests.report.mean_kind import Mean, kind_of_means
-from tests.report.test_html import Page
-from tests.streams.told import MADE as STREAMS_MADE
 from tests.support.abouts import ABOUT
+from tests.support.labels.told import MADE as LABELS_MADE
+from tests.support.mechanisms.cases import LABELS
+from tests.support.mechanisms.others import EVENTS, OTHERS, OtherLabels, OtherRanking, OtherStream
+from tests.support.ranges.told import MADE as RANGES_MADE
+from tests.support.report import releases
+from tests.support.report.html import Page
+from tests.support.report.mean_kind import Mean, kind_of_means
+from tests.support.streams.told import MADE as STREAMS_MADE
 
 
 @pytest.fixture

@@ -37,23 +37,9 @@ from dphist.privacy import PrivacyUnit, Target
 from dphist.release.maker import parameters_of
 from dphist.render.text import count_columns
 from dphist.report import report_html, shown_as, summary_text, table_csv
-from tests.report.releases import number_protected
-from tests.report.test_html import Page
-
-HOSTILE = [
-    "<script>alert('x')</script>",
-    '"&quot;<b>',
-    "\x1b[2J\x1b]0;owned\x07",
-    "line\nbreak\ttab\r",
-    "$x_{1}$ and $",
-    "\u202eright to left",
-    "\x00null",
-    "\ud7ff\ue000\ufffe",
-    "界" * 90,
-    "x" * 5000,
-    "",
-    "=1+1",
-]
+from tests.support.report.html import Page
+from tests.support.report.labels import HOSTILE
+from tests.support.report.releases import number_protected
 
 
 def released(mechanism: Any, labels: Sequence[object], largest: int = 10**6) -> Release:

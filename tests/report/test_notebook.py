@@ -19,9 +19,9 @@ from dphist.report import shown_as
 from dphist.report.notebook import html_of, register_view
 from dphist.sentence import fill
 from dphist.shown import shown_by
-from tests.counting.refusal import NUMBER, SENTINEL
-from tests.release.test_tables_out import BINNED, LABELS, RELEASES, STREAM
-from tests.report.mean_kind import Mean
+from tests.support.refusal import NUMBER, SENTINEL
+from tests.support.release.tables import BINNED, LABELS, RELEASES, STREAM
+from tests.support.report.mean_kind import Mean
 
 PROFILE = dh.Profile.from_counts([50] * 20 + [7])
 AWKWARD = ["<b>tea</b>", "\u202ekaet", "كتاب", "x" * 300, "&amp;", "\x1b[31m"]

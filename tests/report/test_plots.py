@@ -7,7 +7,7 @@ import pytest
 from dphist import ParameterError, Profile, Release, plot
 from dphist.anonymized.charts import counts_by_rank, labels_by_count, outline, thin
 from dphist.render.charts import log_ticks
-from tests.report import releases
+from tests.support.report import releases
 
 
 @pytest.mark.parametrize("make", releases.ALL.values(), ids=releases.ALL)

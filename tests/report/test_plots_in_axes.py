@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 import dphist as dh
 from dphist.errors import ParameterError
-from tests.release.test_tables_out import RELEASES
+from tests.support.release.tables import RELEASES
 
 PLOTS = {"anonymized": 2, "labels": 2, "ranges": 2, "grid": 1}
 each = pytest.mark.parametrize("name", PLOTS)

@@ -17,7 +17,7 @@ from dphist.cli import main
 from dphist.release.label_table import LabelTable
 from dphist.report import report_html, summary_text
 from dphist.report.table_files import table_file
-from tests.report.test_table_files import sheets_of
+from tests.support.report.table_files import sheets_of
 
 KEYS = {"town": ["A", "B"], "sex": ["f", "m"]}
 TABLES = dh.Tables(epsilon=1, delta="1e-6", keys=KEYS, tables=["town+sex", "town"])

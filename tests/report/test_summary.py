@@ -10,7 +10,7 @@ from dphist.document import guarantee_words as words
 from dphist.document import mechanism_facts
 from dphist.document.unit_words import Contribution
 from dphist.report import summary_text
-from tests.report import releases
+from tests.support.report import releases
 
 
 @pytest.mark.parametrize("make", [*releases.ALL.values(), releases.hostile_release])

@@ -13,7 +13,7 @@ from dphist.document.unit_words import Number
 from dphist.errors import ParameterError
 from dphist.labels.bounding import bounding_in_numbers
 from dphist.report import json_of, report_html, summary_text
-from tests.report.releases import number_protected
+from tests.support.report.releases import number_protected
 
 ROWS = pd.DataFrame({"who": np.arange(3000) % 700, "x": np.arange(3000) // 9 % 50, "w": "a"})
 TEXTS = ROWS.assign(w=ROWS["x"].astype(str))

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 import dphist as dh
 from dphist.report import plot, report_html, summary_text
-from tests.report.test_html import Page
+from tests.support.report.html import Page
 
 WORDS = {"label_name": "gene", "record_name": "mutation", "unit": "patient/patientes"}
 NAMES = ["label", "records", "a user", "TP53"]

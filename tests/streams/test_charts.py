@@ -11,7 +11,7 @@ from dphist.release.running_counts import RunningCounts
 from dphist.render.series import LIGHT, stand_alone
 from dphist.report import report_html
 from dphist.streams.charts import MOST_LINES, lines_of
-from tests.streams.test_report import ALL, KNOWN, UNKNOWN
+from tests.support.streams.releases import ALL, KNOWN, UNKNOWN
 
 
 def release_of(value: RunningCounts) -> Release:

@@ -15,8 +15,8 @@ from dphist.streams import ContinualMechanism
 from dphist.streams.counters.noise_table import are_above, rounded
 from dphist.streams.kind import KIND
 from dphist.streams.words import threshold_in_words
-from tests.report.told import document_of, table_of
-from tests.streams.told import BINARY, ENDLESS, LISTED, MADE, PURE, UNKNOWN, users
+from tests.support.report.told import document_of, table_of
+from tests.support.streams.told import BINARY, ENDLESS, LISTED, MADE, PURE, UNKNOWN, users
 
 OURS = [name for name in MADE if name != "of somebody else"]
 each = pytest.mark.parametrize("name", OURS)

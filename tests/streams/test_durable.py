@@ -23,7 +23,7 @@ from dphist.streams.state.stored import all_rows, read_state, step_rows
 from dphist.streams.store.store import Store
 from dphist.streams.stream import ContinualHistogram
 
-CHILD = Path(__file__).with_name("stream_child.py")
+CHILD = Path(__file__).parents[1] / "support/streams/stream_child.py"
 KILLS = 40
 
 

@@ -31,8 +31,8 @@ from dphist.streams.events.reading import (
     remove_labels,
     user_key,
 )
-from tests.counting.refusal import NUMBER, SENTINEL, refused
 from tests.support.goodness import LEVEL
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 _DUCKDB = duckdb.connect()
 _NULLABLE = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.streams.told import MADE
 from tests.support.golden import (
     SURFACES,
     check_golden,
@@ -14,6 +13,7 @@ from tests.support.golden import (
     each_surface,
     golden_path,
 )
+from tests.support.streams.told import MADE
 
 QUICK = ("patients, in words",)
 USERS = "--horizon 9000 --delta 1e-6 --format csv --user u --max-events-per-user 3"

@@ -14,7 +14,7 @@ import pytest
 import dphist as dh
 from dphist.errors import OutputFileError, ParameterError
 from dphist.streams.store.store import Store
-from tests.counting.contribution_engines import spark
+from tests.support.counting.contribution_engines import spark
 
 GIVEN: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "horizon": 10_000}
 

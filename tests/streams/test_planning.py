@@ -5,7 +5,7 @@ from typing import Any
 
 import dphist as dh
 from dphist.planning.declared import guessed_right
-from tests.planning.verdicts import verdicts
+from tests.support.planning.verdicts import verdicts
 
 
 def test_every_number_is_the_library_s_own() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dphist import ApproxDP, Release
+from dphist import Release
 from dphist.document import guarantee_words as words
 from dphist.document.blocks import PAGE, Table
 from dphist.document.kind import DataFacts
@@ -22,49 +22,9 @@ from dphist.report import json_of, report_html, shown_as, summary_text, table_cs
 from dphist.streams import ContinualMechanism
 from dphist.streams import words as streams_words
 from dphist.streams.kind import KIND
-from tests.report.releases import number_protected
-from tests.report.test_html import Page
-from tests.report.test_labels import HOSTILE
-
-UNKNOWN = ContinualMechanism(epsilon="0.2", delta="1e-6", horizon=100_000, max_labels=2)
-BINARY = ContinualMechanism(epsilon="0.2", delta="1e-6", horizon=4000, method="binary", windows=100)
-USERS = ContinualMechanism(epsilon="0.1", delta="1e-7", horizon=9000, max_events_per_user=3)
-KNOWN = ContinualMechanism(epsilon="0.2", horizon=5000, labels=["tea", "milk", "<b>rum"])
-
-
-def released(mechanism: ContinualMechanism, labels: list[str], readings: int = 12) -> Release:
-    """Counts that grow, each label's at a rate of its own, and are released above the threshold."""
-    draw, least = random.Random(5), mechanism.threshold
-    step = mechanism.horizon // readings
-    found = []
-    for i in range(1, readings + 1):
-        counts = {
-            label: round(step * i / (rank + 1) + draw.gauss(0, mechanism.standard_error))
-            for rank, label in enumerate(labels)
-        }
-        shown = {label: count for label, count in counts.items() if least is None or count > least}
-        found.append(shown)
-    value = RunningCounts([step * i for i in range(1, readings + 1)], found)
-    return Release(value, mechanism.guarantee, mechanism, provenance={"unit": mechanism.unit})
-
-
-ALL: dict[str, Callable[[], Release]] = {
-    "unknown": lambda: released(UNKNOWN, [f"label {i}" for i in range(70)]),
-    "binary": lambda: released(BINARY, list("abcde")),
-    "users": lambda: released(USERS.calibrated_to(Target(ApproxDP(6, "1e-6"))), list("abc")),
-    "known": lambda: released(KNOWN, ["tea", "milk", "<b>rum"]),
-    "hostile": lambda: released(UNKNOWN, HOSTILE, 3),
-    "one reading": lambda: released(UNKNOWN, ["a", "b"], 1),
-    "many readings": lambda: released(UNKNOWN, ["a", "b"], 900),
-    "nothing": lambda: released(UNKNOWN, []),
-    "none left": lambda: gone(),
-}
-
-
-def gone() -> Release:
-    """Every label fell below the threshold again."""
-    value = RunningCounts([500, 900, 1000], [{"a": 400}, {"a": 390, "b": 420}, {}])
-    return Release(value, UNKNOWN.guarantee, UNKNOWN)
+from tests.support.report.html import Page
+from tests.support.report.releases import number_protected
+from tests.support.streams.releases import ALL, BINARY, KNOWN, UNKNOWN, USERS
 
 
 @pytest.fixture(scope="module", params=list(ALL.values()), ids=list(ALL))

@@ -22,7 +22,7 @@ import dphist
 from dphist.errors import DphistError, InputFileError, OutputFileError, StateError
 from dphist.streams.store.database import Header, row_hash
 from dphist.streams.store.store import Store
-from tests.streams.store_child import Rows, batch
+from tests.support.streams.store_child import Rows, batch
 
 SECRET = b"the secret count of ibuprofen"
 
@@ -84,7 +84,7 @@ def _no_child_stays() -> Iterator[None]:
 def child(
     command: str, path: Path, before: Callable[[], None] | None = None
 ) -> "subprocess.Popen[str]":
-    script = Path(__file__).with_name("store_child.py")
+    script = Path(__file__).parents[1] / "support/streams/store_child.py"
     process = subprocess.Popen(
         [sys.executable, script, command, path, Path(dphist.__file__).parents[1]],
         stdin=subprocess.PIPE,

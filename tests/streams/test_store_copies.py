@@ -14,7 +14,7 @@ import dphist as dh
 from dphist.durable.identity import undetected
 from dphist.errors import StateError
 from dphist.streams.store.store import Store
-from tests.streams.state_files import contents, later, run, written
+from tests.support.streams.state_files import contents, later, run, written
 
 TIMES = 8
 

@@ -14,7 +14,7 @@ import pytest
 from dphist.durable import identity as store_identity
 from dphist.errors import StateError
 from dphist.streams.store.store import Store
-from tests.streams.state_files import contents, later, run, told, written
+from tests.support.streams.state_files import contents, later, run, told, written
 
 TIMES = 8
 

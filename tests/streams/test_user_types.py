@@ -26,7 +26,7 @@ from dphist.streams.state.state import StreamState
 from dphist.streams.state.stored import all_rows
 from dphist.streams.store.store import Store
 from dphist.streams.stream import ContinualHistogram
-from tests.counting.refusal import NUMBER, SENTINEL, refused
+from tests.support.refusal import NUMBER, SENTINEL, refused
 
 GIVEN: dict[str, Any] = {
     "epsilon": 1, "delta": "1e-6", "horizon": 64, "max_events_per_user": 1

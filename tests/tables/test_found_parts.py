@@ -18,11 +18,11 @@ from dphist.data.partial import Partial
 from dphist.data.partial_sums import sum_terms
 from dphist.errors import DataError, LedgerError, ParameterError
 from dphist.tables import KeyedCounts
-from tests.counting.contribution_engines import ENGINES, Engine
-from tests.counting.refusal import SENTINEL, refused
-from tests.data.test_partial import part_in_python, refusal
+from tests.support.counting.contribution_engines import ENGINES, Engine
+from tests.support.data.partial import part_in_python, refusal
 from tests.support.goodness import LEVEL
-from tests.tables.test_parts import cut, in_folders, table, with_key
+from tests.support.refusal import SENTINEL, refused
+from tests.support.tables.parts import cut, in_folders, table, with_key
 
 __all__ = ["with_key"]
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")

@@ -8,8 +8,8 @@ import numpy as np
 
 import dphist as dh
 from dphist.report import table_csv
-from tests.report.told import shown
 from tests.support.golden import SURFACES, check_golden, each_of, each_surface, golden_path
+from tests.support.report.told import shown
 
 KEYS: dict[str, Any] = {"sex": ["f", "m"], "age": dh.Axis.regular(0, 90, 30)}
 COUNTS = np.array([[300, 200, 100], [250, 210, 20]])

@@ -20,7 +20,7 @@ from dphist.tables import Keys, Tables, impossible
 from dphist.tables.command import read_impossible, read_keys
 from dphist.tables.impossible import Impossible, Rules
 from dphist.tables.kind import KIND
-from tests.mechanisms.cases import signed
+from tests.support.mechanisms.cases import signed
 
 KEYS: dict[str, Any] = {
     "sex": ["f", "m"],

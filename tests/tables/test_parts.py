@@ -17,72 +17,27 @@ from scipy.stats import chi2
 
 import dphist as dh
 from dphist.counting.binning import keys as cells
-from dphist.counting.bounding import contributions
 from dphist.data.partial import Partial
 from dphist.data.partial_sums import sum_cells
 from dphist.errors import DataError, DphistError, LedgerError, ParameterError
-from tests.counting.contribution_engines import ENGINES, Engine
-from tests.counting.refusal import SENTINEL, refused
-from tests.data.test_partial import part_in_python, refusal
+from tests.support.counting.contribution_engines import ENGINES, Engine
+from tests.support.data.partial import part_in_python, refusal
 from tests.support.goodness import LEVEL
+from tests.support.refusal import SENTINEL, refused
+from tests.support.tables.parts import GIVEN, KEYS, PARTS, cut, in_folders, table, with_key
+
+__all__ = ["with_key"]
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 
-PARTS = 3
 LARGEST = 2**62 - 1
 PLAIN = [engine for engine in ENGINES if engine.name != "spark"]
 every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 every_plain_engine = pytest.mark.parametrize("engine", PLAIN, ids=lambda engine: engine.name)
 
-KEYS: dict[str, Any] = {
-    "place": ["BE", "zürich", ""],
-    "year": [2021, 2019, 2020],
-    "age": dh.Axis.from_edges([0, 18, 65]),
-}
-GIVEN: dict[str, Any] = {"keys": KEYS, "user": "who", "max_rows": 2, "parts": PARTS}
-
-
-def table(rows: int = 300, users: int = 60, seed: int = 1) -> pa.Table:
-    draw = np.random.default_rng(seed)
-    return pa.table(
-        {
-            "place": draw.choice(["BE", "zürich", "", "elsewhere"], rows),
-            "year": pa.array(draw.integers(2019, 2022, rows), pa.int16()),
-            "age": draw.integers(0, 80, rows),
-            "who": [f"p{who}" for who in draw.integers(0, users, rows)],
-            "n": draw.integers(0, 6, rows),
-        }
-    )
-
-
-def cut(frame: Callable[[int], Any], **given: Any) -> list[Partial]:
-    given = {**GIVEN, "unlisted": "drop", **given}
-    return [dh.KeyedCounts.partial(frame(part), part=part, **given) for part in range(PARTS)]
-
-
-def in_folders(engine: Engine, rows: pa.Table, folder: Path) -> Callable[[int], Any]:
-    """Return what holds the rows in this engine, anew for each part."""
-
-    def make(part: int) -> Any:
-        own = folder / str(part)
-        own.mkdir(exist_ok=True)
-        return engine.make(rows, own)
-
-    return make
-
 
 def counted(counts: dh.KeyedCounts) -> dict[int, int]:
     return dict(zip(counts.cells.tolist(), counts.counts.tolist(), strict=True))
-
-
-@pytest.fixture
-def with_key(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Have users bounded under the key of this number."""
-
-    def choose(number: int) -> None:
-        monkeypatch.setattr(contributions, "fresh_key", lambda: bytes([number] * 16).hex())
-
-    return choose
 
 
 # --- Sums of parts are counts of the whole

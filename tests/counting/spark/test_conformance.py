@@ -42,30 +42,15 @@ from dphist.counting.engine import progress
 from dphist.counting.engine.rows import SparkRows
 from dphist.counting.reading.spark import USED
 from dphist.errors import DataError, ParameterError
-from tests.counting.contribution_engines import bounded
-from tests.counting.refusal import SENTINEL, refused
-from tests.counting.spark.sessions import kind, session
+from tests.support.counting.contribution_engines import bounded
+from tests.support.counting.spark.rows import BINS, KEY, NAMES, NUMBER, ROWS, TABLE, as_dict
+from tests.support.counting.spark.sessions import kind, session
+from tests.support.refusal import SENTINEL, refused
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning"
 )
 
-KEY = "5eed" * 4 + "c0de" * 4
-NUMBER = 1000
-ROWS = [
-    ("heavy" if i % 100 == 0 else f"u{i * 7919 % 211}", f"t{i * i % 97}", i % 4, i * 31 % 1000)
-    for i in range(NUMBER)
-]
-TABLE = pa.table(
-    {
-        "who": [who for who, *_ in ROWS],
-        "term": [term for _, term, *_ in ROWS],
-        "n": [n for _, _, n, _ in ROWS],
-        "x": [x for *_, x in ROWS],
-    }
-)
-NAMES: dict[str, Any] = {"label": "term", "user": "who"}
-BINS: dict[str, Any] = {"column": "x", "start": 0, "stop": 900, "width": 60}
 CELLS: dict[str, Any] = {
     "keys": {
         "term": [f"t{i}" for i in range(50)],
@@ -147,14 +132,6 @@ adaptive_or_not = pytest.mark.parametrize(
 def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every choice of labels or records is made under the same key."""
     monkeypatch.setattr(secrets, "token_hex", lambda _: KEY)
-
-
-def as_dict(counts: LabelCounts) -> dict[str, int]:
-    """Return all labels with their counts."""
-    found = counts.filter_batches(lambda batch: batch)
-    labels = found["label"].to_pylist()
-    assert len(labels) == len(set(labels))
-    return dict(zip(labels, found["count"].to_pylist(), strict=True))
 
 
 def pairs(profile: Profile) -> list[tuple[int, int]]:

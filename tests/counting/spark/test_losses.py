@@ -20,10 +20,10 @@ import pytest
 
 import dphist as dh
 from dphist.errors import DataError, LedgerError
-from tests.counting.contribution_engines import bounded
-from tests.counting.spark import release_killed
-from tests.counting.spark.sessions import session
-from tests.counting.spark.test_conformance import BINS, KEY, NAMES, ROWS, TABLE, as_dict
+from tests.support.counting.contribution_engines import bounded
+from tests.support.counting.spark import release_killed
+from tests.support.counting.spark.rows import BINS, KEY, NAMES, ROWS, TABLE, as_dict
+from tests.support.counting.spark.sessions import session
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:PySpark does not yet fully support pandas", "ignore::ResourceWarning"

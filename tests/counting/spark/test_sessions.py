@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.counting.spark.sessions import KIND, MASTERS
+from tests.support.counting.spark.sessions import KIND, MASTERS
 
 
 # What is left to `make audit` differs from the classic session in where tasks run.

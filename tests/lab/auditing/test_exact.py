@@ -25,7 +25,7 @@ from dphist.lab.auditing.exact.laws import (
     epsilon_of,
 )
 from dphist.lab.auditing.replay.session import asked, replace_samplers
-from tests.privacy.laws import clamped_law
+from tests.support.privacy.laws import clamped_law
 
 EXACT = ("exact",)
 

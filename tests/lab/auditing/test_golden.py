@@ -7,8 +7,8 @@ import pytest
 
 from dphist.lab.auditing.document import document_of_all, in_one_line
 from dphist.render.html import page
-from tests.lab.auditing.told import TOLD
 from tests.support.golden import check_golden, text_of_html
+from tests.support.lab.auditing.told import TOLD
 
 GOLDEN = Path(__file__).parent / "golden"
 each = pytest.mark.parametrize("name", TOLD)

@@ -17,7 +17,7 @@ from dphist.lab.auditing.named import everything, mechanisms, named
 from dphist.lab.auditing.outcome import list_features, watch_run
 from dphist.lab.auditing.subject import find_variants, make_pairs
 from dphist.release import kind_names
-from tests.report.mean_kind import kind_of_means
+from tests.support.report.mean_kind import kind_of_means
 
 
 class Total:

@@ -8,8 +8,8 @@ import pytest
 from dphist.lab.comparing.document import document_of
 from dphist.render.html import page
 from dphist.render.text import content
-from tests.lab.comparing.told import TOLD
 from tests.support.golden import check_golden, text_of_axes, text_of_html
+from tests.support.lab.comparing.told import TOLD
 
 GOLDEN = Path(__file__).parent / "golden"
 each = pytest.mark.parametrize("name", TOLD)

@@ -15,9 +15,9 @@ import dphist as dh
 from dphist.document import errata
 from dphist.document.errata import Erratum
 from dphist.lab.disclosure.entry import SCHEMA, RegistryEntry, make_slug
-from tests.mechanisms.cases import CASES, made, released
-from tests.report.releases import HOSTILE, hostile_release
 from tests.support.abouts import ABOUT, TIER_3
+from tests.support.mechanisms.cases import CASES, made, released
+from tests.support.report.releases import HOSTILE, hostile_release
 
 VISITS = pd.DataFrame({"patient": [i % 90 for i in range(270)], "drug": ["a", "b", "c"] * 90})
 SECRETS = ("secret-name", "secret-key", "secret purpose", "secret data set")

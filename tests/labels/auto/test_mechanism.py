@@ -11,7 +11,7 @@ import pytest
 import dphist as dh
 from dphist.errors import BoundsError, ParameterError, ReleaseFileError
 from dphist.labels.auto.law import TOPS
-from tests.release.test_release import signed
+from tests.support.mechanisms.cases import signed
 
 STRONG = dh.AutoThreshold(epsilon=20, delta="1e-6", max_labels=50)
 ROWS = pd.DataFrame(

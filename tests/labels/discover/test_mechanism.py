@@ -14,8 +14,8 @@ from scipy.stats import norm
 
 import dphist as dh
 from dphist.errors import BoundsError, ParameterError, ReleaseFileError
-from tests.labels.discover.sets import data, sets
-from tests.release.test_release import signed
+from tests.support.labels.discover.sets import data, sets
+from tests.support.mechanisms.cases import signed
 
 STRONG = dh.DiscoverLabels(epsilon=100, delta="1e-6", max_labels=3)
 

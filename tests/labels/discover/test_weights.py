@@ -19,7 +19,7 @@ from dphist.labels.discover.law import (
     weights,
 )
 from dphist.labels.discover.measuring import totals_of
-from tests.labels.discover.sets import sets
+from tests.support.labels.discover.sets import sets
 
 
 def one_user(priorities: list[int] | np.ndarray) -> np.ndarray:

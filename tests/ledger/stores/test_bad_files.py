@@ -25,7 +25,7 @@ from dphist.errors import (
 from dphist.ledger import Ledger
 from dphist.ledger import entries as actions
 from dphist.ledger.stores import sqlite
-from tests.ledger.stores.test_conformance import DATA, STEP, charged, create, in_child
+from tests.support.ledger.stores import DATA, STEP, charged, create, in_child
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 

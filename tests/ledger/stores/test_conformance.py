@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import threading
-import traceback
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -22,37 +21,9 @@ from dphist.ledger import Deferred, Ledger
 from dphist.ledger import entries as actions
 from dphist.ledger.stores import schema
 from dphist.ledger.stores.opening import open_store
+from tests.support.ledger.stores import DATA, STEP, Place, charged, create, in_child
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-
-Place = str | Path
-DATA = dh.Profile.from_counts([8, 8, 3])
-STEP = dh.AdaptiveScan(epsilon="1/100")
-
-
-def create(place: Place, **changes: Any) -> Ledger:
-    parameters: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "unit": "one record"}
-    return Ledger.create(place, **{**parameters, **changes})
-
-
-def charged(ledger: Ledger) -> list[str]:
-    return [entry.content["key"] for entry in ledger.entries() if entry.action == actions.CHARGED]
-
-
-def in_child(work: Callable[[], object]) -> int:
-    """Run in a forked process; return its exit code."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
 
 
 # Creating, opening, refusing

@@ -17,7 +17,7 @@ from dphist.ledger import Deferred, Ledger
 from dphist.ledger.stores import connections as module
 from dphist.ledger.stores import postgres
 from dphist.ledger.stores.store import UnwrittenError
-from tests.ledger.stores.test_conformance import DATA, STEP, charged, create
+from tests.support.ledger.stores import DATA, STEP, charged, create
 from tests.support.postgres import Server
 
 PASSWORD = "swordfish"  # noqa: S105

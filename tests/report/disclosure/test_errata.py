@@ -12,7 +12,7 @@ from dphist.document import errata
 from dphist.document.errata import ERRATA, Erratum, errata_in_words, errata_of
 from dphist.release.presentation import Presentation
 from dphist.report import summary_text
-from tests.report.releases import hostile_release
+from tests.support.report.releases import hostile_release
 
 MADE_UP = Erratum(
     ">=0.1,<0.1.3",

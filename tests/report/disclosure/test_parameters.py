@@ -21,8 +21,8 @@ from dphist.document.totals import (
 )
 from dphist.lab.disclosure.disclose import disclose
 from dphist.privacy import delta_of
-from tests.mechanisms.cases import CASES, calibrated, made, released
 from tests.support.abouts import ABOUT
+from tests.support.mechanisms.cases import CASES, calibrated, made, released
 
 
 def release_of(name: str) -> dh.Release:

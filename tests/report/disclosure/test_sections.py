@@ -13,8 +13,8 @@ from dphist.document.disclosure import disclosure_blocks
 from dphist.document.errata import Erratum
 from dphist.document.mechanism_facts import describe_noise
 from dphist.report import report_html, shown_as
-from tests.mechanisms.cases import CASES, calibrated, made, released
-from tests.report.releases import SENTINELS, hostile_release, secret_release
+from tests.support.mechanisms.cases import CASES, calibrated, made, released
+from tests.support.report.releases import SENTINELS, hostile_release, secret_release
 
 HEADINGS = [
     "Privacy unit",
