@@ -14,13 +14,13 @@ import pytest
 
 import dphist as dh
 from benchmarks import data
+from tests.support.refusal import SENTINEL
 
 ROOT = Path(__file__).parents[1]
 FACEBOOK = "facebook_combined"
-SENTINEL = "SENTINEL-7f3a"
 
 
-def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+def run_example(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "examples" / script), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True)
 
@@ -44,7 +44,7 @@ def edges(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
 def test_degree_sequence(edges: Path, directed: bool, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
-    done = run("degree_sequence.py", edges, folder, *(["--directed"] if directed else []))
+    done = run_example("degree_sequence.py", edges, folder, *(["--directed"] if directed else []))
     assert (done.returncode, done.stderr) == (0, "")
     release = dh.Release.load(folder / "degrees.json")
     assert release.guarantee == dh.PureDP(1, unit="one edge")
@@ -62,23 +62,23 @@ def test_degree_sequence(edges: Path, directed: bool, tmp_path: Path) -> None:
 def test_degree_sequence_of_no_edges(tmp_path: Path) -> None:
     path = tmp_path / "none.csv"
     path.write_text("u,v\n")
-    done = run("degree_sequence.py", path, tmp_path / "out")
+    done = run_example("degree_sequence.py", path, tmp_path / "out")
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.verify
 def test_degree_sequence_says_how_to_call_it() -> None:
-    done = run("degree_sequence.py")
+    done = run_example("degree_sequence.py")
     assert done.returncode == 2
     assert "usage:" in done.stderr
     assert "EDGES OUTPUT_FOLDER" in done.stderr
-    assert "two cells" in run("degree_sequence.py", "--help").stdout
+    assert "two cells" in run_example("degree_sequence.py", "--help").stdout
 
 
 @pytest.mark.verify
 def test_degree_sequence_refuses_what_it_cannot_read(edges: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    done = run("degree_sequence.py", edges, folder, "--source", "x")
+    done = run_example("degree_sequence.py", edges, folder, "--source", "x")
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
     assert "'x'" in done.stderr
@@ -93,7 +93,7 @@ def test_degree_sequence_of_a_real_graph(tmp_path: Path) -> None:
     path = place / f"{FACEBOOK}_edges.csv.gz" if place else None
     if path is None or not path.exists():
         pytest.skip(f"needs edges/{FACEBOOK}_edges.csv.gz in the folder DPHIST_DATA")
-    done = run("degree_sequence.py", path, tmp_path)
+    done = run_example("degree_sequence.py", path, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     release = dh.Release.load(tmp_path / "degrees.json")
     truth = dh.Profile.from_edges(path, source="u", target="v")
@@ -109,7 +109,7 @@ PURCHASES = ROOT / "data" / "items_online_retail.parquet"
 @pytest.mark.verify
 def test_common_items_of_the_shop(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
-    done = run("common_items.py", PURCHASES, folder)
+    done = run_example("common_items.py", PURCHASES, folder)
     assert (done.returncode, done.stderr) == (0, "")
     release = dh.Release.load(folder / "items.json")
     mechanism = release.mechanism
@@ -139,7 +139,7 @@ def test_common_items_lists_no_item_of_one_customer(tmp_path: Path) -> None:
     rows = [f"{who},{SENTINEL}-{who}-{place}" for who in range(20) for place in range(5)]
     rows += [f"{who},bread" for who in range(400)]
     path.write_text("\n".join(["customer,item", *rows]))
-    done = run("common_items.py", path, tmp_path / "out", "--max-labels", "6")
+    done = run_example("common_items.py", path, tmp_path / "out", "--max-labels", "6")
     assert (done.returncode, done.stderr) == (0, "")
     assert dh.Release.load(tmp_path / "out" / "items.json").value.labels == ["bread"]
     written = (tmp_path / "out" / "items.json").read_text()
@@ -152,31 +152,31 @@ def test_common_items_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     path = tmp_path / "purchases.csv"
     path.write_text(f"customer,item\n,{SENTINEL}\n1,{SENTINEL}\n")
     for arguments in ([], ["--user", "x"], ["--max-labels", "0"]):
-        done = run("common_items.py", path, tmp_path / "out", *arguments)
+        done = run_example("common_items.py", path, tmp_path / "out", *arguments)
         assert done.returncode == 1
         assert done.stderr.startswith("error: ")
         assert "Traceback" not in done.stderr
         assert SENTINEL not in done.stderr
     assert not (tmp_path / "out").exists()
-    assert "one customer" in run("common_items.py", "--help").stdout
+    assert "one customer" in run_example("common_items.py", "--help").stdout
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("scheduler", [[], ["--dask"]], ids=["processes", "dask"])
 def test_count_in_parts(scheduler: list[str], tmp_path: Path) -> None:
-    done = run("count_in_parts.py", PURCHASES, tmp_path / "out", "--parts", "3", *scheduler)
+    done = run_example("count_in_parts.py", PURCHASES, tmp_path / "out", "--parts", "3", *scheduler)
     assert (done.returncode, done.stderr) == (0, "")
     release = dh.Release.load(tmp_path / "out" / "items.json")
     assert 110 < len(release.value) < 175
     assert f"Items listed: {len(release.value)}\n" in done.stdout
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["items.json"]
-    assert run("count_in_parts.py", tmp_path / "none.csv", tmp_path).returncode == 1
+    assert run_example("count_in_parts.py", tmp_path / "none.csv", tmp_path).returncode == 1
 
 
 @pytest.mark.verify
 def test_ranges_of_made_up_visits(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
-    done = run("ranges.py", folder)
+    done = run_example("ranges.py", folder)
     assert (done.returncode, done.stderr) == (0, "")
     release = dh.Release.load(folder / "visits.json")
     assert release.guarantee == dh.PureDP(1)
@@ -195,13 +195,13 @@ def test_ranges_of_a_file(tmp_path: Path) -> None:
     path, folder = tmp_path / "visits.csv", tmp_path / "out"
     path.write_text("when\n" + "2024-03-05T10:00:00\n" * 4000 + "2023-01-01T00:00:00\n")
     asked = ("--visits", path, "--column", "when", "--visits-each", "3")
-    done = run("ranges.py", folder, *asked)
+    done = run_example("ranges.py", folder, *asked)
     assert (done.returncode, done.stderr) == (0, "")
     assert dh.Release.load(folder / "visits.json").mechanism.sensitivity == 3
     assert "Half of the visits were before 2024-03-0" in done.stdout
     path.write_text(f"when\n{SENTINEL}\n")
     for arguments in (asked, asked[:2], ("--visits", tmp_path / "none.csv")):
-        done = run("ranges.py", tmp_path / "other", *arguments)
+        done = run_example("ranges.py", tmp_path / "other", *arguments)
         assert done.returncode == 1
         assert done.stderr.startswith("error: ")
         assert SENTINEL not in done.stderr
@@ -213,11 +213,11 @@ def test_ranges_of_a_file(tmp_path: Path) -> None:
 def test_pharmacy_goes_on_day_by_day_also_when_killed(tmp_path: Path) -> None:
     state, folder = tmp_path / "sales.state", tmp_path / "out"
     for day in (1, 2):
-        killed = run("pharmacy.py", state, folder, "--kill")
+        killed = run_example("pharmacy.py", state, folder, "--kill")
         assert killed.returncode == -9
         with dh.ContinualHistogram.open(state) as stream:
             assert stream.time == 2000 * (day - 1) + 1000
-        done = run("pharmacy.py", state, folder)
+        done = run_example("pharmacy.py", state, folder)
         assert (done.returncode, done.stderr) == (0, "")
         assert f"Day {day}, {2000 * day:,} purchases: " in done.stdout
     release = dh.Release.load(folder / "drugs.json")
@@ -225,7 +225,7 @@ def test_pharmacy_goes_on_day_by_day_also_when_killed(tmp_path: Path) -> None:
     # About a fifth of all drugs sold are the first one; noise alone cannot hide that.
     assert release.value.latest.labels[0] == "drug 000"
     assert "drug 000" in (folder / "drugs.html").read_text()
-    again = run("pharmacy.py", folder / "drugs.json", folder)
+    again = run_example("pharmacy.py", folder / "drugs.json", folder)
     assert again.returncode == 1
     assert again.stderr.startswith("error: ")
 
@@ -236,7 +236,7 @@ PASSWORDS = ROOT / "data" / "passwords_yahoo.csv"
 @pytest.mark.verify
 def test_guessing_curve_of_yahoo(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
-    done = run("guessing_curve.py", PASSWORDS, folder)
+    done = run_example("guessing_curve.py", PASSWORDS, folder)
     assert (done.returncode, done.stderr) == (0, "")
     release = dh.Release.load(folder / "passwords.json")
     assert release.guarantee == dh.PureDP(1)
@@ -261,7 +261,9 @@ def test_guessing_curve_of_yahoo(tmp_path: Path) -> None:
 def test_guessing_curve_as_png_of_few_accounts(tmp_path: Path) -> None:
     for content in ("", "5000,1\n"):
         (tmp_path / "p.csv").write_text("count,prevalence\n" + content)
-        done = run("guessing_curve.py", tmp_path / "p.csv", tmp_path, "--picture", "curve.png")
+        done = run_example(
+            "guessing_curve.py", tmp_path / "p.csv", tmp_path, "--picture", "curve.png"
+        )
         assert (done.returncode, done.stderr) == (0, "")
         assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
         (tmp_path / "curve.png").unlink()
@@ -271,19 +273,22 @@ def test_guessing_curve_as_png_of_few_accounts(tmp_path: Path) -> None:
 def test_guessing_curve_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text(f"count,prevalence\n{SENTINEL},1\n")
-    done = run("guessing_curve.py", path, tmp_path / "out")
+    done = run_example("guessing_curve.py", path, tmp_path / "out")
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
     assert SENTINEL not in done.stderr
-    assert run("guessing_curve.py", path, tmp_path / "out", "--picture", "x.doc").returncode == 2
+    assert (
+        run_example("guessing_curve.py", path, tmp_path / "out", "--picture", "x.doc").returncode
+        == 2
+    )
     assert not (tmp_path / "out").exists()
-    assert "one account" in run("guessing_curve.py", "--help").stdout
+    assert "one account" in run_example("guessing_curve.py", "--help").stdout
 
 
 @pytest.mark.verify
 def test_unseen_species_of_butterflies() -> None:
-    done = run("unseen_species.py")
+    done = run_example("unseen_species.py")
     assert (done.returncode, done.stderr) == (0, "")
     table = {line[:30].strip(): line[30:].split("  ") for line in done.stdout.splitlines()}
     cells = {name: [cell.strip() for cell in row if cell] for name, row in table.items()}
@@ -301,12 +306,12 @@ def test_unseen_species_of_butterflies() -> None:
 def test_unseen_species_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("count,prevalence\n1,3\n")
-    done = run("unseen_species.py", "--counts", path, "--epsilon", "1/2")
+    done = run_example("unseen_species.py", "--counts", path, "--epsilon", "1/2")
     assert (done.returncode, done.stderr) == (0, "")
     assert "not foretold" in done.stdout
     path.write_text(f"count,prevalence\n{SENTINEL},1\n")
     for arguments in (["--counts", path], ["--epsilon", "0"]):
-        done = run("unseen_species.py", *arguments)
+        done = run_example("unseen_species.py", *arguments)
         assert done.returncode == 1
         assert done.stderr.startswith("error: ")
         assert "Traceback" not in done.stderr
@@ -317,7 +322,7 @@ def test_unseen_species_of_a_file(tmp_path: Path) -> None:
 def test_ledger_of_the_shop(tmp_path: Path) -> None:
     """Run twice it spends once; a release that is too large is refused and changes nothing."""
     folder = tmp_path / "new" / "folder"
-    first = run("ledger.py", PURCHASES, folder)
+    first = run_example("ledger.py", PURCHASES, folder)
     assert (first.returncode, first.stderr) == (0, "")
     place = folder / "shop.ledger"
     with dh.Ledger.open(place) as ledger:
@@ -330,7 +335,7 @@ def test_ledger_of_the_shop(tmp_path: Path) -> None:
     assert len(release.value) > 20
     written = {path: path.read_bytes() for path in folder.glob("*.json")}
     for arguments, code in (((), 0), (("--epsilon", "1"), 3)):
-        again = run("ledger.py", PURCHASES, folder, *arguments)
+        again = run_example("ledger.py", PURCHASES, folder, *arguments)
         assert again.returncode == code
         with dh.Ledger.open(place) as ledger:
             assert (ledger.spent, len(ledger.entries())) == (spent, entries)
@@ -346,7 +351,7 @@ def test_ledger_is_charged_before_the_purchases_are_opened(tmp_path: Path) -> No
     path = tmp_path / "purchases.csv"
     path.write_text(f"customer,item\n,{SENTINEL}\n")
     for _ in range(2):
-        done = run("ledger.py", path, tmp_path / "out")
+        done = run_example("ledger.py", path, tmp_path / "out")
         assert done.returncode == 1
         assert SENTINEL not in done.stderr
         assert "Traceback" not in done.stderr

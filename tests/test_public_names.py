@@ -12,7 +12,7 @@ import dphist as dh
 SOURCE = Path(dh.__file__)
 
 
-def run(code: str) -> str:
+def run_code(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return done.stdout
 
@@ -31,9 +31,9 @@ def imported_for_type_checkers() -> dict[str, str]:
 
 def test_importing_dphist_imports_none_of_its_parts() -> None:
     code = "import sys, dphist; print([m for m in sys.modules if m.startswith('dphist.')])"
-    assert run(code) == "[]\n"
+    assert run_code(code) == "[]\n"
     heavy = "import sys, dphist; print({'numpy', 'duckdb', 'pyarrow', 'scipy'} & set(sys.modules))"
-    assert run(heavy) == "set()\n"
+    assert run_code(heavy) == "set()\n"
 
 
 def test_type_checkers_see_what_there_is() -> None:
@@ -79,4 +79,4 @@ def test_a_release_of_any_mechanism_is_loaded_by_a_fresh_process(tmp_path: Path)
     for kind, release in released.items():
         release.save(tmp_path / kind)
         code = f"import dphist as dh; print(dh.Release.load({str(tmp_path / kind)!r}).mechanism)"
-        assert run(code).strip() == str(release.mechanism)
+        assert run_code(code).strip() == str(release.mechanism)

@@ -221,23 +221,25 @@ def test_commands(name: str, reads: Reads, monkeypatch: pytest.MonkeyPatch) -> N
     ROWS.to_csv("rows.csv", index=False)
     Path("events.txt").write_text("a\nb\n" * 200)
     paid = ("--ledger", "a.ledger", "--by", "ana", "--key", "k")
-    run("ledger", "create", "a.ledger", "--epsilon", 90, "--delta", "1e-2", "--unit", "one user")
+    check_command(
+        "ledger", "create", "a.ledger", "--epsilon", 90, "--delta", "1e-2", "--unit", "one user"
+    )
     with Path("events.txt").open() as events:
         monkeypatch.setattr(sys, "stdin", events)
-        run(*COMMANDS[name], *WRITTEN, *(() if name == "stream" else paid))
-    run("show", "r.json")
-    run("ledger", "log", "a.ledger")
+        check_command(*COMMANDS[name], *WRITTEN, *(() if name == "stream" else paid))
+    check_command("show", "r.json")
+    check_command("ledger", "log", "a.ledger")
 
 
 @pytest.mark.verify
 def test_commands_that_look_at_data(reads: Reads) -> None:
     pd.DataFrame({"count": [9, 3, 1], "prevalence": [2, 3, 9]}).to_csv("p.csv", index=False)
-    run("properties", "p.csv")
-    run("compare", "--mechanism", "RankSplit", "--profile", "p.csv", "--seconds", 2)
-    run("audit", "RankSplit", "--seconds", 2)
+    check_command("properties", "p.csv")
+    check_command("compare", "--mechanism", "RankSplit", "--profile", "p.csv", "--seconds", 2)
+    check_command("audit", "RankSplit", "--seconds", 2)
 
 
-def run(*arguments: object) -> None:
+def check_command(*arguments: object) -> None:
     assert main([str(each) for each in arguments]) == 0
 
 

@@ -272,7 +272,7 @@ def test_table_is_unbroken_by_odd_file_names(tmp_path) -> None:
 # The program
 
 
-def table(folder: Path) -> list[dict[str, str]]:
+def read_table(folder: Path) -> list[dict[str, str]]:
     return list(csv.DictReader((folder / "table.csv").read_text().splitlines()))
 
 
@@ -283,7 +283,7 @@ def test_fast_comparison_of_a_given_file(tmp_path, profiles, capsys, monkeypatch
     # The first run of a mechanism also imports what it needs, on a machine that others use.
     patient = ["--fast", "--limit", "300", "--output", str(out), str(given)]
     assert anonymized.main(patient) == 0
-    rows = table(out)
+    rows = read_table(out)
     assert len(rows) == 2 * 2 * len(CONTENDERS)
     assert {row["profile"] for row in rows} == {"stairs", "given"}
     assert {row["epsilon"] for row in rows} == {"1", "0.1"}
@@ -299,11 +299,11 @@ def test_fast_comparison_of_a_given_file(tmp_path, profiles, capsys, monkeypatch
     capsys.readouterr()
     assert anonymized.main(["--fast", "--output", str(out), str(given), "--mechanisms", "Sp"]) == 0
     assert "8 of 8 cells were finished before" in capsys.readouterr().out
-    assert table(out) != rows  # only the cells asked for
+    assert read_table(out) != rows  # only the cells asked for
     given.write_text("count,prevalence\n1,500\n3,20\n61,2\n")
     arguments = ["--fast", "--output", str(out), str(given), "--tables-only"]
     assert anonymized.main(arguments) == 0
-    assert [row for row in rows if row["profile"] == "stairs"] == table(out)
+    assert [row for row in rows if row["profile"] == "stairs"] == read_table(out)
     assert f"{len(rows) // 2} of {len(rows)} cells are finished" in (out / "table.md").read_text()
 
 
@@ -320,7 +320,7 @@ def test_one_mechanism_is_measured_anew_and_the_others_are_kept(
     assert anonymized.main([*second, *arguments]) == 0
     assert "2 cells of" in (said := capsys.readouterr().out)
     assert "0 of 2 cells were finished before" in said
-    before, after = (table(tmp_path / name) for name in "ab")
+    before, after = (read_table(tmp_path / name) for name in "ab")
     assert len(before) == len(after) == 4
     measured = ("runs", "sorted L1 error", "standard error", "seconds per release")
     kept = {
@@ -335,7 +335,7 @@ def test_one_mechanism_is_measured_anew_and_the_others_are_kept(
     (profiles / "stairs.csv").write_text("count,prevalence\n1,30\n2,10\n7,3\n41,1\n")
     assert anonymized.main([*second, *arguments]) == 0
     assert "0 cells of" in capsys.readouterr().out
-    assert {row["mechanism"] for row in table(tmp_path / "b")} == {"RankSplit"}
+    assert {row["mechanism"] for row in read_table(tmp_path / "b")} == {"RankSplit"}
 
 
 @pytest.mark.verify
@@ -351,7 +351,7 @@ def test_a_mechanism_that_fails_does_not_end_the_run(
     broken = Contender("Broken", NOTHING, lambda e, p: Broken(), "#000000")
     monkeypatch.setattr(anonymized, "CONTENDERS", (broken, *CONTENDERS[:1]))
     assert anonymized.main(["--fast", "--output", str(tmp_path / "out")]) == 1
-    assert {row["mechanism"] for row in table(tmp_path / "out")} == {CONTENDERS[0].name}
+    assert {row["mechanism"] for row in read_table(tmp_path / "out")} == {CONTENDERS[0].name}
     assert "stairs, ε = 1, Broken: MemoryError: Unable to allocate" in capsys.readouterr().err
 
 
@@ -419,6 +419,6 @@ def test_a_killed_run_continues_and_runs_no_cell_twice(tmp_path, profiles) -> No
     assert lines(journal)[: len(finished)] == finished
     every = [json.loads(line)["key"] for line in lines(journal)]
     assert len(every) == len(set(every)) == planned
-    shown = Counter((row["mechanism"], row["epsilon"]) for row in table(out))
+    shown = Counter((row["mechanism"], row["epsilon"]) for row in read_table(out))
     assert len(shown) == planned
     assert set(shown.values()) == {1}

@@ -17,17 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import dphist as dh
-from dphist.cli import main
+from tests.support.command_line import run
 from tests.support.histograms import histogram_of
+from tests.support.refusal import SENTINEL
 
 ROOT = Path(__file__).parents[2]
 SHAKESPEARE = ROOT / "data" / "words_shakespeare.csv"
-SENTINEL = "SENTINEL-7f3a"
 PATIENCE = 600  # seconds: other processes may have the machine busy
-
-
-def run(*arguments: object) -> int:
-    return main([str(a) for a in arguments])
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ NUMBERS = re.compile(r"\(1, 1e-6\)-differential privacy")
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
+def records(tmp_path: Path) -> Path:
     path = tmp_path / "records.csv"
     path.write_text("who,word\n" + "".join(f"{i},common\n" for i in range(900)))
     return path
@@ -31,12 +31,12 @@ def headline(page: str) -> str:
 @pytest.mark.quick("[1-")
 @pytest.mark.parametrize("command", ["labels", "top"])
 @pytest.mark.parametrize("most", [1, 10])
-def test_labels(command: str, most: int, table: Path, tmp_path: Path) -> None:
+def test_labels(command: str, most: int, records: Path, tmp_path: Path) -> None:
     paths = {name: tmp_path / f"r.{name}" for name in ("json", "html")}
     options = ["--label", "word", "--user", "who", "--max-labels", most]
     outputs = ["--output", paths["json"], "--report", paths["html"]]
     cost = ["--epsilon", "1", "--delta", "1e-6"]
-    assert main([str(part) for part in (command, table, *options, *cost, *outputs)]) == 0
+    assert main([str(part) for part in (command, records, *options, *cost, *outputs)]) == 0
     theirs = dh.Release.load(paths["json"])
     if command == "top":
         mechanism = dh.calibrate(
@@ -48,7 +48,7 @@ def test_labels(command: str, most: int, table: Path, tmp_path: Path) -> None:
             dh.ThresholdHistogram, epsilon=1, delta="1e-6", max_labels=most, noise=noise
         )
     assert mechanism == theirs.mechanism
-    counts = dh.LabelCounts.from_table(table, label="word", user="who", max_labels=most)
+    counts = dh.LabelCounts.from_table(records, label="word", user="who", max_labels=most)
     ours = mechanism.release(counts)
     assert ours.guarantee == theirs.guarantee
     assert (

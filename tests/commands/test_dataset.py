@@ -56,7 +56,7 @@ def describe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Describe:
     return write
 
 
-def run(command: str, *more: str) -> int:
+def run_with_dataset(command: str, *more: str) -> int:
     return main([command, "--dataset", "held/clinic.toml", *COMMANDS[command], *more])
 
 
@@ -72,7 +72,7 @@ def refusal(capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_release_is_that_of_the_options_typed(command, describe, capsys) -> None:
-    assert run(command, "--output", "described.json", "--report", "page.html") == 0
+    assert run_with_dataset(command, "--output", "described.json", "--report", "page.html") == 0
     bounds = {name: most for each, name, most in BOUNDS if each == command}
     if command == "top":
         bounds["max_count"] = 3
@@ -89,14 +89,14 @@ def test_a_release_is_that_of_the_options_typed(command, describe, capsys) -> No
     assert "description" not in other.to_json()
     assert f'"description": "{digest}"' in Path("described.json").read_text()
     capsys.readouterr()
-    assert run(command, "--output", "again.json", "--json") == 0
+    assert run_with_dataset(command, "--output", "again.json", "--json") == 0
     assert json.loads(capsys.readouterr().out)["description"] == digest
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_dry_run_reads_no_data(command, describe, capsys) -> None:
     Path("held/visits.csv").unlink()
-    assert run(command, "--dry-run") == 0
+    assert run_with_dataset(command, "--dry-run") == 0
     assert "patient" in capsys.readouterr().out
 
 
@@ -106,9 +106,9 @@ def test_a_bound_may_only_be_smaller(command, bound, most, describe, capsys) -> 
     assert getattr(read(command), bound) == most
     assert getattr(read(command, option, str(most - 1)), bound) == most - 1
     Path("held/visits.csv").unlink()  # refused before data are read
-    assert run(command, option, str(most + 1)) == 2
+    assert run_with_dataset(command, option, str(most + 1)) == 2
     assert f"{option} must be at most {most}, as held/clinic.toml says" in refusal(capsys)
-    assert run(command, option, "0") == 2
+    assert run_with_dataset(command, option, "0") == 2
     assert option in refusal(capsys)
 
 
@@ -117,7 +117,7 @@ def test_a_bound_may_only_be_smaller(command, bound, most, describe, capsys) -> 
 )
 def test_a_number_that_is_found_is_not_below_a_bound(command, bound, describe, capsys) -> None:
     option = f"--{bound.replace('_', '-')}"
-    assert run(command, option, "auto") == 2
+    assert run_with_dataset(command, option, "auto") == 2
     assert option in refusal(capsys)
 
 
@@ -126,9 +126,9 @@ def test_what_the_file_leaves_out_is_left_to_the_command(describe, capsys) -> No
     assert read("labels").max_labels is None
     assert read("labels", "--max-labels", "auto").max_labels == "auto"
     assert read("labels", "--max-labels", "7").max_labels == 7
-    assert run("tables") == 2
+    assert run_with_dataset("tables") == 2
     assert "--user needs --max-rows" in refusal(capsys)
-    assert run("labels", "--max-labels", "2", "--max-count", "2") == 2
+    assert run_with_dataset("labels", "--max-labels", "2", "--max-count", "2") == 2
     assert "--max-count must be at most 1, unless held/clinic.toml has it" in refusal(capsys)
 
 
@@ -151,7 +151,7 @@ def test_what_only_the_file_says_is_not_typed(command, typed, named, describe, c
     "typed", [("--each-row-is-one-person",), ("--sensitivity", "1")], ids=["rows", "sensitivity"]
 )
 def test_users_are_not_given_up(typed, describe, capsys) -> None:
-    assert run("anonymize", *typed) == 2
+    assert run_with_dataset("anonymize", *typed) == 2
     assert "--user" in refusal(capsys)
 
 
@@ -164,13 +164,13 @@ def test_null_users_may_only_be_stricter(command, stated, asked, describe, capsy
     if asked == stated or (stated, asked) == ("separate", "drop"):
         assert read(command, "--null-users", asked).null_users == asked
     else:
-        assert run(command, "--null-users", asked) == 2
+        assert run_with_dataset(command, "--null-users", asked) == 2
         assert "--null-users must be" in refusal(capsys)
 
 
 def test_a_command_that_refuses_rows_without_a_user_says_so(describe, capsys) -> None:
     describe(FACTS + 'null_users = "drop"\n')
-    assert run("groups") == 2
+    assert run_with_dataset("groups") == 2
     assert 'says null_users = "drop": this command refuses such rows' in refusal(capsys)
 
 
@@ -178,12 +178,12 @@ def test_the_ledger_of_the_file_pays(describe, capsys, monkeypatch) -> None:
     dh.Ledger.create("held/a.ledger", epsilon=3, delta="1e-5", unit="one patient")
     monkeypatch.setenv("DPHIST_LEDGER", "another.ledger")  # that of the file goes before
     describe(FACTS + 'ledger = "a.ledger"\n')
-    assert run("labels") == 2
+    assert run_with_dataset("labels") == 2
     assert "--by and --key must be given with a ledger" in refusal(capsys)
     paid = ("--by", "ann", "--key", "one")
-    assert run("labels", *paid, "--dry-run") == 0
+    assert run_with_dataset("labels", *paid, "--dry-run") == 0
     assert len(dh.Ledger.open("held/a.ledger").entries()) == 2
-    assert run("labels", *paid, "--output", "r.json") == 0
+    assert run_with_dataset("labels", *paid, "--output", "r.json") == 0
     release = dh.Release.load("r.json")
     assert release.provenance["entry"] == "3"
     assert release.provenance["description"] == dh.Dataset.open("held/clinic.toml").digest
@@ -192,12 +192,12 @@ def test_the_ledger_of_the_file_pays(describe, capsys, monkeypatch) -> None:
     typed = ["held/visits.csv", "--user", "patient", "--unit", "one patient", "--max-labels", "2"]
     typed += ["--max-count", "3", "--ledger", "held/a.ledger", *paid]
     assert main(["labels", *typed, *COMMANDS["labels"]]) == 6
-    assert run("labels", *paid, "--again") == 0
+    assert run_with_dataset("labels", *paid, "--again") == 0
 
 
 def test_words_of_the_file_stand_where_no_others_are_typed(describe) -> None:
     describe(FACTS + 'dataset_name = "Visits"\nowner = "Records office"\nperiod = "2025"\n')
-    assert run("labels", "--output", "r.json", "--owner", "Ward 3", "--quiet") == 0
+    assert run_with_dataset("labels", "--output", "r.json", "--owner", "Ward 3", "--quiet") == 0
     said = dh.Release.load("r.json").presentation
     assert (said.dataset, said.owner, said.period) == ("Visits", "Ward 3", "2025")
 
@@ -206,11 +206,14 @@ def test_the_account_of_the_file_pays(describe, capsys) -> None:
     with dh.Ledger.create("held/c.ledger", epsilon=2, delta="1e-6", unit="one patient") as ledger:
         ledger.open_account("other", epsilon=3, delta="1e-5", unit="one patient")
     describe(FACTS + 'ledger = "c.ledger"\naccount = "other"\n')
-    assert run("labels", "--output", "r.json", "--by", "ana", "--key", "k", "--quiet") == 0
+    assert (
+        run_with_dataset("labels", "--output", "r.json", "--by", "ana", "--key", "k", "--quiet")
+        == 0
+    )
     with dh.Ledger.open("held/c.ledger") as ledger:
         assert float(ledger.balance("other").spent.delta) > 0
         assert float(ledger.balance("main").spent.delta) == 0
-    assert run("labels", "--account", "main", "--by", "ana", "--key", "l") == 2
+    assert run_with_dataset("labels", "--account", "main", "--by", "ana", "--key", "l") == 2
     assert "--account must be left out: held/clinic.toml says" in refusal(capsys)
 
 
@@ -225,7 +228,7 @@ def test_the_account_of_the_file_pays(describe, capsys) -> None:
 )
 def test_a_wrong_description_is_refused(facts, says, describe, capsys) -> None:
     describe(facts)
-    assert run("labels") == 2
+    assert run_with_dataset("labels") == 2
     assert says in refusal(capsys)
 
 
@@ -239,7 +242,7 @@ def test_what_is_no_description_is_refused(describe, capsys) -> None:
 
 
 def test_an_output_does_not_replace_the_description(describe, capsys) -> None:
-    assert run("labels", "--output", "held/clinic.toml", "--overwrite") == 2
+    assert run_with_dataset("labels", "--output", "held/clinic.toml", "--overwrite") == 2
     assert "held/clinic.toml is read; writing there would destroy it" in refusal(capsys)
 
 
@@ -314,7 +317,7 @@ def test_every_kind_of_release_names_the_digest(
     if command == "stream":
         assert feed(monkeypatch, *NEW, *paid) == 0
     else:
-        assert run(command, *more, *paid, "--output", "r.json", "--quiet") == 0
+        assert run_with_dataset(command, *more, *paid, "--output", "r.json", "--quiet") == 0
     stated = dh.Release.load("r.json").provenance
     assert stated["description"] == dh.Dataset.open("held/clinic.toml").digest
     assert ("entry" in stated) is ledger

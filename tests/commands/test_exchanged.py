@@ -9,7 +9,8 @@ import pytest
 
 import dphist as dh
 from dphist.tables.law import largest_rho
-from tests.support.commands.ledgers import WHO, made, no_defaults, run, written
+from tests.support.command_line import run
+from tests.support.commands.ledgers import WHO, made, no_defaults, written
 
 __all__ = ["no_defaults"]  # a fixture of every test here
 

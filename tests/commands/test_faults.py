@@ -24,9 +24,10 @@ import pytest
 
 import dphist as dh
 from dphist.counting.engine.resources import space_needed
-from tests.support.commands.ledgers import anonymize, made, run, written
+from tests.support.command_line import run
+from tests.support.commands.ledgers import anonymize, made, written
 
-SENTINEL = "SENTINEL-"
+PREFIX = "SENTINEL-"
 PATIENCE = 300
 ROWS = 1_000_000
 
@@ -41,7 +42,7 @@ def no_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def wide(path: Path, rows: int) -> Path:
     """Write rows of as many users and labels, whose texts are secret."""
-    columns = f"'{SENTINEL}u' || i AS who, '{SENTINEL}l' || i AS label"
+    columns = f"'{PREFIX}u' || i AS who, '{PREFIX}l' || i AS label"
     with duckdb.connect() as connection:
         numbers = connection.sql("SELECT unnest(range(?)) AS i", params=[rows])
         numbers.project(columns).write_parquet(str(path))
@@ -83,7 +84,7 @@ def failed(done: subprocess.CompletedProcess[str], out: Path, *said: str) -> Non
     assert done.stderr.count("\n") == 1
     for each in said:
         assert each in done.stderr
-    assert SENTINEL not in done.stderr
+    assert PREFIX not in done.stderr
     assert list(out.iterdir()) == []
 
 

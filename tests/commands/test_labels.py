@@ -10,16 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import dphist as dh
-from dphist.cli import main
 from dphist.commands.records import read_known_labels
+from tests.support.command_line import run
+from tests.support.refusal import SENTINEL
 
-SENTINEL = "SENTINEL-7f3a"
 BUDGET = ("--epsilon", 1, "--delta", "1e-6")
 USERS = ("--label", "word", "--user", "who", "--max-labels", 3)
-
-
-def run(*arguments: object) -> int:
-    return main([str(a) for a in arguments])
 
 
 @pytest.fixture

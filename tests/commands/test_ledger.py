@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import dphist as dh
-from tests.support.commands.ledgers import UNIT, actions, anonymize, made, no_defaults, run, written
+from tests.support.command_line import run
+from tests.support.commands.ledgers import UNIT, actions, anonymize, made, no_defaults, written
 
 __all__ = ["no_defaults"]  # a fixture of every test here
 

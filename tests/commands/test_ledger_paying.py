@@ -16,16 +16,8 @@ import pytest
 
 import dphist as dh
 from dphist.data.profile import Profile
-from tests.support.commands.ledgers import (
-    UNIT,
-    WHO,
-    actions,
-    anonymize,
-    made,
-    no_defaults,
-    run,
-    written,
-)
+from tests.support.command_line import run
+from tests.support.commands.ledgers import UNIT, WHO, actions, anonymize, made, no_defaults, written
 
 __all__ = ["no_defaults"]  # a fixture of every test here
 

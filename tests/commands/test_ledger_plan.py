@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.support.commands.ledgers import no_defaults, run
+from tests.support.command_line import run
+from tests.support.commands.ledgers import no_defaults
 
 __all__ = ["no_defaults"]  # a fixture of every test here
 

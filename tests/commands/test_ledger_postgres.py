@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from tests.support.commands.ledgers import UNIT, anonymize, no_defaults, run, written
+from tests.support.command_line import run
+from tests.support.commands.ledgers import UNIT, anonymize, no_defaults, written
 from tests.support.postgres import running_server
 
 __all__ = ["no_defaults"]  # a fixture of every test here

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from tests.support.commands.ledgers import UNIT, actions, no_defaults, run
+from tests.support.command_line import run
+from tests.support.commands.ledgers import UNIT, actions, no_defaults
 from tests.support.golden import text_of_html
 
 __all__ = ["no_defaults"]  # a fixture of every test here

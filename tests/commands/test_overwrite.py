@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from dphist.cli import main
 from dphist.labels import ThresholdHistogram, TopLabels
+from tests.support.command_line import run
 
 ANONYMIZE = ("anonymize", "data.csv", "--each-row-is-one-person", "--label", "word", "--epsilon", 1)
 RANGES = (
@@ -65,10 +65,6 @@ def data() -> None:
 def unread() -> None:
     """Data that nobody opens: who does so waits."""
     os.mkfifo("data.csv")
-
-
-def run(*arguments: object) -> int:
-    return main([str(argument) for argument in arguments])
 
 
 def fed(monkeypatch, content: str, *arguments: object) -> int:

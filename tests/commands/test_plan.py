@@ -120,7 +120,7 @@ def test_wrong_commands(command: list[str], message: str, capsys) -> None:
 
 
 @pytest.fixture
-def released(tmp_path: Path) -> str:
+def release_file(tmp_path: Path) -> str:
     release = dh.LeafCounts(epsilon=1, bins=8).release([100] * 8)
     release.save(tmp_path / "release.json")
     return str(tmp_path / "release.json")
@@ -135,29 +135,29 @@ def released(tmp_path: Path) -> str:
     ],
 )
 def test_check_says_what_holds(
-    criteria: list[str], code: int, says: str, released: str, tmp_path: Path, capsys
+    criteria: list[str], code: int, says: str, release_file: str, tmp_path: Path, capsys
 ) -> None:
     path = str(tmp_path / "plan.json")
     dh.plan("ranges", bins=8, total=800, epsilon=1, criteria=criteria).save(path)
-    assert main(["check", released, "--plan", path]) == code
+    assert main(["check", release_file, "--plan", path]) == code
     assert says in capsys.readouterr().out
-    assert main(["check", released, "--plan", path, "--json"]) == code
+    assert main(["check", release_file, "--plan", path, "--json"]) == code
     shown = json.loads(capsys.readouterr().out)
     assert [each["criterion"] for each in shown["criteria"]] == criteria
-    assert main(["check", released, "--plan", path, "--quiet"]) == code
+    assert main(["check", release_file, "--plan", path, "--quiet"]) == code
     assert capsys.readouterr().out == ""
 
 
-def test_check_refuses_what_it_cannot_compare(released: str, tmp_path: Path, capsys) -> None:
+def test_check_refuses_what_it_cannot_compare(release_file: str, tmp_path: Path, capsys) -> None:
     path = str(tmp_path / "plan.json")
     dh.plan("ranges", bins=8, total=800, epsilon=1).save(path)
-    assert main(["check", released, "--plan", path]) == 2
+    assert main(["check", release_file, "--plan", path]) == 2
     assert "holds no criteria" in capsys.readouterr().err
-    for missing in (["none.json", "--plan", path], [released, "--plan", "none.json"]):
+    for missing in (["none.json", "--plan", path], [release_file, "--plan", "none.json"]):
         assert main(["check", *missing]) == 2
         assert "none.json does not exist" in capsys.readouterr().err
-    assert main(["check", released, "--plan", released]) == 1
+    assert main(["check", release_file, "--plan", release_file]) == 1
     assert "is not a dphist plan" in capsys.readouterr().err
     dh.plan("labels", epsilon=1, criteria=["labels > 1"]).save(path)
-    assert main(["check", released, "--plan", path]) == 2
+    assert main(["check", release_file, "--plan", path]) == 2
     assert "dphist: RELEASE must be of labels" in capsys.readouterr().err

@@ -24,7 +24,7 @@ WORDS = (
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> str:
+def orders(tmp_path: Path) -> str:
     path = tmp_path / "orders.csv"
     path.write_text("who,what,hour\n" + "".join(f"{i},a,{i % 24}\n" for i in range(900)))
     return str(path)
@@ -44,10 +44,10 @@ def commands(table: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", ["labels", "top", "ranges", "anonymize"])
 @pytest.mark.quick(every=4)
-def test_each_command_takes_the_words(name, table, tmp_path, capsys) -> None:
+def test_each_command_takes_the_words(name, orders, tmp_path, capsys) -> None:
     output = tmp_path / "r.json"
     more = ("--unit", "person/people", "--output", str(output), "--report", str(tmp_path / "r.htm"))
-    assert main([*commands(table)[name], *WORDS, *more]) == 0, capsys.readouterr().err
+    assert main([*commands(orders)[name], *WORDS, *more]) == 0, capsys.readouterr().err
     release = dh.Release.load(output)
     assert release.guarantee.unit.who == "person"
     shown = release.presentation.to_content()
@@ -76,9 +76,9 @@ def test_a_stream_takes_the_words(tmp_path, capsys, monkeypatch) -> None:
     assert dh.Release.load(output).presentation.owner == "Sales"
 
 
-def test_show_presents_an_old_release_in_other_words(table, tmp_path, capsys) -> None:
+def test_show_presents_an_old_release_in_other_words(orders, tmp_path, capsys) -> None:
     output, page = tmp_path / "r.json", tmp_path / "r.html"
-    assert main([*commands(table)["labels"], "--output", str(output)]) == 0
+    assert main([*commands(orders)["labels"], "--output", str(output)]) == 0
     assert main(["show", str(output), *WORDS, "--unit", "patient", "--report", str(page)]) == 0
     assert "Orders by &lt;city&gt;" in page.read_text()
     capsys.readouterr()
@@ -88,9 +88,9 @@ def test_show_presents_an_old_release_in_other_words(table, tmp_path, capsys) ->
     assert dh.Release.load(output).presentation.unit is None
 
 
-def test_show_does_not_rename_what_has_a_name(table, tmp_path, capsys) -> None:
+def test_show_does_not_rename_what_has_a_name(orders, tmp_path, capsys) -> None:
     output = tmp_path / "r.json"
-    assert main([*commands(table)["labels"], "--unit", "patient", "--output", str(output)]) == 0
+    assert main([*commands(orders)["labels"], "--unit", "patient", "--output", str(output)]) == 0
     assert main(["show", str(output), "--unit", "hospital"]) == 2
     assert "unit must be left out" in capsys.readouterr().err.replace("--unit", "unit")
 
@@ -99,22 +99,22 @@ def test_show_does_not_rename_what_has_a_name(table, tmp_path, capsys) -> None:
 @pytest.mark.parametrize("name", ["labels", "top", "ranges", "anonymize"])
 @pytest.mark.parametrize("option", ["--title", "--label-name", "--owner", "--note"])
 def test_a_word_that_cannot_be_shown_is_refused_before_data_are_read(
-    name, option, table, tmp_path, capsys
+    name, option, orders, tmp_path, capsys
 ) -> None:
     output = tmp_path / "r.json"
-    given = [*commands(table)[name], option, "a\x1b[2Jb", "--output", str(output)]
+    given = [*commands(orders)[name], option, "a\x1b[2Jb", "--output", str(output)]
     assert main([*given, "--dry-run"]) == 2
     assert f"{option} must be one line of text" in capsys.readouterr().err
     assert main(given) == 2
     assert not output.exists()
 
 
-def test_words_do_not_change_what_a_key_paid_for(table, tmp_path) -> None:
+def test_words_do_not_change_what_a_key_paid_for(orders, tmp_path) -> None:
     place, output = tmp_path / "l.ledger", tmp_path / "r.json"
     with dh.Ledger.create(place, epsilon=2, delta="0.1", unit="one user"):
         pass
     pay = ("--ledger", str(place), "--by", "ana", "--key", "k", "--output", str(output))
-    call = [*commands(table)["labels"], *pay]
+    call = [*commands(orders)["labels"], *pay]
     assert main([*call, "--title", "First"]) == 0
     first = dh.Release.load(output)
     assert main([*call, "--title", "Second", "--overwrite", "--again"]) == 0

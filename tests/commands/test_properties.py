@@ -11,18 +11,14 @@ import pytest
 
 import dphist as dh
 from dphist import properties
-from dphist.cli import main
 from dphist.parameters import decimal_text
 from dphist.properties.overview import estimate_properties
+from tests.support.command_line import run
+from tests.support.refusal import NUMBER
 
-SENTINEL = "918273645"
 # Corbet's butterflies: species caught 1, 2, ..., 24 times (Fisher, Corbet and Williams 1943).
 CAUGHT = [118, 74, 44, 24, 29, 22, 20, 19, 20, 15, 12, 14]
 CAUGHT += [6, 12, 6, 9, 9, 6, 10, 10, 11, 5, 3, 3]
-
-
-def run(*arguments: object) -> int:
-    return main([str(a) for a in arguments])
 
 
 def strict_json(text: str) -> dict:
@@ -271,10 +267,10 @@ def test_a_missing_file_is_named(tmp_path: Path, capsys) -> None:
     ("name", "content"),
     [
         ("bad.json", "{}"),
-        ("bad.json", f"count,prevalence\n{SENTINEL},1\n"),
-        ("bad.csv", f"count,prevalence\n-1,2\n{SENTINEL},1\n"),
-        ("bad.csv", f"count,prevalence\n1.5,{SENTINEL}\n"),
-        ("bad.parquet", f"count,prevalence\n1,{SENTINEL}\n"),
+        ("bad.json", f"count,prevalence\n{NUMBER},1\n"),
+        ("bad.csv", f"count,prevalence\n-1,2\n{NUMBER},1\n"),
+        ("bad.csv", f"count,prevalence\n1.5,{NUMBER}\n"),
+        ("bad.parquet", f"count,prevalence\n1,{NUMBER}\n"),
     ],
 )
 def test_bad_data_exit_1_and_show_nothing(name, content, tmp_path: Path, capsys) -> None:
@@ -282,7 +278,7 @@ def test_bad_data_exit_1_and_show_nothing(name, content, tmp_path: Path, capsys)
     assert run("properties", tmp_path / name) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert SENTINEL not in captured.err
+    assert str(NUMBER) not in captured.err
     assert "Traceback" not in captured.err
 
 

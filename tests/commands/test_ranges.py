@@ -13,16 +13,11 @@ import pytest
 
 import dphist as dh
 from benchmarks import data
-from dphist.cli import main
+from tests.support.command_line import run
 
-SENTINEL = "SENTINEL-7f3a"
 BINS = ("--column", "age", "--edges", "0,18,65,120")
 AGES = (*BINS, "--each-row-is-one-person")
 DAYS = ("--start", "2024-01-01", "--stop", "2024-03-01", "--width", "1d")
-
-
-def run(*arguments: object) -> int:
-    return main([str(a) for a in arguments])
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from tests.support.commands.ledgers import UNIT, anonymize, made, run
+from tests.support.command_line import run
+from tests.support.commands.ledgers import UNIT, anonymize, made
 from tests.support.counting.given_rows import write_csv, write_sqlite
 
 

@@ -24,8 +24,8 @@ import dphist as dh
 from dphist.cli import main
 from dphist.errors import OutputFileError
 from dphist.streams import ContinualHistogram, ContinualMechanism
+from tests.support.refusal import SENTINEL
 
-SENTINEL = "SENTINEL-7f3a"
 PATIENCE = 600  # seconds: other processes may have the machine busy
 # So much that the noise moves no count far: a few units at these horizons.
 BUDGET = ("--epsilon", 20, "--delta", "1e-6", "--horizon", 5000)
@@ -46,7 +46,7 @@ def with_state(arguments: Sequence[object]) -> list[str]:
     return texts(*arguments) if "--state" in arguments else texts("--state", "s.db", *arguments)
 
 
-def run(monkeypatch, content: bytes | str, *arguments: object) -> int:
+def run_stream(monkeypatch, content: bytes | str, *arguments: object) -> int:
     """Run the command in this process with this input."""
     path = Path("input.tmp")
     path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -102,51 +102,51 @@ def near(counts: dict[str, int], wanted: dict[str, int], error: int = 25) -> boo
 
 
 def test_readings_come_at_multiples_and_at_the_end(monkeypatch, capsys) -> None:
-    code = run(monkeypatch, "a\nb\n" * 1250, *BUDGET, "--every", 1000, "--json")
+    code = run_stream(monkeypatch, "a\nb\n" * 1250, *BUDGET, "--every", 1000, "--json")
     assert code == 0
     found = readings(capsys.readouterr().out)
     assert [when for when, _ in found] == [1000, 2000, 2500]
     assert near(found[-1][1], {"a": 1250, "b": 1250})
     assert list(found[-1][1].values()) == sorted(found[-1][1].values(), reverse=True)
     # A later run goes on at the stream's multiples, not its own.
-    assert run(monkeypatch, "a\n" * 700, "--every", 1000, "--json", "--top", 1) == 0
+    assert run_stream(monkeypatch, "a\n" * 700, "--every", 1000, "--json", "--top", 1) == 0
     later = readings(capsys.readouterr().out)
     assert [when for when, _ in later] == [3000, 3200]
     assert near(later[-1][1], {"a": 1950})
 
 
 def test_a_reading_is_not_made_twice_and_never_changes(monkeypatch, capsys) -> None:
-    assert run(monkeypatch, "a\n" * 200, *BUDGET, "--every", 100, "--json") == 0
+    assert run_stream(monkeypatch, "a\n" * 200, *BUDGET, "--every", 100, "--json") == 0
     first = readings(capsys.readouterr().out)
     assert [when for when, _ in first] == [100, 200]
     for _ in range(2):
-        assert run(monkeypatch, "", "--json", "--output", "r.json") == 0
+        assert run_stream(monkeypatch, "", "--json", "--output", "r.json") == 0
         assert readings(capsys.readouterr().out) == first[1:]
     assert dh.Release.load("r.json").value.times.tolist() == [100, 200]
 
 
 def test_text_says_guarantee_time_and_top_rows(monkeypatch, capsys) -> None:
     content = "".join(f"{label}\n" * 60 for label in "abcdefghijkl")
-    assert run(monkeypatch, content, *BUDGET) == 0
+    assert run_stream(monkeypatch, content, *BUDGET) == 0
     out = capsys.readouterr().out
     assert out.startswith("Guarantee: (20, 1e-6)-differential privacy in all, for one event.\n")
     assert "After 720 events: 12 labels\n" in out
     assert "  ... 2 more\n" in out
     assert out.endswith("The state holds 720 events.\n")
-    assert run(monkeypatch, "", "--top", 3) == 0
+    assert run_stream(monkeypatch, "", "--top", 3) == 0
     out = capsys.readouterr().out
     assert "Continuing from a state with 720 events." in out
     assert "  ... 9 more\n" in out
 
 
 def test_hostile_labels_command_no_terminal(monkeypatch, capsys) -> None:
-    assert run(monkeypatch, "\x1b[2J\u202e\n" * 200, *BUDGET) == 0
+    assert run_stream(monkeypatch, "\x1b[2J\u202e\n" * 200, *BUDGET) == 0
     assert "\\x1b[2J\\u202e" in capsys.readouterr().out
 
 
 def test_all_outputs_hold_all_readings(monkeypatch, capsys) -> None:
     outputs = ("--output", "r.json", "--table", "t.csv", "--report", "r.html")
-    assert run(monkeypatch, "a\n" * 300, *BUDGET, "--every", 100, *outputs) == 0
+    assert run_stream(monkeypatch, "a\n" * 300, *BUDGET, "--every", 100, *outputs) == 0
     out = capsys.readouterr().out
     assert all(f"wrote {path}" in out for path in ("r.json", "t.csv", "r.html"))
     release = dh.Release.load("r.json")
@@ -156,7 +156,10 @@ def test_all_outputs_hold_all_readings(monkeypatch, capsys) -> None:
     assert release.provenance == {"unit": dh.PrivacyUnit("event")}
     assert Path("t.csv").read_text().startswith("time,label,count,low,high\n100,a,")
     assert "Running counts" in Path("r.html").read_text()
-    assert run(monkeypatch, "a\n" * 50, "--quiet", "--output", "r.json", "--table", "t.csv") == 0
+    assert (
+        run_stream(monkeypatch, "a\n" * 50, "--quiet", "--output", "r.json", "--table", "t.csv")
+        == 0
+    )
     assert capsys.readouterr().out == ""
     assert dh.Release.load("r.json").value.times.tolist() == [100, 200, 300, 350]
     assert len(Path("t.csv").read_text().splitlines()) == 5
@@ -190,7 +193,7 @@ def test_all_outputs_hold_all_readings(monkeypatch, capsys) -> None:
 )  # fmt: skip
 @pytest.mark.quick(every=2)
 def test_each_format(content, options, wanted, monkeypatch, capsys) -> None:
-    assert run(monkeypatch, content, *BUDGET, *options, "--json") == 0
+    assert run_stream(monkeypatch, content, *BUDGET, *options, "--json") == 0
     (when, counts), = readings(capsys.readouterr().out)  # fmt: skip
     assert when == 300
     assert near(counts, wanted)
@@ -206,12 +209,12 @@ def test_users_are_bounded(form, monkeypatch, capsys) -> None:
     given = ("--format", form, "--user", "who")
     users = (*BUDGET, "--max-events-per-user", 2, "--known-labels", "known.txt")
     Path("known.txt").write_text("a\nb\n")
-    assert run(monkeypatch, content, *users, *given, "--json", "--output", "r.json") == 0
+    assert run_stream(monkeypatch, content, *users, *given, "--json", "--output", "r.json") == 0
     (when, counts), = readings(capsys.readouterr().out)  # fmt: skip
     assert when == 600
     assert near(counts, {"a": 300, "b": 2})
     assert dh.Release.load("r.json").provenance["unit"] == dh.PrivacyUnit("user", events=2)
-    assert run(monkeypatch, content, *given[:2], "--json") == 2
+    assert run_stream(monkeypatch, content, *given[:2], "--json") == 2
     assert "--user is needed" in capsys.readouterr().err
     assert held() == 600
 
@@ -221,19 +224,19 @@ def test_users_are_bounded(form, monkeypatch, capsys) -> None:
 def test_a_pure_stream_is_begun_with_or_without_a_delta(delta, monkeypatch, capsys) -> None:
     Path("known.txt").write_text("a\nb\n")
     new = ("--method", "laplace", "--epsilon", 20, *delta, "--horizon", 500)
-    assert run(monkeypatch, "a\n" * 40, *new, "--known-labels", "known.txt") == 0
+    assert run_stream(monkeypatch, "a\n" * 40, *new, "--known-labels", "known.txt") == 0
     assert "Guarantee: 20-differential privacy (pure) in all" in capsys.readouterr().out
     with ContinualHistogram.open("s.db") as stream:
         assert stream.guarantee == stream.budget == dh.PureDP(20, unit="event")
     # The same command continues it.
-    assert run(monkeypatch, "a\n", *new, "--known-labels", "known.txt") == 0
+    assert run_stream(monkeypatch, "a\n", *new, "--known-labels", "known.txt") == 0
     assert held() == 41
 
 
 def test_known_labels_are_released_from_the_start(monkeypatch, capsys) -> None:
     pq.write_table(pa.table({"x": ["a", "b"]}), "known.parquet")
     known = (*BUDGET, "--known-labels", "known.parquet", "--json")
-    assert run(monkeypatch, "a\nz\n" * 40, *known) == 0
+    assert run_stream(monkeypatch, "a\nz\n" * 40, *known) == 0
     assert near(readings(capsys.readouterr().out)[0][1], {"a": 40, "b": 0})
 
 
@@ -259,7 +262,7 @@ def test_a_malformed_line_is_named_and_what_came_before_stays(
 ) -> None:
     head = b"label\n" if form == "csv" else b""
     options = (*BUDGET, "--format", form, "--output", "r.json")
-    assert run(monkeypatch, head + good * 150 + bad + good * 9, *options) == 1
+    assert run_stream(monkeypatch, head + good * 150 + bad + good * 9, *options) == 1
     captured = capsys.readouterr()
     line = 152 if form == "csv" else 151
     if bad != f'"{SENTINEL}\n'.encode():
@@ -272,7 +275,7 @@ def test_a_malformed_line_is_named_and_what_came_before_stays(
     assert dh.Release.load("r.json").value.times.tolist() == [150]
     # Once the line is right, the same input goes on where it stopped.
     mended = head + good * 150 + good * 10
-    assert run(monkeypatch, mended, "--format", form, "--resume", "--quiet",
+    assert run_stream(monkeypatch, mended, "--format", form, "--resume", "--quiet",
                "--output", "r.json") == 0  # fmt: skip
     assert held() == 160
 
@@ -286,24 +289,28 @@ def test_users_must_be_there(monkeypatch, capsys) -> None:
         ("ndjson", '{"label": "a", "who": 1}\n{"label": "a", "who": ""}\n'),
         ("csv", "label,who\na,1\na,\n"),
     ):
-        assert run(monkeypatch, content, *users, "--format", form, "--state", f"{form}.db") == 1
+        assert (
+            run_stream(monkeypatch, content, *users, "--format", form, "--state", f"{form}.db") == 1
+        )
         assert f"line {3 if form == 'csv' else 2} must have a user" in capsys.readouterr().err
 
 
 def test_the_horizon_is_reached_and_said(monkeypatch, capsys) -> None:
     tight = (*BUDGET[:4], "--horizon", 400)
-    assert run(monkeypatch, "a\n" * 401, *tight, "--json", "--every", 150, "--output", "r") == 1
+    assert (
+        run_stream(monkeypatch, "a\n" * 401, *tight, "--json", "--every", 150, "--output", "r") == 1
+    )
     captured = capsys.readouterr()
     assert [when for when, _ in readings(captured.out)] == [150, 300, 400]
     assert "the horizon of 400 events is reached" in captured.err
     assert captured.err.endswith("; the state holds 400 events\n")
     assert dh.Release.load("r").value.times.tolist() == [150, 300, 400]
-    assert run(monkeypatch, "", "--json") == 0
+    assert run_stream(monkeypatch, "", "--json") == 0
 
 
 def test_a_bound_of_readings_is_kept_and_the_outputs_are_written(monkeypatch, capsys) -> None:
     options = ("--every", 100, "--readings", 2, "--json", "--output", "r.json")
-    assert run(monkeypatch, "a\n" * 350, *BUDGET, *options) == 1
+    assert run_stream(monkeypatch, "a\n" * 350, *BUDGET, *options) == 1
     out, err = capsys.readouterr()
     assert [when for when, _ in readings(out)] == [100, 200]
     said = (
@@ -313,7 +320,7 @@ def test_a_bound_of_readings_is_kept_and_the_outputs_are_written(monkeypatch, ca
     assert err == said.format(350)
     assert dh.Release.load("r.json").value.times.tolist() == [100, 200]
     # Later runs count too, and write what was read before.
-    assert run(monkeypatch, "a\n" * 25, "--quiet", "--output", "o2.json") == 1
+    assert run_stream(monkeypatch, "a\n" * 25, "--quiet", "--output", "o2.json") == 1
     assert capsys.readouterr() == ("", said.format(375))
     assert dh.Release.load("o2.json").value.times.tolist() == [100, 200]
     assert held() == 375
@@ -322,13 +329,13 @@ def test_a_bound_of_readings_is_kept_and_the_outputs_are_written(monkeypatch, ca
 def test_the_first_error_is_the_one_that_is_said(monkeypatch, capsys) -> None:
     """No reading is left, nor can an output be written: neither hides that the input is short."""
     options = ("--every", 100, "--readings", 1, "--json")
-    assert run(monkeypatch, "a\n" * 150, *BUDGET, *options) == 1
+    assert run_stream(monkeypatch, "a\n" * 150, *BUDGET, *options) == 1
     short = "dphist: the input has 1 event less than the state holds, so it is not the stream "
     capsys.readouterr()
-    assert run(monkeypatch, "a\n" * 149, "--resume", "--json") == 1
+    assert run_stream(monkeypatch, "a\n" * 149, "--resume", "--json") == 1
     assert capsys.readouterr().err.startswith(short)
     monkeypatch.setattr("dphist.commands.stream.run.write_outputs", refuse)
-    assert run(monkeypatch, "a\n" * 149, "--resume", "--json", "--output", "r.json") == 1
+    assert run_stream(monkeypatch, "a\n" * 149, "--resume", "--json", "--output", "r.json") == 1
     err = capsys.readouterr().err
     assert err.startswith(short)
     assert err.endswith("; the state holds 150 events; r.json cannot be written\n")
@@ -350,17 +357,17 @@ def refuse(*_: object) -> None:
 def test_a_new_state_is_kept_only_if_it_counted_an_event(
     content, options, code, said, monkeypatch, capsys
 ) -> None:
-    assert run(monkeypatch, content, *BUDGET, *options) == code
+    assert run_stream(monkeypatch, content, *BUDGET, *options) == code
     assert said in capsys.readouterr().err
     assert [path.name for path in Path().iterdir()] == ["input.tmp"]
     other = (*BUDGET[:4], "--horizon", 70)
-    assert run(monkeypatch, "a\n" * 60, *other, "--json") == 0
+    assert run_stream(monkeypatch, "a\n" * 60, *other, "--json") == 0
     # An old one stays, whatever comes, as does one that is made of an input without events.
-    assert run(monkeypatch, content, "--state", "new.db", *BUDGET, "--json") == 0
-    assert run(monkeypatch, content, *options) == code
+    assert run_stream(monkeypatch, content, "--state", "new.db", *BUDGET, "--json") == 0
+    assert run_stream(monkeypatch, content, *options) == code
     assert held() == 60
-    assert run(monkeypatch, "", *BUDGET, "--state", "empty.db", "--json") == 0
-    assert run(monkeypatch, "x\n", "--state", "empty.db", "--format", "csv", "--json") == 2
+    assert run_stream(monkeypatch, "", *BUDGET, "--state", "empty.db", "--json") == 0
+    assert run_stream(monkeypatch, "x\n", "--state", "empty.db", "--format", "csv", "--json") == 2
     assert held("empty.db") == 0
 
 
@@ -384,33 +391,33 @@ def test_a_state_without_events_yet_is_locked_and_removed_when_stopped() -> None
 
 def test_one_is_not_written_as_many(monkeypatch, capsys) -> None:
     Path("known.txt").write_text("a\n")
-    assert run(monkeypatch, "a\n", *BUDGET, "--known-labels", "known.txt") == 0
+    assert run_stream(monkeypatch, "a\n", *BUDGET, "--known-labels", "known.txt") == 0
     out = capsys.readouterr().out
     assert "After 1 event: 1 label\n" in out
     assert out.endswith("The state holds 1 event.\n")
-    assert run(monkeypatch, "") == 0
+    assert run_stream(monkeypatch, "") == 0
     assert "Continuing from a state with 1 event.\n" in capsys.readouterr().out
 
 
 def test_resume_skips_what_the_state_holds(monkeypatch, capsys) -> None:
     rows = [f"w{i % 3}\n" for i in range(900)]
-    assert run(monkeypatch, "".join(rows[:400]), *BUDGET, "--json") == 0
-    assert run(monkeypatch, "".join(rows), "--resume", "--json") == 0
+    assert run_stream(monkeypatch, "".join(rows[:400]), *BUDGET, "--json") == 0
+    assert run_stream(monkeypatch, "".join(rows), "--resume", "--json") == 0
     (_, _), (when, counts) = readings(capsys.readouterr().out)
     assert when == 900
     assert near(counts, {f"w{i}": 300 for i in range(3)})
-    assert run(monkeypatch, "".join(rows[:800]), "--resume", "--json") == 1
+    assert run_stream(monkeypatch, "".join(rows[:800]), "--resume", "--json") == 1
     assert "100 events less than the state holds" in capsys.readouterr().err
     assert held() == 900
 
 
 @pytest.mark.verify
 def test_a_new_state_needs_all_and_an_old_one_nothing_else(monkeypatch, capsys) -> None:
-    assert run(monkeypatch, "a\n", "--json") == 2
+    assert run_stream(monkeypatch, "a\n", "--json") == 2
     assert "--epsilon, --delta and --horizon are needed" in capsys.readouterr().err
     assert not Path("s.db").exists()
-    assert run(monkeypatch, "a\n", *BUDGET, "--json") == 0
-    assert run(monkeypatch, "a\n", *BUDGET, "--json") == 0  # the same ones
+    assert run_stream(monkeypatch, "a\n", *BUDGET, "--json") == 0
+    assert run_stream(monkeypatch, "a\n", *BUDGET, "--json") == 0  # the same ones
     assert held() == 2
     for other in (
         ["--max-labels", 2],
@@ -419,7 +426,7 @@ def test_a_new_state_needs_all_and_an_old_one_nothing_else(monkeypatch, capsys) 
         ["--epsilon", 20, "--delta", "1e-6", "--horizon", 6000],
     ):
         capsys.readouterr()
-        assert run(monkeypatch, "a\n", *other, "--json") == 2
+        assert run_stream(monkeypatch, "a\n", *other, "--json") == 2
         assert "must be as the stream" in capsys.readouterr().err
     assert held() == 2
 
@@ -470,7 +477,7 @@ def test_a_new_state_needs_all_and_an_old_one_nothing_else(monkeypatch, capsys) 
     ],
 )
 def test_bad_use_exits_2_with_a_reason(arguments, said, monkeypatch, capsys) -> None:
-    assert run(monkeypatch, "label\na\n", *arguments) == 2
+    assert run_stream(monkeypatch, "label\na\n", *arguments) == 2
     captured = capsys.readouterr()
     assert captured.err.startswith("dphist: ")
     assert said in captured.err
@@ -730,11 +737,11 @@ def test_a_second_process_is_refused() -> None:
 
 
 def test_a_copied_state_is_refused_unless_it_is_said_to_be_moved(monkeypatch, capsys) -> None:
-    assert run(monkeypatch, "a\n" * 20, *BUDGET, "--json") == 0
+    assert run_stream(monkeypatch, "a\n" * 20, *BUDGET, "--json") == 0
     Path("copy.db").write_bytes(Path("s.db").read_bytes())
-    assert run(monkeypatch, "a\n", "--state", "copy.db", "--json") == 1
+    assert run_stream(monkeypatch, "a\n", "--state", "copy.db", "--json") == 1
     assert "copy" in capsys.readouterr().err
-    assert run(monkeypatch, "a\n", "--state", "copy.db", "--moved", "--json") == 0
+    assert run_stream(monkeypatch, "a\n", "--state", "copy.db", "--moved", "--json") == 0
     assert readings(capsys.readouterr().out)[0][0] == 21
 
 

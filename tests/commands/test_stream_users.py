@@ -54,7 +54,7 @@ class Run:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+def run_stream(monkeypatch: pytest.MonkeyPatch) -> Run:
     return Run(monkeypatch)
 
 
@@ -75,26 +75,26 @@ def held() -> tuple[int, list[int], str | None]:
 )
 @pytest.mark.quick("[17]")
 def test_a_user_is_the_same_in_the_shell_and_in_python(
-    content: str, value: Any, kind: str, run: Run
+    content: str, value: Any, kind: str, run_stream: Run
 ) -> None:
-    assert run(content, *NEW) == 0
+    assert run_stream(content, *NEW) == 0
     assert held() == (2, [1], kind)
     with ContinualHistogram.open("s") as stream:
         stream.update(["a"], user=value)
-    assert run(content) == 0
+    assert run_stream(content) == 0
     assert held() == (5, [1], kind)
     other = "17" if kind == "integer" else 17
     with ContinualHistogram.open("s") as stream, pytest.raises(DataError, match="one person"):
         stream.update(["a"], user=other)
-    assert run(objects(other)) == 1
+    assert run_stream(objects(other)) == 1
     assert held() == (5, [1], kind)
 
 
 @pytest.mark.parametrize("users", [(17, "17"), ("17", 17), (17, "017"), ("x", "x", 17)])
 def test_lines_of_two_types_are_refused(
-    users: tuple[Any, ...], run: Run, capsys: pytest.CaptureFixture[str]
+    users: tuple[Any, ...], run_stream: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(objects(*users, users[0]), *NEW) == 1
+    assert run_stream(objects(*users, users[0]), *NEW) == 1
     said = capsys.readouterr().err
     given, wrong = ("text", "integer") if isinstance(users[0], str) else ("integer", "text")
     assert f"type {given}, but the user of line {len(users)} is of the type {wrong}" in said
@@ -103,31 +103,31 @@ def test_lines_of_two_types_are_refused(
 
 
 def test_a_column_of_text_does_not_continue_a_state_of_numbers(
-    run: Run, capsys: pytest.CaptureFixture[str]
+    run_stream: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(objects(17), *NEW) == 0
-    assert run(rows(17)) == 1
+    assert run_stream(objects(17), *NEW) == 0
+    assert run_stream(rows(17)) == 1
     assert "but those of column 'who' are of the type text" in capsys.readouterr().err
     assert held() == (1, [1], "integer")
 
 
-def test_labels_of_other_types_have_users_of_one_type_too(run: Run) -> None:
+def test_labels_of_other_types_have_users_of_one_type_too(run_stream: Run) -> None:
     content = "".join(f'{{"label": {label}, "who": 17}}\n' for label in ("[7, 12]", "null", "7"))
-    assert run(content, *NEW, "--label-type", "integer", "--max-labels", "2") == 0
+    assert run_stream(content, *NEW, "--label-type", "integer", "--max-labels", "2") == 0
     assert held() == (3, [1, 1], "integer")
 
 
 @pytest.mark.verify
 def test_numbers_that_python_does_not_take_are_no_users(
-    run: Run, capsys: pytest.CaptureFixture[str]
+    run_stream: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for user in ("9223372036854775808", "-9223372036854775809", "17.0", "1e1", "true", '""'):
-        assert run(f'{{"label": "a", "who": {user}}}\n', *NEW) == 1
+        assert run_stream(f'{{"label": "a", "who": {user}}}\n', *NEW) == 1
         assert "line 1 must have a user in field 'who'" in capsys.readouterr().err
 
 
 def test_the_users_of_an_earlier_state_are_text(
-    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run_stream: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It made text of numbers, and kept no type: 17 would have its events again."""
     step_rows = stored.step_rows
@@ -139,11 +139,11 @@ def test_the_users_of_an_earlier_state_are_text(
 
     with monkeypatch.context() as changed:
         changed.setattr("dphist.streams.state.live.step_rows", earlier)
-        assert run(objects("17"), *NEW) == 0
+        assert run_stream(objects("17"), *NEW) == 0
     assert held() == (1, [1], None)
-    assert run(objects(17)) == 1
+    assert run_stream(objects(17)) == 1
     assert "type text, but the user of line 1 is of the type integer" in capsys.readouterr().err
-    assert run(objects("17")) == 0
+    assert run_stream(objects("17")) == 0
     assert held() == (2, [1], "text")
 
 

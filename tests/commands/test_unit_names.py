@@ -12,7 +12,7 @@ MECHANISM = ("--max-labels", "1", "--epsilon", "0.5", "--delta", "1e-3")
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> str:
+def orders(tmp_path: Path) -> str:
     path = tmp_path / "orders.csv"
     path.write_text("who,what\n" + "".join(f"{i},a\n" for i in range(90)) + ",a\n")
     return str(path)
@@ -23,8 +23,8 @@ def labels(table: str, *more: object) -> int:
     return main(["labels", table, *of, *MECHANISM, *map(str, more)])
 
 
-def test_a_dry_run_speaks_of_accounts(table: str, capsys) -> None:
-    assert labels(table, "--dry-run", "--expect-users", 10_000) == 0
+def test_a_dry_run_speaks_of_accounts(orders: str, capsys) -> None:
+    assert labels(orders, "--dry-run", "--expect-users", 10_000) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert f"differential privacy in all, for {BOTH} " in said
     assert "If an account has more" in said
@@ -33,13 +33,13 @@ def test_a_dry_run_speaks_of_accounts(table: str, capsys) -> None:
     assert "δ times the number of accounts, 10,000, is " in said
 
 
-def test_a_ledger_pays_for_rows_without_an_account(table: str, tmp_path: Path) -> None:
+def test_a_ledger_pays_for_rows_without_an_account(orders: str, tmp_path: Path) -> None:
     place = tmp_path / "shop.ledger"
     with dh.Ledger.create(place, epsilon=2, delta="0.1", unit=BOTH):
         pass
     output = tmp_path / "out.json"
     paid = ("--ledger", place, "--by", "ana", "--key", "first", "--output", output)
-    assert labels(table, *paid) == 0
+    assert labels(orders, *paid) == 0
     assert str(dh.Release.load(output).guarantee.unit) == BOTH
 
 

@@ -10,7 +10,7 @@ import pytest
 import dphist as dh
 from dphist.commands.users_look import UsersLook
 from dphist.report import json_of
-from tests.support.commands.ledgers import run
+from tests.support.command_line import run
 
 BINS = ("ranges", "--column", "age", "--edges", "0,3,6,9")
 KINDS: dict[str, tuple[Any, ...]] = {

@@ -67,7 +67,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 ROWS = 300_000
 
 
-def table() -> pa.Table:
+def make_rows() -> pa.Table:
     return pa.table({"who": range(ROWS), "word": [f"w{i % 100}" for i in range(ROWS)]})
 
 
@@ -88,7 +88,7 @@ FRAMES = {
 @pytest.mark.quick("[pandas]")
 @pytest.mark.parametrize("kind", FRAMES)
 def test_rows_and_seconds_are_told_of_every_table(kind: str, tmp_path: Path, often: None) -> None:
-    frame = FRAMES[kind](table(), tmp_path)
+    frame = FRAMES[kind](make_rows(), tmp_path)
     seen: list[Done] = []
     counts = dh.LabelCounts.from_table(
         frame, label="word", user="who", max_labels=1, progress=seen.append
@@ -187,7 +187,7 @@ def test_true_shows_progress_on_a_terminal(
             time.sleep(0.001)
 
     monkeypatch.setattr(progress.RowsRead, "count", slowly)
-    rows = table()
+    rows = make_rows()
     if fails:
         rows = pa.concat_tables([rows, pa.table({"who": [1], "word": pa.array([None], "string")})])
     try:

@@ -14,9 +14,9 @@ from benchmarks import data
 from dphist import Profile, RankSplit
 from dphist.errors import BoundsError, DataError, DphistError, ParameterError
 from tests.support.privacy.diagrams import partitions, with_one_more
+from tests.support.refusal import NUMBER
 
 counts_lists = st.lists(st.integers(0, 40), max_size=30)
-SENTINEL = 918273645
 
 
 def rows(counts: list[int]) -> list[int]:
@@ -128,8 +128,8 @@ def test_a_profile_cannot_be_changed() -> None:
 
 
 def test_repr_shows_no_data() -> None:
-    profile = Profile.from_counts([SENTINEL, SENTINEL])
-    assert str(SENTINEL) not in repr(profile) + str(profile)
+    profile = Profile.from_counts([NUMBER, NUMBER])
+    assert str(NUMBER) not in repr(profile) + str(profile)
     assert "2" not in repr(profile)
 
 
@@ -183,10 +183,10 @@ def test_other_bad_pairs_are_refused() -> None:
 
 
 def test_errors_do_not_show_counts() -> None:
-    for bad in ([-SENTINEL], [SENTINEL + 0.5], [SENTINEL * 10**12]):
+    for bad in ([-NUMBER], [NUMBER + 0.5], [NUMBER * 10**12]):
         with pytest.raises(DphistError) as caught:
             Profile.from_counts(bad)
-        assert str(SENTINEL) not in repr(caught.value)
+        assert str(NUMBER) not in repr(caught.value)
         assert caught.value.__context__ is None
 
 

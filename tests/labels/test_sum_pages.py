@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dphist as dh
-from dphist.cli import main
+from tests.support.command_line import run
 
 COSTS = ["--epsilon", "1", "--delta", "1e-6", "--max-labels", "2"]
 
@@ -25,10 +25,6 @@ def rows(tmp_path: Path) -> str:
     )
     frame.to_csv(tmp_path / "rows.csv", index=False)
     return str(tmp_path / "rows.csv")
-
-
-def run(*words: str) -> int:
-    return main(words)
 
 
 def release(rows: str, folder: Path, *more: str) -> Path:

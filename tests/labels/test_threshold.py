@@ -23,9 +23,9 @@ from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.release.label_table import LabelTable
+from tests.support.refusal import NUMBER
 
 NOISES: list[Any] = ["laplace", "gaussian"]
-SENTINEL = 918273645
 
 
 def histogram(**changes: Any) -> ThresholdHistogram:
@@ -229,8 +229,8 @@ def test_data_with_larger_bounds_are_refused(noise: Any) -> None:
         (3, 3, "max_count"),
     ):
         with pytest.raises(BoundsError, match=name) as refusal:
-            mechanism.release(counts([str(SENTINEL)], [SENTINEL], max_labels, max_count))
-        assert str(SENTINEL) not in str(refusal.value)
+            mechanism.release(counts([str(NUMBER)], [NUMBER], max_labels, max_count))
+        assert str(NUMBER) not in str(refusal.value)
 
 
 def test_a_user_cannot_change_more_labels_than_are_listed() -> None:
@@ -243,13 +243,13 @@ def test_a_user_cannot_change_more_labels_than_are_listed() -> None:
 BAD_FRAMES: list[tuple[Any, type[DphistError]]] = [
     ([1, 2], ParameterError),
     ({"label": ["a"]}, ColumnError),
-    ({"label": [1.5], "count": [SENTINEL]}, ColumnError),
-    ({"label": [["a"]], "count": [SENTINEL]}, ColumnError),
+    ({"label": [1.5], "count": [NUMBER]}, ColumnError),
+    ({"label": [["a"]], "count": [NUMBER]}, ColumnError),
     ({"label": ["a"], "count": [1.5]}, ColumnError),
     ({"label": ["a"], "count": ["b"]}, ColumnError),
-    ({"label": [None, "a"], "count": [SENTINEL, 1]}, DataError),
-    ({"label": [str(SENTINEL), "a"], "count": [None, 1]}, DataError),
-    ({"label": [str(SENTINEL), "a"], "count": [-SENTINEL, 1]}, DataError),
+    ({"label": [None, "a"], "count": [NUMBER, 1]}, DataError),
+    ({"label": [str(NUMBER), "a"], "count": [None, 1]}, DataError),
+    ({"label": [str(NUMBER), "a"], "count": [-NUMBER, 1]}, DataError),
 ]
 
 
@@ -259,7 +259,7 @@ def test_bad_frames_are_refused_without_showing_data(columns: Any) -> None:
     frame = pa.table(content) if isinstance(content, dict) else content
     with pytest.raises(error) as refusal:
         histogram().release(frame)
-    assert str(SENTINEL) not in str(refusal.value)
+    assert str(NUMBER) not in str(refusal.value)
     assert refusal.value.__cause__ is None
 
 
@@ -314,10 +314,10 @@ def test_a_label_below_the_threshold_leaves_no_trace(
         monkeypatch.setattr(module, name, lambda p, size, source=None: np.zeros(size, np.int64))
     mechanism = histogram(noise=noise)
     without = mechanism.release(counts(["a", "b"], [60, 50]))
-    with_it = mechanism.release(counts([str(SENTINEL), "b", "a"], [1, 50, 60]))
+    with_it = mechanism.release(counts([str(NUMBER), "b", "a"], [1, 50, 60]))
     assert with_it.to_json() == without.to_json()
     assert repr(with_it) == repr(without)
-    assert mechanism.release(counts([str(SENTINEL)], [1])).value.labels == []
+    assert mechanism.release(counts([str(NUMBER)], [1])).value.labels == []
 
 
 def test_a_release_says_no_more_than_its_rows(seeded: Any) -> None:

@@ -29,7 +29,7 @@ from tests.support.goodness import LEVEL
 Make = Callable[[int], Source]
 
 
-def table(counts: dict, max_labels: int | None = None, max_count: int = 1) -> LabelCounts:
+def promised_counts(counts: dict, max_labels: int | None = None, max_count: int = 1) -> LabelCounts:
     columns = {"label": list(counts), "count": list(counts.values())}
     return LabelCounts.promised(pa.table(columns), max_labels, max_count)
 
@@ -163,7 +163,7 @@ def test_labels_follow_their_counts(seeded: Make) -> None:
     """Counts so far apart that the order is sure."""
     counts = {"c": 10**6, "a": 10**9, "b": 10**7, "d": 5}
     mechanism = TopLabels(k=3, candidates=3, epsilon=1, delta="1e-9")
-    release = mechanism.release(table(counts), seeded(3))
+    release = mechanism.release(promised_counts(counts), seeded(3))
     assert release.value.labels == ["a", "b", "c"]
     assert release.value.to_arrow().column_names == ["label"]  # and no counts
     assert release.value.counts is None
@@ -173,7 +173,7 @@ def test_labels_follow_their_counts(seeded: Make) -> None:
 @pytest.mark.parametrize("labels", [["x", "y"], [7, 8], [b"x", b"y"]])
 def test_too_few_are_followed_by_a_null(labels: list, seeded: Make) -> None:
     mechanism = TopLabels(k=3, epsilon=1, delta="1e-9")
-    data = table({labels[0]: 10**6, labels[1]: 10**3})
+    data = promised_counts({labels[0]: 10**6, labels[1]: 10**3})
     assert mechanism.release(data, seeded(1)).value.labels == [*labels, None]
     assert TopLabels(k=2, epsilon=1, delta="1e-9").release(data, seeded(1)).value.labels == labels
 
@@ -197,7 +197,7 @@ def test_only_the_largest_counts_are_asked_for(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.delattr(LabelCounts, "filter_batches")
     monkeypatch.delattr(LabelCounts, "counts_of")
     TopLabels(k=2, candidates=5, epsilon=1, delta="0.1").release(
-        table(dict.fromkeys("abcdefgh", 9))
+        promised_counts(dict.fromkeys("abcdefgh", 9))
     )
     assert asked == [6]
 
@@ -206,9 +206,9 @@ def test_order_of_the_input_does_not_matter(seeded: Make) -> None:
     """Ties are broken by label: the same noise gives the same release, whatever the rows' order."""
     mechanism = TopLabels(k=3, candidates=4, epsilon=1, delta="0.5")
     counts = dict(zip("abcdefgh", [4, 4, 4, 4, 4, 4, 3, 3], strict=True))
-    expected = [mechanism.release(table(counts), seeded(s)) for s in range(30)]
+    expected = [mechanism.release(promised_counts(counts), seeded(s)) for s in range(30)]
     for rows in [list(counts)[::-1], random.Random(1).sample(list(counts), 8)]:
-        data = table({label: counts[label] for label in rows})
+        data = promised_counts({label: counts[label] for label in rows})
         assert [mechanism.release(data, seeded(s)) for s in range(30)] == expected
 
 
@@ -222,7 +222,7 @@ def test_frames_are_welcome(frame, seeded: Make) -> None:
 @pytest.mark.parametrize("label", ["x", 3, b"y"])
 def test_what_is_saved_is_loaded(label, tmp_path, seeded: Make) -> None:
     mechanism = TopLabels(k=2, epsilon="1/3", delta="1e-6", max_labels=4, max_count=2)
-    release = mechanism.release(table({label: 10**6}, 4, 2), seeded(1))
+    release = mechanism.release(promised_counts({label: 10**6}, 4, 2), seeded(1))
     if isinstance(label, bytes):
         return  # bytes have no place in a release file yet
     release.save(tmp_path / "r.json")
@@ -306,7 +306,7 @@ def test_epsilon_and_delta_have_no_default() -> None:
 )
 def test_bounds_of_the_data_must_be_protected(bounds: tuple, refused: bool) -> None:
     mechanism = TopLabels(epsilon=1, delta="0.1", max_labels=3, max_count=2)
-    data = table({"a": 5}, *bounds)
+    data = promised_counts({"a": 5}, *bounds)
     if refused:
         with pytest.raises(BoundsError):
             mechanism.release(data)
@@ -318,7 +318,7 @@ def test_bounds_of_the_data_must_be_protected(bounds: tuple, refused: bool) -> N
 
 
 def test_no_error_shows_data() -> None:
-    secret = table({"sentinel-4711": 987654}, None, 9)
+    secret = promised_counts({"sentinel-4711": 987654}, None, 9)
     for call in (
         lambda: TopLabels(epsilon=1, delta="0.1", max_labels=3).release(secret),
         lambda: TopLabels(epsilon=1, delta="0.1").release({"sentinel-4711": 987654}),
@@ -332,7 +332,7 @@ def test_no_error_shows_data() -> None:
 def test_nothing_but_the_choice_is_in_the_release(seeded: Make) -> None:
     """Two tables with the same choice have the same release, whatever else differs."""
     mechanism = TopLabels(k=1, candidates=3, epsilon=1, delta="1e-6")
-    one = mechanism.release(table({"a": 10**6, "b": 1}), seeded(1))
-    other = mechanism.release(table({"a": 10**7, "b": 5, "c": 5, "d": 5}), seeded(2))
+    one = mechanism.release(promised_counts({"a": 10**6, "b": 1}), seeded(1))
+    other = mechanism.release(promised_counts({"a": 10**7, "b": 5, "c": 5, "d": 5}), seeded(2))
     assert one.to_json() == other.to_json()
     assert "GUMBEL" in vars(measuring)

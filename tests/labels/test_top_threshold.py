@@ -25,7 +25,7 @@ from tests.support.goodness import LEVEL, chi_square_p
 Make = Callable[[int], Source]
 
 
-def table(counts: dict, max_labels: int | None = 1, max_count: int = 1) -> LabelCounts:
+def label_counts(counts: dict, max_labels: int | None = 1, max_count: int = 1) -> LabelCounts:
     return LabelCounts.from_counts(
         list(counts), list(counts.values()), max_labels=max_labels, max_count=max_count
     )
@@ -120,11 +120,11 @@ def test_rows_come_by_released_count_then_label(seeded: Make) -> None:
     counts = {f"w{i:02}": 1000 for i in range(40)}
     shuffled = dict(random.Random(1).sample(list(counts.items()), 40))
     for seed in range(10):
-        value = mechanism.release(table(counts), seeded(seed)).value
+        value = mechanism.release(label_counts(counts), seeded(seed)).value
         rows = list(zip(-value.counts, value.labels, strict=True))
         assert rows == sorted(rows)
         assert len(set(value.counts.tolist())) < 40  # there were ties to break
-        assert mechanism.release(table(shuffled), seeded(seed)).value == value
+        assert mechanism.release(label_counts(shuffled), seeded(seed)).value == value
 
 
 def test_only_the_largest_counts_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,13 +137,15 @@ def test_only_the_largest_counts_are_asked_for(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(LabelCounts, "largest", counted)
     monkeypatch.delattr(LabelCounts, "filter_batches")
-    TopThreshold(3, epsilon=1, delta="0.1", max_labels=1).release(table(dict.fromkeys("abcdef", 9)))
+    TopThreshold(3, epsilon=1, delta="0.1", max_labels=1).release(
+        label_counts(dict.fromkeys("abcdef", 9))
+    )
     assert asked == [4]
 
 
 def test_nothing_found_is_an_empty_table(seeded: Make) -> None:
     mechanism = TopThreshold(3, epsilon=1, delta="1e-9", max_labels=1)
-    value = mechanism.release(table({"a": 1}), seeded(1)).value
+    value = mechanism.release(label_counts({"a": 1}), seeded(1)).value
     assert value.labels == []
     assert value.counts.tolist() == []
 
@@ -151,7 +153,9 @@ def test_nothing_found_is_an_empty_table(seeded: Make) -> None:
 @pytest.mark.verify
 def test_counts_near_the_largest_integers_do_not_wrap(seeded: Make) -> None:
     mechanism = TopThreshold(2, epsilon="1e-6", delta="0.1", max_labels=1)
-    value = mechanism.release(table({"a": 2**62 - 1, "b": 2**61, "c": 2**61}), seeded(1)).value
+    value = mechanism.release(
+        label_counts({"a": 2**62 - 1, "b": 2**61, "c": 2**61}), seeded(1)
+    ).value
     assert 2**62 - 10**7 < value.counts[0] < 2**62  # the largest that is released
     assert (
         max(
@@ -162,7 +166,7 @@ def test_counts_near_the_largest_integers_do_not_wrap(seeded: Make) -> None:
         == 2**62 - 1
     )
     assert TopThreshold(1, epsilon=1, delta="0.1", max_labels=1).release(
-        table({"a": 2**60 + 1}), seeded(1)
+        label_counts({"a": 2**60 + 1}), seeded(1)
     ).value.counts[0] == pytest.approx(2**60, abs=10)
 
 
@@ -175,7 +179,7 @@ def test_frames_are_welcome(frame, seeded: Make) -> None:
 
 def test_what_is_saved_is_loaded(tmp_path, seeded: Make) -> None:
     mechanism = TopThreshold(5, epsilon="1/3", delta="1e-6", max_labels=2, max_count=3)
-    release = mechanism.release(table({"a": 1000, "b": 500}, 2, 3), seeded(1))
+    release = mechanism.release(label_counts({"a": 1000, "b": 500}, 2, 3), seeded(1))
     release.save(tmp_path / "r.json")
     assert Release.load(tmp_path / "r.json") == release
 
@@ -227,10 +231,10 @@ def test_bad_parameters_are_refused_at_once(wrong: dict, name: str) -> None:
 def test_bounds_of_the_data_must_be_protected(bounds: tuple) -> None:
     mechanism = TopThreshold(epsilon=1, delta="0.1", max_labels=3, max_count=2)
     with pytest.raises(BoundsError) as caught:
-        mechanism.release(table({"sentinel": 987654}, *bounds))
+        mechanism.release(label_counts({"sentinel": 987654}, *bounds))
     assert "sentinel" not in str(caught.value)
     assert "987654" not in str(caught.value)
-    mechanism.release(table({"a": 5}, 3, 2))
+    mechanism.release(label_counts({"a": 5}, 3, 2))
 
 
 def test_its_epsilon_is_exact() -> None:

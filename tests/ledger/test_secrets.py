@@ -10,8 +10,8 @@ import pytest
 import dphist as dh
 from dphist.errors import BoundsError, DphistError
 from dphist.ledger import Deferred, Ledger
+from tests.support.refusal import NUMBER, SENTINEL
 
-SENTINEL, NUMBER = "Ottilie-Sentinel", 48151623
 FRAME = pa.table(
     {"label": [SENTINEL] * 3 + ["x"], "user": [SENTINEL, "1", "2", "3"], "n": [NUMBER, 1, 1, 1]}
 )

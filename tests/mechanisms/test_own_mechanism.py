@@ -49,11 +49,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def saved(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("releases") / "r.json"
-    assert run(MAKE, path, among=installed) == ""
+    assert run_code(MAKE, path, among=installed) == ""
     return path
 
 
-def run(code: str, *arguments: object, among: Path | None = None) -> str:
+def run_code(code: str, *arguments: object, among: Path | None = None) -> str:
     return called([sys.executable, "-c", code, *map(str, arguments)], among)
 
 
@@ -77,7 +77,7 @@ def test_a_fresh_process_loads_shows_and_reports_it(
 ) -> None:
     """Nothing imports the package but its entry point."""
     assert json.loads(saved.read_text())["package"] == "geometric-bins"
-    shown = run(LOAD, saved, tmp_path / "r.html", among=installed)
+    shown = run_code(LOAD, saved, tmp_path / "r.html", among=installed)
     assert shown == "GeometricBins(epsilon=Fraction(1, 3), bins=4) True True\n"
     page = (tmp_path / "r.html").read_text()
     for said in ("GeometricBins", "Privacy parameter of the whole release.", "Ghosh"):
@@ -111,7 +111,7 @@ def test_it_is_compared_by_the_name_that_it_registers(installed: Path, tmp_path:
 
 @pytest.mark.verify
 def test_without_the_package_it_says_which_to_install(saved: Path) -> None:
-    said = run(REFUSED, saved)
+    said = run_code(REFUSED, saved)
     assert "made by GeometricBins of the package geometric-bins" in said
     assert "the package geometric-bins; install that package" in said
 

@@ -9,7 +9,7 @@ import pytest
 import dphist as dh
 from dphist.planning.criteria import criterion
 from dphist.planning.declared import examples_of, planned_kinds, quantities_of
-from tests.support.planning.labels import labels_release, table
+from tests.support.planning.labels import count_labels, labels_release
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_release_of_another_kind_is_refused() -> None:
     ):
         dh.check(labels_release(), plan)
     with pytest.raises(dh.ParameterError, match=r"release must be a dphist\.Release"):
-        dh.check(table(), plan)  # type: ignore[arg-type]
+        dh.check(count_labels(), plan)  # type: ignore[arg-type]
 
 
 def test_epsilon_of_a_record_is_not_that_of_a_user() -> None:

@@ -22,7 +22,7 @@ from dphist.noise.magnitude import geometric_stopped_bound
 COUNT_NEXT = measuring._count_next
 
 
-def released(
+def release_noisy_counts(
     mechanism: AdaptiveScan, data: Profile, wanted: Sequence[int]
 ) -> tuple[Release, list[tuple[int, ...]]]:
     """Return a release with these noisy counts, and the runs of blocks counted at once."""
@@ -78,7 +78,7 @@ WANTED = [
 
 @cache
 def of_nothing(epsilon: str, number: int) -> tuple[Release, list[tuple[int, ...]]]:
-    return released(AdaptiveScan(epsilon=epsilon), pairs([], []), WANTED[number])
+    return release_noisy_counts(AdaptiveScan(epsilon=epsilon), pairs([], []), WANTED[number])
 
 
 @pytest.mark.long(every=4)
@@ -97,7 +97,7 @@ def test_nothing_but_the_noisy_counts_tells_data_apart(name, epsilon, capsys, ca
         if wanted is LONG and epsilon == "3":
             assert max(map(len, runs)) > 3  # several blocks are counted at once
         for data in NEIGHBOURS[name]:
-            release, same = released(mechanism, data, wanted)
+            release, same = release_noisy_counts(mechanism, data, wanted)
             assert same == runs
             assert (release.to_json(), repr(release)) == (nothing.to_json(), repr(nothing))
     assert capsys.readouterr() == ("", "")

@@ -42,7 +42,7 @@ def held(users: list[list[int]]) -> Sets:
     return sets(users, singles=[1000 - label for label in range(LABELS)])
 
 
-def released(mechanism: dh.AutoThreshold) -> Callable[[Sets], Any]:
+def make_releaser(mechanism: dh.AutoThreshold) -> Callable[[Sets], Any]:
     return lambda held: mechanism.release(data(held, mechanism.max_labels)).value
 
 
@@ -70,7 +70,7 @@ def test_a_user_costs_the_guarantee_and_not_more(
     users = people(1, mechanism.max_labels)
     others = held(users[1:])
     for one, other in ((held(users), others), (others, held(users))):
-        _, rho = loss_of_neighbours(released(mechanism), one, other, told=told)
+        _, rho = loss_of_neighbours(make_releaser(mechanism), one, other, told=told)
         assert rho <= mechanism.guarantee.rho
         assert rho > Fraction(99, 100) * mechanism.guarantee.rho
 

@@ -43,7 +43,7 @@ LABELS = [
 PROFILE = ["anonymize", "--each-row-is-one-person", "--label", "t", "--epsilon", "1", "--quiet"]
 
 
-def run(arguments: list[str], table: pa.Table, folder: Path) -> tuple[int, bytes, bytes]:
+def run_on(arguments: list[str], table: pa.Table, folder: Path) -> tuple[int, bytes, bytes]:
     """Run a command on a file; return its exit code and what it printed."""
     path = folder / "t.parquet"
     pyarrow.parquet.write_table(table, path)
@@ -58,7 +58,7 @@ def run(arguments: list[str], table: pa.Table, folder: Path) -> tuple[int, bytes
     return done.returncode, done.stdout, done.stderr
 
 
-def table(floats: list[int], texts: list[str]) -> pa.Table:
+def odd_table(floats: list[int], texts: list[str]) -> pa.Table:
     numbers = np.concatenate([np.ones(ROWS, np.float32), np.array(floats, np.uint32).view("f4")])
     labels = ["common"] * ROWS + texts
     rows = max(len(numbers), len(labels))
@@ -74,8 +74,8 @@ def table(floats: list[int], texts: list[str]) -> pa.Table:
 @pytest.mark.parametrize("arguments", [RANGES, LABELS, PROFILE], ids=lambda each: each[0])
 def test_odd_values_say_nothing(arguments: list[str], tmp_path: Path) -> None:
     """All odd values at once are one neighbour; each alone would take as long."""
-    for data in (table([], []), table(ODD_FLOATS, []), table([], ODD_TEXTS)):
-        assert run(arguments, data, tmp_path) == (0, b"", b"")
+    for data in (odd_table([], []), odd_table(ODD_FLOATS, []), odd_table([], ODD_TEXTS)):
+        assert run_on(arguments, data, tmp_path) == (0, b"", b"")
 
 
 @pytest.mark.parametrize("arguments", [LABELS, PROFILE], ids=lambda each: each[0])
@@ -86,7 +86,7 @@ def test_an_invalid_row_says_the_same_whatever_the_others_are(
     found = set()
     for others in ([], ["common"] * ROWS, ODD_TEXTS):
         data = pa.table({"t": pa.array([*others, None], pa.string())})
-        code, out, err = run(arguments, data, tmp_path)
+        code, out, err = run_on(arguments, data, tmp_path)
         found.add((code, out, err.replace(bytes(tmp_path), b"")))
     ((code, out, err),) = found
     assert (code, out) == (1, b"")

@@ -39,7 +39,7 @@ def made(labels: int, max_labels: int, max_count: int, epsilon: str = "1/3") -> 
     )
 
 
-def released(mechanism: Any) -> Callable[[np.ndarray], Any]:
+def make_releaser(mechanism: Any) -> Callable[[np.ndarray], Any]:
     def run(counts: np.ndarray) -> Any:
         columns = pa.table({"label": np.arange(len(counts)), "count": counts})
         data = LabelCounts.promised(
@@ -84,7 +84,7 @@ def lost(mechanism: Any, requests: list[Request], added: np.ndarray) -> Fraction
 @pytest.mark.quick(every=4)
 def test_no_user_costs_more_than_the_guarantee(user: tuple[int, int, int]) -> None:
     mechanism = made(*user)
-    run, sight = released(mechanism), moved(mechanism)
+    run, sight = make_releaser(mechanism), moved(mechanism)
     counts = 1000 + np.arange(user[0])
     transcript = record(run, counts, told=sight)
     assert [request.size for request in transcript.requests] == [1, user[0]]
@@ -101,7 +101,7 @@ def test_no_user_costs_more_than_the_guarantee(user: tuple[int, int, int]) -> No
 def test_data_far_apart_give_the_same_noisy_numbers() -> None:
     """Nothing but noisy whole numbers is released, at production scale."""
     mechanism = made(3000, 2500, 40, epsilon="1e-3")
-    run, sight = released(mechanism), moved(mechanism)
+    run, sight = make_releaser(mechanism), moved(mechanism)
     counts = np.arange(3000) ** 2
     transcript = record(run, counts, told=sight)
     for other in (counts[::-1].copy(), np.zeros(3000, np.int64), counts + 40):

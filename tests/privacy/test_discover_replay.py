@@ -45,7 +45,7 @@ def held(users: list[list[int]]) -> Sets:
     return sets(users, singles=[3] * LABELS)
 
 
-def released(mechanism: dh.DiscoverLabels) -> Callable[[Sets], Any]:
+def make_releaser(mechanism: dh.DiscoverLabels) -> Callable[[Sets], Any]:
     return lambda held: mechanism.release(data(held, mechanism.max_labels)).value
 
 
@@ -56,7 +56,7 @@ def test_a_user_costs_the_guarantee_and_not_more(mechanism: dh.DiscoverLabels) -
     for gone in (0, 1, LABELS + 1, LABELS + 2):
         others = held(users[:gone] + users[gone + 1 :])
         for one, other in ((held(users), others), (others, held(users))):
-            _, rho = loss_of_neighbours(released(mechanism), one, other, seed=gone)
+            _, rho = loss_of_neighbours(make_releaser(mechanism), one, other, seed=gone)
             assert rho <= mechanism.guarantee.rho
             assert rho >= mechanism.guarantee.rho * Fraction(7, 10)  # the cap may lower it
 
@@ -65,18 +65,18 @@ def test_all_looks_together_cost_what_one_costs() -> None:
     """Where the cap does not bite, to within the roundings."""
     mechanism = dh.DiscoverLabels(epsilon=1, delta="1e-6", max_labels=10)
     users = people(2, 10)
-    _, rho = loss_of_neighbours(released(mechanism), held(users), held(users[1:]))
+    _, rho = loss_of_neighbours(make_releaser(mechanism), held(users), held(users[1:]))
     assert 1 - Fraction(1, 1000) < rho / mechanism.guarantee.rho <= 1
 
 
 @every_case
 @pytest.mark.quick(every=4)
 def test_unrelated_data_ask_for_the_same(mechanism: dh.DiscoverLabels) -> None:
-    transcript = record(released(mechanism), held(people(3, mechanism.max_labels)))
+    transcript = record(make_releaser(mechanism), held(people(3, mechanism.max_labels)))
     transcript.check_uses()
     assert [request.size for request in transcript.requests] == [LABELS] * mechanism.looks
     for far in (held(people(4, mechanism.max_labels)), held([[0]]), held([[5]] * 1000)):
-        replay(transcript, released(mechanism), far)
+        replay(transcript, make_releaser(mechanism), far)
 
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -134,13 +134,13 @@ def test_planted_bugs_are_caught(plant: Plant, monkeypatch: pytest.MonkeyPatch) 
         return
     plant(monkeypatch)
     with pytest.raises((AssertionError, DivergedError)):
-        _, rho = loss_of_neighbours(released(mechanism), held(users), held(users[1:]))
+        _, rho = loss_of_neighbours(make_releaser(mechanism), held(users), held(users[1:]))
         assert rho <= mechanism.guarantee.rho
 
 
 def noise_is_fresh(mechanism: dh.DiscoverLabels, users: list[list[int]]) -> None:
     """As many requests as looks, each with draws of its own."""
-    transcript = record(released(mechanism), held(users))
+    transcript = record(make_releaser(mechanism), held(users))
     assert len(transcript.entries) == mechanism.looks
     drawn = [entry.drawn.tolist() for entry in transcript.entries]
     assert len({tuple(each) for each in drawn}) == mechanism.looks

@@ -22,7 +22,7 @@ from tests.support.privacy.priv_hist_transcripts import (
     Data,
     above_and_numbers,
     loss,
-    run,
+    replay,
     split_counts,
 )
 
@@ -186,7 +186,7 @@ def law_of_blocks(mechanism: PrivHist, data: Data, total: int) -> dict:
         for rows, each in products(centers[start:].tolist(), epsilon, (2, 3)):
             wanted = np.append(centers[:start], np.array(rows, np.int64))
             script = [total - sum(data), noisy - above, wanted - centers]
-            release, _ = run(mechanism, data, script)
+            release, _ = replay(mechanism, data, script)
             ends = release.noisy["ends"]
             rate = float(mechanism.block_epsilon)
             for cells, last in products(release.noisy["cells"].tolist(), rate, (0, 2)):
@@ -219,7 +219,7 @@ def test_released_profiles_have_log_ratios_within_epsilon(
 
 @pytest.mark.parametrize("noise", [-30, -8, -1, 0, 1, 30])
 def test_total_is_the_noisy_one_and_zero_gives_nothing_else(noise: int) -> None:
-    release, calls = run(PrivHist(epsilon=1), (5, 3), [noise])
+    release, calls = replay(PrivHist(epsilon=1), (5, 3), [noise])
     assert release.total == max(0, 8 + noise)
     if release.total == 0:
         assert release.value.labels == 0

@@ -12,17 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import dphist as dh
-from dphist.cli import main
 from dphist.ranges.budget import Budget
 from dphist.report import report_html, summary_text, table_csv
+from tests.support.command_line import run
+from tests.support.refusal import NUMBER
 
-SENTINEL = 918273645
 MECHANISMS = ["adaptive", "tree", "leaves"]
 EDGES = ("--edges", "0,10,20,30,40,50,60,70,80,90,100")
-
-
-def run(*arguments: object) -> int:
-    return main([str(a) for a in arguments])
 
 
 class Drawn:
@@ -71,7 +67,7 @@ def written(values: list[float | None], path: Path, column: str = "x") -> Path:
 
 # One record more, on either side of each bound; a value or none; the first record of all.
 COMMON = [5.0, 15.0, 15.0, 99.0]
-MORE = [0.0, -0.001, 100.0, 99.999, 10.0, 9.999, None, float("nan"), 1e300, -1e300, SENTINEL]
+MORE = [0.0, -0.001, 100.0, 99.999, 10.0, 9.999, None, float("nan"), 1e300, -1e300, NUMBER]
 PAIRS = [*[(COMMON, [*COMMON, value]) for value in MORE], ([], [5.0]), ([], [None])]
 ASKED = [(pair, ("--epsilon", "0.1")) for pair in PAIRS]
 ASKED += [(pair, ("--rho", "0.1")) for pair in PAIRS[::5]]
@@ -150,7 +146,7 @@ def test_a_total_without_noise_would_be_noticed(scripted) -> None:
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.quick(every=3)
 def test_sentinels_do_not_reach_what_people_see(mechanism, tmp_path, capsys) -> None:
-    values = [float(SENTINEL)] * 3 + [-float(SENTINEL), None] + [50.0] * 1000
+    values = [float(NUMBER)] * 3 + [-float(NUMBER), None] + [50.0] * 1000
     file = written(values, tmp_path / "data.parquet")
     options = (
         "--each-row-is-one-person",
@@ -163,21 +159,21 @@ def test_sentinels_do_not_reach_what_people_see(mechanism, tmp_path, capsys) -> 
         mechanism,
     )
     seen = everything(tmp_path, file, options, capsys)
-    for text in (f"{SENTINEL}", f"{SENTINEL:,}", "9.18273645"):
+    for text in (f"{NUMBER}", f"{NUMBER:,}", "9.18273645"):
         assert text not in seen
     assert "100 or above" in seen
 
 
 BAD = [
-    ("bad.csv", f"x\nSENTINEL-{SENTINEL}\n", 1),
-    ("bad.csv", f"x\n{SENTINEL}.5.5\n", 1),
-    ("bad.csv", f"x\n{SENTINEL}\n{SENTINEL},7\n", 1),
-    ("bad.csv", f'x\n"{SENTINEL}\n', 1),
-    ("bad.csv", f"y\n{SENTINEL}\n", 2),
+    ("bad.csv", f"x\nSENTINEL-{NUMBER}\n", 1),
+    ("bad.csv", f"x\n{NUMBER}.5.5\n", 1),
+    ("bad.csv", f"x\n{NUMBER}\n{NUMBER},7\n", 1),
+    ("bad.csv", f'x\n"{NUMBER}\n', 1),
+    ("bad.csv", f"y\n{NUMBER}\n", 2),
     ("bad.csv", "", 1),
-    ("bad.parquet", f"x\n{SENTINEL}\n", 1),
-    ("bad.csv.gz", f"x\n{SENTINEL}\n", 1),
-    ("bad.json", f"[{SENTINEL}]", 1),
+    ("bad.parquet", f"x\n{NUMBER}\n", 1),
+    ("bad.csv.gz", f"x\n{NUMBER}\n", 1),
+    ("bad.json", f"[{NUMBER}]", 1),
 ]
 
 
@@ -203,7 +199,7 @@ def test_bad_files_show_nothing_and_leave_nothing(name, content, code, capsys, t
     assert captured.out == ""
     assert captured.err.startswith("dphist: ")
     assert re.search("'x'|bad", captured.err)
-    for secret in (str(SENTINEL), "SENTINEL", "Traceback"):
+    for secret in (str(NUMBER), "SENTINEL", "Traceback"):
         assert secret not in captured.err
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -211,10 +207,10 @@ def test_bad_files_show_nothing_and_leave_nothing(name, content, code, capsys, t
 @pytest.mark.parametrize("kind", ["string", "bool", "time", "list"])
 def test_columns_of_other_types_are_named_not_shown(kind, tmp_path, capsys) -> None:
     columns = {
-        "string": pa.array([str(SENTINEL)]),
+        "string": pa.array([str(NUMBER)]),
         "bool": pa.array([True]),
-        "time": pa.array([SENTINEL], pa.time64("us")),
-        "list": pa.array([[SENTINEL]]),
+        "time": pa.array([NUMBER], pa.time64("us")),
+        "list": pa.array([[NUMBER]]),
     }
     for rows in (1, 0):  # by the schema alone
         pq.write_table(pa.table({"x": columns[kind][:rows]}), tmp_path / "data.parquet")
@@ -231,14 +227,14 @@ def test_columns_of_other_types_are_named_not_shown(kind, tmp_path, capsys) -> N
         error = capsys.readouterr().err
         assert code == 2
         assert "'x'" in error
-        assert str(SENTINEL) not in error
+        assert str(NUMBER) not in error
 
 
 def test_nothing_is_written_if_one_output_fails(tmp_path, capsys, monkeypatch) -> None:
     from dphist.ranges import kind
 
     def explode(release: dh.Release) -> None:
-        raise RuntimeError(str(SENTINEL))
+        raise RuntimeError(str(NUMBER))
 
     monkeypatch.setattr(kind, "charts_of", explode)
     file = written(COMMON, tmp_path / "data.parquet")
@@ -259,7 +255,7 @@ def test_nothing_is_written_if_one_output_fails(tmp_path, capsys, monkeypatch) -
     )
     captured = capsys.readouterr()
     assert "RuntimeError" in captured.err
-    assert str(SENTINEL) not in captured.err + captured.out
+    assert str(NUMBER) not in captured.err + captured.out
     assert [path.name for path in tmp_path.iterdir()] == ["data.parquet"]
 
 

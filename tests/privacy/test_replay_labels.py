@@ -56,7 +56,7 @@ def with_user(counts: np.ndarray, max_labels: int, max_count: int) -> np.ndarray
     return more
 
 
-def table(counts: np.ndarray, mechanism: Any) -> LabelCounts:
+def counts_in_memory(counts: np.ndarray, mechanism: Any) -> LabelCounts:
     """Counts in memory however many they are: DuckDB gives batches of any size in any order."""
     columns = pa.table({"label": np.arange(len(counts)), "count": counts})
     with pytest.MonkeyPatch.context() as patch:
@@ -64,8 +64,8 @@ def table(counts: np.ndarray, mechanism: Any) -> LabelCounts:
         return LabelCounts.promised(columns, mechanism.max_labels, mechanism.max_count)
 
 
-def released(mechanism: Any) -> Callable[[np.ndarray], Any]:
-    return lambda counts: mechanism.release(table(counts, mechanism)).value
+def make_releaser(mechanism: Any) -> Callable[[np.ndarray], Any]:
+    return lambda counts: mechanism.release(counts_in_memory(counts, mechanism)).value
 
 
 # --- Algorithm 1: noise on every count, in batches
@@ -97,15 +97,15 @@ def test_noise_on_every_count(noise: Any, parameters: dict[str, Any]) -> None:
     more = with_user(counts, mechanism.max_labels, mechanism.max_count)
     assert (more > counts).sum() == mechanism.max_labels
     sight = told(mechanism)
-    epsilon, rho = loss_of_neighbours(released(mechanism), counts, more, told=sight)
+    epsilon, rho = loss_of_neighbours(make_releaser(mechanism), counts, more, told=sight)
     if noise == "laplace":
         assert epsilon == mechanism.epsilon_guarantee.epsilon
     else:
         assert rho == mechanism.guarantee.rho
-    transcript = record(released(mechanism), counts, told=sight)
+    transcript = record(make_releaser(mechanism), counts, told=sight)
     assert [request.size for request in transcript.requests] == [BATCH, BATCH, 5]
     for far in (np.full(LABELS, 1), np.full(LABELS, 2**35), counts[::-1].copy()):
-        replay(transcript, released(mechanism), far, told=sight)
+        replay(transcript, make_releaser(mechanism), far, told=sight)
 
 
 def _first_of_many(sampler: str, parameter: Any, size: int, source: Any) -> Any:
@@ -124,8 +124,10 @@ def test_a_label_of_one_user_shows_above_the_threshold_alone(
     counts = long_tail(5000)
     shown = []
     for seed in range(3):
-        without = record(released(mechanism), counts, seed=seed).published.to_pandas()
-        with_it = record(released(mechanism), np.append(counts, 1), seed=seed).published.to_pandas()
+        without = record(make_releaser(mechanism), counts, seed=seed).published.to_pandas()
+        with_it = record(
+            make_releaser(mechanism), np.append(counts, 1), seed=seed
+        ).published.to_pandas()
         kept = with_it[with_it["label"] != 5000].reset_index(drop=True)
         assert kept.equals(without)
         shown.append(len(with_it) - len(kept))
@@ -145,14 +147,14 @@ def test_listed_labels_at_production_scale(noise: Any) -> None:
     more = with_user(counts, 20, 4)
     fine = grid(mechanism.noise_scale)
     sight: dict[int, Told] = {} if noise == "laplace" else {0: lambda held: fine * held[:listed]}
-    epsilon, rho = loss_of_neighbours(released(mechanism), counts, more, told=sight)
+    epsilon, rho = loss_of_neighbours(make_releaser(mechanism), counts, more, told=sight)
     if noise == "laplace":
         assert epsilon == mechanism.epsilon_guarantee.epsilon
     else:
         assert rho == mechanism.guarantee.rho
-    transcript = record(released(mechanism), counts, told=sight)
+    transcript = record(make_releaser(mechanism), counts, told=sight)
     assert sorted(transcript.published.labels) == list(range(listed))
-    replay(transcript, released(mechanism), np.zeros(listed + 1, np.int64), told=sight)
+    replay(transcript, make_releaser(mechanism), np.zeros(listed + 1, np.int64), told=sight)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -312,7 +314,7 @@ def test_noise_of_half_the_scale_shows_in_the_loss(monkeypatch: pytest.MonkeyPat
     half = GeometricNoise(2 * mechanism.epsilon)
     monkeypatch.setattr(ThresholdHistogram, "_noise_for", lambda *_: half)
     counts = long_tail(5000)
-    run = released(mechanism)
+    run = make_releaser(mechanism)
     one = record(run, counts)
     its = replay(one, run, with_user(counts, 10, 1))
     assert loss(one, its)[0] == 2 * claimed

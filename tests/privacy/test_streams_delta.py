@@ -19,7 +19,7 @@ DELTA = 2e-3
 UNLIKELY = 1e-6
 
 
-def released(method: Any, source: Any, *, each: int = 1, reads: int = 1) -> tuple[int, int]:
+def count_released(method: Any, source: Any, *, each: int = 1, reads: int = 1) -> tuple[int, int]:
     """Feed a stream of labels that one user each has; return labels out at any reading, and all.
 
     A user has `each` events, all of one label.
@@ -57,12 +57,12 @@ def lowered(patch: pytest.MonkeyPatch, records: int) -> None:
 def test_a_label_of_one_user_is_released_with_delta_and_not_four_times_less(
     method: Any, each: int, seeded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, of = released(method, seeded(1), each=each)
+    out, of = count_released(method, seeded(1), each=each)
     assert binom.sf(out - 1, of, DELTA) > UNLIKELY
     assert out / of > DELTA / 4
     # Power: a threshold that is lower by two standard deviations of a block.
     lowered(monkeypatch, 2)
-    out, of = released(method, seeded(1), each=each)
+    out, of = count_released(method, seeded(1), each=each)
     assert binom.sf(out - 1, of, DELTA) < UNLIKELY
 
 
@@ -72,11 +72,11 @@ def test_of_all_readings_together(
     method: Any, seeded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten times in a row, at any of which a label may come out."""
-    out, of = released(method, seeded(2), reads=10)
+    out, of = count_released(method, seeded(2), reads=10)
     assert binom.sf(out - 1, of, DELTA) > UNLIKELY
     # Power: the threshold of a single reading.
     single = ContinualMechanism(epsilon=1, delta=DELTA, horizon=EVENTS, method=method, readings=1)
     lower = single.threshold
     monkeypatch.setattr(ContinualMechanism, "threshold", property(lambda self: lower))
-    out, of = released(method, seeded(2), reads=10)
+    out, of = count_released(method, seeded(2), reads=10)
     assert binom.sf(out - 1, of, DELTA) < UNLIKELY

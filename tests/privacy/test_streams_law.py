@@ -19,8 +19,8 @@ from tests.support.privacy.scripted_streams import (
     Setting,
     ViolationError,
     check,
+    play,
     random_table,
-    run,
 )
 
 # Four events: what is asked after 0, 1, ..., 4 of them.
@@ -83,7 +83,7 @@ def test_all_that_was_seen_and_is_above_is_released() -> None:
     for seed in range(5):
         table = random_table(setting, np.random.default_rng(seed))
         for stream in setting.streams():
-            for time, what, found in run(setting, stream, table):
+            for time, what, found in play(setting, stream, table):
                 seen = {label for event in stream[:time] for label in event}
                 above = {u: table[u, time] for u in seen if table[u, time] > 10}
                 wanted = {u: units + 2 >> UNIT_BITS for u, units in above.items()}

@@ -24,8 +24,8 @@ from tests.support.privacy.threshold_law import (
     hockey_stick,
     joint,
     label_law,
+    promised_counts,
     renyi,
-    table,
     users,
 )
 
@@ -181,7 +181,7 @@ def each_label_has_noise_of_its_own(mechanism: ThresholdHistogram) -> bool:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "two_sided_geometric", ladder)
         patch.setattr(module, "rounded_gaussian", ladder)
-        counts = mechanism.release(table([10**6] * 50, mechanism.max_labels)).value.counts
+        counts = mechanism.release(promised_counts([10**6] * 50, mechanism.max_labels)).value.counts
     return sum(asked) == 50 and len(set(counts.tolist())) == 50
 
 
@@ -227,7 +227,7 @@ SHARES = [
 def users_betrayed(mechanism: ThresholdHistogram, source: Any) -> tuple[int, int]:
     """Release 400,000 labels that one user each has; return users with a label out, and users."""
     each = mechanism.max_labels
-    data = table(np.full(SINGLETONS, mechanism.max_count), each, mechanism.max_count)
+    data = promised_counts(np.full(SINGLETONS, mechanism.max_count), each, mechanism.max_count)
     labels = mechanism.release(data, source).value.labels
     return len({label // each for label in labels}), SINGLETONS // each
 

@@ -69,7 +69,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Recorder.script = None
 
 
-def table(counts: Counts, mechanism: Any) -> LabelCounts:
+def label_counts(counts: Counts, mechanism: Any) -> LabelCounts:
     labels = tuple(counts) or ("none",)
     amounts = tuple(counts.values()) or (0,)
     return counted(LabelCounts, labels, amounts, mechanism.max_labels, mechanism.max_count)
@@ -98,7 +98,7 @@ class Seen:
 
 
 def seen(mechanism: Any, counts: Counts) -> Seen:
-    mechanism.release(table(counts, mechanism))
+    mechanism.release(label_counts(counts, mechanism))
     asked = Recorder.asked
     top = ranked(counts)[: len(asked.centers) - 1]
     centers = dict(zip(top, asked.centers, strict=False))
@@ -512,7 +512,7 @@ def test_what_is_released_dominates_the_renamed_law(parameters: dict) -> None:
         released: dict[tuple, float] = defaultdict(float)
         for noise, chance in scripted(len(view.centers) + 1):
             Recorder.script = noise
-            value = mechanism.release(table(one, mechanism)).value
+            value = mechanism.release(label_counts(one, mechanism)).value
             released[tuple(zip(value.labels, value.counts.tolist(), strict=True))] += chance
         spare, centers = renamed(view, others)
         for outcome, chance in restricted_law(view, centers, spare, mechanism).items():
@@ -621,7 +621,7 @@ def test_what_is_released_dominates_the_changed_law(parameters: dict) -> None:
         released: dict[tuple, float] = defaultdict(float)
         for noise, chance in scripted(len(low.centers) + 1):
             Recorder.script = noise
-            value = mechanism.release(table(smaller, mechanism)).value
+            value = mechanism.release(label_counts(smaller, mechanism)).value
             released[tuple(zip(value.labels, value.counts.tolist(), strict=True))] += chance
         centers = {x: c + low.empty for x, c in q.items() if x != "⊥"}
         for outcome, chance in restricted_law(low, centers, spare, mechanism).items():

@@ -50,7 +50,7 @@ def counted(data: Data, mechanism: Any) -> LabelCounts:
     return replace(table, users_by_labels=mechanism.users_by_labels, _users=users)
 
 
-def released(mechanism: Any) -> Callable[[Data], Any]:
+def make_releaser(mechanism: Any) -> Callable[[Data], Any]:
     return lambda data: mechanism.release(counted(data, mechanism))
 
 
@@ -83,16 +83,16 @@ def told(mechanism: Any) -> dict[int, Any]:
 def test_a_user_costs_the_guarantee_and_not_more(mechanism: dh.ThresholdHistogram) -> None:
     sight = told(mechanism)
     for without, with_it in neighbours(mechanism):
-        epsilon, rho = loss_of_neighbours(released(mechanism), without, with_it, told=sight)
+        epsilon, rho = loss_of_neighbours(make_releaser(mechanism), without, with_it, told=sight)
         if mechanism.noise == "laplace":
             assert mechanism.epsilon_guarantee is not None
             assert epsilon == mechanism.epsilon_guarantee.epsilon
         else:
             assert rho == mechanism.guarantee.rho
-        transcript = record(released(mechanism), without, told=sight)
+        transcript = record(make_releaser(mechanism), without, told=sight)
         for far in (0, 10**12):
             users = (far, *without[1][1:-1], 10**12 - far)
-            replay(transcript, released(mechanism), (without[0], users), told=sight)
+            replay(transcript, make_releaser(mechanism), (without[0], users), told=sight)
 
 
 def without_the_cost(patch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_the_law_is_the_one_for_a_change_of_one(mechanism: dh.ThresholdHistogram
     assert scale * mechanism.epsilon == 1
 
 
-def table() -> pa.Table:
+def users_and_terms() -> pa.Table:
     """Of users 0 to 9, number 9 has five labels, and number 8 four records of one."""
     rows = [(i, "a") for i in range(10)] + [(9, t) for t in "bcde"] + [(8, "a")] * 3
     return pa.table({"who": [who for who, _ in rows], "term": [term for _, term in rows]})
@@ -135,7 +135,7 @@ COUNTED: dict[str, Any] = {"label": "term", "user": "who", "max_labels": 2, "use
 
 def test_nothing_is_released_of_users_who_were_not_counted() -> None:
     asked = dh.ThresholdHistogram(**ASKED)
-    plain = dh.LabelCounts.from_table(table(), **COUNTED | {"users_by_labels": None})
+    plain = dh.LabelCounts.from_table(users_and_terms(), **COUNTED | {"users_by_labels": None})
     with pytest.raises(ParameterError, match="users_by_labels="):
         asked.release(plain)
     with pytest.raises(ParameterError, match="users_by_labels="):
@@ -146,13 +146,13 @@ def test_nothing_is_released_of_users_who_were_not_counted() -> None:
 def test_bounds_are_those_of_the_data(other: dict[str, int]) -> None:
     """Others would do for the guarantee; but the cells would not be those that were counted."""
     asked = dh.ThresholdHistogram(**ASKED, max_count=3)
-    data = dh.LabelCounts.from_table(table(), **{**COUNTED, "max_count": 3, **other})
+    data = dh.LabelCounts.from_table(users_and_terms(), **{**COUNTED, "max_count": 3, **other})
     with pytest.raises(BoundsError):
         asked.release(data)
 
 
 def test_without_being_asked_for_they_are_not_released() -> None:
-    data = dh.LabelCounts.from_table(table(), **COUNTED)
+    data = dh.LabelCounts.from_table(users_and_terms(), **COUNTED)
     release = dh.ThresholdHistogram(**ASKED | {"users_by_labels": None}).release(data)
     assert release.noisy == {}
     assert release.mechanism.users(release.noisy) is None
@@ -160,7 +160,7 @@ def test_without_being_asked_for_they_are_not_released() -> None:
 
 def test_the_release_says_how_much_was_dropped() -> None:
     asked = dh.ThresholdHistogram(**ASKED | {"epsilon": 1000})
-    release = asked.release(dh.LabelCounts.from_table(table(), **COUNTED))
+    release = asked.release(dh.LabelCounts.from_table(users_and_terms(), **COUNTED))
     for each in (release, dh.Release.from_json(release.to_json())):
         found = each.mechanism.users(each.noisy)
         assert found.noisy == (9, 0, 0, 1, 0)

@@ -11,8 +11,7 @@ from dphist.anonymized import measuring
 from dphist.anonymized.partition_sampler.proposals import Proposals
 from tests.support.privacy.diagrams import neighbour_pairs
 from tests.support.privacy.published import everything_published
-
-SENTINEL = 918273645
+from tests.support.refusal import NUMBER
 
 
 class Compensating:
@@ -40,7 +39,7 @@ def released_with(
 PAIRS = [
     *list(neighbour_pairs(3)),
     ((), (1,)),
-    ((SENTINEL,), (SENTINEL + 1,)),
+    ((NUMBER,), (NUMBER + 1,)),
     ((5,) * 30, (5,) * 30 + (1,)),
 ]
 
@@ -193,17 +192,17 @@ def test_a_total_without_noise_would_be_noticed() -> None:
 
 def test_sentinels_do_not_reach_what_people_see(seeded, caplog) -> None:
     caplog.set_level(logging.DEBUG)
-    profile = dh.Profile.from_counts([SENTINEL] * 3)
+    profile = dh.Profile.from_counts([NUMBER] * 3)
     seen = [repr(profile), str(profile), f"{profile}"]
     release = dh.anonymize(profile, epsilon="0.0001", source=seeded(1))
-    assert SENTINEL not in release.value.counts
+    assert NUMBER not in release.value.counts
     seen += [everything_published(release), caplog.text]
     with pytest.raises(dh.BoundsError) as caught:
-        dh.RankSplit(epsilon=1).release(dh.Profile.from_counts([SENTINEL], sensitivity=2))
+        dh.RankSplit(epsilon=1).release(dh.Profile.from_counts([NUMBER], sensitivity=2))
     seen += [str(caught.value), repr(caught.value)]
     for text in seen:
-        assert str(SENTINEL) not in text
-        assert f"{SENTINEL:,}" not in text
+        assert str(NUMBER) not in text
+        assert f"{NUMBER:,}" not in text
 
 
 def test_shape_is_a_function_of_the_noisy_total(seeded) -> None:

@@ -25,7 +25,7 @@ def counts_of(bins, seed=3):
     return rng.integers(0, 4, bins) + 300 * (rng.random(bins) < 0.1)
 
 
-def released(bins, seed=0, **budget):
+def release_bins(bins, seed=0, **budget):
     mechanism = AdaptiveTree(bins=bins, **(budget or {"epsilon": "0.3"}))
     return mechanism.release(counts_of(bins), source=random.Random(seed).randbytes)
 
@@ -88,7 +88,7 @@ def full_boxes(bins):
 @pytest.mark.usefixtures("unpooled")
 @pytest.mark.quick(every=4)
 def test_what_encloses_a_box_is_the_least_squares_fit_of_all_counts(bins, budget):
-    release = released(bins, **budget)
+    release = release_bins(bins, **budget)
     some, lo, hi = full_boxes(bins)
     found = release.value.answers._enclosing.enclose(lo, hi)
     dense = dense_enclosure(release)
@@ -100,7 +100,7 @@ def test_what_encloses_a_box_is_the_least_squares_fit_of_all_counts(bins, budget
 def test_the_shapes_have_nodes_that_were_opened_and_others_that_were_not():
     opened = set()
     for bins in SHAPES[2:6]:
-        fit = released(bins).value.answers._enclosing.fit
+        fit = release_bins(bins).value.answers._enclosing.fit
         opened |= {bool(flag) for halving in fit.halvings for flag in halving.opened}
         assert fit.deepest >= 4
     assert opened == {True, False}
@@ -110,7 +110,7 @@ def test_the_shapes_have_nodes_that_were_opened_and_others_that_were_not():
 @pytest.mark.parametrize("bins", SHAPES)
 @pytest.mark.usefixtures("unpooled")
 def test_bars_reach_from_the_inner_to_the_outer_sum_and_round_the_estimate(bins):
-    release = released(bins)
+    release = release_bins(bins)
     h, least = release.value, release.mechanism.budget.half_width()
     lo, hi = all_boxes(bins)
     some = full_boxes(bins)[0]
@@ -130,7 +130,7 @@ def test_bars_reach_from_the_inner_to_the_outer_sum_and_round_the_estimate(bins)
 
 @pytest.mark.parametrize("bins", SHAPES)
 def test_errors_of_single_bins_are_the_same_in_one_go(bins):
-    h = released(bins).value
+    h = release_bins(bins).value
     place = np.indices(bins).reshape(len(bins), -1)
     single = h.error(ask(list(place)), ask(list(place + 1)))
     assert h.answers.bin_errors().ravel() == pytest.approx(single)
@@ -167,7 +167,7 @@ GRIDS = [((7, 9), {"epsilon": "2"}), ((20, 24), {"epsilon": "0.3"}), ((16, 16), 
 @pytest.mark.quick("bins0", "bins2", every=2)
 @pytest.mark.parametrize(("bins", "budget"), GRIDS)
 def test_variances_are_those_of_the_weights_that_sums_give_to_counts(bins, budget):
-    release = released(bins, **budget)
+    release = release_bins(bins, **budget)
     lo, hi = some_boxes(bins, 30)
     lo, hi = (
         [np.append(0, low) for low in lo],
@@ -184,7 +184,7 @@ def test_variances_are_those_of_the_weights_that_sums_give_to_counts(bins, budge
 @pytest.mark.parametrize(("bins", "budget"), GRIDS)
 def test_sums_are_right_where_no_count_has_noise(bins, budget):
     """Whatever the weights are, they add up to 1 over each counted node."""
-    release = released(bins, **budget)
+    release = release_bins(bins, **budget)
     rows = measurements(release)[0]
     true = counts_of(bins).ravel()
     exact = np.rint(rows @ true).astype(np.int64)
@@ -272,7 +272,7 @@ def test_the_floor_holds_for_every_box_that_is_not_empty(bins):
 
 def test_a_sum_of_counted_nodes_has_the_noise_of_their_counts_and_no_more():
     """The whole, and every box that cuts no node: the bar is as long as its noise is wide."""
-    release = released((64,), epsilon="2")
+    release = release_bins((64,), epsilon="2")
     (inner, v_inner), (outer, v_outer) = dense_enclosure(release)
     lo, hi = all_boxes((64,))
     low, high = release.value.interval(lo[0], hi[0])
@@ -288,7 +288,7 @@ def test_a_sum_of_counted_nodes_has_the_noise_of_their_counts_and_no_more():
 def test_bars_follow_from_what_is_released_alone(tmp_path):
     """Read again they are the same, and so are those of what `noisy` is decoded to."""
     for bins in ((300,), (20, 30)):
-        release = released(bins)
+        release = release_bins(bins)
         release.save(tmp_path / "r.json")
         loaded = Release.load(tmp_path / "r.json")
         decoded = release.mechanism.decode(release.noisy)
@@ -308,7 +308,7 @@ def some_boxes(bins, queries=400, seed=0):
 @pytest.mark.verify
 def test_many_ranges_and_few_have_the_same_variances():
     """Edges are gone through one by one where there are more of them than ranges."""
-    line = released((300,)).value.answers._enclosing
+    line = release_bins((300,)).value.answers._enclosing
     ends = np.unique(line._start)  # of nodes that were opened or stopped, and so no cut of any
     lo, hi = (ends[places] for places in np.triu_indices(len(ends)))
     many = path_variances(line.fit, np.tile(lo, 50), np.tile(hi, 50))[: len(lo)]
@@ -319,7 +319,7 @@ def test_many_ranges_and_few_have_the_same_variances():
 
 @pytest.mark.verify
 def test_parts_of_many_boxes_make_no_difference(monkeypatch):
-    release = released((20, 30))
+    release = release_bins((20, 30))
     lo, hi = (ask(ends) for ends in some_boxes((20, 30)))
     whole = release.value.interval(lo, hi)
     monkeypatch.setattr(answers, "_AT_ONCE", 1)

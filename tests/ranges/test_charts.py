@@ -25,7 +25,7 @@ from dphist.render.charts import draw_chart
 from dphist.render.series import date_ticks
 from dphist.report import report_html, table_csv
 from tests.support.report.html import Page
-from tests.support.report.ranges_releases import ALL, HOURS, released
+from tests.support.report.ranges_releases import ALL, HOURS, release_bins
 
 
 @pytest.mark.quick("[one]", "[many]", "[hours]", "[hostile]", every=4)
@@ -60,7 +60,7 @@ def test_the_plot_is_of_the_release(name: str) -> None:
 
 @pytest.mark.verify
 def test_a_million_bins_are_few_steps() -> None:
-    release = released(LeafCounts, np.full(2**20, 3))
+    release = release_bins(LeafCounts, np.full(2**20, 3))
     source = report_html(release)
     assert len(source) < 100_000
     assert "averaged over groups of 5,243 neighboring bins" in source
@@ -143,14 +143,14 @@ def test_the_map_adds_up() -> None:
 @pytest.mark.verify
 def test_an_axis_is_drawn_where_the_records_are() -> None:
     """Nine tenths of the axis would be empty; what lies beyond is said, and is in the table."""
-    release = released(AdaptiveTree, np.concatenate([np.full(20, 5000), np.zeros(4076, int)]))
+    release = release_bins(AdaptiveTree, np.concatenate([np.full(20, 5000), np.zeros(4076, int)]))
     by_bin, below = plot(release)
     for ax in (by_bin, below):
         assert 20 <= ax.get_xlim()[1] < 100
     text = Page(report_html(release)).text
     assert re.search(r"Drawn is bin 0 to \d\d of 0 to 4096: by the estimates, at most 0.5 %", text)
     assert re.search(r"\d\d to 4096 -?[\d,.]+ 0 to \d+", text)
-    even = released(AdaptiveTree, np.full(4096, 50))
+    even = release_bins(AdaptiveTree, np.full(4096, 50))
     assert plot(even)[0].get_xlim()[1] == 4096
     assert "Drawn is" not in report_html(even)
 
@@ -159,7 +159,7 @@ def test_a_map_shows_all_that_is_above_the_noise() -> None:
     cells = np.zeros((128, 128), np.int64)
     cells[50:60, 50:60] = 500
     cells[55, 55] = 10**6
-    release = released(AdaptiveTree, cells)
+    release = release_bins(AdaptiveTree, cells)
     drawn, places = cells_of(release.value)
     assert [len(ends) < 64 for ends in places] == [True, True]
     least = shades_of(float(drawn.max()), least_seen(release.value))[0]
@@ -170,9 +170,9 @@ def test_a_map_shows_all_that_is_above_the_noise() -> None:
 
 
 def test_the_headline_error_is_of_bins_with_records() -> None:
-    value = released(LeafCounts, np.array([0] * 1000 + [10**6])).value
+    value = release_bins(LeafCounts, np.array([0] * 1000 + [10**6])).value
     assert usual_error(value) == pytest.approx(value.error_bins(1000, 1001))
-    assert usual_error(released(LeafCounts, np.zeros(5, int), epsilon=50).value) is None
+    assert usual_error(release_bins(LeafCounts, np.zeros(5, int), epsilon=50).value) is None
 
 
 def points(names: tuple[str, str]) -> Chart:

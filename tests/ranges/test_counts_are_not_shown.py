@@ -7,11 +7,10 @@ import pytest
 
 import dphist as dh
 from dphist.ranges.measuring import RangesMeasuring
+from tests.support.refusal import NUMBER
 
-SENTINEL = 918_273_645
 
-
-@pytest.mark.parametrize("data", [[SENTINEL, 2], np.array([[SENTINEL, 2]])], ids=["list", "array"])
+@pytest.mark.parametrize("data", [[NUMBER, 2], np.array([[NUMBER, 2]])], ids=["list", "array"])
 def test_the_repr_of_counts_on_their_way_has_none(
     data: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -26,4 +25,4 @@ def test_the_repr_of_counts_on_their_way_has_none(
     monkeypatch.setattr(RangesMeasuring, "_accept", kept)
     dh.LeafCounts(epsilon=1, bins=np.shape(data)).release(data)
     (found,) = held
-    assert str(SENTINEL) not in f"{found!r} {found}".replace(",", "").replace("_", "")
+    assert str(NUMBER) not in f"{found!r} {found}".replace(",", "").replace("_", "")

@@ -31,7 +31,9 @@ def values_of(records: int) -> Any:
     return np.clip(rng.lognormal(3, 0.6, records), 0, 139)
 
 
-def released(values: Any, make: Callable[..., Any] = dh.LeafCounts, epsilon: float = 1) -> Any:
+def release_values(
+    values: Any, make: Callable[..., Any] = dh.LeafCounts, epsilon: float = 1
+) -> Any:
     counts = dh.bin_counts({"x": values}, column="x", edges=EDGES)
     return make(epsilon=epsilon, bins=counts.bins).release(counts).value
 
@@ -45,7 +47,7 @@ def test_intervals_hold_quantiles_and_the_mean(make: Any, records: int) -> None:
     true = [*np.quantile(values, SHARES, method="inverted_cdf"), values.mean()]
     held, known = np.zeros(4), np.zeros(4)
     for _ in range(RUNS):
-        h = released(values, make)
+        h = release_values(values, make)
         for number, each in enumerate([*h.quantile(SHARES), h.mean()]):
             held[number] += each.low <= true[number] <= each.high
             known[number] += each.is_known
@@ -81,11 +83,11 @@ def test_intervals_of_several_quantiles_hold_at_once(make: Any) -> None:
 def test_quantiles_and_their_intervals_do_not_fall(make: Any, simultaneous: bool) -> None:
     shares = np.random.default_rng(4).permutation(np.linspace(0, 1, 21))
     for records in (40, 4000):
-        found = released(values_of(records), make).quantile(shares, simultaneous=simultaneous)
+        found = release_values(values_of(records), make).quantile(shares, simultaneous=simultaneous)
         held = np.array([tuple(found[place]) for place in np.argsort(shares)])
         assert (np.diff(held[:, 1:], axis=0) >= 0).all()
         assert (np.diff(held[~np.isnan(held[:, 0]), 0]) >= 0).all()
-    assert released(values_of(40)).quantile([], simultaneous=simultaneous) == []
+    assert release_values(values_of(40)).quantile([], simultaneous=simultaneous) == []
 
 
 def test_intervals_are_widened_where_their_ends_would_fall() -> None:
@@ -115,7 +117,7 @@ def test_intervals_of_understated_noise_do_not_hold() -> None:
     values, held = values_of(4000), np.zeros(3)
     true = np.quantile(values, SHARES, method="inverted_cdf")
     for _ in range(RUNS):
-        counts = released(values, epsilon=0.02).counts
+        counts = release_values(values, epsilon=0.02).counts
         h = RangeHistogram(counts, (AXIS,), answers=BinAnswers(counts, 2.0))
         held += [
             each.low <= each_true <= each.high
@@ -129,7 +131,7 @@ def test_intervals_of_understated_noise_do_not_hold() -> None:
 def test_of_two_records_nothing_is_known(make: Any) -> None:
     unknown = 0
     for _ in range(60):
-        h = released([8.465, 8.465], make, epsilon=0.2)
+        h = release_values([8.465, 8.465], make, epsilon=0.2)
         for each in (h.median(), h.mean()):
             unknown += not each.is_known
             if not each.is_known:

@@ -40,7 +40,7 @@ from tests.support.report.ranges_releases import (
     HOURS,
     bell,
     binned,
-    released,
+    release_bins,
 )
 from tests.support.report.releases import number_protected
 
@@ -272,7 +272,7 @@ def test_a_histogram_of_one_s_own_has_a_table_and_a_card_but_no_errors() -> None
 def test_the_pages_of_real_data_name_the_edges_as_given() -> None:
     rows = pa.table({"day": [datetime.date(2024, 1, day) for day in (1, 5, 9)]})
     data = bin_counts(rows, column="day", start="2024-01-01", stop="2024-01-15", width="1w")
-    source = report_html(released(AdaptiveTree, data, epsilon=50))
+    source = report_html(release_bins(AdaptiveTree, data, epsilon=50))
     assert "&lt;span" not in source
     assert '<span class="whole">2024-01-15</span>' in source  # no line ends within a date
     text = Page(source).text

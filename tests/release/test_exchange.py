@@ -37,15 +37,15 @@ GRID = dh.bin_counts(ROWS, column=["day", "x"], start=["2024-01-01", 0], stop=["
                      width=["1mo", 3])  # fmt: skip
 
 
-def released(counts: dh.BinnedCounts, epsilon: float = 1) -> Any:
+def release_counts(counts: dh.BinnedCounts, epsilon: float = 1) -> Any:
     return dh.LeafCounts(epsilon=epsilon, bins=counts.bins).release(counts).value
 
 
 HISTOGRAMS = {
-    "line": released(LINE),
-    "open": released(OPEN),
-    "days": released(DAYS),
-    "grid": released(GRID),
+    "line": release_counts(LINE),
+    "open": release_counts(OPEN),
+    "days": release_counts(DAYS),
+    "grid": release_counts(GRID),
     "tree": dh.AdaptiveTree(epsilon=1, bins=(12, 2)).release(GRID).value,
 }
 each = pytest.mark.parametrize("name", HISTOGRAMS)
@@ -113,7 +113,7 @@ def test_they_are_histograms_by_the_schema(name) -> None:
 def test_bins_to_infinity_alone_are_no_histogram_of_theirs() -> None:
     counts = dh.bin_counts(ROWS, column="x", edges=[-np.inf, 1, np.inf])
     with pytest.raises(UnsupportedError, match="two finite edges"):
-        released(counts).to_uhi()
+        release_counts(counts).to_uhi()
     by_hand = dh.LeafCounts(epsilon=1, bins=3).release([1, 2, 3]).value.to_uhi()
     assert by_hand["axes"][0]["edges"] == [0, 1, 2, 3]
 

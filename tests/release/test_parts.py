@@ -14,20 +14,20 @@ ROWS["z"] = (ROWS["x"] + ROWS["y"]) % 4
 EDGES = {"x": range(9), "y": [0, 1, 4, 9, 15], "z": range(5)}
 
 
-def released(axes: str, mechanism: type, **options) -> RangeHistogram:
+def release_axes(axes: str, mechanism: type, **options) -> RangeHistogram:
     columns = list(axes)
     counts = dh.bin_counts(ROWS, column=columns, edges=[EDGES[name] for name in columns])
     return mechanism(epsilon=1, bins=counts.bins, **options).release(counts).value
 
 
 HISTOGRAMS = [
-    released("xy", dh.HierarchicalTree),
-    released("xy", dh.HierarchicalTree, nonnegative=False),
-    released("xy", dh.HierarchicalTree, consistent=False, nonnegative=False),
-    released("xy", dh.LeafCounts),
-    released("xy", dh.AdaptiveTree),
-    released("xyz", dh.AdaptiveTree),
-    released("xyz", dh.LeafCounts),
+    release_axes("xy", dh.HierarchicalTree),
+    release_axes("xy", dh.HierarchicalTree, nonnegative=False),
+    release_axes("xy", dh.HierarchicalTree, consistent=False, nonnegative=False),
+    release_axes("xy", dh.LeafCounts),
+    release_axes("xy", dh.AdaptiveTree),
+    release_axes("xyz", dh.AdaptiveTree),
+    release_axes("xyz", dh.LeafCounts),
 ]
 
 

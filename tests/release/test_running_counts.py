@@ -17,9 +17,9 @@ from dphist.errors import DataError, DphistError, ParameterError, ReleaseFileErr
 from dphist.privacy import Target
 from dphist.release.running_counts import RunningCounts
 from dphist.streams import ContinualMechanism
+from tests.support.refusal import SENTINEL
 
 ROOT = Path(__file__).parents[2]
-SENTINEL = "SENTINEL-7f3a"
 MECHANISM = ContinualMechanism(epsilon="0.2", delta="1e-6", horizon=1000)
 
 readings = st.lists(

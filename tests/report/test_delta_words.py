@@ -9,20 +9,16 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.cli import main
 from dphist.document import guarantee_words as words
 from dphist.document.guarantee_words import delta_in_words
 from dphist.document.unit_words import Contribution, Number
 from dphist.privacy import Target
 from dphist.report import json_of, report_html, summary_text
+from tests.support.command_line import run
 from tests.support.report.releases import number_protected
 
 MILLIONTH = Fraction(1, 10**6)
 STRONG = "is a strong promise."
-
-
-def run(*arguments: object) -> int:
-    return main([str(a) for a in arguments])
 
 
 @pytest.mark.parametrize(

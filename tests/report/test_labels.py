@@ -42,7 +42,7 @@ from tests.support.report.labels import HOSTILE
 from tests.support.report.releases import number_protected
 
 
-def released(mechanism: Any, labels: Sequence[object], largest: int = 10**6) -> Release:
+def release_labels(mechanism: Any, labels: Sequence[object], largest: int = 10**6) -> Release:
     counts = [max(largest // (i + 1), 1) for i in range(len(labels))]
     data = LabelCounts.from_counts(
         pa.array(labels), counts, max_labels=mechanism.max_labels, max_count=mechanism.max_count
@@ -56,27 +56,27 @@ GAUSSIAN = ThresholdHistogram(
 )
 DISCOVER = DiscoverLabels(epsilon=1, delta="1e-6", max_labels=3)
 ALL: dict[str, Callable[[], Release]] = {
-    "laplace": lambda: released(LAPLACE, list("abcdefg")),
-    "gaussian": lambda: released(GAUSSIAN, [f"label {i}" for i in range(700)]),
-    "empty": lambda: released(LAPLACE, []),
-    "one": lambda: released(LAPLACE, [20240229], 50),
-    "known": lambda: released(
+    "laplace": lambda: release_labels(LAPLACE, list("abcdefg")),
+    "gaussian": lambda: release_labels(GAUSSIAN, [f"label {i}" for i in range(700)]),
+    "empty": lambda: release_labels(LAPLACE, []),
+    "one": lambda: release_labels(LAPLACE, [20240229], 50),
+    "known": lambda: release_labels(
         ThresholdHistogram(epsilon="0.1", max_labels=2, labels=[str(i) for i in range(30)]),
         ["1", "2"],
         3,
     ),
-    "top threshold": lambda: released(
+    "top threshold": lambda: release_labels(
         TopThreshold(k=5, epsilon=1, delta="1e-6", max_labels=2), list("abcdefg")
     ),
-    "top": lambda: released(TopLabels(k=5, epsilon=1, delta="1e-6"), list("abcdefg")),
-    "too few": lambda: released(TopLabels(k=50, epsilon=1, delta="1e-6"), list("abcdefg")),
-    "nothing found": lambda: released(TopLabels(k=50, epsilon=1, delta="1e-6"), []),
-    "discovered": lambda: released(DISCOVER, list("abcdefg")),
-    "nothing discovered": lambda: released(DISCOVER, []),
-    "hostile discovered": lambda: released(DISCOVER, HOSTILE),
-    "hostile": lambda: released(LAPLACE, HOSTILE),
-    "hostile top": lambda: released(TopLabels(k=12, epsilon=1, delta="1e-6"), HOSTILE),
-    "hostile known": lambda: released(
+    "top": lambda: release_labels(TopLabels(k=5, epsilon=1, delta="1e-6"), list("abcdefg")),
+    "too few": lambda: release_labels(TopLabels(k=50, epsilon=1, delta="1e-6"), list("abcdefg")),
+    "nothing found": lambda: release_labels(TopLabels(k=50, epsilon=1, delta="1e-6"), []),
+    "discovered": lambda: release_labels(DISCOVER, list("abcdefg")),
+    "nothing discovered": lambda: release_labels(DISCOVER, []),
+    "hostile discovered": lambda: release_labels(DISCOVER, HOSTILE),
+    "hostile": lambda: release_labels(LAPLACE, HOSTILE),
+    "hostile top": lambda: release_labels(TopLabels(k=12, epsilon=1, delta="1e-6"), HOSTILE),
+    "hostile known": lambda: release_labels(
         ThresholdHistogram(epsilon=1, max_labels=2, labels=HOSTILE[:3]), HOSTILE
     ),
 }

@@ -12,7 +12,7 @@ WORDS = {"label_name": "gene", "record_name": "mutation", "unit": "patient/patie
 NAMES = ["label", "records", "a user", "TP53"]
 
 
-def released(**words: str) -> dh.Release:
+def release_with_words(**words: str) -> dh.Release:
     counts = dh.LabelCounts.from_counts(
         pa.array(NAMES), [900, 800, 700, 600], max_labels=2, max_count=1
     )
@@ -21,7 +21,7 @@ def released(**words: str) -> dh.Release:
 
 
 def test_a_page_speaks_of_genes_mutations_and_patients() -> None:
-    text = Page(report_html(released(**WORDS))).text
+    text = Page(report_html(release_with_words(**WORDS))).text
     for name in NAMES:
         assert f" {name} " in text  # released values stay
         text = text.replace(f" {name} ", " ")
@@ -40,9 +40,9 @@ def test_a_page_speaks_of_genes_mutations_and_patients() -> None:
 
 
 def test_plot_and_summary_speak_so_too() -> None:
-    axes = plot(released(**WORDS))
+    axes = plot(release_with_words(**WORDS))
     assert [axes[0].get_xlabel(), axes[1].get_xlabel()] == ["Count (mutations)", "Rank (genes)"]
-    text = summary_text(released(**WORDS))
+    text = summary_text(release_with_words(**WORDS))
     assert "Genes           4, in the release" in text
     assert "labels=None" in text
     assert "  Gene                                       Count" in text
@@ -56,7 +56,7 @@ def test_a_record_by_another_name_is_no_more_than_a_record() -> None:
 
 
 def test_words_cannot_be_markup() -> None:
-    release = released(label_name="<b>x</b>".replace("/", "|"), record_name="&amp;")
+    release = release_with_words(label_name="<b>x</b>".replace("/", "|"), record_name="&amp;")
     source = report_html(release)
     assert "<b>" not in source
     assert "&lt;b&gt;" in source

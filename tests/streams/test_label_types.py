@@ -216,7 +216,9 @@ Run = Callable[..., str]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
     """Return what runs `dphist stream` in this process, and gives all that it prints."""
 
     def in_this_process(*arguments: str, given: str) -> str:
@@ -231,27 +233,27 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 @pytest.mark.verify
-def test_the_command_line(run: Run, tmp_path: Path) -> None:
+def test_the_command_line(run_stream: Run, tmp_path: Path) -> None:
     """A state keeps the type; the input then needs no option."""
     state, output, table = (str(tmp_path / name) for name in ("s.state", "r.json", "t.csv"))
     new = ["--epsilon", "20", "--delta", "1e-3", "--horizon", "500", "--label-type", "integer"]
-    said = run("--state", state, *new, given="7\n12\n\n" * 60)
+    said = run_stream("--state", state, *new, given="7\n12\n\n" * 60)
     assert " 12 " in said
     objects = '{"label": [7, 12]}\n{"label": 7}\n{"label": "7"}\n' * 20
     more = ["--format", "ndjson", "--json", "--output", output, "--table", table]
-    said = run("--state", state, *more, given=objects)
+    said = run_stream("--state", state, *more, given=objects)
     assert set(json.loads(said.splitlines()[0])["counts"]) == {"7", "12"}
     assert dh.Release.load(output).value.labels == [7, 12]
     assert ",7," in Path(table).read_text()
     users = str(tmp_path / "u.state")
     rows = "label,user\n7;12,1\n,2\n7,3\n" + "7,1\n" * 3
     more = ["--format", "csv", "--separator", ";", "--user", "user", "--max-events-per-user", "2"]
-    said = run("--state", users, *new, "--max-labels", "2", *more, given=rows)
+    said = run_stream("--state", users, *new, "--max-labels", "2", *more, given=rows)
     assert "The state holds 6 events" in said
     held = dh.ContinualHistogram.open(users)
     assert dict(zip(held._state.labels, held._state.counts, strict=True)) == {"7": 3, "12": 1}
     held.close()
-    said = run("--state", state, given="7\n007\n")
+    said = run_stream("--state", state, given="7\n007\n")
     assert "line 2 must have labels of the stream's type: whole numbers of 64 bits" in said
-    said = run("--state", state, "--label-type", "date", given="7\n")
+    said = run_stream("--state", state, "--label-type", "date", given="7\n")
     assert "--label-type must be as the stream" in said

@@ -14,7 +14,7 @@ import dphist as dh
 from dphist.durable.identity import undetected
 from dphist.errors import StateError
 from dphist.streams.store.store import Store
-from tests.support.streams.state_files import contents, later, run, written
+from tests.support.streams.state_files import contents, later, run_shell, written
 
 TIMES = 8
 
@@ -62,16 +62,16 @@ def test_a_backup_restored_after_the_original_was_removed_is_refused(way: str, p
     backup, restore = RESTORED[way]
     for _ in range(TIMES):
         written(path, b"1")
-        run(backup, path)
+        run_shell(backup, path)
         later(path)
         path.unlink()
-        run(restore, path)
+        run_shell(restore, path)
         for _ in range(2):
             with pytest.raises(StateError, match=r"is a copy, or .* moved=True"):
                 Store.open(path)
         assert contents(path, moved=True) == [(0, b"1")]
         assert contents(path) == [(0, b"1")]  # it is the original now
-        run("rm -rf s b", path)
+        run_shell("rm -rf s b", path)
 
 
 def test_a_copy_is_refused_wherever_it_is(path: Path, tmp_path: Path) -> None:
@@ -94,9 +94,9 @@ def test_a_copy_is_refused_wherever_it_is(path: Path, tmp_path: Path) -> None:
 def test_an_older_content_written_back_is_refused(way: str, path: Path) -> None:
     backup, restore = WRITTEN_BACK[way]
     written(path, b"1")
-    run(backup, path)
+    run_shell(backup, path)
     written(path, b"2")
-    run(restore, path)
+    run_shell(restore, path)
     for moved in (False, True):
         with pytest.raises(StateError, match="an older content"):
             Store.open(path, moved=moved)
@@ -131,10 +131,10 @@ def test_noise_is_not_drawn_again_from_an_older_content(path: Path) -> None:
     parameters: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "horizon": 100}
     with dh.ContinualHistogram.open(path, **parameters, labels=None) as stream:
         stream.update_many([["a"]] * 10)
-    run("cp -a s b", path)
+    run_shell("cp -a s b", path)
     with dh.ContinualHistogram.open(path) as stream:
         stream.counts()
-    run("cp -a b s", path)
+    run_shell("cp -a b s", path)
     for open_it in (dh.ContinualHistogram.open, dh.ContinualHistogram.load):
         with pytest.raises(StateError, match="an older content"):
             open_it(path)
@@ -196,7 +196,7 @@ def test_the_note_never_runs_ahead_of_the_content(path: Path, monkeypatch) -> No
 @pytest.mark.quick(every=3)
 def test_what_changes_nothing_is_accepted(command: str, path: Path) -> None:
     written(path, b"1")
-    run(command, path)
+    run_shell(command, path)
     assert contents(path) == [(0, b"1")]
     written(path, b"2")
 

@@ -14,7 +14,7 @@ import pytest
 from dphist.durable import identity as store_identity
 from dphist.errors import StateError
 from dphist.streams.store.store import Store
-from tests.support.streams.state_files import contents, later, run, told, written
+from tests.support.streams.state_files import contents, later, run_shell, told, written
 
 TIMES = 8
 
@@ -49,9 +49,9 @@ def test_birth_or_generation_is_enough(kept: str, path: Path, monkeypatch) -> No
     same_inode(monkeypatch, other)
     for _ in range(TIMES):
         written(path, b"1")
-        run("cp -a s b", path)
+        run_shell("cp -a s b", path)
         later(path)
-        run("rm s; cp -a b s; rm b", path)
+        run_shell("rm s; cp -a b s; rm b", path)
         with pytest.raises(StateError, match="is a copy"):
             Store.open(path)
         path.unlink()

@@ -48,7 +48,7 @@ def counts(seed: int = 1, each: int = 40) -> np.ndarray:
     return np.random.default_rng(seed).poisson(each, SHAPE)
 
 
-def released(asked: Any, rules: Any, rho: Any = "0.05", seed: int = 1, **given: Any) -> Any:
+def release_tables(asked: Any, rules: Any, rho: Any = "0.05", seed: int = 1, **given: Any) -> Any:
     made = Tables(rho=rho, keys=KEYS, tables=asked, impossible=rules)
     return made.release(counts(seed, **given), random.Random(seed).randbytes)
 
@@ -76,7 +76,7 @@ def check_whole(value: Any, rules: Any) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_nothing_is_measured_otherwise_and_whole_numbers_are_zero(name: str, seed: int) -> None:
     """With the same random bits all noisy numbers are the same, of data with such records."""
-    plain, with_rules = (released(ASKED[name], rules, seed=seed) for rules in (None, RULES))
+    plain, with_rules = (release_tables(ASKED[name], rules, seed=seed) for rules in (None, RULES))
     assert plain.guarantee == with_rules.guarantee
     assert plain.noisy.keys() == with_rules.noisy.keys()
     for contrasts, numbers in plain.noisy.items():
@@ -178,7 +178,7 @@ def test_many_rules_leave_records_possible() -> None:
 
 def test_a_value_may_be_impossible_by_a_key_that_no_table_has() -> None:
     rules = [{"insured": False, "sex": sex, "year": 2024} | {"ward": "eyes"} for sex in "fm"]
-    value = released(["ward+age", "age+insured", "ward+insured"], rules).value
+    value = release_tables(["ward+age", "age+insured", "ward+insured"], rules).value
     assert value.table("insured", "ward").impossible.tolist() == [
         [False, False, True, False],
         [False] * 4,
@@ -186,7 +186,7 @@ def test_a_value_may_be_impossible_by_a_key_that_no_table_has() -> None:
     check_whole(value, rules)
     wards = KEYS["ward"][1:]
     rules = [{"sex": sex, "ward": ward} for sex in "fm" for ward in wards]  # leaves maternity
-    value = released(["ward+age", "age+insured"], rules).value
+    value = release_tables(["ward+age", "age+insured"], rules).value
     assert value.table("ward").impossible.tolist() == [False, True, True, True]
     check_whole(value, rules)
     assert value.to_whole_numbers().count(ward="maternity") == round(value.total)
@@ -261,16 +261,16 @@ def test_sizes_are_bounded_and_names_are_free(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_releases_are_saved_and_files_of_before_are_read(tmp_path: Path) -> None:
-    release = released(ASKED["pairs"], RULES)
+    release = release_tables(ASKED["pairs"], RULES)
     release.save(tmp_path / "r.json")
     loaded = dh.Release.load(tmp_path / "r.json")
     assert loaded.mechanism == release.mechanism
     assert loaded.value == release.value
-    assert loaded.value != released(ASKED["pairs"], None).value
+    assert loaded.value != release_tables(ASKED["pairs"], None).value
     assert loaded.value.table("ward", "sex").impossible[0, 1]
     whole = (each.value.to_whole_numbers().to_records() for each in (release, loaded))
     assert len({str(each.to_arrow().to_pydict()) for each in whole}) == 1
-    old = released(ASKED["pairs"], None)
+    old = release_tables(ASKED["pairs"], None)
     old.save(tmp_path / "old.json")
     content = json.loads((tmp_path / "old.json").read_text())
     assert content["mechanism"]["parameters"].pop("impossible") is None
@@ -280,7 +280,7 @@ def test_releases_are_saved_and_files_of_before_are_read(tmp_path: Path) -> None
 
 
 def test_what_is_shown_marks_them_with_a_word(tmp_path: Path) -> None:
-    release = released(["sex+ward", "ward+age"], [MALE, {**NO_MOTHERS, "sex": ["f", "m"]}])
+    release = release_tables(["sex+ward", "ward+age"], [MALE, {**NO_MOTHERS, "sex": ["f", "m"]}])
     said, page = (re.sub(r"\s+", " ", show(release)) for show in (summary_text, report_html))
     assert "Impossible 3 cells, as the publisher says" in said
     assert ">3 cells</span>" in page, "the rest is a note: numbers are not broken"
@@ -299,10 +299,12 @@ def test_what_is_shown_marks_them_with_a_word(tmp_path: Path) -> None:
     table = release.value.to_arrow()
     assert table.column_names[-5:] == ["count", "error", "low", "high", "impossible"]
     assert sum(table["impossible"].to_pylist()) == 3
-    apart = released(ASKED["apart"], [MALE])
+    apart = release_tables(ASKED["apart"], [MALE])
     assert "no cell, though the publisher says" in " ".join(summary_text(apart).split())
     assert not any(apart.value.to_arrow()["impossible"].to_pylist())
-    assert "impossible" not in summary_text(released(ASKED["apart"], None)).split("Mechanism")[0]
+    assert (
+        "impossible" not in summary_text(release_tables(ASKED["apart"], None)).split("Mechanism")[0]
+    )
 
 
 LINE = (

@@ -38,7 +38,7 @@ RMSE = {
 }
 
 
-def released(rho: Any = "1/2", seed: int = 1) -> dh.Release:
+def release_tables(rho: Any = "1/2", seed: int = 1) -> dh.Release:
     return Tables(rho=rho, **ASKED).release(COUNTS, random.Random(seed).randbytes)
 
 
@@ -176,7 +176,7 @@ def test_variances_of_values_are_those_of_their_contrasts() -> None:
 
 
 def test_tables_add_up_and_are_made_whole() -> None:
-    value = released().value
+    value = release_tables().value
     ages = sum(value.count(age=(low, low + 10), region="a") for low in range(0, 70, 10))
     assert ages == pytest.approx(value.count(region="a"))
     whole = value.to_whole_numbers()
@@ -190,7 +190,7 @@ def test_tables_add_up_and_are_made_whole() -> None:
 
 
 def test_a_release_is_saved_shown_and_compared() -> None:
-    release = released()
+    release = release_tables()
     again = dh.Release.from_json(release.to_json())
     assert again.value == release.value
     assert again.value.ordered == frozenset({0, 2})
@@ -205,7 +205,7 @@ def test_a_release_is_saved_shown_and_compared() -> None:
     assert "each at most ±" in shown
     assert "each number at most ±" in page
     assert "by level of age, year" in release.mechanism.description
-    found = dh.difference(release, released(seed=2))
+    found = dh.difference(release, release_tables(seed=2))
     assert found.to_pandas().shape[0] == 21 + 15 + 1
 
 
@@ -250,7 +250,7 @@ def test_what_does_not_go_with_ranges_is_refused(name: str) -> None:
 
 
 def test_known_margins_leave_the_noise_of_other_contrasts() -> None:
-    release = released()
+    release = release_tables()
     regions = {region: int(n) for region, n in zip("abc", COUNTS.sum((0, 2, 3)), strict=True)}
     known = release.value.with_known({"region": regions})
     assert known.error(region="a") == 0

@@ -41,7 +41,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def run(dialect: str, request: pytest.FixtureRequest) -> Iterator[Callable[[str], Any]]:
+def execute(dialect: str, request: pytest.FixtureRequest) -> Iterator[Callable[[str], Any]]:
     """Return what runs a statement in a warehouse."""
     if dialect == "duckdb":
         with duckdb.connect() as connection:
@@ -90,16 +90,16 @@ ALL = [
 @both
 @pytest.mark.parametrize("user", ["who", None])
 def test_the_counts_are_those_of_dphist(
-    run: Callable[[str], Any], dialect: str, user: str | None
+    execute: Callable[[str], Any], dialect: str, user: str | None
 ) -> None:
     """Where no user is above the bound, every value of every type is in the same cell."""
-    hold(run, [*ALL, *ALL[:7]])
+    hold(execute, [*ALL, *ALL[:7]])
     bounds: dict[str, Any] = {} if user is None else {"user": user, "max_rows": 10_000}
-    rows = counted(run, dialect, KEYS, **bounds)
+    rows = counted(execute, dialect, KEYS, **bounds)
     bound = bounds.get("max_rows")
     other = [name for name in KEYS if name != "day"]
     found = dh.sql.keyed_counts(rows, keys=KEYS, other=other, unlisted="drop", max_rows=bound)
-    given = run("SELECT * FROM visits").fetchall()
+    given = execute("SELECT * FROM visits").fetchall()
     names = ["who", *KEYS]
     frame = pa.table({name: [row[place] for row in given] for place, name in enumerate(names)})
     expected = dh.KeyedCounts.from_table(frame, keys=KEYS, other=other, unlisted="drop", **bounds)
@@ -123,14 +123,14 @@ OWN: list[Row] = [
 @both
 @pytest.mark.parametrize("max_rows", [1, 2, 5, 7])
 def test_a_user_changes_the_counts_by_no_more_than_the_bound(
-    run: Callable[[str], Any], dialect: str, max_rows: int, monkeypatch: pytest.MonkeyPatch
+    execute: Callable[[str], Any], dialect: str, max_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Repeated rows, missing values and values that are not listed count as rows, too."""
     monkeypatch.setattr("dphist.sql.fresh_key", lambda: "5e" * 16)
     found = []
     for rows in (OTHERS, OWN[:4] + OTHERS + OWN[4:]):
-        hold(run, rows, TWO)
-        table = counted(run, dialect, FEW, user="who", max_rows=max_rows)
+        hold(execute, rows, TWO)
+        table = counted(execute, dialect, FEW, user="who", max_rows=max_rows)
         found.append(Counter({tuple(row[name] for name in FEW): row["count"]
                               for row in table.to_pylist()}))  # fmt: skip
     without, with_user = found
@@ -141,14 +141,14 @@ def test_a_user_changes_the_counts_by_no_more_than_the_bound(
 
 @both
 def test_rows_are_kept_evenly(
-    run: Callable[[str], Any], dialect: str, monkeypatch: pytest.MonkeyPatch
+    execute: Callable[[str], Any], dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of three equal rows and one other, one row in four is the other, for each user alone."""
     monkeypatch.setattr("dphist.sql.fresh_key", lambda: "3c" * 16)
     users = 2000
-    hold(run, [(f"u{n}", row, n) for n in range(users) for row in "xxxy"], TWO)
+    hold(execute, [(f"u{n}", row, n) for n in range(users) for row in "xxxy"], TWO)
     keys = {"a": ["x", "y"], "b": range(users)}
-    rows = counted(run, dialect, keys, user="who", max_rows=1).to_pylist()
+    rows = counted(execute, dialect, keys, user="who", max_rows=1).to_pylist()
     assert len(rows) == users
     kept = {row["b"]: row["a"] for row in rows}
     rare = [kept[n] == "y" for n in range(users)]
@@ -158,17 +158,17 @@ def test_rows_are_kept_evenly(
 
 
 @both
-def test_each_query_draws_a_fresh_key(run: Callable[[str], Any], dialect: str) -> None:
-    hold(run, [(f"u{n}", row, n) for n in range(60) for row in "xy"], TWO)
+def test_each_query_draws_a_fresh_key(execute: Callable[[str], Any], dialect: str) -> None:
+    hold(execute, [(f"u{n}", row, n) for n in range(60) for row in "xy"], TWO)
     keys = {"a": ["x", "y"], "b": range(60)}
-    one, two = (counted(run, dialect, keys, user="who", max_rows=1) for _ in range(2))
+    one, two = (counted(execute, dialect, keys, user="who", max_rows=1) for _ in range(2))
     assert sorted(map(str, one.to_pylist())) != sorted(map(str, two.to_pylist()))
 
 
 @both
-def test_rows_without_a_user_are_dropped(run: Callable[[str], Any], dialect: str) -> None:
-    hold(run, [(None, "x", 0), ("u", "x", 0)], TWO)
-    assert counted(run, dialect, FEW, user="who", max_rows=3)["count"].to_pylist() == [1]
+def test_rows_without_a_user_are_dropped(execute: Callable[[str], Any], dialect: str) -> None:
+    hold(execute, [(None, "x", 0), ("u", "x", 0)], TWO)
+    assert counted(execute, dialect, FEW, user="who", max_rows=3)["count"].to_pylist() == [1]
 
 
 @both
@@ -180,13 +180,13 @@ def test_rows_without_a_user_are_dropped(run: Callable[[str], Any], dialect: str
     ],
 )
 def test_a_column_that_is_missing_is_no_row(
-    run: Callable[[str], Any], dialect: str, names: tuple[str, str]
+    execute: Callable[[str], Any], dialect: str, names: tuple[str, str]
 ) -> None:
     """A table's name stands for a whole row there, and others for functions: of it, or of none."""
-    hold(run, OWN, TWO)
+    hold(execute, OWN, TWO)
     user, key = names
     with pytest.raises((duckdb.Error, psycopg.Error)):
-        counted(run, dialect, {key: ["x"]}, user=user, max_rows=1)
+        counted(execute, dialect, {key: ["x"]}, user=user, max_rows=1)
 
 
 @pytest.mark.parametrize(

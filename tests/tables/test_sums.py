@@ -10,7 +10,7 @@ import pytest
 
 import dphist as dh
 from dphist.tables import KeyedCounts, Tables
-from tests.support.commands.ledgers import run
+from tests.support.command_line import run
 
 KEYS: dict[str, Any] = {"sex": ["f", "m"], "region": ["BE", "UR", "ZH"]}
 SUMS = {"spent": dh.Clamp(0, 100, "0.5")}

@@ -36,7 +36,9 @@ def counts(seed: int = 1) -> np.ndarray:
     return draw.multinomial(3000, (cells / cells.sum()).ravel()).reshape((*SHAPE, 1))
 
 
-def released(asked: list[str], rho: Any = "0.02", seed: int = 1, source: Any = None) -> KeyedTables:
+def release_tables(
+    asked: list[str], rho: Any = "0.02", seed: int = 1, source: Any = None
+) -> KeyedTables:
     tables = dh.Tables(rho=rho, keys=KEYS, tables=asked)
     value: KeyedTables = tables.release(counts(seed), source).value
     return value
@@ -44,7 +46,7 @@ def released(asked: list[str], rho: Any = "0.02", seed: int = 1, source: Any = N
 
 @pytest.mark.parametrize("name", ASKED)
 def test_they_are_whole_and_add_up_in_all_tables(name: str) -> None:
-    tables = released(ASKED[name])
+    tables = release_tables(ASKED[name])
     whole = tables.to_whole_numbers()
     assert whole.total == max(round(tables.total), 0)
     for table in ASKED[name]:
@@ -64,7 +66,7 @@ def test_they_are_whole_and_add_up_in_all_tables(name: str) -> None:
 
 
 def test_what_is_whole_says_so() -> None:
-    whole = released(ASKED["three and one"]).to_whole_numbers()
+    whole = release_tables(ASKED["three and one"]).to_whole_numbers()
     table = whole.table("b", "c")
     with pytest.raises(dh.UnsupportedError, match="no errors"):
         table.errors  # noqa: B018
@@ -75,9 +77,9 @@ def test_what_is_whole_says_so() -> None:
 
 
 def test_they_are_the_same_each_time() -> None:
-    tables = released(ASKED["pairs"])
+    tables = release_tables(ASKED["pairs"])
     first, again = tables.to_whole_numbers(), tables.to_whole_numbers()
-    assert first == again != released(ASKED["pairs"]).to_whole_numbers()
+    assert first == again != release_tables(ASKED["pairs"]).to_whole_numbers()
     for names in combinations("abcd", 2):
         assert (first.table(*names).counts == again.table(*names).counts).all()
     assert first.to_records().to_arrow() == again.to_records().to_arrow()
@@ -86,7 +88,7 @@ def test_they_are_the_same_each_time() -> None:
 def test_they_are_closer_to_the_truth_than_unbiased_and_cut_off_numbers() -> None:
     errors, draw = np.zeros(3), random.Random(1).randbytes
     for seed in range(6):
-        tables, true = released(ASKED["pairs"], "0.005", seed, draw), counts(seed)[..., 0]
+        tables, true = release_tables(ASKED["pairs"], "0.005", seed, draw), counts(seed)[..., 0]
         whole = tables.to_whole_numbers()
         for pair in combinations(range(4), 2):
             names = ["abcd"[i] for i in pair]
@@ -98,7 +100,7 @@ def test_they_are_closer_to_the_truth_than_unbiased_and_cut_off_numbers() -> Non
 
 
 def test_much_budget_gives_about_the_counts_themselves() -> None:
-    tables, true = released(ASKED["pairs"], 500), counts()[..., 0]
+    tables, true = release_tables(ASKED["pairs"], 500), counts()[..., 0]
     whole = tables.to_whole_numbers()
     for pair in combinations(range(4), 2):
         exact = true.sum(axis=tuple(i for i in range(4) if i not in pair))
@@ -107,13 +109,13 @@ def test_much_budget_gives_about_the_counts_themselves() -> None:
 
 
 def test_records_are_made_up_and_have_these_counts() -> None:
-    whole = released(ASKED["three and one"]).to_whole_numbers()
+    whole = release_tables(ASKED["three and one"]).to_whole_numbers()
     records = whole.to_records()
     table = records.to_arrow()
     assert len(records) == table.num_rows == whole.total
     assert table.column_names == ["a", "b", "c_start", "c_stop", "d", "one"]
     assert table["one"].unique().to_pylist() == ["only"]
-    alone = released(ASKED["total"]).to_whole_numbers().to_records()
+    alone = release_tables(ASKED["total"]).to_whole_numbers().to_records()
     assert alone.to_arrow()["one"].to_pylist() == ["only"] * len(alone) != []
     assert b"made_up" in table.schema.metadata
     assert "made up" in repr(records)

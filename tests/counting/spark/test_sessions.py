@@ -14,26 +14,26 @@ from tests.support.counting.spark.sessions import KIND, MASTERS
 @pytest.mark.verify
 @pytest.mark.parametrize("kind", ["classic", "connect"])
 def test_every_session_conforms(kind: str) -> None:
-    run("test_conformance.py", kind)
+    run_tests("test_conformance.py", kind)
 
 
 @pytest.mark.audit
 @pytest.mark.parametrize("kind", sorted({*MASTERS} - {"classic", "connect"}))
 def test_every_other_session_conforms(kind: str) -> None:
-    run("test_conformance.py", kind)
+    run_tests("test_conformance.py", kind)
 
 
 @pytest.mark.verify
 def test_workers_need_no_python() -> None:
-    run("test_conformance.py", "no-python", "cannot_start_python or bounded")
+    run_tests("test_conformance.py", "no-python", "cannot_start_python or bounded")
 
 
 @pytest.mark.verify
 def test_processes_that_are_killed_cost_nothing() -> None:
-    run("test_losses.py", "executors")
+    run_tests("test_losses.py", "executors")
 
 
-def run(name: str, kind: str, chosen: str = "") -> None:
+def run_tests(name: str, kind: str, chosen: str = "") -> None:
     """Run a file of tests, or those chosen by name, in a process with one kind of session."""
     suite = Path(__file__).with_name(name)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(suite)]

@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: str) -> int:
+def disclose(*arguments: str) -> int:
     return cli.main(["disclose", *arguments])
 
 
@@ -40,39 +40,39 @@ def parameters(path: str) -> dict[str, float]:
 
 
 def test_a_draft_is_written_or_printed(folder, capsys) -> None:
-    assert run("a.json", "--about", "about.toml", "--output", "drugs_2026.yaml") == 0
+    assert disclose("a.json", "--about", "about.toml", "--output", "drugs_2026.yaml") == 0
     said = capsys.readouterr().out
     assert said.startswith("wrote drugs_2026.yaml (a draft")
     assert "registry takes names" not in said
     assert parameters("drugs_2026.yaml") == {"epsilon": 0.333334}
-    assert run("a.json", "--about", "about.toml") == 0
+    assert disclose("a.json", "--about", "about.toml") == 0
     assert capsys.readouterr().out == Path("drugs_2026.yaml").read_text()
 
 
 def test_several_releases_and_ledgers(folder, capsys, monkeypatch) -> None:
-    assert run("a.json", "b.json", "--about", "about.toml", "--output", "My entry.yml") == 0
+    assert disclose("a.json", "b.json", "--about", "about.toml", "--output", "My entry.yml") == 0
     assert "The registry takes names of a-z, 0-9 and _ only" in capsys.readouterr().out
     assert parameters("My entry.yml") == {"epsilon": 0.666667}
-    assert run("--ledger", "x.ledger", "--about", "about.toml", "--output", "l.yaml") == 0
+    assert disclose("--ledger", "x.ledger", "--about", "about.toml", "--output", "l.yaml") == 0
     assert parameters("l.yaml") == {"epsilon": 2.0}
     monkeypatch.setenv("DPHIST_LEDGER", "x.ledger")
-    assert run("--about", "about.toml", "--account", "main", "--output", "e.yaml") == 0
+    assert disclose("--about", "about.toml", "--account", "main", "--output", "e.yaml") == 0
     assert Path("e.yaml").read_text() == Path("l.yaml").read_text()
-    assert run("a.json", "--about", "about.toml", "--output", "r.yaml") == 0  # not the ledger
+    assert disclose("a.json", "--about", "about.toml", "--output", "r.yaml") == 0  # not the ledger
     assert parameters("r.yaml") == {"epsilon": 0.333334}
 
 
 def test_a_template_is_written_once(folder, capsys) -> None:
-    assert run("--template", "mine.toml") == 0
+    assert disclose("--template", "mine.toml") == 0
     assert "fill it in" in capsys.readouterr().out
-    assert run("--template", "mine.toml") == 2
+    assert disclose("--template", "mine.toml") == 2
     assert "--overwrite" in capsys.readouterr().err
-    assert run("a.json", "--about", "mine.toml", "--output", "no.yaml") == 2
+    assert disclose("a.json", "--about", "mine.toml", "--output", "no.yaml") == 2
     said = capsys.readouterr().err
     assert "--about lacks what only you know: name, data_curators" in said
     assert 'data_curators = ["County Hospital"]' in said
     assert not Path("no.yaml").exists()
-    assert run("--template", "mine.toml", "--overwrite") == 0
+    assert disclose("--template", "mine.toml", "--overwrite") == 0
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_template_is_written_once(folder, capsys) -> None:
 @pytest.mark.quick(every=5)
 def test_bad_commands_are_told_and_write_nothing(arguments, code, told, folder, capsys) -> None:
     before = {path: path.read_bytes() for path in folder.glob("*.*")}
-    assert run(*arguments) == code
+    assert disclose(*arguments) == code
     said = capsys.readouterr()
     assert told in said.err
     assert said.out == ""
@@ -114,7 +114,7 @@ def test_bad_commands_are_told_and_write_nothing(arguments, code, told, folder, 
 def test_a_template_takes_title_owner_and_day_of_a_release(folder) -> None:
     release = dh.Release.load("a.json").present(title='Our "best" \\ day', owner="County Hospital")
     release.save("named.json")
-    assert run("named.json", "--template", "mine.toml") == 0
+    assert disclose("named.json", "--template", "mine.toml") == 0
     found = tomllib.loads(Path("mine.toml").read_text())
     assert found["name"] == 'Our "best" \\ day'
     assert found["data_curators"] == ["County Hospital"]
@@ -124,15 +124,15 @@ def test_a_template_takes_title_owner_and_day_of_a_release(folder) -> None:
 
 def test_a_release_for_tests_is_refused(folder, capsys, seeded) -> None:
     dh.LeafCounts(epsilon=1, bins=3).release([1, 2, 3], seeded(1)).save("t.json")
-    assert run("t.json", "--about", "about.toml") == 2
+    assert disclose("t.json", "--about", "about.toml") == 2
     assert "protects nobody" in capsys.readouterr().err
 
 
 def test_an_output_that_exists_is_kept(folder, capsys) -> None:
     Path("e.yaml").write_text("mine")
-    assert run("a.json", "--about", "about.toml", "--output", "e.yaml") == 2
+    assert disclose("a.json", "--about", "about.toml", "--output", "e.yaml") == 2
     assert Path("e.yaml").read_text() == "mine"
-    assert run("a.json", "--about", "about.toml", "--output", "e.yaml", "--overwrite") == 0
+    assert disclose("a.json", "--about", "about.toml", "--output", "e.yaml", "--overwrite") == 0
     assert parameters("e.yaml") == {"epsilon": 0.333334}
 
 

@@ -17,26 +17,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: str) -> int:
+def run_rule(*arguments: str) -> int:
     return cli.main(["rule", "t.csv", "--count", "n", *arguments])
 
 
 def test_it_says_what_follows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--suppress-below", "10") == 0
+    assert run_rule("--suppress-below", "10") == 0
     said = capsys.readouterr().out
     assert "Of 2 suppressed counts, 2 follow exactly from what is published" in said
     assert "Not private." in said
-    assert run("--suppress-below", "10", "--no-margins") == 0
+    assert run_rule("--suppress-below", "10", "--no-margins") == 0
     assert "Of 2 suppressed counts, 0 follow exactly" in capsys.readouterr().out
 
 
 def test_a_rule_by_name_is_that_of_its_numbers(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("--rule", "ten-five", "--json") == 0
+    assert run_rule("--rule", "ten-five", "--json") == 0
     named = json.loads(capsys.readouterr().out)
     parts = ("--suppress-below", "10", "--round-to", "5", "--below-is", "0")
-    assert run(*parts, "--json") == 0
+    assert run_rule(*parts, "--json") == 0
     assert json.loads(capsys.readouterr().out) == named
     assert named["private"] is False
     assert named["suppressed"]["counts"] == 2
@@ -48,10 +48,10 @@ def test_a_page_and_other_tables(folder: Path, capsys: pytest.CaptureFixture[str
     Path("last.csv").write_text(TABLE.replace("14", "13"))
     Path("other.csv").write_text("town,n\nA,28\nB,44\nC,59\n")
     given = ("--suppress-below", "10", "--before", "last.csv", "--also", "other.csv")
-    assert run(*given, "--epsilon", "1", "--delta", "1e-6", "--output", "p.html") == 0
+    assert run_rule(*given, "--epsilon", "1", "--delta", "1e-6", "--output", "p.html") == 0
     assert capsys.readouterr().out.endswith("wrote p.html\n")
     assert "Test of a disclosure rule" in Path("p.html").read_text()
-    assert run(*given, "--output", "p.html") == 2
+    assert run_rule(*given, "--output", "p.html") == 2
     assert "p.html exists" in capsys.readouterr().err
 
 
@@ -70,5 +70,5 @@ def test_a_page_and_other_tables(folder: Path, capsys: pytest.CaptureFixture[str
 def test_what_is_refused(
     given: tuple[str, ...], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(*given) == 2
+    assert run_rule(*given) == 2
     assert said in capsys.readouterr().err

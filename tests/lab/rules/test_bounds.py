@@ -29,7 +29,7 @@ RULES = [
 ]
 
 
-def table(shape: tuple[int, ...], numbers: list[int], first: int = 0) -> OpenCounts:
+def full_table(shape: tuple[int, ...], numbers: list[int], first: int = 0) -> OpenCounts:
     """Return counts of a full table, whose keys are named from `first` on."""
     keys = [f"k{first + axis}" for axis in range(len(shape))]
     cells = list(product(*([f"v{value}" for value in range(size)] for size in shape)))
@@ -66,7 +66,7 @@ def agreeing(published: Published) -> np.ndarray[Any, Any]:
 def test_bounds_are_those_of_all_tables_that_agree(
     numbers: list[int], rule: DisclosureRule, shape: tuple[int, ...]
 ) -> None:
-    published = publish_counts(table(shape, numbers), rule, margins=True)
+    published = publish_counts(full_table(shape, numbers), rule, margins=True)
     learned = attack(published, None, None, seconds=60).cells
     tables = agreeing(published)
     assert learned.low.tolist() == tables.min(axis=0).tolist()
@@ -84,7 +84,7 @@ def test_bounds_of_three_keys_are_those_of_all_tables_that_agree(
     numbers: list[int], rule: DisclosureRule, moves: bool
 ) -> None:
     """With three keys, bounds in fractions are not those in whole numbers."""
-    published = publish_counts(table((2, 2, 2), numbers), rule, margins=True)
+    published = publish_counts(full_table((2, 2, 2), numbers), rule, margins=True)
     with pytest.MonkeyPatch.context() as patched:
         if not moves:
             patched.setattr("dphist.lab.rules.attack.Moves.make", lambda codes: None)
@@ -101,9 +101,9 @@ def test_bounds_of_three_keys_are_those_of_all_tables_that_agree(
     rule=st.sampled_from(RULES[:4]),
 )
 def test_bounds_with_a_table_before(old: list[int], new: list[int], rule: DisclosureRule) -> None:
-    before = publish_counts(table((2, 2), old), rule, margins=True)
+    before = publish_counts(full_table((2, 2), old), rule, margins=True)
     now = [one + other for one, other in zip(old, new, strict=True)]
-    published = publish_counts(table((2, 2), now), rule, margins=True)
+    published = publish_counts(full_table((2, 2), now), rule, margins=True)
     attacked = attack(published, before, None, seconds=60)
     pairs = [
         (one, other)
@@ -130,8 +130,8 @@ def test_bounds_with_a_table_of_the_same_records(
 ) -> None:
     """One table has the keys k0 and k1, the other k1 and k2."""
     cube = np.array(numbers).reshape(2, 2, 2)
-    ours = table((2, 2), cube.sum(axis=2).ravel().tolist())
-    theirs = table((2, 2), cube.sum(axis=0).ravel().tolist(), first=1)
+    ours = full_table((2, 2), cube.sum(axis=2).ravel().tolist())
+    theirs = full_table((2, 2), cube.sum(axis=0).ravel().tolist(), first=1)
     published, also = (publish_counts(each, rule, margins=margins) for each in (ours, theirs))
     learned = attack(published, None, also, seconds=60).cells
 
@@ -182,7 +182,7 @@ def test_what_contradicts_itself_is_refused() -> None:
 
 def test_bounds_hold_where_the_time_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    counts = table((6, 5, 5), rng.negative_binomial(1, 0.1, 150).tolist())
+    counts = full_table((6, 5, 5), rng.negative_binomial(1, 0.1, 150).tolist())
     published = publish_counts(counts, DisclosureRule(10), margins=True)
     attacked = attack(published, None, None, seconds=1e-6)
     assert attacked.programs == 0
@@ -208,7 +208,7 @@ def test_what_the_solver_prints_is_caught(
     monkeypatch.setattr(programs, "milp", loud)
     monkeypatch.setattr("dphist.lab.rules.attack.Moves.make", lambda codes: None)
     published = publish_counts(
-        table((3, 3), [1, 2, 3, 2, 3, 1, 3, 2, 1]), DisclosureRule(5), margins=True
+        full_table((3, 3), [1, 2, 3, 2, 3, 1, 3, 2, 1]), DisclosureRule(5), margins=True
     )
     assert attack(published, None, None, seconds=60).programs > 0
     print("said")
@@ -217,7 +217,7 @@ def test_what_the_solver_prints_is_caught(
 
 def test_a_few_thousand_cells_take_little_time() -> None:
     rng = np.random.default_rng(0)
-    counts = table((60, 50), rng.negative_binomial(1, 0.03, 3000).tolist())
+    counts = full_table((60, 50), rng.negative_binomial(1, 0.03, 3000).tolist())
     published = publish_counts(counts, DisclosureRule(10, 5), margins=True)
     attacked = attack(published, None, None, seconds=60)
     assert attacked.open == 0

@@ -6,14 +6,10 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from dphist.cli import main
+from tests.support.command_line import run
 
 UNIT = ("--unit", "one patient")
 WHO = ("--user", "who", *UNIT)
-
-
-def run(*arguments: object) -> int:
-    return main([str(each) for each in arguments])
 
 
 def written(path: Path, users: int = 300) -> Path:

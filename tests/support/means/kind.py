@@ -10,7 +10,7 @@ from tests.support.means.comparing import COMPARING
 from tests.support.means.mean import Mean
 from tests.support.means.mechanism import NoisyMean
 from tests.support.means.planning import PLANNING
-from tests.support.means.shown import TITLE, charts, document, of_value, table
+from tests.support.means.shown import TITLE, charts, document, make_table, of_value
 
 
 def mechanism_of(options: Namespace) -> NoisyMean:
@@ -30,7 +30,7 @@ KIND = Kind(
     value_type=Mean,
     mechanism_type=NoisyMean,
     document=document,
-    table=table,
+    table=make_table,
     charts=charts,
     data_type=Amounts,
     accept=lambda mechanism, data: mechanism.accept(data),

@@ -62,7 +62,7 @@ def mean_interval(release: Release) -> tuple[float, float]:
     return max(low, 0) / max(most, 1), min(high / max(fewest, 1), top)
 
 
-def table(release: Release) -> pa.Table:
+def make_table(release: Release) -> pa.Table:
     """Return one row: total, records and mean, with the interval of the mean."""
     value, (low, high) = release.value, mean_interval(release)
     columns = {"total": value.total, "records": value.records, "mean": value.mean}

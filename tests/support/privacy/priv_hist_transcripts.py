@@ -23,7 +23,7 @@ TOTALS = (0, 1, 2, 3, 5, 9, 40)
 MOVED = (-40, -7, -2, -1, 0, 1, 2, 3, 8)
 
 
-def run(mechanism: PrivHist, data: Data, script: list) -> tuple[Any, list]:
+def replay(mechanism: PrivHist, data: Data, script: list) -> tuple[Any, list]:
     sampler = Scripted(script)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(measuring, "two_sided_geometric", sampler)
@@ -56,7 +56,7 @@ def loss(mechanism: PrivHist, one: Data, other: Data, totals=TOTALS, moved=MOVED
 
 def loss_given_total(mechanism: PrivHist, one: Data, other: Data, total: int, moved) -> float:
     noise = [total - sum(data) for data in (one, other)]
-    runs = [run(mechanism, data, [z]) for data, z in zip((one, other), noise, strict=True)]
+    runs = [replay(mechanism, data, [z]) for data, z in zip((one, other), noise, strict=True)]
     if total == 0 and runs[0][1] != runs[1][1]:
         return math.inf
     first = runs[0][1][0]
@@ -76,11 +76,11 @@ def loss_given_above(mechanism: PrivHist, one: Data, other: Data, total: int, sh
     to_total = [total - sum(data) for data in (one, other)]
     smoothed = mechanism.block_epsilon is not None
     scripts = [[z, true[0] + shift - t] for z, t in zip(to_total, true, strict=True)]
-    runs = [run(mechanism, d, s) for d, s in zip((one, other), scripts, strict=True)]
+    runs = [replay(mechanism, d, s) for d, s in zip((one, other), scripts, strict=True)]
     calls = [c for _, c in runs]
     if smoothed and len(calls[0]) == 2:  # no split was measured
         scripts = [[z] for z in to_total]
-        runs = [run(mechanism, d, s) for d, s in zip((one, other), scripts, strict=True)]
+        runs = [replay(mechanism, d, s) for d, s in zip((one, other), scripts, strict=True)]
         return blocks_loss(runs)
     if any(len(c) != len(calls[0]) or c[2][1] != calls[0][2][1] for c in calls):
         return math.inf
@@ -93,7 +93,7 @@ def loss_given_above(mechanism: PrivHist, one: Data, other: Data, total: int, sh
         return spent
     # The same noisy rows for both, whatever noise that takes: boundaries must then agree.
     noisy = [
-        run(mechanism, d, [*s, split[0] - own])
+        replay(mechanism, d, [*s, split[0] - own])
         for d, s, own in zip((one, other), scripts, split, strict=True)
     ]
     return spent + blocks_loss(noisy)

@@ -124,7 +124,7 @@ def random_table(setting: Setting, rng: np.random.Generator) -> Table:
     return {(label, t): int(rng.choice(near)) for label in LABELS for t in times}
 
 
-def run(setting: Setting, stream: Stream, table: Table) -> list[Entry]:
+def play(setting: Setting, stream: Stream, table: Table) -> list[Entry]:
     """Feed a stream to a real `ContinualHistogram`, and return what it says."""
     bounded = setting.bounded(stream)
     listed = setting.parameters.get("labels")
@@ -207,7 +207,7 @@ def compare(
 
 def check(setting: Setting, table: Table) -> tuple[int, int]:
     """Check all neighbours on one table; return in how many pairs it is in S, and not."""
-    said = {stream: run(setting, stream, table) for stream in setting.streams()}
+    said = {stream: play(setting, stream, table) for stream in setting.streams()}
     inside = outside = 0
     for stream, one in said.items():
         for neighbour in setting.neighbours(stream):

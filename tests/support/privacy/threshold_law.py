@@ -21,7 +21,9 @@ Outcome = int | None  # None: not released
 Law = dict[Outcome, float]
 
 
-def table(counts: list[int] | np.ndarray, max_labels: int = 1, max_count: int = 1) -> LabelCounts:
+def promised_counts(
+    counts: list[int] | np.ndarray, max_labels: int = 1, max_count: int = 1
+) -> LabelCounts:
     columns = {"label": np.arange(len(counts)), "count": np.asarray(counts, np.int64)}
     return LabelCounts.promised(pa.table(columns), max_labels, max_count)
 
@@ -56,7 +58,7 @@ def label_law(mechanism: ThresholdHistogram, count: int, most: int = MOST) -> La
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "two_sided_geometric", sampler)
         patch.setattr(module, "rounded_gaussian", sampler)
-        data = table([count] * size, mechanism.max_labels, mechanism.max_count)
+        data = promised_counts([count] * size, mechanism.max_labels, mechanism.max_count)
         value = mechanism.release(data).value
     released = dict(zip(value.labels, value.counts.tolist(), strict=True))
     law: Law = defaultdict(float)

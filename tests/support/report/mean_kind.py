@@ -39,7 +39,7 @@ def document(mechanism: Any, data: DataFacts, release: Release | None = None) ->
     return make_document("mean", "Mean of a column", promised, sections)
 
 
-def table(release: Release) -> pa.Table:
+def make_table(release: Release) -> pa.Table:
     return pa.table({"mean": [release.value.mean]})
 
 
@@ -57,6 +57,6 @@ def kind_of_means(value_type: type[Any] = Mean, name: str = "mean") -> Kind:
         value_type=value_type,
         mechanism_type=MeanMechanism,
         document=document,
-        table=table,
+        table=make_table,
         charts=charts,
     )

@@ -15,7 +15,9 @@ USERS = ContinualMechanism(epsilon="0.1", delta="1e-7", horizon=9000, max_events
 KNOWN = ContinualMechanism(epsilon="0.2", horizon=5000, labels=["tea", "milk", "<b>rum"])
 
 
-def released(mechanism: ContinualMechanism, labels: list[str], readings: int = 12) -> Release:
+def release_readings(
+    mechanism: ContinualMechanism, labels: list[str], readings: int = 12
+) -> Release:
     """Counts that grow, each label's at a rate of its own, and are released above the threshold."""
     draw, least = random.Random(5), mechanism.threshold
     step = mechanism.horizon // readings
@@ -32,14 +34,16 @@ def released(mechanism: ContinualMechanism, labels: list[str], readings: int = 1
 
 
 ALL: dict[str, Callable[[], Release]] = {
-    "unknown": lambda: released(UNKNOWN, [f"label {i}" for i in range(70)]),
-    "binary": lambda: released(BINARY, list("abcde")),
-    "users": lambda: released(USERS.calibrated_to(Target(ApproxDP(6, "1e-6"))), list("abc")),
-    "known": lambda: released(KNOWN, ["tea", "milk", "<b>rum"]),
-    "hostile": lambda: released(UNKNOWN, HOSTILE, 3),
-    "one reading": lambda: released(UNKNOWN, ["a", "b"], 1),
-    "many readings": lambda: released(UNKNOWN, ["a", "b"], 900),
-    "nothing": lambda: released(UNKNOWN, []),
+    "unknown": lambda: release_readings(UNKNOWN, [f"label {i}" for i in range(70)]),
+    "binary": lambda: release_readings(BINARY, list("abcde")),
+    "users": lambda: release_readings(
+        USERS.calibrated_to(Target(ApproxDP(6, "1e-6"))), list("abc")
+    ),
+    "known": lambda: release_readings(KNOWN, ["tea", "milk", "<b>rum"]),
+    "hostile": lambda: release_readings(UNKNOWN, HOSTILE, 3),
+    "one reading": lambda: release_readings(UNKNOWN, ["a", "b"], 1),
+    "many readings": lambda: release_readings(UNKNOWN, ["a", "b"], 900),
+    "nothing": lambda: release_readings(UNKNOWN, []),
     "none left": lambda: gone(),
 }
 

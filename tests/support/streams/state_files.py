@@ -39,5 +39,5 @@ def later(path: Path) -> None:
     path.with_name("new").unlink(missing_ok=True)
 
 
-def run(command: str, path: Path) -> None:
+def run_shell(command: str, path: Path) -> None:
     subprocess.run(["/bin/sh", "-c", command], cwd=path.parent, check=True)

@@ -19,12 +19,12 @@ def main(path: str, method: str, windows: str) -> None:
     for _ in sys.stdin:
         child = os.fork()
         if child == 0:
-            run(path, method, windows)
+            feed(path, method, windows)
         _, status = os.waitpid(child, 0)
         print(f"\nended {os.waitstatus_to_exitcode(status)}", flush=True)
 
 
-def run(path: str, method: str, windows: str) -> None:
+def feed(path: str, method: str, windows: str) -> None:
     print(os.getpid(), flush=True)
     stream = ContinualHistogram.open(
         path,
