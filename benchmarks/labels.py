@@ -133,7 +133,7 @@ def opendp_release(job: Job, frame: Any, keep: str) -> Release:
     loss = {"rho": job.rho * more} if job.noise == "gaussian" else {"epsilon": EPSILON * more}
     context = dp.Context.compositor(
         data=frame,
-        privacy_unit=dp.unit_of(contributions=1, identifier=polars.col(job.user)),
+        privacy_unit=dp.make_unit(contributions=1, identifier=polars.col(job.user)),
         privacy_loss=dp.loss_of(**loss, delta=delta),
         split_evenly_over=1,
     )

@@ -23,7 +23,7 @@ import dphist as dh
 from benchmarks.markdown import print_table
 from dphist.lab.bridges.dp_accounting import PLDAccountant
 from dphist.privacy.conversion import pure_to_rho, rho_to_epsilon
-from dphist.privacy.guarantees import rho_of
+from dphist.privacy.guarantees import find_rho
 from dphist.streams.mechanism import ContinualMechanism
 
 ACCOUNTS: tuple[tuple[Any, Any], ...] = ((1, "1e-6"), (5, "1e-5"))
@@ -101,7 +101,7 @@ def row_of(name: str, mechanism: Any, folder: Path) -> list[str]:
     guarantee, ours = mechanism.guarantee, mechanism.epsilon_at(DELTA, MANY)
     row = [
         name,
-        f"{float(rho_of(guarantee)):.5f}",
+        f"{float(find_rho(guarantee)):.5f}",
         "",
         "",
         f"{float(ours):.2f}" if ours else "",

@@ -14,7 +14,7 @@ from functools import partial
 from benchmarks.data import ROOT
 from benchmarks.markdown import print_table
 from dphist import AdaptiveScan, PrivHist, Profile, RankSplit
-from dphist.anonymized.reference import zipf_profile_of
+from dphist.anonymized.reference import fit_zipf_profile
 
 Mechanism = AdaptiveScan | RankSplit | PrivHist
 TURNS = 21
@@ -39,8 +39,8 @@ def milliseconds(mechanism: Mechanism, profile: Profile) -> float:
 
 def named_profiles() -> dict[str, Profile]:
     """Profiles by what they are, the decades first."""
-    made = {f"{10**k:,}": zipf_profile_of(10**k) for k in range(5, 13)}
-    made["174,000,000"] = zipf_profile_of(174_000_000)
+    made = {f"{10**k:,}": fit_zipf_profile(10**k) for k in range(5, 13)}
+    made["174,000,000"] = fit_zipf_profile(174_000_000)
     yahoo = Profile.read(ROOT / "data" / "passwords_yahoo.csv")
     return {**made, f"Yahoo! {yahoo.total:,}": yahoo}
 

@@ -10,7 +10,7 @@ from formal import FILES, THEOREMS, hash_files, read_checked
 
 from dphist.labels.threshold.bounded_noise import TruncatedNoise
 from dphist.labels.threshold.law import truncated_delta
-from dphist.tables.contrasts import contrasts_of
+from dphist.tables.contrasts import make_contrasts
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "understand" / "checked.md"
@@ -51,13 +51,13 @@ def test_the_page_names_tests_that_are_there() -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_rows_of_keys_are_those_that_the_theorems_are_about(size: int) -> None:
     checked = EXAMPLES["rows"][size - SIZES.start]
-    assert sorted(contrasts_of(size).rows()[1:].tolist()) == sorted(checked)
+    assert sorted(make_contrasts(size).rows()[1:].tolist()) == sorted(checked)
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_noise_of_a_row_is_as_large_as_the_theorem_assumes(size: int) -> None:
-    rows = contrasts_of(size).rows()
-    scales = contrasts_of(size).groups()
+    rows = make_contrasts(size).rows()
+    scales = make_contrasts(size).groups()
     assert sorted(np.concatenate([held for _, held in scales]).tolist()) == list(range(1, size))
     for scale, held in scales:
         for row in rows[held]:

@@ -4,9 +4,9 @@ import copy
 
 import pytest
 
-from dphist.sentence import Noun, Sentence, as_sentence, fill, joined, many, slots_of
+from dphist.sentence import Noun, Sentence, as_sentence, fill, joined, many, map_slots
 
-WORDS = slots_of(label=("gene", "genes"), user=("owner", "owners"), record=("{x}", "{}"))
+WORDS = map_slots(label=("gene", "genes"), user=("owner", "owners"), record=("{x}", "{}"))
 
 
 def test_a_sentence_is_its_text_in_plain_words() -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from benchmarks.markdown import print_table
 from dphist.properties.entropy import polynomial_weights, wu_yang_at
-from dphist.properties.sampling import Population, sampling_of
+from dphist.properties.sampling import Population, compute_sampling
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ def error(known: Population, labels: int, n: int, scale: float) -> float:
     def weigh(counts: IntArray) -> FloatArray:
         return polynomial_weights(design, counts, n)
 
-    found = sampling_of(known, n, weigh, float(labels), Population.entropy)
+    found = compute_sampling(known, n, weigh, float(labels), Population.entropy)
     return math.hypot(found.spread, found.bias) / math.log(2)
 
 

@@ -311,7 +311,7 @@ def remove_abandoned() -> None:
         for name in os.listdir(folder):  # noqa: PTH208 - names alone: there may be many
             if pattern.fullmatch(name):
                 with contextlib.suppress(OSError, ValueError, TypeError):
-                    _remove_those_of(Path(folder) / name)
+                    _remove_listed(Path(folder) / name)
 
 
 class _Journal:
@@ -373,7 +373,7 @@ def is_at(path: Path, status: os.stat_result) -> bool:
         return False
 
 
-def _remove_those_of(journal: Path) -> None:
+def _remove_listed(journal: Path) -> None:
     """Remove the paths of a journal whose process has ended, and the journal."""
     descriptor = os.open(journal, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, encoding="utf-8") as lines:

@@ -107,7 +107,7 @@ def read_toml(content: bytes) -> dict[str, Any]:
         raise
     except ValueError as error:  # int() refuses thousands of digits
         raise ValueError(_DEEP if str(error) == _DEEP else _LONG) from None
-    for line, token in _values_of(text):
+    for line, token in _find_values(text):
         if _FREE_NUMBER.fullmatch(token):
             raise ValueError(f"line {line} has the number {token}: write its digits alone")
         if len(token) > MOST_DIGITS:
@@ -130,7 +130,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _values_of(text: str) -> Iterator[tuple[int, str]]:
+def _find_values(text: str) -> Iterator[tuple[int, str]]:
     """Yield line and text of the numbers, dates and truth values of valid TOML."""
     line, is_value = 1, False
     opened: list[bool] = []  # whether each open bracket is that of an array

@@ -20,14 +20,14 @@ from dphist.privacy import (
     PrivacyUnit,
     PureDP,
     Target,
-    delta_of,
     dp_events,
+    find_delta,
     least_epsilon,
 )
 from dphist.privacy.exchanged import exchange_by_steps
 from dphist.privacy.losses import Losses, covering
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD
-from dphist.release.maker import Maker, parameters_of
+from dphist.release.maker import Maker, read_parameters
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.shown import shown_by
@@ -165,7 +165,7 @@ def parameter(
     return field(metadata={"meaning": meaning} | {key: held for key, held in told.items() if held})
 
 
-def meanings_of(mechanism: Maker | type) -> dict[str, Meaning]:
+def read_meanings(mechanism: Maker | type) -> dict[str, Meaning]:
     """Return what the fields of a mechanism say of its parameters, by name."""
     return {
         item.name: Meaning(**item.metadata)  # type: ignore[typeddict-item]
@@ -209,7 +209,7 @@ class MechanismBase(Maker):
         return made
 
     def __repr__(self) -> str:
-        shown = [f"{name}={value!r}" for name, value in parameters_of(self).items()]
+        shown = [f"{name}={value!r}" for name, value in read_parameters(self).items()]
         if self.target is not None:
             shown.append(f"target={self.target!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
@@ -318,8 +318,8 @@ class MechanismBase(Maker):
         if exchanged:
             return self._event_of_exchange(delta)
         if delta is not None:
-            return dp_events.event_of(covering([self.to_approx_dp(delta)]))
-        return dp_events.event_of(self.privacy_losses())
+            return dp_events.make_event(covering([self.to_approx_dp(delta)]))
+        return dp_events.make_event(self.privacy_losses())
 
     def privacy_losses(self) -> Losses:
         """Return the privacy losses of a release, or larger ones, as accounts add them up."""
@@ -331,8 +331,8 @@ class MechanismBase(Maker):
         if stated is None:
             raise ParameterError("exchanged", "has no event: delta is too large for two units")
         if delta is not None:
-            return dp_events.event_of(covering([stated.to_approx_dp(delta)]))
-        return dp_events.event_of(self._losses_of_exchange(stated))
+            return dp_events.make_event(covering([stated.to_approx_dp(delta)]))
+        return dp_events.make_event(self._losses_of_exchange(stated))
 
     def _losses_of_exchange(self, stated: Guarantee) -> Losses:
         """Return the losses of an exchange; subclasses know more of their noise."""
@@ -349,7 +349,7 @@ class MechanismBase(Maker):
         if not isinstance(target, Target):
             raise ParameterError("target", "must be a Target, such as Target(ApproxDP(1, '1e-6'))")
         check_unit(target.guarantee, self.guarantee.unit, "target")
-        least = self.epsilon_at(delta_of(target.guarantee), target.releases)
+        least = self.epsilon_at(find_delta(target.guarantee), target.releases)
         if least is None or least > target.guarantee.epsilon:
             raise ParameterError(
                 "target", "must be at least what the mechanism costs: see epsilon_at"

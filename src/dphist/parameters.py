@@ -27,12 +27,12 @@ _FRACTION = re.compile(r"([+-]?[0-9]+)/([0-9]+)")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
-def number_of_text(text: str) -> Fraction | None:
+def read_number(text: str) -> Fraction | None:
     """Return the number that a text writes; None for other text.
 
     None also stands for a number of more than 400 digits, written out or by its exponent.
 
-    >>> number_of_text("-2.5e1"), number_of_text("1/3"), number_of_text("1_0")
+    >>> read_number("-2.5e1"), read_number("1/3"), read_number("1_0")
     (Fraction(-25, 1), Fraction(1, 3), None)
     """
     if len(text) > MOST_DIGITS:
@@ -48,10 +48,10 @@ def number_of_text(text: str) -> Fraction | None:
     return Fraction(decimal)
 
 
-def whole_of_text(text: str) -> int | None:
+def read_whole_number(text: str) -> int | None:
     """Return the whole number that a text writes, of at most 400 digits; None for other text.
 
-    >>> whole_of_text("10"), whole_of_text("1_0"), whole_of_text("1e1")
+    >>> read_whole_number("10"), read_whole_number("1_0"), read_whole_number("1e1")
     (10, None, None)
     """
     is_whole = len(text) <= MOST_DIGITS and _WHOLE.fullmatch(text)
@@ -79,7 +79,7 @@ def exact_number(value: Exact, name: str) -> Fraction:
     of_numpy = of_numpy and getattr(getattr(value, "dtype", None), "kind", "") in "iuf"
     number = None
     if of_numpy or isinstance(value, str | float | Decimal):
-        number = number_of_text(str(value))
+        number = read_number(str(value))
     if number is not None:
         return number
     if isinstance(value, str) and len(value) > MOST_DIGITS:

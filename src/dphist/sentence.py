@@ -15,7 +15,7 @@ class Noun(str):
     ----------
     slot : name of the word that takes its place, such as "users".
 
-    >>> Sentence("one {who}", who=Noun("patient", "user")).fill(slots_of(user=("guest", "guests")))
+    >>> Sentence("one {who}", who=Noun("patient", "user")).fill(map_slots(user=("guest", "guests")))
     'one guest'
     """
 
@@ -51,7 +51,7 @@ class Sentence(str):
     values : numbers, texts, nouns and sentences.
 
     >>> said = Sentence("{n:,} {labels} of {a_user}", n=1200)
-    >>> print(said, "|", said.fill(slots_of(user=("owner", "owners"), label=("gene", "genes"))))
+    >>> print(said, "|", said.fill(map_slots(user=("owner", "owners"), label=("gene", "genes"))))
     1,200 labels of a user | 1,200 genes of an owner
     """
 
@@ -66,7 +66,7 @@ class Sentence(str):
         return made
 
     def fill(self, slots: Mapping[str, str]) -> str:
-        """Return the text in the words of `slots_of`."""
+        """Return the text in the words of `map_slots`."""
         values = {name: fill(value, slots) for name, value in self.values.items()}
         return self.template.format_map({**_ALL_PLAIN, **slots, **values})
 
@@ -76,7 +76,7 @@ class Sentence(str):
 
 
 def fill(value: Any, slots: Mapping[str, str]) -> Any:
-    """Return a value of a slot, or a whole text, in the words of `slots_of`."""
+    """Return a value of a slot, or a whole text, in the words of `map_slots`."""
     if isinstance(value, Sentence):
         return value.fill(slots)
     if isinstance(value, Quoted):
@@ -131,7 +131,7 @@ def many_events(number: int) -> Sentence:
     return Sentence(f"{{number:,}} {noun}", number=number, **EVENTS)
 
 
-def slots_of(**words: tuple[str, str]) -> dict[str, str]:
+def map_slots(**words: tuple[str, str]) -> dict[str, str]:
     """Return the words of slots, from singular and plural of label, record and user."""
     slots = {}
     for noun, (one, several) in words.items():
@@ -142,7 +142,7 @@ def slots_of(**words: tuple[str, str]) -> dict[str, str]:
     return slots
 
 
-_ALL_PLAIN = slots_of(**_PLAIN)
+_ALL_PLAIN = map_slots(**_PLAIN)
 
 EVENTS: dict[str, Noun] = {
     "event": Noun("event", "record"),

@@ -10,7 +10,7 @@ from typing import Any
 _FUNCTIONS = {
     "plot": "dphist.report",
     "plot_value": "dphist.report",
-    "vega_of": "dphist.report",
+    "draw_vega": "dphist.report",
     "html_of": "dphist.report.notebook",
     "text_of": "dphist.report.notebook",
     "write_page": "dphist.report.notebook",

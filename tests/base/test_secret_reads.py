@@ -14,7 +14,7 @@ import dphist as dh
 from dphist.cli import main
 from dphist.ledger import Deferred
 from dphist.properties.overview import estimate_properties
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 from tests.support.abouts import ABOUT
 from tests.support.mechanisms.cases import CASES, made, released
 from tests.support.secret_reads import Reads, watch_reads
@@ -91,7 +91,7 @@ def test_every_mechanism(name: str, reads: Reads) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_every_surface(name: str, reads: Reads, tmp_path: Path) -> None:
     release = released(made(name), CASES[name][1])
-    assert all([summary_text(release), report_html(release), json_of(release)])
+    assert all([summary_text(release), report_html(release), make_json(release)])
     assert all([release._repr_html_(), release.mechanism._repr_html_()])
     if name != "DiscoverLabels":  # labels alone have no plot
         release.plot()

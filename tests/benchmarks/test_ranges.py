@@ -23,11 +23,11 @@ from benchmarks.repeating import TooSlowError
 from dphist.lab.comparing.results import number_text
 from dphist.ranges.comparing import queries
 from dphist.ranges.comparing.published.privelet import (
+    compute_weights,
     inverse,
     privelet,
     sensitivity,
     transformed,
-    weights_of,
 )
 from tests.support.benchmarks.shapes import real_shapes
 
@@ -101,7 +101,7 @@ def test_answers_are_measured_as_bins_are() -> None:
 def test_coefficients_of_an_example() -> None:
     values = np.array([9.0, 3, 6, 2, 8, 4, 5, 7])
     assert transformed(values).tolist() == [5.5, -0.5, 1, 0, 3, 2, 2, -1]
-    assert weights_of((8,)).tolist() == [8, 8, 4, 4, 2, 2, 2, 2]
+    assert compute_weights((8,)).tolist() == [8, 8, 4, 4, 2, 2, 2, 2]
 
 
 @pytest.mark.parametrize("shape", [(1,), (2,), (16,), (4, 8), (2, 1, 4)])
@@ -115,7 +115,7 @@ def test_one_record_changes_weighted_coefficients_by_the_sensitivity(shape) -> N
     for cell in np.ndindex(shape):
         one = np.zeros(shape)
         one[cell] = 1
-        changed = np.abs(weights_of(shape) * transformed(one)).sum()
+        changed = np.abs(compute_weights(shape) * transformed(one)).sum()
         assert changed == pytest.approx(sensitivity(shape))
     assert sensitivity(shape) == math.prod(int(math.log2(size)) + 1 for size in shape)
 

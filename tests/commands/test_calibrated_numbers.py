@@ -8,7 +8,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.report import json_of, report_html, shown_as, summary_text
+from dphist.report import make_json, report_html, shown_as, summary_text
 
 NUMBERS = re.compile(r"\(1, 1e-6\)-differential privacy")
 
@@ -58,7 +58,7 @@ def test_labels(command: str, most: int, records: Path, tmp_path: Path) -> None:
     for shown in (summary_text, repr):
         assert NUMBERS.search(shown(ours))
         assert NUMBERS.search(shown(theirs))
-    first, second = (json_of(each)["guarantee"] for each in (ours, theirs))
+    first, second = (make_json(each)["guarantee"] for each in (ours, theirs))
     assert first == second
     assert (first["epsilon"], first["delta"]) == ("1", "0.000001")
 
@@ -118,4 +118,4 @@ def test_several_releases_are_stated_together() -> None:
     assert (
         "every set of possible results of 52 such releases together is at most 2.72 times" in text
     )
-    assert json_of(release)["guarantee"]["releases"] == 52
+    assert make_json(release)["guarantee"]["releases"] == 52

@@ -6,7 +6,7 @@ import pytest
 
 import dphist as dh
 from dphist.commands.registry import find_command
-from dphist.mechanism import meanings_of
+from dphist.mechanism import read_meanings
 from dphist.streams import ContinualMechanism
 
 # Options of the command line that are totals, where the mechanism's own are for a single label.
@@ -33,7 +33,7 @@ def test_options_say_what_their_parameters_mean(command: str) -> None:
     mechanisms, otherwise = COMMANDS[command]
     said = {each.parameter or each.name: each.meaning for each in find_command(command).options}
     for mechanism in mechanisms:
-        for name, known in meanings_of(mechanism).items():
+        for name, known in read_meanings(mechanism).items():
             if name in OF_AXES:
                 continue
             if name in UNSET:

@@ -19,8 +19,8 @@ from dphist.document.options import (
     Needs,
     Option,
     given_parameters,
-    option_of,
-    options_of,
+    make_option,
+    make_options,
     whole,
 )
 from dphist.errors import ParameterError
@@ -44,18 +44,18 @@ class Mine:
 
 def test_a_field_is_an_option() -> None:
     """Its metadata and type say all of it: no edit of a command."""
-    epsilon, size, rounded, law = options_of(Mine)
+    epsilon, size, rounded, law = make_options(Mine)
     assert (epsilon.written, epsilon.meaning, epsilon.value) == ("--epsilon", "what it costs", "E")
     assert (size.meaning, size.value, size.read) == ("labels of a page (default: 7)", "N", whole)
     assert rounded.is_flag
     assert rounded.rules == (Needs(["size"], "pages are"),)
     assert (law.choices, law.meaning) == (("round", "flat"), "the law (default: flat)")
-    changed = option_of(Mine, "size", ", at most", name="most", typed="-s", default=3)
+    changed = make_option(Mine, "size", ", at most", name="most", typed="-s", default=3)
     assert (changed.written, changed.parameter, changed.key) == ("-s", "size", "s")
     assert changed.meaning == "labels of a page, at most (default: 3)"
-    assert options_of(Mine, but=["epsilon", "rounded", "law"]) == [size]
+    assert make_options(Mine, but=["epsilon", "rounded", "law"]) == [size]
     given = Namespace(epsilon="1", size=None, rounded=False, law="round")
-    assert given_parameters(given, options_of(Mine), Mine) == {"epsilon": "1", "law": "round"}
+    assert given_parameters(given, make_options(Mine), Mine) == {"epsilon": "1", "law": "round"}
 
 
 def test_errors_name_the_option_that_was_given() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import dphist as dh
 from dphist.commands.users_look import UsersLook
-from dphist.report import json_of
+from dphist.report import make_json
 from tests.support.command_line import run
 
 BINS = ("ranges", "--column", "age", "--edges", "0,3,6,9")
@@ -51,7 +51,7 @@ def test_both_releases_together_cost_what_was_given(
     bound = int(release.provenance["max_records"])
     assert release.mechanism.sensitivity == bound
     assert bound == 2 if look == "known" else 1 <= bound < users.value.edges[0][-2]
-    assert float(json_of(release)["guarantee"][name]) == 1
+    assert float(make_json(release)["guarantee"][name]) == 1
 
 
 def test_rows_without_a_user_are_separate_users_of_a_ledger_too(

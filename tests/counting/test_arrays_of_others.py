@@ -15,7 +15,7 @@ from pandas.api.extensions import ExtensionArray, ExtensionDtype
 import dphist as dh
 from dphist.counting.engine.redaction import Wall
 from dphist.counting.reading import frames
-from dphist.counting.reading.source import reader_of
+from dphist.counting.reading.source import make_reader
 from dphist.errors import ColumnError, DataError, DphistError
 from tests.support.refusal import refused
 
@@ -87,7 +87,7 @@ def test_batches_of_two_types_are_no_stream() -> None:
     batches = [pa.record_batch({"x": [1]}), pa.record_batch({"x": [0.5]})]
     wall = Wall(DataError("no stream"))
     with pytest.raises(DphistError, match="no stream"):
-        wall(lambda: reader_of(iter(batches), wall).read_all())
+        wall(lambda: make_reader(iter(batches), wall).read_all())
 
 
 @pytest.mark.quick(every=3)

@@ -88,7 +88,7 @@ def test_rows_of_another_type_than_the_schema_s_are_refused(evaluated: Any) -> N
     source = frames.ArrowSource(
         None,
         wanted,
-        [frames._kind_of(frame, 0)],
+        [frames._find_type(frame, 0)],
         lambda: pa.table({"x": evaluated}),
         frames.Wall(frames.engine_failure(wanted)),
     )

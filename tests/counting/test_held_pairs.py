@@ -160,7 +160,7 @@ def test_equal_hashes_make_no_two_values_one(column: str, monkeypatch: pytest.Mo
     go("arrays", monkeypatch)
     rows = some_rows(7, 120)
     expected = as_dict(count(table_of(rows), KEYS[0], max_labels=2))
-    real, windows = DuckRows.number_of, []
+    real, windows = DuckRows.format_number, []
 
     def colliding(self: DuckRows, name: str) -> tuple[str, bool]:
         number, exact = real(self, name)
@@ -171,7 +171,7 @@ def test_equal_hashes_make_no_two_values_one(column: str, monkeypatch: pytest.Mo
         return rank(*arguments)
 
     rank = bounds._rank
-    monkeypatch.setattr(DuckRows, "number_of", colliding)
+    monkeypatch.setattr(DuckRows, "format_number", colliding)
     monkeypatch.setattr(bounds, "_rank", ranked)
     assert as_dict(count(table_of(rows), KEYS[0], max_labels=2)) == expected
     assert windows == [1]
@@ -202,14 +202,14 @@ def test_numbers_of_labels_take_no_more_memory_than_they_are_told_to(
 ) -> None:
     """Views of batches held all columns of these, besides a copy of the numbers."""
     monkeypatch.setattr(held_pairs, "_ROWS_AT_ONCE", 2048)
-    real, seen = held_pairs._sums_of, []
+    real, seen = held_pairs._compute_sums, []
 
     def noted(labels: Any, records: Any) -> Any:
         assert not [each for each in seen if each() is not None]
         seen.append(weakref.ref(labels))
         return real(labels, records)
 
-    monkeypatch.setattr(held_pairs, "_sums_of", noted)
+    monkeypatch.setattr(held_pairs, "_compute_sums", noted)
     connection = duckdb.connect()
     numbers = connection.sql(
         "SELECT i % 9999 AS label, 1::BIGINT AS records FROM range(10000) t(i)"
@@ -225,14 +225,14 @@ def rows_once(rows: list[tuple[Any, str, int]]) -> list[tuple[Any, str, int]]:
 def test_a_label_that_changes_its_number_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise its rows would count without a bound."""
     go("arrays", monkeypatch)
-    real, asked = DuckRows.number_of, []
+    real, asked = DuckRows.format_number, []
 
     def changing(self: DuckRows, name: str) -> tuple[str, bool]:
         number, _ = real(self, name)
         asked.append(name)
         return f"xor({number}, {asked.count(name)}::UBIGINT)", False
 
-    monkeypatch.setattr(DuckRows, "number_of", changing)
+    monkeypatch.setattr(DuckRows, "format_number", changing)
     with refused(DataError):
         count(table_of(some_rows(3)), max_labels=1)
 

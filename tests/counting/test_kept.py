@@ -62,14 +62,14 @@ def test_records_kept_by_windows_are_those_of_plain_python(most: int) -> None:
 
 def colliding(column: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let many values of a column have the number of another."""
-    real = DuckRows.number_of
+    real = DuckRows.format_number
 
     def number_of(self: DuckRows, name: str) -> tuple[str, bool]:
         number, exact = real(self, name)
         found = f"(hash({name}) % 2)::UBIGINT" if name == column and not exact else number
         return found, exact
 
-    monkeypatch.setattr(DuckRows, "number_of", number_of)
+    monkeypatch.setattr(DuckRows, "format_number", number_of)
 
 
 @pytest.mark.parametrize("most", [1, 4, 11, 200])
@@ -98,14 +98,14 @@ def test_equal_hashes_make_no_two_values_one(
 
 def marked_alike(column: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the value 'x*' of a column have the number of 'x'."""
-    real = DuckRows.number_of
+    real = DuckRows.format_number
 
     def number_of(self: DuckRows, name: str) -> tuple[str, bool]:
         number, exact = real(self, name)
         alike = f"hash(rtrim(CAST({name} AS VARCHAR), '*'))"
         return alike if name == column and not exact else number, exact
 
-    monkeypatch.setattr(DuckRows, "number_of", number_of)
+    monkeypatch.setattr(DuckRows, "format_number", number_of)
 
 
 def test_users_of_one_hash_are_found_in_any_turn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,13 +252,13 @@ def test_an_engine_that_loses_rows_is_noticed(lost: str, monkeypatch: pytest.Mon
 
 def test_a_label_that_changes_its_number_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise its records would count without a bound."""
-    real, asked = DuckRows.number_of, []
+    real, asked = DuckRows.format_number, []
 
     def changing(self: DuckRows, name: str) -> tuple[str, bool]:
         number, _ = real(self, name)
         asked.append(name)
         return f"xor({number}, {asked.count(name)}::UBIGINT)", False
 
-    monkeypatch.setattr(DuckRows, "number_of", changing)
+    monkeypatch.setattr(DuckRows, "format_number", changing)
     with refused(DataError, "could not evaluate"):
         profile(table_of(some_rows(3, 120)), 1)

@@ -31,9 +31,9 @@ from dphist.counting.engine.progress import (
 from dphist.counting.engine.spark import (
     _ConnectJobs,
     call_spark,
+    measure_stages,
     measured_in_classic,
     measured_in_connect,
-    measured_of,
 )
 
 
@@ -261,10 +261,10 @@ def test_the_thread_ends_with_the_work(often: None) -> None:
 
 
 def test_tasks_of_stages() -> None:
-    assert measured_of([]).fraction < 0
-    assert measured_of([(0, 0)]).fraction < 0
-    assert measured_of([(4, 4), (6, 3)]) == Measured(0.625, 10, 7, "tasks", "stage 2")
-    assert measured_of([(4, 4)]).fraction == 0.5  # Spark may plan more
+    assert measure_stages([]).fraction < 0
+    assert measure_stages([(0, 0)]).fraction < 0
+    assert measure_stages([(4, 4), (6, 3)]) == Measured(0.625, 10, 7, "tasks", "stage 2")
+    assert measure_stages([(4, 4)]).fraction == 0.5  # Spark may plan more
 
 
 def test_a_second_query_of_a_call_forgets_no_stage(often: None) -> None:

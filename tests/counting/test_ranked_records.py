@@ -207,13 +207,13 @@ def test_records_are_found_in_blocks(block: int, monkeypatch: pytest.MonkeyPatch
 
 def one_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give all values but integers one hash, in the library and in plain Python."""
-    real, in_python = DuckRows.number_of, contribution_engines._hash
+    real, in_python = DuckRows.format_number, contribution_engines._hash
 
     def number_of(self: DuckRows, name: str) -> tuple[str, bool]:
         number, exact = real(self, name)
         return (number, exact) if exact else ("42::UBIGINT", False)
 
-    monkeypatch.setattr(DuckRows, "number_of", number_of)
+    monkeypatch.setattr(DuckRows, "format_number", number_of)
     monkeypatch.setattr(
         contribution_engines,
         "_hash",

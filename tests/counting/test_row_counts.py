@@ -243,13 +243,13 @@ def test_a_stream_that_is_not_read_to_its_end(
 ) -> None:
     backend = next(each for each in BACKENDS if each.name == name)
     frame = backend.make(TABLE, tmp_path)
-    make = source.reader_of
+    make = source.make_reader
 
     def shortened(batches: Any, wall: Any) -> pa.RecordBatchReader:
         reader = make(batches, wall)
         first = [reader.read_next_batch() for _ in range(1 if name == "pandas" else 2)]
         return pa.RecordBatchReader.from_batches(reader.schema, first)
 
-    monkeypatch.setattr(source, "reader_of", shortened)
+    monkeypatch.setattr(source, "make_reader", shortened)
     with refused(DataError, f"frame {NOT_READ}"):
         dh.Profile.from_table(frame, label="label", progress=lambda _: None)

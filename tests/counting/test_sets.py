@@ -178,13 +178,13 @@ def test_equal_hashes_make_no_two_values_one(column: str, monkeypatch: pytest.Mo
     rows = some_rows(13, 120)
     expected = as_lists(kept(table_of(rows), KEYS[0], max_labels=2))
     rank_in_arrays(monkeypatch)
-    real = DuckRows.number_of
+    real = DuckRows.format_number
 
     def colliding(self: DuckRows, name: str) -> tuple[str, bool]:
         number, exact = real(self, name)
         return (f"{number} % 2", False) if name == column else (number, exact)
 
-    monkeypatch.setattr(DuckRows, "number_of", colliding)
+    monkeypatch.setattr(DuckRows, "format_number", colliding)
     ways = ways_taken(monkeypatch)
     found = kept(table_of(rows), KEYS[0], max_labels=2)
     assert ways == [False]
@@ -193,14 +193,14 @@ def test_equal_hashes_make_no_two_values_one(column: str, monkeypatch: pytest.Mo
 
 def test_a_label_that_changes_its_number_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     rank_in_arrays(monkeypatch)
-    real, asked = DuckRows.number_of, []
+    real, asked = DuckRows.format_number, []
 
     def changing(self: DuckRows, name: str) -> tuple[str, bool]:
         number, _ = real(self, name)
         asked.append(name)
         return f"xor({number}, {asked.count(name)}::UBIGINT)", False
 
-    monkeypatch.setattr(DuckRows, "number_of", changing)
+    monkeypatch.setattr(DuckRows, "format_number", changing)
     with refused(DataError):
         kept(table_of(some_rows(3)), KEYS[0], max_labels=1)
 

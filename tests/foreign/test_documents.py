@@ -10,7 +10,7 @@ import pytest
 import dphist as dh
 from dphist.errors import ReleaseFileError
 from dphist.parameters import exact_number
-from dphist.planning.document import document_of
+from dphist.planning.document import make_document
 from dphist.planning.document import table_csv as table_csv_of_plan
 from dphist.release.document import checksum
 from dphist.render import text as terminal
@@ -88,7 +88,7 @@ def _shown(found: Any) -> list[str]:
     if isinstance(found, dh.Release):
         return [summary_text(found), repr(found), table_csv(found)]
     if isinstance(found, dh.Plan):
-        return [terminal.text(document_of(found)), table_csv_of_plan(found)]
+        return [terminal.text(make_document(found)), table_csv_of_plan(found)]
     return [repr(found)]
 
 

@@ -21,7 +21,7 @@ from dphist.commands.records import read_known_labels
 from dphist.errors import DphistError
 from dphist.lab.comparing.results import ComparedRow, read_earlier, text_of
 from dphist.lab.disclosure.about import read_about
-from dphist.ledger.document import document_of
+from dphist.ledger.document import make_document
 from dphist.parameters import decimal_text
 from dphist.render.text import text
 
@@ -227,7 +227,7 @@ def _use_ledger(path: str) -> None:
         uses: list[Callable[[], Any]] = [
             *(
                 ledger.verify,
-                lambda: text(document_of(ledger)),
+                lambda: text(make_document(ledger)),
                 lambda: ledger.entries().to_arrow(),
             ),
             *(lambda: ledger.stored("k"), lambda: ledger.balance(by="ann")),

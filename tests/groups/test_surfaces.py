@@ -10,10 +10,10 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.groups.charts import MOST_GROUPS, charts_of
-from dphist.planning.document import document_of
+from dphist.groups.charts import MOST_GROUPS, draw_charts
+from dphist.planning.document import make_document
 from dphist.render.text import text
-from dphist.report import json_of, report_html, summary_text, table_csv
+from dphist.report import make_json, report_html, summary_text, table_csv
 from tests.support.abouts import ABOUT
 from tests.support.golden import text_of_html
 
@@ -52,7 +52,7 @@ def test_every_surface_names_groups_that_are_too_small(made: dh.Release) -> None
         assert "in no bin, or of no group" in " ".join(shown.split())
         assert "one user" in shown
     assert "Groups without a mark are too small beside the noise" in page
-    told = json_of(made)
+    told = make_json(made)
     assert told["groups"] == {"place": {"values": PLACES, "other": False}}
     rows = {row["group"]: row for row in told["quantiles"]}
     assert rows["empty"]["0.5"] is None
@@ -81,7 +81,7 @@ def test_the_chart_is_sorted_by_median_and_draws_the_largest_groups() -> None:
         counts[at, center : center + 15] = 40 + at
     mechanism = dh.GroupedHistogram(epsilon=4, groups={"g": range(80)}, bins=100)
     made = mechanism.release(counts)
-    (chart,) = charts_of(made)
+    (chart,) = draw_charts(made)
     assert len(chart.lines[0].x) == MOST_GROUPS
     assert (np.diff(chart.lines[0].x) >= 0).all()
     assert (np.diff(chart.lines[0].y) < 0).all()
@@ -107,7 +107,7 @@ def test_groups_that_were_found_are_told_as_such() -> None:
     assert "Groups found" in shown
     assert "those with a noisy number of records above" in shown
     assert "groups are found" in shown
-    told = json_of(made)
+    told = make_json(made)
     assert told["found_groups"]["found_from"] > told["found_groups"]["threshold"]
     disclosed = dh.disclose(made, about=ABOUT).to_yaml()
     assert "at most 1,000 groups" in disclosed
@@ -134,7 +134,7 @@ def test_it_is_planned_and_checked(made: dh.Release) -> None:
     )  # fmt: skip
     assert dh.Plan.from_json(plan.to_json()) == plan
     assert len(plan) == 4
-    shown = text(document_of(plan))
+    shown = text(make_document(plan))
     assert "Quantiles of groups" in shown
     command = "dphist groups FILE --group NAME=VALUES --column COLUMN --bins START:STOP:WIDTH"
     assert command in " ".join(shown.split())

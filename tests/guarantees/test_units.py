@@ -20,7 +20,7 @@ from dphist.ledger.book import Account
 from dphist.ledger.budget import Budget
 from dphist.privacy.unit import as_unit
 from dphist.release.document import checksum
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 
 EACH = [PureDP, ZCDP]
 BOTH = [ApproxDP, ApproxZCDP]
@@ -518,7 +518,7 @@ def test_edges_are_said_to_be_protected_and_not_to_be_cut(directed: bool) -> Non
             assert wrong not in text
     assert "if adding or removing one edge, a row of the table, turns one" in page
     assert "For a node with m edges, all of them together, epsilon is m times as large" in page
-    told = json_of(release)
+    told = make_json(release)
     assert (told["guarantee"]["unit"], told["counts_of"]) == ("one edge", "edges")
 
 

@@ -19,7 +19,7 @@ from dphist.commands import registry
 from dphist.document.kind import Kind
 from dphist.lab.auditing.named import named
 from dphist.lab.comparing.compare import open_case
-from dphist.planning.document import document_of
+from dphist.planning.document import make_document
 from dphist.planning.document import table_csv as table_of_plan
 from dphist.release import kind_names, mechanisms
 from dphist.release import release as release_files
@@ -185,8 +185,8 @@ def test_it_is_planned(tmp_path: Path) -> None:
     said = ["A mean", "4,000 records", "Mean ±", "Standard error of the mean of 4"]
     command = "dphist mean FILE --epsilon 1 --most 100 --output release.json --report page.html"
     for each in (*said, command):
-        assert each in text(document_of(plan))
-        assert each in text_of_html(page(document_of(plan)))
+        assert each in text(make_document(plan))
+        assert each in text_of_html(page(make_document(plan)))
     assert "Error of the mean" in plan._repr_html_()
     kind_names._REGISTERED.clear()
     with pytest.raises(dh.ReleaseFileError, match="of a kind that is not registered"):
@@ -210,7 +210,7 @@ def test_planning_has_a_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_planning_is_declared_in_whole_or_in_part(change: Callable[..., None]) -> None:
     assert KIND.planning is not None
     change(planning=replace(KIND.planning, command=None, options=None))
-    assert "as a command" not in text(document_of(planned()))
+    assert "as a command" not in text(make_document(planned()))
     assert main(["plan", "means", *PLANNED]) == 2
     change(planning=None)
     with pytest.raises(dh.ParameterError, match="the kind means declares no settings of a plan"):

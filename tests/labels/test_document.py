@@ -10,7 +10,7 @@ import pytest
 import dphist as dh
 from dphist.document.blocks import CARD, PAGE, TERMINAL, Column, Document, Figures
 from dphist.document.kind import DataFacts
-from dphist.labels.bounding import mechanism_of
+from dphist.labels.bounding import find_mechanism
 from dphist.labels.kind import KIND
 from dphist.labels.mechanism import least_shown
 from dphist.labels.words import threshold_in_words
@@ -53,7 +53,7 @@ def test_every_count_has_its_interval_on_every_surface(name: str) -> None:
         assert np.array_equal(column.low, bounds.lower)
         assert np.array_equal(column.high, bounds.upper)
     if len(release.value):
-        assert f" ± {mechanism_of(release).half_width()}" in document.result
+        assert f" ± {find_mechanism(release).half_width()}" in document.result
 
 
 @pytest.mark.parametrize("mechanism", [LAPLACE, GAUSSIAN, NEAR])

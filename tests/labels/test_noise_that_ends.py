@@ -14,7 +14,7 @@ import dphist as dh
 from dphist.errors import ParameterError
 from dphist.labels.threshold.bounded_noise import OptimalNoise
 from dphist.labels.words import chance_in_order
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 from tests.support.mechanisms.cases import check_saved, page
 
 ENDING: list[Any] = ["truncated", "optimal"]
@@ -128,7 +128,7 @@ def test_it_is_said_on_every_surface(noise: Any, tmp_path: Path) -> None:
         assert re.search(rf"Largest error\W.*?\b{said}\b", shown, re.DOTALL)
     assert said in mechanism.description
     assert report_html(release).count(f"never changes a count by more than {said}") >= 2
-    assert json_of(release)["largest_error"] == largest
+    assert make_json(release)["largest_error"] == largest
 
 
 @pytest.mark.parametrize("noise", ENDING)

@@ -12,7 +12,7 @@ import dphist as dh
 from dphist.cli import main
 from dphist.labels.examples import EXAMPLES
 from dphist.planning.declared import guessed_right
-from dphist.planning.document import document_of
+from dphist.planning.document import make_document
 from dphist.render.text import text
 from tests.support.planning.labels import labels_release
 from tests.support.planning.verdicts import verdicts
@@ -99,7 +99,7 @@ def test_a_plan_with_sums_is_saved_and_says_which_columns(tmp_path: Path) -> Non
     assert made.asked["sums"] == [["spent", "0", "500", "0.01"], ["hours", "-2", "24", "1"]]
     made.save(tmp_path / "plan.json")
     assert dh.Plan.load(tmp_path / "plan.json") == made
-    shown = text(document_of(made))
+    shown = text(make_document(made))
     assert "--sum spent=0:500:0.01 --sum hours=-2:24:1" in shown
     assert "beyond the bounds of its column" in " ".join(shown.split())
     typed = ["plan", "labels", "--epsilon", "1", "--max-labels", "3", "--max-count", "1,2"]

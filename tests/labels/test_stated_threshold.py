@@ -98,7 +98,7 @@ def test_noise_that_is_computed_as_far_as_needed(
 def test_discovered_labels_of_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = dh.DiscoverLabels(epsilon="1/1000", delta="1e-6", max_labels=3, looks=1)
     held = sets([[0, 1], [0, 1], [1]])
-    reach = mechanism._threshold - discover_measuring.totals_of(held)(np.full(2, HIGHEST))
+    reach = mechanism._threshold - discover_measuring.make_totals(held)(np.full(2, HIGHEST))
     handed_out(monkeypatch, discover_measuring, "rounded_gaussian", reach + np.arange(2))
     assert mechanism.release(data(held, 3)).value.labels == [1]
 

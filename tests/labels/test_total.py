@@ -12,7 +12,7 @@ from dphist.data.cells import make_cells
 from dphist.labels.bounding import read_users
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.release.users_by_size import UsersBySize
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 
 
 def sizes(seed: int, users: int = 400) -> list[int]:
@@ -88,7 +88,7 @@ def test_pages_state_the_total_beside_what_is_shown() -> None:
         assert f"shown or not; 95 % interval {total.low:,} to {total.high:,}" in said
         rest = max(total.value - shown, 0)
         assert f"the counts shown add up to {shown:,}, and about {rest:,} are not in them" in said
-    assert json_of(made)["bounding"]["pairs_kept"] == [total.value, total.low, total.high]
+    assert make_json(made)["bounding"]["pairs_kept"] == [total.value, total.low, total.high]
     several = " ".join(summary_text(release(max_count=2)).split())
     assert "pairs of a user and a label that count, shown or not" in several
     assert "the counts shown add up to" not in several  # these are records, and no pairs

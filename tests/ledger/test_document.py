@@ -8,8 +8,8 @@ import pytest
 
 import dphist as dh
 from dphist.document.blocks import PAGE, Table
-from dphist.ledger.charts import lines_of
-from dphist.ledger.document import document_of
+from dphist.ledger.charts import make_lines
+from dphist.ledger.document import make_document
 from dphist.ledger.entries import Entry
 from dphist.ledger.history import histories
 from dphist.ledger.words import state_text
@@ -20,12 +20,12 @@ from tests.support.report.html import Page
 
 
 def page_of(ledger: dh.Ledger) -> str:
-    return page(document_of(ledger))
+    return page(make_document(ledger))
 
 
 def table_of(ledger: dh.Ledger, name: str) -> dict[str, list[str]]:
     """Return the cells of a table of the document, by column."""
-    (section,) = (each for each in document_of(ledger).sections if each.name == name)
+    (section,) = (each for each in make_document(ledger).sections if each.name == name)
     (table,) = (block for block in section.shown_on(PAGE) if isinstance(block, Table))
     return {column.name: list(column.cells) for column in table.columns}
 
@@ -68,7 +68,7 @@ def test_the_chart_falls_by_each_rule(ledger: dh.Ledger) -> None:
     pay(ledger, pure("0.2"), "a")
     pay(ledger, dh.ApproxZCDP("0.01", "1e-7", unit="patient"), "b")
     (history,) = histories(ledger.entries())
-    lines = lines_of(history)
+    lines = make_lines(history)
     assert lines["ε"] == [(2, 100.0), (3, 90.0)]  # void once an entry states none
     assert lines["δ"] == [(2, 100.0), (3, 100.0), (5, 80.0)]
     assert [entry for entry, _ in lines["ρ"]] == [2, 3, 5]
@@ -82,7 +82,7 @@ def test_a_long_chart_keeps_its_last_point(tmp_path: Path) -> None:
         ledger.reserve(Costs(pure("0.1")), by="a", key=str(number))
     (history,) = histories(ledger.entries())
     history.steps = history.steps * 100
-    (line,) = lines_of(history).values()
+    (line,) = make_lines(history).values()
     assert len(line) <= 301
     assert line[-1] == (7, 75.0)
 
@@ -124,8 +124,8 @@ def test_history_agrees_with_the_ledger(ledger: dh.Ledger) -> None:
         assert history.totals == ledger.balance(name).totals
         assert [each.key for each in history.payments] == ["both"]
         assert history.account in ledger.accounts
-    assert "main (closed)" in text(document_of(ledger))
-    shown = content(document_of(ledger))["accounts"]
+    assert "main (closed)" in text(make_document(ledger))
+    shown = content(make_document(ledger))["accounts"]
     assert [(each["name"], each["closed"]) for each in shown] == [("main", True), ("nov", False)]
     assert "Account main (closed)" in Page(page_of(ledger)).text
 
@@ -151,11 +151,11 @@ def test_entries_that_cannot_follow_each_other_are_not_shown(ledger: dh.Ledger) 
 @pytest.mark.verify
 def test_a_release_without_a_ledger_says_nothing_of_one() -> None:
     release = dh.AdaptiveScan(epsilon=1).release(dh.Profile.from_counts([3]))
-    from dphist.report import json_of, report_html, summary_text
+    from dphist.report import make_json, report_html, summary_text
 
     assert "ledger" not in report_html(release).lower()
     assert "Ledger" not in summary_text(release)
-    assert not {"ledger", "entry", "account"} & set(json_of(release))
+    assert not {"ledger", "entry", "account"} & set(make_json(release))
 
 
 @pytest.mark.verify
@@ -191,7 +191,7 @@ def test_the_largest_of_the_last_kind_is_what_a_charge_says(kind: str, tmp_path:
     room = ledger.find_room(made, data=data)
     assert room.largest is not None
     number = str(room.largest).replace("epsilon=", "ε = ")
-    said = " ".join(text(document_of(ledger)).split())
+    said = " ".join(text(make_document(ledger)).split())
     now = f", in {ledger.balance().period}" if renew else ""
     like = f"{room.releases} more releases like the last one, k{now}"
     assert f"{like}; the largest of this kind that fits has {number}" in said
@@ -200,6 +200,6 @@ def test_the_largest_of_the_last_kind_is_what_a_charge_says(kind: str, tmp_path:
 def test_of_a_release_that_is_not_stored_no_largest_is_said(ledger: dh.Ledger) -> None:
     profile = dh.Profile.from_counts([3], unit="one patient")
     ledger.reserve(dh.AdaptiveScan(epsilon="1/2"), by="ana", key="r", data=profile)
-    said = " ".join(text(document_of(ledger)).split())
+    said = " ".join(text(make_document(ledger)).split())
     assert "more releases like the last one, r" in said
     assert "of this kind" not in said

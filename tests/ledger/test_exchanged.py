@@ -10,11 +10,11 @@ import pytest
 
 import dphist as dh
 from dphist.document.disclosure import facts_of_charge
-from dphist.document.totals import stated_of_account
+from dphist.document.totals import state_account
 from dphist.errors import BudgetError, LedgerError, ParameterError
 from dphist.ledger.book import Account
 from dphist.ledger.budget import Budget
-from dphist.ledger.document import document_of
+from dphist.ledger.document import make_document
 from dphist.ledger.units import DataUnit, cost_for, for_account
 from dphist.privacy import ZCDP, ApproxZCDP, PrivacyUnit, PureDP, Target
 from dphist.render.html import page
@@ -75,7 +75,7 @@ def test_a_ledger_is_read_again_for_exchanged_units(ledger: dh.Ledger) -> None:
     assert Account.from_content(several.to_content()).unit == several.unit
     with dh.Ledger.open(ledger.place) as again:
         assert again.accounts[0].unit == SWAPPED
-    shown = page(document_of(ledger))
+    shown = page(make_document(ledger))
     assert "one record, exchanged for another" in shown
     assert "is in the data or another one," in shown
     assert "in the data or not" not in shown
@@ -185,7 +185,7 @@ def test_a_release_must_say_what_adding_costs() -> None:
 
 def test_an_account_of_exchanges_is_disclosed_as_that(ledger: dh.Ledger) -> None:
     (account,) = ledger.accounts
-    stated = stated_of_account(account.over_months(1))
+    stated = state_account(account.over_months(1))
     assert str(stated.unit) == "one record, exchanged for another"
     facts = facts_of_charge(dh.LeafCounts(epsilon=1, bins=4), account.unit)
     said = (

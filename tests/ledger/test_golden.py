@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import dphist as dh
-from dphist.ledger.charts import chart_of
-from dphist.ledger.document import document_of, document_of_entries
+from dphist.ledger.charts import draw_chart
+from dphist.ledger.document import document_of_entries, make_document
 from dphist.ledger.history import histories
 from dphist.render.charts import draw_figure
 from dphist.render.html import page
@@ -46,12 +46,15 @@ def check(name: str, surface: str, ledger: dh.Ledger, text: str) -> None:
 
 
 def test_a_page(name: str, ledger: dh.Ledger) -> None:
-    check(name, "page", ledger, text_of_html(page(document_of(ledger))))
+    check(name, "page", ledger, text_of_html(page(make_document(ledger))))
 
 
 def test_a_summary(name: str, ledger: dh.Ledger) -> None:
     said = re.sub(
-        r"(?<=  Place {11}).*?(?=\n  Identity)", ledger.place, text(document_of(ledger)), flags=re.S
+        r"(?<=  Place {11}).*?(?=\n  Identity)",
+        ledger.place,
+        text(make_document(ledger)),
+        flags=re.S,
     )
     check(name, "summary", ledger, said)  # a long path goes on in the next line
 
@@ -65,11 +68,11 @@ def test_a_card(name: str, ledger: dh.Ledger) -> None:
 
 
 def test_json(name: str, ledger: dh.Ledger) -> None:
-    said = json.dumps(content(document_of(ledger)), indent=1, ensure_ascii=False)
+    said = json.dumps(content(make_document(ledger)), indent=1, ensure_ascii=False)
     check(name, "json", ledger, said)
 
 
 def test_a_chart(name: str, ledger: dh.Ledger) -> None:
     entries = list(ledger.entries())
-    charts = [chart_of(each, len(entries), "left") for each in histories(entries)]
+    charts = [draw_chart(each, len(entries), "left") for each in histories(entries)]
     check(name, "plot", ledger, text_of_axes(draw_figure(charts, {})))

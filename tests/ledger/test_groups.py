@@ -44,13 +44,13 @@ def test_groups_are_charged_once_and_kept(ledger: Ledger, place: str | Path) -> 
 
 
 def test_a_page_names_the_groups_and_who_asserts_them(ledger: Ledger) -> None:
-    from dphist.report import json_of, summary_text
+    from dphist.report import make_json, summary_text
 
     release = parallel(ledger, SCAN)["Uri"]
     said = " ".join(summary_text(release).split())
     assert "It paid once for the groups Bern, Uri; this is Uri." in said
     assert "asserts that nobody is in two groups, and this was not checked" in said
-    assert json_of(release)["groups"] == "Bern, Uri"
+    assert make_json(release)["groups"] == "Bern, Uri"
     with pytest.raises(LedgerError, match="stored_groups"):
         ledger.stored("k")
 

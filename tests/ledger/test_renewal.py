@@ -19,7 +19,7 @@ from dphist.errors import BudgetError, LedgerError, ParameterError
 from dphist.ledger import Ledger
 from dphist.ledger.book import EVERYBODY
 from dphist.ledger.history import histories
-from dphist.ledger.periods import end_of, over_months
+from dphist.ledger.periods import find_end, over_months
 from dphist.privacy import ApproxDP, ApproxZCDP, Guarantee, PureDP
 from tests.support.ledgers import PROFILE, Promise, refused
 
@@ -85,7 +85,7 @@ def test_a_month_has_the_budget_anew_and_months_add_up(monthly: Ledger, clock: C
         assert monthly.releases_left(HALF) == 0
         assert not monthly.can_afford(HALF)
         told = rf"is left of epsilon=1, delta=1e-6 in {day[:7]}\. The budget is renewed on "
-        refused(monthly, lambda: pay(monthly, "more"), told + end_of(day[:7]), BudgetError)
+        refused(monthly, lambda: pay(monthly, "more"), told + find_end(day[:7]), BudgetError)
     too_much = "that of a whole month does not pay for this release either"
     refused(monthly, lambda: pay(monthly, "big", Promise(PureDP(2))), too_much, BudgetError)
     assert str(monthly.find_room(HALF)) == "no more releases like this one fit in 2027-02"

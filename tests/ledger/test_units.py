@@ -12,7 +12,7 @@ import dphist as dh
 from dphist.errors import LedgerError, ParameterError
 from dphist.ledger.units import DataUnit, cost_for, for_account
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
-from dphist.privacy.guarantees import delta_of, rho_of
+from dphist.privacy.guarantees import find_delta, find_rho
 from dphist.privacy.unit import asserted_unit
 from dphist.report import report_html, summary_text
 from tests.support.mechanisms.cases import every_mechanism, made
@@ -232,8 +232,8 @@ def test_a_group_costs_what_group_privacy_says(name: str, times: int) -> None:
     else:
         assert cost.epsilon is None
         assert cost.rho == times**2 * one.rho
-    assert cost.rho == rho_of(guarantee)
-    assert cost.delta == delta_of(guarantee) >= times * delta_of(one)
+    assert cost.rho == find_rho(guarantee)
+    assert cost.delta == find_delta(guarantee) >= times * find_delta(one)
     assert cost.alone == guarantee.to_approx_dp(Fraction(1, 2)).epsilon
 
 

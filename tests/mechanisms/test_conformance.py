@@ -15,7 +15,7 @@ import pytest
 import dphist as dh
 from dphist.privacy import Target
 from dphist.release import mechanisms
-from dphist.release.maker import parameters_of
+from dphist.release.maker import read_parameters
 from dphist.report import shown_as
 from tests.support.mechanisms.cases import (
     CASES,
@@ -67,7 +67,7 @@ def test_what_was_calibrated_saves_loads_and_says_so(
     assert loaded.budget == asked
     assert f"target={mechanism.target!r}" in repr(mechanism)
     # By hand, the same parameters are another mechanism: one that was asked for nothing.
-    by_hand = type(mechanism)(**parameters_of(mechanism))
+    by_hand = type(mechanism)(**read_parameters(mechanism))
     assert by_hand != mechanism
     assert by_hand.calibrated_to(mechanism.target) == mechanism
     # What is said first is what was asked for, or a pure guarantee that says more.
@@ -157,7 +157,7 @@ def test_mechanisms_are_copied_and_pickled(name: str, how: str) -> None:
         assert again.target == mechanism.target
     assert replace(mechanism).target is None  # made anew, it was asked for nothing
     assert "target" in {item.name for item in fields(mechanism)}
-    assert "target" not in parameters_of(mechanism)
+    assert "target" not in read_parameters(mechanism)
 
 
 @every_mechanism

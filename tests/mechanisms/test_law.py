@@ -7,7 +7,7 @@ import pytest
 
 import dphist as dh
 from dphist.lab.auditing.replay.session import record
-from dphist.lab.auditing.subject import setup_of
+from dphist.lab.auditing.subject import find_setup
 from tests.support.mechanisms.cases import CASES, made
 
 SAMPLERS = {"geometric": "two-sided geometric", "gaussian": "Gaussian"}
@@ -25,7 +25,7 @@ def test_the_sampler_is_asked_for_the_law_that_is_stated(name: str) -> None:
     if isinstance(data, pa.Table):
         labels, counts = data["label"].to_pylist(), data["count"].to_pylist()
         data = dh.LabelCounts.from_counts(labels, counts, max_labels=2, max_count=1)
-    recorded = record(mechanism.release, data, told=setup_of(mechanism).told)
+    recorded = record(mechanism.release, data, told=find_setup(mechanism).told)
     requests = [each for each in recorded.requests if each.size]
     assert {SAMPLERS[each.sampler] for each in requests} == {mechanism.law.distribution}
     geometric = mechanism.law.distribution == "two-sided geometric"

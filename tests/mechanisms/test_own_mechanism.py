@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.release.mechanisms import package_of, savable
+from dphist.release.mechanisms import find_package, savable
 from tests.support.installing import install
 
 ROOT = Path(__file__).parents[2]
@@ -184,7 +184,7 @@ def test_names_of_ours_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(dh.Release.from_json(ours.to_json()).mechanism) is dh.LeafCounts
     text = other().release([]).to_json()
     assert type(dh.Release.from_json(text).mechanism) is other
-    assert (package_of(other), package_of(dh.LeafCounts)) == ("elsewhere", None)
+    assert (find_package(other), find_package(dh.LeafCounts)) == ("elsewhere", None)
 
 
 class _Costly:

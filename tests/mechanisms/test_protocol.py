@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.mechanism import ExpectedError, meanings_of
-from dphist.release.maker import parameters_of
+from dphist.mechanism import ExpectedError, read_meanings
+from dphist.release.maker import read_parameters
 from tests.support.mechanisms.cases import (
     CASES,
     GRID,
@@ -107,9 +107,9 @@ def test_it_has_what_the_protocol_asks_for(name: str) -> None:
 @every
 def test_each_parameter_has_a_meaning(name: str) -> None:
     mechanism = mechanism_of(name)
-    told = meanings_of(mechanism)
-    assert list(told) == list(parameters_of(mechanism))
-    for parameter, value in parameters_of(mechanism).items():
+    told = read_meanings(mechanism)
+    assert list(told) == list(read_parameters(mechanism))
+    for parameter, value in read_parameters(mechanism).items():
         assert told[parameter]["meaning"].endswith(".")
         if value is None:
             assert told[parameter]["not_given"].endswith(".")
@@ -121,7 +121,7 @@ def test_each_parameter_has_a_meaning(name: str) -> None:
 def test_bad_parameters_are_refused_alike(name: str, kind: str) -> None:
     """An error of ours, which names the parameter and not what was given for it."""
     mechanism = mechanism_of(name)
-    given = parameters_of(mechanism)
+    given = read_parameters(mechanism)
     for parameter, value in given.items():
         number = isinstance(value, Fraction | int) and not isinstance(value, bool)
         if not (number or isinstance(value, tuple)) or (name, parameter, kind) in ALLOWED:
@@ -138,7 +138,7 @@ def test_it_is_frozen_hashable_and_picklable(name: str) -> None:
         with pytest.raises((FrozenInstanceError, TypeError)):
             setattr(mechanism, item.name, getattr(mechanism, item.name))
     for again in (
-        type(mechanism)(**parameters_of(mechanism)),
+        type(mechanism)(**read_parameters(mechanism)),
         pickle.loads(pickle.dumps(mechanism)),  # noqa: S301
         copy.deepcopy(mechanism),
     ):

@@ -10,9 +10,9 @@ import pytest
 
 import dphist as dh
 from dphist.privacy import Target
-from dphist.release.maker import parameters_of
+from dphist.release.maker import read_parameters
 from dphist.release.release import FOR_TESTS
-from dphist.report import json_of, summary_text
+from dphist.report import make_json, summary_text
 from tests.support.mechanisms.cases import (
     CASES,
     KEEPING_NOISY,
@@ -38,8 +38,8 @@ def test_a_release_drawn_with_a_callers_bits_says_so(
     assert (real.for_tests, drawn.for_tests) == (False, True)
     for shown in (repr, summary_text, dh.Release.to_json):
         check_shown(shown(real), shown(drawn))
-    assert json_of(drawn)["random_bits"] == "supplied by the caller: for tests"
-    assert "random_bits" not in json_of(real)
+    assert make_json(drawn)["random_bits"] == "supplied by the caller: for tests"
+    assert "random_bits" not in make_json(real)
     loaded = check_saved(drawn, tmp_path / "r.json")
     assert loaded.for_tests
     assert not dh.Release.from_json(real.to_json()).for_tests
@@ -166,7 +166,7 @@ def test_a_stream_calibrated_keeps_its_target_across_restarts(tmp_path: Path) ->
     with dh.ContinualHistogram.open(path, mechanism=asked) as stream:
         assert stream.budget == asked.target.guarantee
     # The same parameters without a target, as an earlier version would state them, go on with it.
-    with dh.ContinualHistogram.open(path, **parameters_of(asked)) as stream:
+    with dh.ContinualHistogram.open(path, **read_parameters(asked)) as stream:
         assert stream.mechanism.target == asked.target
     other = asked.calibrated_to(Target(dh.ApproxDP(9, "1e-6")))
     with pytest.raises(dh.ParameterError, match="as the stream at"):

@@ -17,7 +17,7 @@ from dphist.errors import ParameterError
 from dphist.labels.threshold.law import delta_of_one, truncated_delta, truncated_limit
 from dphist.noise import truncated
 from dphist.noise.finite import FiniteLaw, finite_noise
-from dphist.noise.optimal import excess_of, optimal_law, upper_factor
+from dphist.noise.optimal import compute_excess, optimal_law, upper_factor
 from dphist.noise.truncated import truncated_geometric
 from tests.support.goodness import LEVEL, chi_square_p
 
@@ -313,11 +313,11 @@ def test_the_excess_that_is_checked_is_that_of_the_law(epsilon: str, delta: str)
     factor, bits = upper_factor(e, d)
     steps = list(optimal_law(e, d).weights)[::-1]
     most = d * (1 << bits)
-    assert max(excess_of(steps, factor, bits)) <= most
+    assert max(compute_excess(steps, factor, bits)) <= most
     moved = steps[0] // 10**6
-    assert excess_of([steps[0] + moved, *steps[1:-1], steps[-1]], factor, bits)[0] > most
+    assert compute_excess([steps[0] + moved, *steps[1:-1], steps[-1]], factor, bits)[0] > most
     if len(steps) > 4:
-        assert max(excess_of(steps, factor * 1001 // 1000, bits)) > most
+        assert max(compute_excess(steps, factor * 1001 // 1000, bits)) > most
     own, least = Fraction(factor, 1 << bits), Fraction(1, 2**64)
     assert max(exponential(e), least) <= own <= max(exponential(e) * (1 + least), least)
 

@@ -16,7 +16,7 @@ import pytest
 import dphist as dh
 from dphist import noise, properties, sql
 from dphist.errors import ParameterError
-from dphist.parameters import exact_number, number_of_text, whole_of_text
+from dphist.parameters import exact_number, read_number, read_whole_number
 from tests.support.parameters.texts import HALVES, NO_NUMBERS, NO_WHOLE_NUMBERS, SOME
 
 PROFILE = dh.Profile.from_counts([9, 7, 4, 2, 1, 1])
@@ -429,7 +429,7 @@ def test_what_is_tried_is_right_otherwise(tmp_path) -> None:
 
 @pytest.mark.parametrize("text", NO_NUMBERS, ids=lambda text: ascii(text)[:20])
 def test_text_that_is_no_number(text) -> None:
-    assert number_of_text(text) is None
+    assert read_number(text) is None
     with pytest.raises(ParameterError, match="epsilon must be a") as refused:
         exact_number(text, "epsilon")
     assert ("400 digits" in str(refused.value)) == (len(text) > 400)
@@ -437,7 +437,7 @@ def test_text_that_is_no_number(text) -> None:
 
 @pytest.mark.parametrize("text", NO_WHOLE_NUMBERS, ids=lambda text: ascii(text)[:20])
 def test_text_that_is_no_whole_number(text) -> None:
-    assert whole_of_text(text) is None
+    assert read_whole_number(text) is None
 
 
 def test_one_number_however_it_is_written() -> None:
@@ -455,4 +455,4 @@ def test_one_number_however_it_is_written() -> None:
     wholes: list[Any] = ["10", "+10", "010", 10, np.int8(10), np.array(10), 1e1, "1e1", "10/1"]
     for whole in [*wholes, Decimal(10)]:
         assert exact_number(whole, "epsilon") == 10
-    assert [whole_of_text(text) for text in ("10", "-10", "+0", "007")] == [10, -10, 0, 7]
+    assert [read_whole_number(text) for text in ("10", "-10", "+0", "007")] == [10, -10, 0, 7]

@@ -8,7 +8,7 @@ import pytest
 
 import dphist as dh
 from dphist.planning.criteria import criterion
-from dphist.planning.declared import examples_of, planned_kinds, quantities_of
+from dphist.planning.declared import find_quantities, list_examples, planned_kinds
 from tests.support.planning.labels import count_labels, labels_release
 
 
@@ -55,9 +55,9 @@ def test_others_are_refused(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("kind", planned_kinds())
 def test_examples_are_accepted(kind: str) -> None:
-    for example in examples_of(kind):
-        assert criterion(example, kind).quantity in quantities_of(kind)
-    with pytest.raises(dh.ParameterError, match=f"such as '{examples_of(kind)[0]}'"):
+    for example in list_examples(kind):
+        assert criterion(example, kind).quantity in find_quantities(kind)
+    with pytest.raises(dh.ParameterError, match=f"such as '{list_examples(kind)[0]}'"):
         criterion("small", kind)
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import dphist as dh
 from dphist.commands.registry import parse_command_line
-from dphist.planning.declared import EPSILON, columns_of
-from dphist.planning.document import document_of, table_csv
-from dphist.planning.words import cell, example_of, shown
+from dphist.planning.declared import EPSILON, find_columns
+from dphist.planning.document import make_document, table_csv
+from dphist.planning.words import cell, choose_example, shown
 from dphist.render import html
 from dphist.render import text as terminal
 
@@ -32,11 +32,11 @@ def plan(request: pytest.FixtureRequest) -> dh.Plan:
 
 
 def plan_html(plan: dh.Plan) -> str:
-    return html.page(document_of(plan))
+    return html.page(make_document(plan))
 
 
 def plan_text(plan: dh.Plan) -> str:
-    return terminal.text(document_of(plan))
+    return terminal.text(make_document(plan))
 
 
 class Cells(HTMLParser):
@@ -81,7 +81,7 @@ def test_the_charts_show_the_plan(plan: dh.Plan) -> None:
 
 
 def test_rounded_numbers_never_promise_more() -> None:
-    known = columns_of("ranges")
+    known = find_columns("ranges")
     for value in (0.0123456, 1234.5, 0.5, 99.01):
         assert float(cell(known["range_error"], value).replace(",", "")) >= value
         share = cell(known["relative_error"], value).removesuffix(" %")
@@ -184,7 +184,7 @@ def test_a_setting_is_shown_as_a_command_that_is_valid(kind, asked, options) -> 
     assert shown in unescape(plan_html(plan))
     command = shlex.split(shown)[1:]
     read = parse_command_line([each if each != "EDGES" else "0,1" for each in command])
-    example = example_of(plan)
+    example = choose_example(plan)
     assert Fraction(read.epsilon) == example["epsilon"] == 1
     assert Fraction(getattr(read, "delta", None) or 0) == example.get("delta", 0)
     for name in ("max_labels", "sensitivity"):

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import beta
 
 import dphist as dh
-from dphist.privacy import delta_of
+from dphist.privacy import find_delta
 
 LABELS = {"max_labels": 10, "delta": "1e-6"}
 CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
@@ -61,7 +61,7 @@ def total_of(made: Any, releases: int = 1) -> Fraction:
         return made.guarantee.epsilon
     assert made.target.releases == releases
     asked = made.target.guarantee
-    assert made.epsilon_at(delta_of(asked), releases) <= asked.epsilon
+    assert made.epsilon_at(find_delta(asked), releases) <= asked.epsilon
     return asked.epsilon
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dphist.planning.document import document_of, table_csv
+from dphist.planning.document import make_document, table_csv
 from dphist.planning.words import error_chart, odds_chart
 from dphist.render.charts import draw_figure
 from dphist.render.html import page
@@ -18,8 +18,8 @@ each = each_of(MADE, ("labels of customers",))
 def test_a_plan(name: str, surface: str) -> None:
     plan = MADE[name]()
     said = {
-        "page": lambda: text_of_html(page(document_of(plan))),
-        "text": lambda: text(document_of(plan)),
+        "page": lambda: text_of_html(page(make_document(plan))),
+        "text": lambda: text(make_document(plan)),
         "card": lambda: text_of_html(plan._repr_html_()),
         "table": lambda: table_csv(plan),
         "plot": lambda: text_of_axes(

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.planning.declared import columns_of, guessed_right
-from dphist.planning.document import document_of
+from dphist.planning.declared import find_columns, guessed_right
+from dphist.planning.document import make_document
 from dphist.render.text import text
 from tests.support.planning.told import MADE
 
@@ -29,7 +29,7 @@ def test_a_row_for_each_combination() -> None:
     found = {(row["epsilon"], row["max_labels"], row["max_count"]) for row in plan}
     assert found == set(itertools.product([Fraction(1, 2), 2], [1, 10], [1, 3]))
     assert len(plan) == len(plan.rows) == 8
-    assert set(plan.columns) <= set(columns_of("labels"))
+    assert set(plan.columns) <= set(find_columns("labels"))
     errors = [row["appears_from"] for row in plan if row["max_labels"] == row["max_count"] == 1]
     assert errors == sorted(errors, reverse=True), "more epsilon, less error"
 
@@ -78,7 +78,9 @@ def test_names_of_version_0_2_are_read(tmp_path: Path) -> None:
     again = dh.Plan.load(tmp_path / "plan.json")
     assert again.digest == old.digest != made.digest
     assert again.to_pandas().equals(made.to_pandas())
-    assert text(document_of(again)).splitlines()[:-1] == text(document_of(made)).splitlines()[:-1]
+    assert (
+        text(make_document(again)).splitlines()[:-1] == text(make_document(made)).splitlines()[:-1]
+    )
 
 
 def test_a_changed_plan_is_refused(tmp_path: Path) -> None:

@@ -361,7 +361,7 @@ def all_of_the_rows(data, column):
     return data
 
 
-RIGHT_OF = measuring._right_of
+RIGHT_OF = measuring._take_right
 LONG = [((n,), (n + 1,)) for n in range(8)]
 
 
@@ -380,7 +380,7 @@ def test_a_unit_ignored_is_caught() -> None:
 
 @pytest.mark.parametrize("overlap", [shared_column, all_of_the_rows])
 def test_overlapping_regions_are_caught(overlap, monkeypatch) -> None:
-    monkeypatch.setattr(measuring, "_right_of", overlap)
+    monkeypatch.setattr(measuring, "_take_right", overlap)
     mechanism = AdaptiveScan(epsilon=1)
     pairs = [*neighbour_pairs(4), *LONG]
     assert any(loss(mechanism, *p, wanted) > 1.001 for wanted in sequences(1) for p in pairs)

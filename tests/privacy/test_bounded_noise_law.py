@@ -98,7 +98,7 @@ def check(mechanism: ThresholdHistogram) -> float:
         )
         for p, q in ((one, other), (other, one)):
             worst = max(worst, hockey_stick(p, q, float(claim.epsilon)))
-    if worst > float(dh.privacy.delta_of(claim)) + 1e-12:
+    if worst > float(dh.privacy.find_delta(claim)) + 1e-12:
         raise ViolationError("delta is exceeded")
     return worst
 
@@ -124,7 +124,7 @@ MECHANISMS = [
 def test_delta_is_kept_by_every_user_and_reached_by_one(mechanism: ThresholdHistogram) -> None:
     worst, reached = check(mechanism), float(mechanism.reached_delta)
     assert worst == pytest.approx(reached, rel=1e-9)
-    assert mechanism.reached_delta <= mechanism.delta == dh.privacy.delta_of(mechanism.guarantee)
+    assert mechanism.reached_delta <= mechanism.delta == dh.privacy.find_delta(mechanism.guarantee)
 
 
 def finer_laws(mechanism: ThresholdHistogram, pair: tuple[int, int]) -> tuple[float, Law, Law]:
@@ -166,7 +166,7 @@ def check_rho(mechanism: ThresholdHistogram) -> None:
     A ledger adds up the epsilons too (`ledger.md`, Lemma 1), so these hold on the same event.
     """
     most = Fraction(mechanism.guarantee.rho) / mechanism.changed_labels
-    own = 1 - (1 - float(dh.privacy.delta_of(mechanism.guarantee))) ** (
+    own = 1 - (1 - float(dh.privacy.find_delta(mechanism.guarantee))) ** (
         1 / mechanism.changed_labels
     )
     for by in range(1, mechanism.max_count + 1):

@@ -32,7 +32,7 @@ def law(mechanism: dh.DiscoverLabels, held: Sets) -> Law:
     sigma = float(measuring.look_sigma(mechanism.epsilon, 2))
     steps = {1: 401, 2: 31, 3: 9}[labels]
     noise = np.rint(sigma * norm.ppf((np.arange(steps) + 0.5) / steps)).astype(np.int64)
-    threshold, totals = mechanism._threshold, measuring.totals_of(held)
+    threshold, totals = mechanism._threshold, measuring.make_totals(held)
     first = totals(np.full(labels, HIGHEST, np.int64))
     found: Law = dict.fromkeys(map(frozenset, subsets(labels)), 0.0)
     for drawn in itertools.product(noise, repeat=labels):

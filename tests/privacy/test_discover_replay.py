@@ -83,13 +83,13 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def priorities_from_exact_totals(patch: pytest.MonkeyPatch) -> None:
-    right, seen = measuring.totals_of, []
+    right, seen = measuring.make_totals, []
 
     def totals_of(held: Sets) -> Any:
         seen.append(right(held)(np.full(len(held.labels), 256)))
         return right(held)
 
-    patch.setattr(measuring, "totals_of", totals_of)
+    patch.setattr(measuring, "make_totals", totals_of)
     patch.setattr(measuring, "next_priorities", lambda *_: 1 + seen[-1] % 256)
 
 

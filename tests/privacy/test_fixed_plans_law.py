@@ -14,7 +14,7 @@ import dphist as dh
 from dphist.lab.bridges.dp_accounting import PLDAccountant
 from dphist.noise.gaussian_epsilon import gaussian_delta_above, gaussian_epsilon
 from dphist.privacy import loss_curve
-from dphist.privacy.loss_curve import atoms_of, delta_above, mixed_epsilon
+from dphist.privacy.loss_curve import compute_atoms, delta_above, mixed_epsilon
 from dphist.privacy.losses import GeometricLoss
 
 HALF = Fraction(1, 2)
@@ -146,7 +146,7 @@ def test_the_epsilon_is_the_smallest_and_no_smaller(squared, noises, delta) -> N
 @pytest.mark.parametrize(("squared", "noises", "delta"), MIXED)
 def test_the_curve_is_bounded_from_above_and_by_little(squared, noises, delta) -> None:
     bits = 128
-    atoms = atoms_of(noises, bits)
+    atoms = compute_atoms(noises, bits)
     assert sum(mass for _, mass in atoms) >= 1 << bits
     with mpmath.workdps(60):
         for epsilon in (Fraction(0), Fraction(1, 3), Fraction(1), Fraction(-1, 2)):
@@ -169,7 +169,7 @@ def test_rounding_many_losses_costs_and_costs_little(monkeypatch: pytest.MonkeyP
     exact = mixed_epsilon(Fraction(1, 50), noises, Fraction(1, 10**6))
     bits = 128
     monkeypatch.setattr(loss_curve, "MOST_ATOMS", 300)
-    atoms = atoms_of(noises, bits)
+    atoms = compute_atoms(noises, bits)
     assert len(atoms) <= 300
     mixed_epsilon.cache_clear()
     rounded = mixed_epsilon(Fraction(1, 50), noises, Fraction(1, 10**6))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import dphist as dh
-from dphist.groups.measuring import GroupsMeasuring, total_of
+from dphist.groups.measuring import GroupsMeasuring, estimate_total
 from dphist.lab.auditing.replay import loss_of_neighbours, record, replay
 from dphist.privacy import ApproxZCDP, least_epsilon
 from dphist.privacy.conversion import geometric_to_rho
@@ -131,7 +131,7 @@ def test_what_is_released_is_a_function_of_the_noisy_numbers() -> None:
     release = mechanism.release(some_counts())
     decoded = mechanism.decode(release.noisy)
     assert decoded == release.value
-    assert release.total == total_of(decoded)
+    assert release.total == estimate_total(decoded)
     one, two = (each.quantiles([0.1, 0.5, 0.9]).to_arrow() for each in (release.value, decoded))
     assert one == two
     totals = {mechanism.release(some_counts()).total for _ in range(30)}

@@ -131,7 +131,7 @@ def test_sums_are_far_from_where_floats_lose_digits(piece, monkeypatch) -> None:
         proposals = proposals_around(data, epsilon, delta)
         for table in (*proposals.rows.tables, *proposals.columns.tables):
             assert table.sums.min() >= 2.0**-914
-            ends = [table._end_of(place) for place in range(len(table.exponents) - 1)]
+            ends = [table._find_end(place) for place in range(len(table.exponents) - 1)]
             assert min(ends, default=2.0**835) >= 2.0**835
 
 

@@ -13,8 +13,8 @@ from dphist.arrays import IntArray
 from dphist.privacy import PureDP
 from dphist.privacy.conversion import geometric_to_rho, pure_to_rho
 from dphist.tables import KeyedCounts, Tables, drawing, measuring, pure
-from dphist.tables.contrasts import LARGEST_PRODUCT, contrasts_of, measure_all
-from dphist.tables.pure import PureLaw, paths_of, reach_of
+from dphist.tables.contrasts import LARGEST_PRODUCT, make_contrasts, measure_all
+from dphist.tables.pure import PureLaw, compute_reach, list_paths
 
 CLOSE = 1 - Fraction(1, 10**9)
 SIZES = [1, 2, 3, 4, 5, 6, 7, 9, 12, 16, 25, 31, 50, 64]
@@ -22,16 +22,16 @@ SIZES = [1, 2, 3, 4, 5, 6, 7, 9, 12, 16, 25, 31, 50, 64]
 
 @pytest.mark.parametrize("size", SIZES)
 def test_paths_are_those_of_the_contrasts(size: int) -> None:
-    contrasts = contrasts_of(size)
+    contrasts = make_contrasts(size)
     rows = np.abs(contrasts.rows())
     lengths = {row: length for length, places in contrasts.groups() for row in places.tolist()}
     found = {
         tuple(sorted((lengths[row], int(rows[row, value])) for row in range(1, size) if entry[row]))
         for value, entry in enumerate(rows.T)
     }
-    assert {tuple(sorted(path)) for path in paths_of(size)} == found
+    assert {tuple(sorted(path)) for path in list_paths(size)} == found
     most = max(sum((entry / length for length, entry in path), Fraction(0)) for path in found)
-    assert most <= reach_of(size) <= most + Fraction(size, 2**40)
+    assert most <= compute_reach(size) <= most + Fraction(size, 2**40)
 
 
 KEYS: Mapping[str, Mapping[str, Any]] = {

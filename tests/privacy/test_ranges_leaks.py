@@ -48,7 +48,7 @@ def test_noisy_counts_beside_the_bins_do_not_show_whether_any_record_was_there(m
 @pytest.mark.parametrize("make", MAKE)
 @pytest.mark.parametrize("kind", ["epsilon", "rho"])
 def test_every_number_drawn_is_paid_by_what_a_single_record_may_cost(monkeypatch, make, kind):
-    """Planted: outside noise from `budget_of(self.guarantee, 1)`, which forgets sensitivity."""
+    """Planted: outside noise from `find_budget(self.guarantee, 1)`, which forgets sensitivity."""
     mechanism = make(**{kind: 6}, sensitivity=3)
     with monkeypatch.context() as patch:
         drawn = Drawn(patch)

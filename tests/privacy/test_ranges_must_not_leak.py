@@ -236,7 +236,7 @@ def test_nothing_is_written_if_one_output_fails(tmp_path, capsys, monkeypatch) -
     def explode(release: dh.Release) -> None:
         raise RuntimeError(str(NUMBER))
 
-    monkeypatch.setattr(kind, "charts_of", explode)
+    monkeypatch.setattr(kind, "draw_charts", explode)
     file = written(COMMON, tmp_path / "data.parquet")
     outputs = ("--output", tmp_path / "r.json", "--report", tmp_path / "r.html")
     assert (

@@ -232,7 +232,7 @@ def test_values_follow_from_noisy_numbers(case: Any) -> None:
     mechanism = dh.RegionalProfiles(regions=TREE, **case)
     release = mechanism.release(profiles([9, 4, 4], [1] * 20, [300]))
     assert mechanism.decode(release.noisy) == release.value
-    assert mechanism.total_of(release.noisy) == release.total
+    assert mechanism.compute_total(release.noisy) == release.total
     for name in release.noisy:
         less = {key: held for key, held in release.noisy.items() if key != name}
         with pytest.raises(dh.ParameterError):

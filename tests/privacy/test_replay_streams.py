@@ -17,7 +17,7 @@ import pytest
 
 from dphist.errors import ParameterError
 from dphist.lab.auditing.replay import DivergedError, Told, loss, loss_of_neighbours, record, replay
-from dphist.release.maker import parameters_of
+from dphist.release.maker import read_parameters
 from dphist.streams.counters.autoregressive import autoregressive_counter
 from dphist.streams.counters.binary import blocks, levels
 from dphist.streams.counters.noise_table import NoiseTable
@@ -56,7 +56,7 @@ class Setting:
     def run(self, events: Stream) -> list[Any]:
         """Feed the events, read at all times, and return all that was said."""
         said: list[Any] = []
-        stream = ContinualHistogram(**parameters_of(self.mechanism))
+        stream = ContinualHistogram(**read_parameters(self.mechanism))
         before = 0
         for time in self.times:
             part = events[before:time]

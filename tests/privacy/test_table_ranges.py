@@ -10,8 +10,8 @@ import pytest
 
 import dphist as dh
 from dphist.tables import KeyedCounts, Tables, drawing, measuring
-from dphist.tables.contrasts import contrasts_of
-from dphist.tables.key_noise import cost_of, list_levels, noise_of, paths_of
+from dphist.tables.contrasts import make_contrasts
+from dphist.tables.key_noise import compute_cost, list_levels, list_paths, make_noise
 from tests.support.privacy.tables import Recorder, cells_of, pay
 
 SIZES = [*range(2, 40), 63, 64, 65, 84, 85, 100, 127]
@@ -43,7 +43,7 @@ def made(name: str, **more: Any) -> Tables:
 @pytest.mark.parametrize("size", SIZES)
 def test_no_value_pays_more_than_a_key_costs(size: int) -> None:
     """All values in fractions; one of them pays it, and each contrast is in one group."""
-    noise, rows = noise_of(size, True), contrasts_of(size).rows()
+    noise, rows = make_noise(size, True), make_contrasts(size).rows()
     lengths = {row: length for length, places in noise.groups for row in places.tolist()}
     assert sorted(lengths) == [*range(1, size)]
     paid = [
@@ -131,7 +131,7 @@ def test_an_exchange_costs_at_most_two_steps(name: str, monkeypatch: pytest.Monk
 
 def test_kinds_of_values_are_those_of_the_tree() -> None:
     for size in SIZES:
-        levels, held = list_levels(size), contrasts_of(size)
+        levels, held = list_levels(size), make_contrasts(size)
         assert len(levels) == held.levels.max() + 1
         for depth, level in enumerate(levels):
             nodes = np.flatnonzero(held.levels == depth)
@@ -147,6 +147,6 @@ def test_kinds_of_values_are_those_of_the_tree() -> None:
                 Fraction(int(rows[row, value]), int(abs(rows[row]).max())) ** 2 for row in places
             )
             kinds.add(path)
-        assert kinds <= {*map(tuple, paths_of(levels))}
+        assert kinds <= {*map(tuple, list_paths(levels))}
         ones = [Fraction(1)] * len(levels)
-        assert cost_of(levels, ones) == pytest.approx(max(map(sum, kinds)), abs=1e-15)
+        assert compute_cost(levels, ones) == pytest.approx(max(map(sum, kinds)), abs=1e-15)

@@ -11,7 +11,7 @@ import pytest
 
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.tables import KeyedCounts, Keys, Tables, drawing, measuring
-from dphist.tables.contrasts import LARGEST_PRODUCT, contrasts_of, measure_all
+from dphist.tables.contrasts import LARGEST_PRODUCT, make_contrasts, measure_all
 from dphist.tables.drawing import sort_by_length
 from dphist.tables.lattice import Lattice, subsets
 from tests.support.privacy.tables import Recorder, cells_of, pay
@@ -22,7 +22,7 @@ SHAPES = [(2, 2, 2), (3, 2), (5, 4, 3), (7, 6), (4,)]
 
 @pytest.mark.parametrize("size", SIZES)
 def test_contrasts_are_whole_orthogonal_and_add_up_to_zero(size: int) -> None:
-    contrasts = contrasts_of(size)
+    contrasts = make_contrasts(size)
     rows = contrasts.rows()
     assert (rows[0] == 1).all()
     assert (rows[1:].sum(axis=1) == 0).all()
@@ -44,10 +44,10 @@ def test_a_record_has_the_same_share_of_contrasts_in_every_cell(shape: tuple[int
         for axis, size in enumerate(shape):
             along = [1] * len(shape)
             along[axis] = size
-            squares = squares * contrasts_of(size).squares.astype(object).reshape(along)
+            squares = squares * make_contrasts(size).squares.astype(object).reshape(along)
         for part in subsets(tuple(range(len(shape)))):
             block = tuple(slice(1, None) if i in part else 0 for i in range(len(shape)))
-            kept = [contrasts_of(shape[i]).squares[1:].astype(object) for i in part]
+            kept = [make_contrasts(shape[i]).squares[1:].astype(object) for i in part]
             lengths = math.prod(np.ix_(*kept)) if part else 1
             found = moved[block].astype(object) ** 2 * Fraction(1)
             assert np.sum(found / lengths) == lattice.share(part)
@@ -76,7 +76,7 @@ def test_products_next_to_the_end_of_int64_are_exact_or_clamped() -> None:
             counts = ones * most
             exact: Any = counts.astype(object)
             for axis, size in enumerate(shape):
-                rows = contrasts_of(size).rows().astype(object)
+                rows = make_contrasts(size).rows().astype(object)
                 exact = np.moveaxis(np.tensordot(rows, exact, (1, axis)), 0, axis)
             clamped = np.clip(exact, -LARGEST_PRODUCT, LARGEST_PRODUCT)
             assert (measure_all(counts) == clamped).all()

@@ -19,11 +19,11 @@ import pytest
 
 import dphist as dh
 from dphist.data.cells import make_cells
-from dphist.document.totals import stated_of
+from dphist.document.totals import state_releases
 from dphist.errors import ColumnError, DataError, ParameterError, ReleaseFileError
 from dphist.privacy.conversion import pure_to_rho
 from dphist.release.user_records import read_user_sizes
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 from tests.support.mechanisms.cases import signed
 
 MOST = 4
@@ -142,10 +142,10 @@ def test_the_guarantee_is_that_of_both(name: Any) -> None:
         assert float(getattr(each.guarantee, name)) == 0.75
         assert str(each.guarantee.unit) == "one patient"
         assert [float(getattr(part.guarantee, name)) for part in each.parts] == [0.25, 0.5]
-        assert float(json_of(each)["guarantee"][name]) == 0.75
-        assert json_of(each)["guarantees"]["users_by_records"][name] == "0.25"
+        assert float(make_json(each)["guarantee"][name]) == 0.75
+        assert make_json(each)["guarantees"]["users_by_records"][name] == "0.25"
         assert "0.75" in summary_text(each)
-        assert float(getattr(stated_of([each]).guarantee, name)) == 0.75
+        assert float(getattr(state_releases([each]).guarantee, name)) == 0.75
     assert again == release
     assert alone.parts == (alone,)
     content = json.loads(release.to_json())
@@ -164,7 +164,7 @@ def test_the_rho_of_a_found_bound_is_that_of_every_bound() -> None:
         release = tree(epsilon="0.95", sensitivity=bound).release(counts).with_users(users)
         again = dh.Release.from_json(release.to_json())
         rhos |= {each.guarantee.rho for each in (release, again)}
-        assert stated_of([release]).guarantee.rho == release.guarantee.rho
+        assert state_releases([release]).guarantee.rho == release.guarantee.rho
         assert release.parts[1].guarantee.rho is None
     assert rhos == {pure_to_rho(Fraction("0.05")) + pure_to_rho(Fraction("0.95"))}
 
@@ -174,9 +174,9 @@ def test_releases_that_are_not_joined_count_the_rho_of_every_bound() -> None:
     counts = dh.bin_counts(ROWS, **BINS, max_records=5)
     release = tree(epsilon="0.95", sensitivity=5).release(counts)
     joined = release.with_users(users).guarantee.rho
-    assert stated_of([users, release]).guarantee.rho == joined
-    assert stated_of([release.with_users(users)]).guarantee.rho == joined
-    assert stated_of([release]).guarantee.rho < pure_to_rho(Fraction("0.95"))
+    assert state_releases([users, release]).guarantee.rho == joined
+    assert state_releases([release.with_users(users)]).guarantee.rho == joined
+    assert state_releases([release]).guarantee.rho < pure_to_rho(Fraction("0.95"))
 
 
 def test_a_release_that_carries_one_for_tests_is_for_tests() -> None:
@@ -241,7 +241,7 @@ def test_every_surface_says_what_bounding_took() -> None:
         for text in (summary_text(release), report_html(release)):
             assert said in " ".join(text.split())
             assert because in " ".join(text.split())
-        told = json_of(release)["bounding"]
+        told = make_json(release)["bounding"]
         assert told["max_records"] == 5
         assert told["share_of_records_dropped"]["5"] == [share.value, share.low, share.high]
         head, first, *_ = str(release.to_csv()).split("\n")

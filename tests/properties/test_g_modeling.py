@@ -53,7 +53,7 @@ def test_expected_counts_are_those_of_the_profile() -> None:
     assert found.labels.shape == (len(found.weights), len(found.rates))
     for count in (1, 2, 3, 10):
         chances = np.exp(count * np.log(found.rates) - found.rates - math.lgamma(count + 1))
-        mean, error = found.sum_of(chances)
+        mean, error = found.estimate_sum(chances)
         held = int(profile.prevalences[profile.counts == count][0])
         assert mean == pytest.approx(held, abs=4 * math.sqrt(held))
         assert 0 < error < 2 * math.sqrt(held)

@@ -11,11 +11,11 @@ from dphist.properties.overview import (
     Property,
     can_be_estimated,
     estimate_properties,
-    interval_of,
-    name_of,
-    notes_of,
+    format_interval,
+    format_value,
+    group_notes,
+    name_item,
     population_blocks,
-    value_of,
 )
 from dphist.properties.resampling import further_releases
 from tests.support.report import releases
@@ -54,7 +54,7 @@ def test_its_intervals_have_the_noise_of_the_release() -> None:
     assert "and for the noise of the release" in notes_in(release)
     bound = properties.support_size(release, method="chao1", resamples=40)
     bare = properties.support_size(release.value, method="chao1")
-    assert interval_of(bare) != interval_of(bound)
+    assert format_interval(bare) != format_interval(bound)
 
 
 @pytest.mark.verify
@@ -107,27 +107,27 @@ def estimate(value: float, unit: str, error: float | None = None) -> Estimate:
     ],
 )
 def test_numbers(value: float, unit: str, text: str) -> None:
-    assert value_of(estimate(value, unit)) == text
+    assert format_value(estimate(value, unit)) == text
 
 
 def test_errors_stand_where_there_is_no_interval() -> None:
     """± stands for half of a 95 % interval; the bias of an entropy may be far larger."""
-    assert interval_of(estimate(1.0, "bits")) == NONE
-    assert interval_of(estimate(1.0, "bits", 0.01234)) == NONE
-    assert interval_of(estimate(1.0, "1", 0.01234)) == "± 0.024"
-    assert interval_of(estimate(0.5, "share of records", 0.01)) == "± 2.0 %"
-    assert interval_of(estimate(5.0, "labels", 1234.5)) == "± 2,400"
-    assert interval_of(estimate(5.0, "labels", float("inf"))) == NONE
+    assert format_interval(estimate(1.0, "bits")) == NONE
+    assert format_interval(estimate(1.0, "bits", 0.01234)) == NONE
+    assert format_interval(estimate(1.0, "1", 0.01234)) == "± 0.024"
+    assert format_interval(estimate(0.5, "share of records", 0.01)) == "± 2.0 %"
+    assert format_interval(estimate(5.0, "labels", 1234.5)) == "± 2,400"
+    assert format_interval(estimate(5.0, "labels", float("inf"))) == NONE
     both = Estimate(2.0, "m", 0.1, (1.5, float("inf")), "labels", ())
-    assert interval_of(both) == "1.5 to no bound"
+    assert format_interval(both) == "1.5 to no bound"
 
 
 def test_names_and_notes() -> None:
     thirds = Property("entropy", "Shannon entropy", estimate(1.0, "units"), {"base": "3"})
-    assert name_of(thirds) == "Shannon entropy (base 3)"
+    assert name_item(thirds) == "Shannon entropy (base 3)"
     one = Property("guessing", "A", Estimate(0.1, "m", None, None, "labels", ("first", "second")))
     two = Property("guessing", "B", Estimate(0.2, "m", None, None, "labels", ("first", "second")))
-    assert notes_of([one, thirds, two]) == [
+    assert group_notes([one, thirds, two]) == [
         ("A; B", "Method m. First. Second."),
         ("Shannon entropy", "Method plug-in."),
     ]
@@ -143,10 +143,10 @@ def test_what_is_too_far_ahead_is_a_row() -> None:
     rows = estimate_properties(Profile.from_counts([1, 1, 3]), extra=[1, 2])
     near, far = [row for row in rows if row.function == "support_coverage"]
     assert near.estimate.method == far.estimate.method == "g-modeling"
-    assert value_of(near.estimate) == f"{near.estimate.value:.1f}"
-    assert name_of(far) == "New labels in 2n further records"
-    assert (value_of(far.estimate), interval_of(far.estimate)) == ("unknown", NONE)
-    assert notes_of([far])[0][1].endswith("Unknown: too far ahead for this few records.")
+    assert format_value(near.estimate) == f"{near.estimate.value:.1f}"
+    assert name_item(far) == "New labels in 2n further records"
+    assert (format_value(far.estimate), format_interval(far.estimate)) == ("unknown", NONE)
+    assert group_notes([far])[0][1].endswith("Unknown: too far ahead for this few records.")
     for extra in (0, -1, "soon"):
         with pytest.raises(ParameterError, match="extra"):
             estimate_properties(Profile.from_counts([1, 1, 3]), extra=[extra])

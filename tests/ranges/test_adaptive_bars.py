@@ -73,7 +73,7 @@ def dense_enclosure(release):
 @pytest.fixture
 def unpooled(monkeypatch):
     """Least squares as it is, without what makes first counts weigh alike."""
-    monkeypatch.setattr(answers, "pools_of", lambda fit, noisy: Pools([], [], []))
+    monkeypatch.setattr(answers, "compute_pools", lambda fit, noisy: Pools([], [], []))
 
 
 def full_boxes(bins):

@@ -9,15 +9,15 @@ from matplotlib.figure import Figure
 from dphist import AdaptiveTree, Axis, BinnedCounts, LeafCounts, ParameterError, plot
 from dphist.document.chart import NARROW, Chart
 from dphist.document.chart import Axis as Declared
-from dphist.document.shades import shades_of
+from dphist.document.shades import list_shades
 from dphist.ranges.charts import (
     MOST,
-    cells_of,
-    charts_of,
+    choose_edges,
+    draw_charts,
+    group_bins,
+    group_cells,
     least_seen,
-    places_of,
-    scale_of,
-    steps_of,
+    scale_axis,
 )
 from dphist.ranges.overview import usual_error
 from dphist.release.range_histogram.answers import ERRORS
@@ -44,12 +44,12 @@ def test_the_plot_is_of_the_release(name: str) -> None:
         return
     by_bin, below = axes
     steps = by_bin.lines[0].get_ydata()
-    together = int(np.diff(places_of(value))[0])
+    together = int(np.diff(choose_edges(value))[0])
     assert len(steps) <= 2 * MOST
     assert steps[0] == steps[1] == pytest.approx(value.count_bins(0, together) / together)
     assert below.lines[0].get_ydata()[-1] == pytest.approx(value.count_bins(0, len(value.counts)))
     named = [text.get_text() for text in by_bin.get_legend().get_texts()]
-    chart = charts_of(release)[0]  # a band that cannot be seen is in the caption instead
+    chart = draw_charts(release)[0]  # a band that cannot be seen is in the caption instead
     assert named == (["Released"] if NARROW in chart.note else ["Released", "95 % band"])
     band = by_bin.patches[0].get_xy()[:, 1]
     top = steps[0] + ERRORS * value.error_bins(0, together) / together
@@ -81,7 +81,7 @@ def test_a_million_bins_are_few_steps() -> None:
     ],
 )
 def test_steps_of_time_are_whole_days_or_weeks(edges: np.ndarray, together: int) -> None:
-    places = steps_of(edges, 200)
+    places = group_bins(edges, 200)
     assert places[0] == 0
     assert places[-1] == len(edges) - 1
     assert (np.diff(places)[:-1] == together).all()
@@ -113,7 +113,7 @@ def ticks_of(axis: Declared) -> tuple[list[float], list[str]]:
     ids=str,
 )
 def test_every_axis_has_ticks_inside(edges: np.ndarray) -> None:
-    x, axis = scale_of("x", edges, np.arange(len(edges)))
+    x, axis = scale_axis("x", edges, np.arange(len(edges)))
     assert (np.diff(x) > 0).all()
     assert np.isfinite(x).all()
     ticks, texts = ticks_of(axis)
@@ -128,13 +128,13 @@ def test_every_length_of_dates_has_ticks() -> None:
     """The library's own steps were too short for some lengths: it warned, and drew what it had."""
     for seconds in np.unique((1.06 ** np.arange(12, 420)).astype(np.int64)):
         edges = np.datetime64("2023-01-01T05:07:09", "us") + np.array([0, seconds], "m8[s]")
-        _, axis = scale_of("x", edges, np.arange(2))
+        _, axis = scale_axis("x", edges, np.arange(2))
         assert 2 <= len(date_ticks(axis.low, axis.high, 5)[0]) <= 12, seconds
 
 
 def test_the_map_adds_up() -> None:
     value = ALL["map"]().value
-    cells, places = cells_of(value)
+    cells, places = group_cells(value)
     assert [len(ends) - 1 for ends in places] == [*cells.shape]
     (a, *_, b), (c, *_, d) = places
     assert cells.sum() == value.counts[a:b, c:d].sum() >= 0.99 * value.counts.sum()
@@ -160,9 +160,9 @@ def test_a_map_shows_all_that_is_above_the_noise() -> None:
     cells[50:60, 50:60] = 500
     cells[55, 55] = 10**6
     release = release_bins(AdaptiveTree, cells)
-    drawn, places = cells_of(release.value)
+    drawn, places = group_cells(release.value)
     assert [len(ends) < 64 for ends in places] == [True, True]
-    least = shades_of(float(drawn.max()), least_seen(release.value))[0]
+    least = list_shades(float(drawn.max()), least_seen(release.value))[0]
     assert least <= 300  # the million next to it hides nothing
     assert f"fewer than {least:,} are blank" in Page(report_html(release)).text
     (ax,) = plot(release)
@@ -181,7 +181,7 @@ def points(names: tuple[str, str]) -> Chart:
     bins[6:14, 5:14] = 1000
     bins[7, 12] = 9000
     axes = tuple(Axis.regular(0, 20, 1, name) for name in names)
-    (chart,) = charts_of(
+    (chart,) = draw_charts(
         LeafCounts(epsilon=100, bins=(20, 20)).release(
             BinnedCounts(bins, axes, {"null": 0, "outside": 0})
         )

@@ -18,16 +18,16 @@ from dphist.document import guarantee_words as words
 from dphist.document import mechanism_facts, unit_words
 from dphist.document.blocks import CARD, PAGE, TERMINAL, Between, Document, Fact, PlusMinus, Table
 from dphist.document.kind import DataFacts
-from dphist.document.totals import total_in_words, total_of
+from dphist.document.totals import find_total, total_in_words
 from dphist.ranges import words as ranges_words
 from dphist.ranges.kind import KIND
 from dphist.ranges.overview import (
     divide,
     edge_texts,
     error_outside,
-    outside_of,
-    parts_of,
-    quantiles_of,
+    list_outside,
+    list_quantiles,
+    make_parts,
 )
 from dphist.release.range_histogram import RangeHistogram
 from dphist.report import report_html, summary_text, table_csv
@@ -80,8 +80,8 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     mechanism = release.mechanism
     unit = words.Contribution(mechanism.sensitivity)
     for said in (
-        total_in_words(total_of(mechanism), unit, number_protected(release), release.guarantee),
-        words.guarantee_in_symbols(total_of(mechanism).guarantee),
+        total_in_words(find_total(mechanism), unit, number_protected(release), release.guarantee),
+        words.guarantee_in_symbols(find_total(mechanism).guarantee),
         ranges_words.neighbors_in_words(mechanism.sensitivity, DataFacts()),
         ranges_words.errors_in_words(mechanism),
         str(release.guarantee),
@@ -103,14 +103,14 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
 @pytest.mark.quick(every=4)
 def test_the_page_tells_counts_with_their_errors(release: Release, source: str) -> None:
     text, value = Page(source).text, release.value
-    for where, count in outside_of(release):
+    for where, count in list_outside(release):
         low, high = PlusMinus.of(error_outside(release)).around(count)
         assert f"{where[0].upper()}{where[1:]} {count:,} {Between(low, high)}" in text
     for table in tables_of(release):
         for place in range(table.rows):
             assert " ".join(part for each in table.columns for part in each.shown(place)) in text
     if value.counts.ndim == 1:
-        for found in quantiles_of(value):
+        for found in list_quantiles(value):
             assert f"{found.meaning} {found.place} {found.low} to {found.high}" in text
     assert len(re.findall("<svg", source)) == {1: 2, 2: 1}.get(value.counts.ndim, 0)
 
@@ -119,7 +119,7 @@ def test_the_parts_are_the_histogram_s_answers() -> None:
     release = ALL["hours"]()
     value = release.value
     places = divide(1440, 4)
-    parts = parts_of(value, 0, places)
+    parts = make_parts(value, 0, places)
     assert parts.edges == [
         "2024-01-01 00:00", "2024-01-16 00:00", "2024-01-31 00:00", "2024-02-15 00:00",
         "2024-03-01 00:00",
@@ -128,10 +128,10 @@ def test_the_parts_are_the_histogram_s_answers() -> None:
     low, high = value.interval_bins(360, 720)
     assert parts.low[1] <= low < parts.low[1] + 1
     assert parts.high[1] - 1 < high <= parts.high[1]
-    assert [count for _, count in outside_of(release)] == list(value.outside.values())
-    assert outside_of(ALL["ten"]()) == []
+    assert [count for _, count in list_outside(release)] == list(value.outside.values())
+    assert list_outside(ALL["ten"]()) == []
     # Nothing is below minus infinity.
-    assert [where for where, _ in outside_of(ALL["endless"]())] == [
+    assert [where for where, _ in list_outside(ALL["endless"]())] == [
         "infinite", "without a value of amount",
     ]  # fmt: skip
 
@@ -191,7 +191,7 @@ def test_intervals_of_quantiles_hold_them(mechanism: type) -> None:
     made = mechanism(epsilon="0.1", bins=200)
     draw, held, widths = random.Random(6).randbytes, [], []
     for _ in range(60):
-        for found in quantiles_of(made.release(counts, draw).value):
+        for found in list_quantiles(made.release(counts, draw).value):
             low, high, place = int(found.low), int(found.high), float(found.place)
             truth = int(np.searchsorted(sums, found.share))
             held.append(low <= truth < high)
@@ -203,7 +203,7 @@ def test_intervals_of_quantiles_hold_them(mechanism: type) -> None:
 
 def test_no_records_have_no_quantiles() -> None:
     release = ALL["nothing"]()
-    assert quantiles_of(release.value) == []
+    assert list_quantiles(release.value) == []
     assert "There are no records by the estimates" in Page(report_html(release)).text
     assert "There are no records by the estimates" in summary_text(release)
 

@@ -76,7 +76,7 @@ def test_nodes_of_ranges() -> None:
 )
 def test_the_branching_of_hb(bins, branching) -> None:
     """About 16 for all usual numbers of bins, as the paper concludes; 32 where two levels do."""
-    assert hb.branching_of(bins) == branching
+    assert hb.choose_branching(bins) == branching
 
 
 # DAWA.
@@ -135,14 +135,14 @@ def test_what_queries_ask_of_buckets() -> None:
     )
     matrix = np.array([spread[lo:hi].sum(axis=0) for lo, hi in every_range(16)])
     weights = np.random.default_rng(0).random((2, 4))
-    found = dawa.gram_of(edges).squares(weights)
+    found = dawa.compute_gram(edges).squares(weights)
     for node, part in enumerate((slice(0, 4), slice(4, 8))):
         assert found[node] == pytest.approx(np.square(matrix[:, part] @ weights[node]).sum())
 
 
 @pytest.mark.parametrize("buckets", [1, 2, 5, 16])
 def test_the_weights_of_a_path_add_up_to_one(buckets) -> None:
-    weights = dawa.weights_for(dawa.gram_of(np.arange(buckets + 1)), buckets)
+    weights = dawa.weights_for(dawa.compute_gram(np.arange(buckets + 1)), buckets)
     leaves = len(weights[-1])
     path = np.sum([np.repeat(level, leaves // len(level)) for level in weights], axis=0)
     assert path[:buckets] == pytest.approx(1)
@@ -163,7 +163,7 @@ def strategy(weights: list[np.ndarray], buckets: int) -> np.ndarray:
 @pytest.mark.parametrize("buckets", [2, 5, 8])
 def test_estimates_of_buckets_are_least_squares(buckets) -> None:
     """Noise is drawn from the leaves to the root; a dense solver gets the same numbers."""
-    weights = dawa.weights_for(dawa.gram_of(np.arange(buckets + 1)), buckets)
+    weights = dawa.weights_for(dawa.compute_gram(np.arange(buckets + 1)), buckets)
     sums = made_up(buckets).astype(float)
     found = dawa.estimate(sums, weights, 0.5, np.random.default_rng(3))
     generator, leaves = np.random.default_rng(3), len(weights[-1])
@@ -195,7 +195,7 @@ def test_greedy_weights_beat_equal_levels_and_bins_alone() -> None:
 
     equal = [np.full(2**level, 1 / 8) for level in range(8)]
     alone = [np.zeros(2**level) for level in range(7)] + [np.ones(bins)]
-    greedy = dawa.weights_for(dawa.gram_of(np.arange(bins + 1)), bins)
+    greedy = dawa.weights_for(dawa.compute_gram(np.arange(bins + 1)), bins)
     assert error(greedy) < 0.9 * min(error(equal), error(alone))
 
 
@@ -253,7 +253,7 @@ def test_an_update_of_mwem_comes_nearer_by_what_the_proof_says() -> None:
 
 
 def test_mwem_asks_what_it_is_judged_by() -> None:
-    line, grid = mwem.queries_of((64,)), mwem.queries_of((8, 8))
+    line, grid = mwem.make_queries((64,)), mwem.make_queries((8, 8))
     assert (len(line.lo), len(grid.lo)) == (1, 2)
     assert (line.lo[0][:64] == 0).all()
     assert line.hi[0][:64].tolist() == list(range(1, 65))

@@ -12,11 +12,11 @@ import pytest
 
 import dphist as dh
 from dphist.anonymized.reference import zipf_profile
-from dphist.regions.charts import charts_of
+from dphist.regions.charts import draw_charts
 from dphist.regions.histograms import unite
 from dphist.regions.selected import ScannedLeaves
 from dphist.regions.top import move_leaves
-from dphist.report import json_of, report_html, summary_text, table_csv
+from dphist.report import make_json, report_html, summary_text, table_csv
 from tests.support.mechanisms.cases import check_saved
 
 TREE = {"North": ["Bern", "Basel"], "South": ["Lugano", "<b>"]}
@@ -223,9 +223,9 @@ def test_files_and_surfaces(release: dh.Release, tmp_path: Path) -> None:
     assert "&lt;b&gt;" in page
     assert "<b>" not in page.replace("<body", "")
     assert "moves to another region" in page
-    found = json_of(release)
+    found = make_json(release)
     assert found["regions"] == [[*leaf] for leaf in release.value.regions.leaves]
-    assert [chart.title for chart in charts_of(release)] == ["North", "South"]
+    assert [chart.title for chart in draw_charts(release)] == ["North", "South"]
 
 
 def test_a_file_of_other_regions_is_refused(release: dh.Release) -> None:

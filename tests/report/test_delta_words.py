@@ -13,7 +13,7 @@ from dphist.document import guarantee_words as words
 from dphist.document.guarantee_words import delta_in_words
 from dphist.document.unit_words import Contribution, Number
 from dphist.privacy import Target
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 from tests.support.command_line import run
 from tests.support.report.releases import number_protected
 
@@ -105,7 +105,7 @@ def test_releases_warn_on_page_in_summary_and_for_programs(count: int, warned: b
         shown = " ".join(text.split())
         assert ("Warning: δ times the number of users" in shown) == warned
         assert (STRONG in shown) == (not warned)
-    assert bool(json_of(release)["warnings"]) == warned
+    assert bool(make_json(release)["warnings"]) == warned
 
 
 @pytest.mark.parametrize("events", [9_000, 20_000, 150_000])

@@ -12,13 +12,13 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.document.differing import Differing
-from dphist.document.kind import kind_of
+from dphist.document.kind import find_kind
 from dphist.labels.bounding import read_users_above
 
 
 def compare(before: dh.Release, after: dh.Release) -> Differing:
     """Return what the kind says of two releases; quicker than a document of them."""
-    differing = kind_of(before).differing
+    differing = find_kind(before).differing
     assert differing is not None
     return differing(before, after)
 

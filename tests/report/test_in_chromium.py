@@ -16,8 +16,8 @@ import pytest
 
 import dphist as dh
 from dphist.lab.auditing.document import document_of_all
-from dphist.ledger.document import document_of as ledger_document
-from dphist.planning.document import document_of as plan_document
+from dphist.ledger.document import make_document as ledger_document
+from dphist.planning.document import make_document as plan_document
 from dphist.render.html import page
 from tests.support.ledger import told as ledgers
 from tests.support.report import ranges_releases, releases

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dphist.document.csv_rows import list_lines
-from dphist.document.kind import kind_of
+from dphist.document.kind import find_kind
 from dphist.render.spreadsheet import GUIDE, split_tables
 from tests.support.report.table_files import MADE
 
@@ -39,7 +39,7 @@ def cells_of(path: Path) -> list[list[str]]:
 @pytest.mark.parametrize("name", MADE)
 def test_libreoffice_reads_what_was_released(converted: Path, name: str) -> None:
     release = MADE[name]()
-    for sheet, table in split_tables(kind_of(release).table(release)):
+    for sheet, table in split_tables(find_kind(release).table(release)):
         _, *rows = cells_of(converted / f"{name}-{sheet}.csv")
         exact = csv.reader("".join(list_lines(table, _quote)).splitlines(keepends=True))
         _, *wanted = exact

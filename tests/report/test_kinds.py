@@ -18,7 +18,7 @@ from dphist.document import kind as registry
 from dphist.document import others
 from dphist.document.blocks import Document, Fact, Section, Table
 from dphist.document.kind import DataFacts
-from dphist.document.totals import total_of
+from dphist.document.totals import find_total
 from dphist.ranges.leaf_counts import BinAnswers
 from dphist.release import kind_names, mechanisms
 from dphist.release import release as saved
@@ -26,7 +26,7 @@ from dphist.release.kind_names import KINDS
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.render import html, text
-from dphist.report import json_of, report_html, shown_as, summary_text, table_csv
+from dphist.report import make_json, report_html, shown_as, summary_text, table_csv
 from dphist.sentence import Sentence
 from tests.support.abouts import ABOUT
 from tests.support.labels.told import MADE as LABELS_MADE
@@ -111,7 +111,7 @@ def test_a_kind_of_somebody_else_is_saved_like_ours(monkeypatch: pytest.MonkeyPa
     other = type("Other", (SavedMean,), {})
     with pytest.raises(dh.ParameterError, match="there is a kind mean already"):
         dh.register(kind_of_means(other))
-    assert registry.kind_of(Average().release(other(1.0))).name == "mean"
+    assert registry.find_kind(Average().release(other(1.0))).name == "mean"
     with pytest.raises(dh.ParameterError, match="there is a kind stream already"):
         dh.register(kind_of_means(other, "stream"))  # what earlier versions called a kind of ours
 
@@ -131,9 +131,9 @@ def test_a_value_that_files_cannot_hold_is_not_saved(tmp_path: Path) -> None:
 def test_a_mechanism_with_nothing_but_the_protocol_is_shown(value: Any) -> None:
     """Without `to_approx_dp`, `sensitivity` and `band`: rho-zCDP for one record."""
     release = Average().release(value)
-    assert total_of(release.mechanism).guarantee == dh.ZCDP(1).to_approx_dp("1e-6")
+    assert find_total(release.mechanism).guarantee == dh.ZCDP(1).to_approx_dp("1e-6")
     assert "one record" in summary_text(release)
-    assert json_of(release)["guarantee"]["sensitivity"] == 1
+    assert make_json(release)["guarantee"]["sensitivity"] == 1
     if isinstance(value, dh.AnonymizedHistogram):
         assert "ε = 7.76621662532" in Page(report_html(release)).text
         dh.plot(release)
@@ -158,7 +158,7 @@ def test_labels_and_streams_of_somebody_else_are_shown(kind: Any, tmp_path: Path
     assert "Nobody. A paper." in page
     assert f"adding or removing {unit}" in page
     assert ("Labels that are missing." in page) == (appears is not None)
-    found = json_of(release)
+    found = make_json(release)
     assert found["labels"] == sum(label is not None for label in table_of(release).texts)
     assert "threshold" not in found
     assert kind.__name__ in dh.disclose(release, about=ABOUT).to_yaml()
@@ -204,8 +204,8 @@ def label_of(release: dh.Release) -> str:
 def test_a_release_of_others_is_planned_as_well() -> None:
     """Without a release the document says what one would cost: a dry run."""
     mechanism = OtherLabels(epsilon="0.7")
-    kind = registry.kind_of(mechanism.release(LABELS))
-    said = text.text(others.document_of(kind, mechanism, DataFacts(guesses=(5000,))))
+    kind = registry.find_kind(mechanism.release(LABELS))
+    said = text.text(others.make_foreign_document(kind, mechanism, DataFacts(guesses=(5000,))))
     assert said.startswith("Common labels, if released with differential privacy")
     assert str(mechanism.guarantee.unit) in said
     assert f"± {mechanism.expected_error().half_width}" in said
@@ -227,7 +227,7 @@ def test_every_kind_of_release_has_a_report() -> None:
     assert declared.keys() == set(saved._KINDS.values())
     assert tuple(declared.values()) == KINDS
     for value_type, name in declared.items():
-        assert registry.kind_of(_of(value_type)).name == name
+        assert registry.find_kind(_of(value_type)).name == name
 
 
 def _of(value_type: type) -> dh.Release:
@@ -247,7 +247,7 @@ def test_a_kind_of_somebody_else_is_shown_like_ours(value: Mean) -> None:
     assert "12.5" in release._repr_html_()
     assert table_csv(release) == "mean\n12.5\n"
     assert dh.plot(release)[0].get_title(loc="left") == "Mean"
-    found = json_of(release)
+    found = make_json(release)
     assert found["mean"] == 12.5
     assert found["guarantee"]["epsilon"] == "1"
 
@@ -320,7 +320,7 @@ def _reached(value: Any) -> Iterator[Any]:
 def test_nothing_that_draws_is_imported_before_something_is_drawn(shown: str) -> None:
     code = (
         "import sys, dphist as dh\n"
-        "from dphist.report import json_of, summary_text, table_csv\n"
+        "from dphist.report import make_json, summary_text, table_csv\n"
         "profile = dh.Profile.from_counts([9, 5, 5])\n"
         "release = dh.RankSplit(epsilon=1).release(profile)\n"
         f"{shown}\n"

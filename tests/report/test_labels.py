@@ -29,12 +29,12 @@ from dphist.document import guarantee_words as words
 from dphist.document import mechanism_facts
 from dphist.document.blocks import PAGE, Document, Table
 from dphist.document.kind import DataFacts
-from dphist.document.totals import total_in_words, total_of
+from dphist.document.totals import find_total, total_in_words
 from dphist.labels import bounding
 from dphist.labels import words as labels_words
 from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import PrivacyUnit, Target
-from dphist.release.maker import parameters_of
+from dphist.release.maker import read_parameters
 from dphist.render.text import count_columns
 from dphist.report import report_html, shown_as, summary_text, table_csv
 from tests.support.report.html import Page
@@ -102,7 +102,7 @@ def test_the_page_stands_alone(source: str) -> None:
 def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     text = Page(source).text
     mechanism: Any = release.mechanism
-    total = total_of(mechanism)
+    total = find_total(mechanism)
     for said in (
         total_in_words(total, PrivacyUnit("user"), number_protected(release), release.guarantee),
         words.guarantee_in_symbols(total.guarantee),
@@ -117,9 +117,9 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         "dphist show release.json",
     ):
         assert said in text
-    for about, how in labels_words.limits_of(mechanism, DataFacts()):
+    for about, how in labels_words.describe_limits(mechanism, DataFacts()):
         assert f"{about} {how}" in text
-    for name in parameters_of(mechanism):
+    for name in read_parameters(mechanism):
         assert f"{name} " in text
     for parameter in mechanism_facts.parameters(mechanism):
         assert parameter.meaning
@@ -128,7 +128,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
 def test_limits_fit_the_mechanism() -> None:
     def about(mechanism: Any) -> set[str]:
         data = DataFacts(unit=PrivacyUnit("user"))
-        return {name for name, _ in labels_words.limits_of(mechanism, data)}
+        return {name for name, _ in labels_words.describe_limits(mechanism, data)}
 
     assert {"Labels that are missing.", "Counts near the threshold."} <= about(LAPLACE)
     assert "The bounds." not in about(LAPLACE)
@@ -159,11 +159,11 @@ def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
     text = summary_text(budget)
     assert text.index("(7, 1e-5)-differential privacy in all") < text.index("zero-concentrated")
     assert "ε = 7, δ = 0.00001" in report_html(budget)
-    assert total_of(GAUSSIAN) == Target(GAUSSIAN.to_approx_dp("2e-6"))
-    assert total_of(LAPLACE) == Target(ApproxDP(1, "1e-6", unit="user"))
+    assert find_total(GAUSSIAN) == Target(GAUSSIAN.to_approx_dp("2e-6"))
+    assert find_total(LAPLACE) == Target(ApproxDP(1, "1e-6", unit="user"))
     known = ThresholdHistogram(epsilon="0.1", max_labels=2, labels=["a", "b", "c"])
     weaker = known.calibrated_to(Target(ApproxDP(1, "1e-6")))
-    assert total_of(weaker) == Target(PureDP("0.2", unit="user"))
+    assert find_total(weaker) == Target(PureDP("0.2", unit="user"))
 
 
 def test_every_released_label_is_in_the_table_of_the_page() -> None:

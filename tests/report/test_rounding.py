@@ -20,7 +20,7 @@ from dphist.document.unit_words import Contribution, threshold_text
 from dphist.labels import words as labels_words
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.privacy.as_text import down, float_up, plain, short_exact, up
-from dphist.report import json_of, summary_text
+from dphist.report import make_json, summary_text
 from dphist.streams import words as streams_words
 
 EPSILONS = [
@@ -164,7 +164,7 @@ def test_json_of_a_guarantee_is_whole_and_exact(guarantee: object) -> None:
 def test_as_json_of_an_anonymized_release_with_delta_has_it() -> None:
     profile = Profile.from_counts([3, 2, 1])
     release = dh.PartitionSampler(epsilon=1, delta="1e-9", sensitivity=2).release(profile)
-    found = json_of(release)
+    found = make_json(release)
     assert found["guarantee"] == {
         "name": "ApproxDP",
         "epsilon": "1",

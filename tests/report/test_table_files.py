@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 import dphist as dh
 from dphist.cli import main
-from dphist.document.kind import kind_of
+from dphist.document.kind import find_kind
 from dphist.render import spreadsheet
 from dphist.report.table_files import table_file
 from tests.support.report.table_files import MADE, labels, ranges, sheets_of, tables
@@ -96,7 +96,7 @@ def test_long_tables_go_on_on_the_next_sheet_and_names_are_excels(monkeypatch) -
 def test_parquet_has_the_same_table_and_says_what_is_guaranteed(release, tmp_path: Path) -> None:
     release.to_parquet(tmp_path / "t.parquet")
     read = parquet.read_table(tmp_path / "t.parquet")
-    assert read.equals(kind_of(release).table(release))
+    assert read.equals(find_kind(release).table(release))
     said = json.loads(read.schema.metadata[b"dphist"])
     content = json.loads(release.to_json())
     for name in ("guarantee", "unit", "mechanism", "library_version", "kind"):
@@ -116,9 +116,9 @@ def test_sdmx_csv_keeps_to_the_specification(release: dh.Release) -> None:
     assert {tuple(row[:3]) for row in rows} == {("dataflow", "ESTAT:NA_MAIN(1.6.0)", "M")}
     keys = [tuple(row[3 : head.index("OBS_VALUE")]) for row in rows]
     assert all(all(key) for key in keys)  # no dimension is left out
-    assert len(set(keys)) == len(keys) == len(kind_of(release).table(release))
+    assert len(set(keys)) == len(keys) == len(find_kind(release).table(release))
     assert {row[head.index("OBS_STATUS")] for row in rows} == {"E"}
-    table = kind_of(release).table(release)
+    table = find_kind(release).table(release)
     value = table["prevalence" if "prevalence" in table.column_names else "count"]
     numbers = [float(row[head.index("OBS_VALUE")]) for row in rows]
     assert numbers == pytest.approx(value.to_pylist(), abs=5e-4)

@@ -99,7 +99,7 @@ def test_rows_without_a_patient_are_patients_of_their_own(made) -> None:
     summary = " ".join(summary_text(release).split())
     assert "Rows without a patient each count as a separate patient." in summary
     assert "does not state how many labels patients have" in summary
-    limits = dict(labels_words.limits_of(release.mechanism, DataFacts.of(release)))
+    limits = dict(labels_words.describe_limits(release.mechanism, DataFacts.of(release)))
     assert limits["Rows without a patient."].startswith("Each counts as a separate patient")
     assert "what patients had beyond that" in limits["What patients had beyond the bounds."]
 
@@ -129,6 +129,8 @@ def test_a_stream_speaks_of_patients() -> None:
     mechanism = dh.ContinualMechanism(**TOTAL, horizon=100, max_events_per_user=3)
     unit = as_unit(OF_PATIENTS)
     assert "At most 3 events of a patient count" in streams_words.bounding_in_words(mechanism, unit)
-    assert "the events of one patient by" in streams_words.neighbors_of(mechanism, unit)
-    assert "What patients had beyond the bound." in dict(streams_words.limits_of(mechanism, unit))
+    assert "the events of one patient by" in streams_words.describe_neighbors(mechanism, unit)
+    assert "What patients had beyond the bound." in dict(
+        streams_words.describe_limits(mechanism, unit)
+    )
     assert "of a user count" in streams_words.bounding_in_words(mechanism, mechanism.unit)

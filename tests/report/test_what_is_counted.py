@@ -12,7 +12,7 @@ import dphist as dh
 from dphist.document.unit_words import Number
 from dphist.errors import ParameterError
 from dphist.labels.bounding import bounding_in_numbers
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 from tests.support.report.releases import number_protected
 
 ROWS = pd.DataFrame({"who": np.arange(3000) % 700, "x": np.arange(3000) // 9 % 50, "w": "a"})
@@ -71,7 +71,7 @@ def test_counts_say_that_users_were_cut(make: Callable[[], dh.Release], said: st
     assert "Intervals cover the noise, not what is above the bounds" in headline
     assert "(bounded)" in read(page[page.index("<table") :])
     assert said in read(summary_text(release))
-    assert said in json_of(release)["counts_of"]
+    assert said in make_json(release)["counts_of"]
     axes = dh.plot(release)
     legends = [text.get_text() for ax in axes for text in ax.get_legend().get_texts()]
     assert sum("bounded" in text for text in legends) == len(axes)
@@ -127,7 +127,7 @@ def test_rows_of_counts_are_cut_and_rows_are_not() -> None:
 def test_ranks_have_no_counts() -> None:
     data = dh.LabelCounts.from_table(TEXTS, label="w", user="who")
     release = dh.TopLabels(epsilon=2, delta="1e-6", k=3, candidates=5).release(data)
-    assert "counts_of" not in json_of(release)
+    assert "counts_of" not in make_json(release)
 
 
 @pytest.mark.verify
@@ -139,14 +139,14 @@ def test_how_many_users_were_cut_stands_beside_the_intervals() -> None:
     assert "because each user counts for at most 2 labels" in told
     assert told in read(report_html(release))
     assert told in read(summary_text(release))
-    found, share = json_of(release)["bounding"], users.share_cut()
+    found, share = make_json(release)["bounding"], users.share_cut()
     assert found["share_of_pairs_dropped"]["2"] == [share.value, share.low, share.high]
     assert (found["users_above"], found["users_above_at_most"]) == users.users_above()
     assert found["users_by_labels"] == {"from": [1, 2, 3, 4, 5], "users": list(users.noisy)}
     assert share.low <= share.value <= share.high
     without = labelled()
     assert "Nothing is known of how much bounding took" in read(report_html(without))
-    assert json_of(without)["bounding"] is None
+    assert make_json(without)["bounding"] is None
 
 
 def test_programs_are_told_what_a_found_cap_took() -> None:
@@ -154,7 +154,7 @@ def test_programs_are_told_what_a_found_cap_took() -> None:
     data = dh.LabelCounts.from_table(TEXTS, label="w", user="who", max_labels=20, keep_sets=True)
     release = auto.release(data)
     share, cap = dh.share_cut(release), auto.chosen(release).max_labels
-    assert json_of(release)["bounding"] == {
+    assert make_json(release)["bounding"] == {
         "max_labels": cap,
         "share_of_pairs_dropped": {str(cap): [share.value, share.low, share.high]},
         "estimate": True,

@@ -10,7 +10,7 @@ from dphist import Release
 from dphist.release.running_counts import RunningCounts
 from dphist.render.series import LIGHT, stand_alone
 from dphist.report import report_html
-from dphist.streams.charts import MOST_LINES, lines_of
+from dphist.streams.charts import MOST_LINES, make_lines
 from tests.support.streams.releases import ALL, KNOWN, UNKNOWN
 
 
@@ -22,7 +22,7 @@ def test_a_line_begins_where_its_label_was_first_released_and_has_gaps() -> None
     value = RunningCounts(
         [10, 20, 30, 40], [{"a": 900}, {"a": 950, "b": 1}, {"b": 800}, {"a": 990, "b": 810}]
     )
-    a, b = lines_of(release_of(value))
+    a, b = make_lines(release_of(value))
     assert (a.name, b.name) == ("a", "b")
     np.testing.assert_array_equal(a.y, [900, 950, np.nan, 990])
     np.testing.assert_array_equal(b.y, [np.nan, 1, 800, 810])
@@ -36,7 +36,7 @@ def test_a_line_begins_where_its_label_was_first_released_and_has_gaps() -> None
 def test_of_many_readings_some_are_drawn_with_every_first_release_and_the_last() -> None:
     times = list(range(1, 5001))
     held = [{"a": t, **({"b": 5000 + t} if t >= 1234 else {})} for t in times]
-    a, b = lines_of(release_of(RunningCounts(times, held)))[::-1]
+    a, b = make_lines(release_of(RunningCounts(times, held)))[::-1]
     assert len(a.x) <= 210
     assert a.x[-1] == 5000
     first = np.flatnonzero(np.isfinite(b.y))[0]
@@ -46,7 +46,7 @@ def test_of_many_readings_some_are_drawn_with_every_first_release_and_the_last()
 
 def test_the_labels_with_the_largest_last_counts_are_drawn() -> None:
     release = ALL["unknown"]()
-    lines = lines_of(release)
+    lines = make_lines(release)
     assert [line.name for line in lines] == release.value.latest.labels[:MOST_LINES]
 
 
@@ -57,7 +57,7 @@ def test_the_plot_shows_lines_threshold_and_names(name: str) -> None:
     release = ALL[name]()
     axes = dh.plot(release)
     assert axes.shape == (1,)
-    ax, lines = axes[0], lines_of(release)
+    ax, lines = axes[0], make_lines(release)
     drawn = [line for line in ax.lines if line.get_color() in LIGHT and line.get_linewidth() > 1]
     for line, shown in zip(lines, drawn[::2], strict=True):
         np.testing.assert_array_equal(shown.get_ydata(), line.y)

@@ -18,7 +18,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.release.label_types import LABEL_TYPES, as_arrow, label_of, text_of, type_of
+from dphist.release.label_types import LABEL_TYPES, as_arrow, find_type, format_label, read_label
 from dphist.report import report_html
 
 UTC = datetime.UTC
@@ -43,13 +43,13 @@ VALUES: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("kind", LABEL_TYPES)
 def test_texts_are_one_to_one_with_labels(kind: Any) -> None:
-    texts = [text_of(value, kind) for value in VALUES[kind]]
+    texts = [format_label(value, kind) for value in VALUES[kind]]
     assert len(set(texts)) == len(texts)
     for text, value in zip(texts, VALUES[kind], strict=True):
         assert text is not None
-        assert label_of(text, kind) == value
-        assert text_of(text, kind) == text
-        assert type_of(value) == kind
+        assert read_label(text, kind) == value
+        assert format_label(text, kind) == text
+        assert find_type(value) == kind
     assert as_arrow([str(text) for text in texts], kind).to_pylist() == VALUES[kind]
 
 
@@ -58,25 +58,25 @@ def test_values_of_other_types_are_none(kind: Any) -> None:
     """A truth value is no integer, a date no timestamp, and nothing else is a label at all."""
     for other in set(LABEL_TYPES) - {kind, "text"}:
         for value in VALUES[other]:
-            assert text_of(value, kind) is None
+            assert format_label(value, kind) is None
     for value in (None, 2.5, float("nan"), [1], object(), pd.NaT, pd.NA, Decimal("NaN")):
-        assert text_of(value, kind) is None
-        assert type_of(value) is None
+        assert format_label(value, kind) is None
+        assert find_type(value) is None
 
 
 def test_equal_values_have_one_text() -> None:
-    assert text_of(Decimal("1.50"), "decimal") == text_of(Decimal("15E-1"), "decimal")
-    assert text_of(Decimal("-0"), "decimal") == text_of(Decimal("0E+5"), "decimal") == "0"
-    assert text_of(np.int32(7), "integer") == text_of(7, "integer")
+    assert format_label(Decimal("1.50"), "decimal") == format_label(Decimal("15E-1"), "decimal")
+    assert format_label(Decimal("-0"), "decimal") == format_label(Decimal("0E+5"), "decimal") == "0"
+    assert format_label(np.int32(7), "integer") == format_label(7, "integer")
     east = datetime.timezone(datetime.timedelta(hours=2))
     moment = datetime.datetime(2026, 1, 31, 14, tzinfo=east)
-    assert text_of(moment, "instant") == "2026-01-31 12:00:00"
-    assert text_of(pd.Timestamp("2026-01-31 12:00"), "timestamp") == "2026-01-31 12:00:00"
-    assert text_of(pd.Timestamp(1), "timestamp") is None  # a nanosecond
+    assert format_label(moment, "instant") == "2026-01-31 12:00:00"
+    assert format_label(pd.Timestamp("2026-01-31 12:00"), "timestamp") == "2026-01-31 12:00:00"
+    assert format_label(pd.Timestamp(1), "timestamp") is None  # a nanosecond
     for text in ("07", "+7", "7.0", " 7", "7_000", "", "9223372036854775808"):
-        assert text_of(text, "integer") is None
+        assert format_label(text, "integer") is None
     for text in ("1.50", "1E2", "-0", "NaN", "x"):
-        assert text_of(text, "decimal") is None
+        assert format_label(text, "decimal") is None
 
 
 def a_stream(kind: str, **parameters: Any) -> dh.ContinualHistogram:
@@ -91,7 +91,7 @@ def test_a_stream_counts_saves_and_releases_them(kind: Any, tmp_path: Path, seed
     stream, source = a_stream(kind, max_labels=2), seeded(1)
     stream.update([one], source=source)
     stream.update_many([[one, one, other], [], [one]] * 66 + [[]], source=source)
-    stream.update_many(pa.table({"label": as_arrow([str(text_of(one, kind))] * 100, kind)}))
+    stream.update_many(pa.table({"label": as_arrow([str(format_label(one, kind))] * 100, kind)}))
     counts = stream.record(source=source)
     assert list(counts) == [one, other]
     assert abs(counts[one] - 233) < 40
@@ -109,7 +109,7 @@ def test_a_stream_counts_saves_and_releases_them(kind: Any, tmp_path: Path, seed
     assert again == release
     assert again.value.label_type == kind
     assert again.value.labels == value.labels
-    texts = [text_of(one, kind), text_of(other, kind)]
+    texts = [format_label(one, kind), format_label(other, kind)]
     assert value.label_texts == texts
     if kind in ("integer", "date"):
         assert all(str(text) in report_html(release) for text in texts)

@@ -13,12 +13,12 @@ from dphist import Release
 from dphist.document import guarantee_words as words
 from dphist.document.blocks import PAGE, Table
 from dphist.document.kind import DataFacts
-from dphist.document.totals import total_in_words, total_of
+from dphist.document.totals import find_total, total_in_words
 from dphist.privacy import Target
-from dphist.release.maker import parameters_of
+from dphist.release.maker import read_parameters
 from dphist.release.running_counts import RunningCounts
 from dphist.render.text import count_columns
-from dphist.report import json_of, report_html, shown_as, summary_text, table_csv
+from dphist.report import make_json, report_html, shown_as, summary_text, table_csv
 from dphist.streams import ContinualMechanism
 from dphist.streams import words as streams_words
 from dphist.streams.kind import KIND
@@ -57,13 +57,13 @@ def test_colours_follow_the_readers_scheme(source: str) -> None:
 def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
     text = Page(source).text
     mechanism: Any = release.mechanism
-    total = total_of(mechanism)
+    total = find_total(mechanism)
     for said in (
         total_in_words(total, mechanism.unit, number_protected(release), release.guarantee),
         words.guarantee_in_symbols(total.guarantee),
         streams_words.coverage_in_words(mechanism),
         str(release.guarantee),
-        streams_words.neighbors_of(mechanism, mechanism.unit),
+        streams_words.describe_neighbors(mechanism, mechanism.unit),
         streams_words.threshold_in_words(mechanism),
         streams_words.intervals_in_words(mechanism),
         mechanism.description,
@@ -75,9 +75,9 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
         f"standard error at most {streams_words.error_text(mechanism)}",
     ):
         assert said in text
-    for about, how in streams_words.limits_of(mechanism, mechanism.unit):
+    for about, how in streams_words.describe_limits(mechanism, mechanism.unit):
         assert f"{about} {how}" in text
-    for name in parameters_of(mechanism):
+    for name in read_parameters(mechanism):
         assert re.search(rf"\b{name} .{{1,200}}?\.", text)
     assert text.index(words.guarantee_in_short(total.guarantee)) < text.index(
         "Smallest count shown"
@@ -90,7 +90,7 @@ def test_the_page_says_what_is_promised(release: Release, source: str) -> None:
 
 def test_the_limits_fit_the_mechanism() -> None:
     def about(mechanism: ContinualMechanism) -> set[str]:
-        return {name for name, _ in streams_words.limits_of(mechanism, mechanism.unit)}
+        return {name for name, _ in streams_words.describe_limits(mechanism, mechanism.unit)}
 
     assert "Labels that are missing." in about(UNKNOWN)
     assert "Labels that are missing." not in about(KNOWN)
@@ -106,8 +106,8 @@ def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
     assert text.index("(6, 1e-6)") < text.index("zero-concentrated")
     assert f"Whether {unit}, are in the data or not," in " ".join(text.split())
     assert "Whether one event is in the data or not," in summary_text(ALL["unknown"]())
-    assert total_of(UNKNOWN) == Target(UNKNOWN.to_approx_dp("2e-6"))
-    assert total_of(KNOWN) == Target(KNOWN.to_approx_dp("1e-6"))
+    assert find_total(UNKNOWN) == Target(UNKNOWN.to_approx_dp("2e-6"))
+    assert find_total(KNOWN) == Target(KNOWN.to_approx_dp("1e-6"))
     assert shown_as(ALL["users"]()).fact("cost").text == "(6, 1e-6)-differential privacy in all"
 
 
@@ -205,7 +205,7 @@ def test_the_table_quotes_what_is_empty_or_would_be_lost() -> None:
 def test_programs_are_told_guarantee_and_size() -> None:
     release = ALL["users"]()
     unit = "all events of one user, of which at most 3 count"
-    assert json_of(release) == {
+    assert make_json(release) == {
         "guarantee": {"name": "ApproxDP", "epsilon": "6", "delta": "0.000001", "unit": unit},
         "exchanged": {
             "name": "ApproxZCDP",

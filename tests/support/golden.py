@@ -17,7 +17,7 @@ from matplotlib.ticker import FixedFormatter
 import dphist as dh
 from dphist.cli import main
 from dphist.release.release import VERSION
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 
 _BLOCKS = {"p", "h1", "h2", "h3", "dt", "dd", "li", "tr", "caption", "figcaption", "pre", "title"}
 _NO_TEXT = {"style", "svg", "script"}
@@ -25,7 +25,7 @@ _NO_TEXT = {"style", "svg", "script"}
 
 def check_golden(path: Path, text: str) -> None:
     """Compare a text with that of a file, without the version of dphist."""
-    text = text.replace(VERSION, "X.Y.Z").rstrip() + "\n"
+    text = text.replace(VERSION, "Z").rstrip() + "\n"
     if os.environ.get("DPHIST_GOLDEN") == "write":
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -53,7 +53,7 @@ SURFACES: dict[str, Callable[[dh.Release], str]] = {
     "page": lambda release: text_of_html(report_html(release)),
     "summary": summary_text,
     "card": lambda release: text_of_html(release._repr_html_()),
-    "json": lambda release: json_text(json_of(release)),
+    "json": lambda release: json_text(make_json(release)),
     "plot": lambda release: text_of_axes(dh.plot(release)),
 }
 each_surface = pytest.mark.parametrize("surface", SURFACES)

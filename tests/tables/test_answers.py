@@ -15,7 +15,7 @@ import dphist as dh
 from dphist.cli import main
 from dphist.document.mechanism_facts import parameters
 from dphist.noise.repeatable import repeatable_source
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 from dphist.tables import Keys
 from dphist.tables.command import read_keys
 
@@ -323,7 +323,7 @@ def test_releases_say_that_rows_outside_the_keys_are_not_counted(
         assert shown.provenance["unlisted"] == "drop"
         assert said in " ".join(summary_text(shown).split())
         assert said in report_html(shown)
-        assert json_of(shown)["unlisted"] == "drop"
+        assert make_json(shown)["unlisted"] == "drop"
     every = dh.KeyedCounts.from_table(path, keys=keys, other=["a", "b"], unlisted="drop")
     all_counted = dh.Tables(rho=1, keys=every.keys, tables=["a"]).release(every)
     assert "not counted" not in summary_text(all_counted)
@@ -358,7 +358,7 @@ def test_what_is_said_states_each_error(release: dh.Release) -> None:
     page = report_html(release)
     assert re.search('colspan="2">sick</th>.*<th scope="col">True</th>', page, re.DOTALL)
     assert "Together" in page
-    content = json_of(release)
+    content = make_json(release)
     assert content["errors"].keys() == {"region", "region+age", "region+sick+year", "age+sick"}
     assert content["total"] == release.total
 

@@ -13,8 +13,8 @@ from dphist.tables import Tables
 from dphist.tables.lattice import (
     Lattice,
     bounded_variances,
+    compute_scales,
     equal_variances,
-    scales_of,
     weighted_variances,
 )
 
@@ -37,7 +37,7 @@ def lattice_of(shape: tuple[int, ...], ways: int) -> Lattice:
 
 def variances(lattice: Lattice, relative: Any) -> dict[Any, Fraction]:
     """Variances of the cells of each table at 2 rho = 1."""
-    squared = {t: s**2 for t, s in scales_of(lattice, Fraction(1, 2), relative).items()}
+    squared = {t: s**2 for t, s in compute_scales(lattice, Fraction(1, 2), relative).items()}
     return {t: lattice.variance(t, squared) for t in lattice.family}
 
 
@@ -126,7 +126,7 @@ def test_cells_vary_as_stated() -> None:
         # A mean of 800 squares of normal numbers is within 23 % in all of 60 cases.
         assert np.abs(cells[names] / draws / stated - 1).max() < 0.23
     for place, (terms, _) in enumerate(asked):
-        error = math.sqrt(t._variance(t.terms_of(terms)))
+        error = math.sqrt(t._variance(t.make_terms(terms)))
         assert abs(np.mean(sums[:, place])) < 4.5 * error / math.sqrt(draws)
         assert abs(np.mean(sums[:, place] ** 2) / error**2 - 1) < 0.23
         low, high = t.combine(terms).low, t.combine(terms).high

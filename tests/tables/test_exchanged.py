@@ -12,7 +12,7 @@ import pytest
 
 import dphist as dh
 from dphist.arrays import IntArray
-from dphist.tables.contrasts import contrasts_of
+from dphist.tables.contrasts import make_contrasts
 from dphist.tables.lattice import MOST_PATTERNED, Lattice
 
 SWAPPED = dh.PrivacyUnit("record", exchanged=True)
@@ -36,13 +36,13 @@ def paid(mechanism: dh.Tables, difference: IntArray) -> Fraction:
     for table, scale in mechanism.scales.items():
         summed = moved.sum(axis=tuple(i for i in range(len(shape)) if i not in table))
         lengths = [
-            {int(row): length for length, rows in contrasts_of(shape[i]).groups() for row in rows}
+            {int(row): length for length, rows in make_contrasts(shape[i]).groups() for row in rows}
             for i in table
         ]
         for rows in itertools.product(*lengths):
             exact, own = summed, scale
             for i, row, length in zip(table, rows, lengths, strict=True):
-                exact = contrasts_of(shape[i]).rows()[row].astype(object) @ exact.reshape(
+                exact = make_contrasts(shape[i]).rows()[row].astype(object) @ exact.reshape(
                     shape[i], -1
                 )
                 own *= length[row]

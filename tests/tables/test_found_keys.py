@@ -12,9 +12,9 @@ import dphist as dh
 from dphist.cli import main
 from dphist.document.blocks import PlusMinus
 from dphist.errors import ParameterError
-from dphist.planning.document import document_of
+from dphist.planning.document import make_document
 from dphist.render.text import text
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 from tests.support.abouts import ABOUT
 
 KEYS: dict[str, Any] = {"drug": dh.DiscoverKeys(share="0.3"), "sex": ["f", "m"]}
@@ -95,7 +95,7 @@ def test_pages_say_how_values_were_found(release: dh.Release) -> None:
     said = " ".join(summary_text(release).split())
     assert "Values of drug 3 values, those with a noisy number of records above" in said
     assert "all other records are other" in said
-    held = json_of(release)["found_keys"]["drug"]
+    held = make_json(release)["found_keys"]["drug"]
     search = release.mechanism.searches["drug"]
     assert held["threshold"] == float(search.threshold)
     assert held["found_from"] == search.likely_count(0.95)
@@ -279,10 +279,10 @@ def test_a_plan_has_the_errors_of_a_guessed_number_of_values() -> None:
             assert row["found_from"] == expected
     assert max(plan.column("cell_error")) < max(most.column("cell_error"))
     assert dh.Plan.from_json(plan.to_json()).rows == plan.rows
-    said = " ".join(text(document_of(plan)).split())
+    said = " ".join(text(make_document(plan)).split())
     assert "drug is planned with 3 values found, a public guess" in said
     assert "--axis drug=discover:0.3 --axis sex=VALUES" in said
-    said = " ".join(text(document_of(most)).split())
+    said = " ".join(text(make_document(most)).split())
     assert "drug is planned with the most values that may be found, 1,000" in said
 
 

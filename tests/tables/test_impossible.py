@@ -15,7 +15,7 @@ import dphist as dh
 from dphist.cli import main
 from dphist.document.mechanism_facts import parameters
 from dphist.errors import ParameterError
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 from dphist.tables import Keys, Tables, impossible
 from dphist.tables.command import read_impossible, read_keys
 from dphist.tables.impossible import Impossible, Rules
@@ -292,7 +292,7 @@ def test_what_is_shown_marks_them_with_a_word(tmp_path: Path) -> None:
     assert "sex=m, ward=maternity" in public
     told = {each.name: each.value for each in parameters(release.mechanism)}
     assert told["impossible"] == ("sex=m, ward=maternity; ward=maternity, age=0 to 12 or 50 to 120")
-    assert json_of(release)["impossible"] == [
+    assert make_json(release)["impossible"] == [
         {"sex": [1], "ward": [0]},
         {"ward": [0], "age": [0, 2]},
     ]

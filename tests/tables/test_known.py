@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import dphist as dh
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.kind import KIND
 
@@ -255,8 +255,8 @@ def test_a_release_with_them_is_saved_and_read_and_says_so() -> None:
         assert "not measured" in shown
         assert "neighbors that agree in these numbers" in shown
         assert "not measured" not in show(release)
-    assert json_of(again)["known"] == ["region", "sex+age"]
-    assert json_of(again)["total"] == COUNTS.sum()
+    assert make_json(again)["known"] == ["region", "sex+age"]
+    assert make_json(again)["total"] == COUNTS.sum()
     public = "".join(map(str, KIND.disclosed(again.mechanism, again.value).public))
     assert "by region; by sex and age" in public
     assert "Protected are neighbors that agree in these numbers" in public

@@ -18,7 +18,7 @@ from dphist.document.unit_words import counted_records
 from dphist.render.html import link_to
 from dphist.report import report_html
 from dphist.tables import downloads as offered
-from dphist.tables.downloads import files_of
+from dphist.tables.downloads import make_files
 from dphist.tables.multiples import draw_multiples
 
 HOSTILE = ["=1+1", "+2", "-3", "@x", 'a,"b"', "two\nlines", "x;=1", "#7%"]
@@ -103,17 +103,17 @@ def test_files_are_left_out_where_a_page_has_no_room(
     """By released numbers and public sizes alone, and never a part of a file."""
     monkeypatch.setattr(offered, "MOST_CELLS", 113)
     monkeypatch.setattr(offered, "MOST_ROWS", 20)
-    sizes = [len(files) for files in files_of(release.value).values()]
+    sizes = [len(files) for files in make_files(release.value).values()]
     assert sizes == [0, 1, 1]
     monkeypatch.setattr(offered, "MOST_ROWS", 17)
-    assert [len(files) for files in files_of(release.value).values()] == [0, 1, 0]
+    assert [len(files) for files in make_files(release.value).values()] == [0, 1, 0]
     assert link_to(File("a.csv", "", lambda: "x" * 2**21)) == ""
     assert link_to(File("a.csv", "", lambda: "#%?&\n")).endswith(",%23%25%3F%26%0A")
 
 
 def test_files_of_tables_with_like_names_have_names_of_their_own() -> None:
     keys = {"a b": [1, 2], "a-b": [1, 2], "A b": [1, 2], "../x": [1, 2]}
-    found = files_of(made(keys=keys, tables=[[name] for name in keys]).value)
+    found = make_files(made(keys=keys, tables=[[name] for name in keys]).value)
     names = [file.name for files in found.values() for file in files]
     assert len({name.casefold() for name in names}) == 8
     assert all(re.fullmatch(r"counts-by-[\w-]+\.csv", name) for name in names)

@@ -11,7 +11,7 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.document.blocks import PlusMinus
-from dphist.planning.document import document_of
+from dphist.planning.document import make_document
 from dphist.render.text import text
 
 KEYS = {"region": range(4), "sex": ["f", "m"], "age": dh.Axis.regular(0, 100, 20)}
@@ -43,7 +43,7 @@ def test_the_command_of_a_plan_is_one_of_tables(capsys: Any) -> None:
     shared = ["--weights", "sex=2", "--epsilon", "1", "--max-rows", "2"]
     assert main(["plan", "tables", *typed, *shared, "--json"]) == 0
     plan = dh.Plan.from_json(capsys.readouterr().out)
-    said = text(document_of(plan))
+    said = text(make_document(plan))
     (line,) = (line for line in said.splitlines() if "dphist tables FILE" in line)
     line = line.replace("age'=VALUES", "age'=a,b,c").replace("sex=VALUES", "sex=f,m")
     command = shlex.split(line.replace("--output release.json --report page.html", ""))

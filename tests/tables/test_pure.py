@@ -17,7 +17,7 @@ from dphist.noise.repeatable import repeatable_source
 from dphist.report import report_html, summary_text
 from dphist.tables import Tables, pure
 from dphist.tables.lattice import Lattice
-from dphist.tables.pure import PureLaw, reach, reach_of
+from dphist.tables.pure import PureLaw, compute_reach, reach
 from dphist.tables.widths import Reach
 
 SHAPE = (3, 4, 2)
@@ -73,7 +73,7 @@ def test_cells_vary_as_stated_and_intervals_hold(
         assert 0.8 < ratio.mean() < 1.2
     for level, found in held.items():
         assert level - 0.006 < found / draws / counts.size < level + (1 - level) * 0.8
-    error = math.sqrt(t._variance(t.terms_of(terms)))
+    error = math.sqrt(t._variance(t.make_terms(terms)))
     assert abs(np.mean(sums)) < 4.5 * error / math.sqrt(draws)
     assert 0.8 < np.mean(np.square(sums)) / error**2 < 1.2
 
@@ -102,7 +102,7 @@ def lattice_of(shape: tuple[int, ...], ways: int) -> Lattice:
 def test_equal_errors_are_those_of_the_closed_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """All cells of all tables have the same error, of small rates that of the formula."""
     mechanism = made("contrasts", monkeypatch, epsilon="0.01", max_rows=2)
-    closed = math.sqrt(2) * math.prod(1 + reach_of(n) * math.sqrt(n / (n + 1)) for n in SHAPE)
+    closed = math.sqrt(2) * math.prod(1 + compute_reach(n) * math.sqrt(n / (n + 1)) for n in SHAPE)
     value = mechanism.release(np.zeros(SHAPE, int)).value
     for most in range(4):
         for names in combinations("abc", most):
@@ -263,7 +263,7 @@ def units(sizes: tuple[int, ...], ways: int) -> tuple[str, float, float]:
     """Return the noise, and the largest error by either, in units of one geometric count."""
     lattice = lattice_of(sizes, ways)
     contrasts = sum(
-        float(math.prod(reach_of(n) * math.sqrt(n / (n + 1)) for n in (sizes[i] for i in t)))
+        float(math.prod(compute_reach(n) * math.sqrt(n / (n + 1)) for n in (sizes[i] for i in t)))
         for t in lattice.family
     )
     cells = math.sqrt(math.prod(sizes))

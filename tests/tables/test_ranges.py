@@ -13,10 +13,10 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.errors import ParameterError
-from dphist.report import json_of, report_html, summary_text
+from dphist.report import make_json, report_html, summary_text
 from dphist.tables import KeyedTables, Tables
-from dphist.tables.contrasts import contrasts_of
-from dphist.tables.key_noise import noise_of
+from dphist.tables.contrasts import make_contrasts
+from dphist.tables.key_noise import make_noise
 
 KEYS: dict[str, Any] = {
     "age": dh.Axis.regular(0, 70, 10),
@@ -103,7 +103,7 @@ def test_every_covariance_is_that_of_the_contrasts() -> None:
     noise = {key: variance_of_draw(mechanism, *key) for key in answers[0]}
     for (one, mine), (other, its) in product(zip(wanted, answers, strict=True), repeat=2):
         exact = math.fsum(mine[key] * its[key] * noise[key] for key in noise)
-        found = value.covariance(value.terms_of([(1, one)]), value.terms_of([(1, other)]))
+        found = value.covariance(value.make_terms([(1, one)]), value.make_terms([(1, other)]))
         assert found == pytest.approx(exact, rel=1e-5, abs=1e-5 * max(noise.values()))
         pair = value.combine([(1, one), (-2, other)])
         squares = (((mine[key] - 2 * its[key]) ** 2) * noise[key] for key in noise)
@@ -160,7 +160,7 @@ def test_answers_vary_as_stated() -> None:
 
 def test_variances_of_values_are_those_of_their_contrasts() -> None:
     for size in (2, 3, 5, 8, 11, 21, 64):
-        noise, rows = noise_of(size, True), contrasts_of(size).rows()
+        noise, rows = make_noise(size, True), make_contrasts(size).rows()
         factor = np.zeros(size)
         for length, places in noise.groups:
             factor[places] = float(length) ** 2 / (rows[places] ** 2).sum(1) ** 2
@@ -287,11 +287,11 @@ def test_a_key_with_one_value_has_no_ranges(capsys: pytest.CaptureFixture[str]) 
     assert named.errors_of_ranges() == {}
     release = named.release(COUNTS)
     assert "Ranges" not in summary_text(release)
-    assert "ranges" not in json_of(release)
+    assert "ranges" not in make_json(release)
     typed = ["tables", "rows.csv", "--axis", "one=x", "--axis", "region=a,b", "--tables"]
     typed += ["one+region", "--ranges", "one", "--rho", "1", "--each-row-is-one-person"]
     assert main([*typed, "--dry-run"]) == 0
     assert "Ranges" not in capsys.readouterr().out
     assert dh.Release.from_json(release.to_json()).value == release.value
     both = Tables(**ASKED | {"rho": "1/2", "ranges": ["age", "one"]})
-    assert json_of(both.release(COUNTS))["ranges"]["keys"] == ["age"]
+    assert make_json(both.release(COUNTS))["ranges"]["keys"] == ["age"]

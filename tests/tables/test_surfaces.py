@@ -13,7 +13,7 @@ from dphist.document.chart import Chart
 from dphist.document.unit_words import counted_records
 from dphist.render.text import text
 from dphist.report import report_html, summary_text
-from dphist.tables.charts import charts_of, draw_keys
+from dphist.tables.charts import draw_charts, draw_keys
 
 LONG = "a value of so many letters that no column of a terminal has room for them"
 KEYS: dict[str, Any] = {
@@ -62,7 +62,7 @@ def test_values_are_shown_harmless_and_whole(release: dh.Release) -> None:
         assert "\\u202eabc" in shown
     assert "<b>" not in re.sub(r"(?s)<svg.*?</svg>", "", page)
     assert "2024-01-01 to 2024-02-01" in said
-    charts = charts_of(release)
+    charts = draw_charts(release)
     assert [chart.y.label for chart in charts if not isinstance(chart.y.ticks, str)] == ["", ""]
     assert page.count("The parameter keys.") == 1
 
@@ -76,7 +76,7 @@ def hours(**more: Any) -> dh.Release:
 
 
 def maps_of(release: dh.Release) -> list[Chart]:
-    return [chart for chart in charts_of(release) if chart.name.startswith("map")]
+    return [chart for chart in draw_charts(release) if chart.name.startswith("map")]
 
 
 def test_a_large_table_of_two_keys_is_a_map() -> None:

@@ -10,7 +10,7 @@ from style import BLUE, GRAY, ORANGE, PALE, panels, repeatable, save
 
 import dphist as dh
 from dphist.labels.discover.law import HIGHEST, UNIT, next_priorities
-from dphist.labels.discover.measuring import totals_of
+from dphist.labels.discover.measuring import make_totals
 from dphist.noise import rounded_gaussian
 
 
@@ -116,7 +116,7 @@ def discover_labels() -> None:
         raise ValueError("made without keep_sets=True")
     limit = mechanism.threshold
     sigma = UNIT * math.sqrt(looks) / float(mechanism.epsilon)
-    totals = totals_of(sets)
+    totals = make_totals(sets)
     priorities = np.full(len(names), HIGHEST, np.int64)
     noisy = np.zeros(len(names), np.int64)
     first = totals(priorities)

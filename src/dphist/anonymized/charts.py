@@ -15,7 +15,7 @@ from dphist.anonymized.band import Band
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.arrays import FloatArray, IntArray
 from dphist.document.chart import NARROW, Area, Axis, Chart, Line
-from dphist.document.unit_words import counted_of
+from dphist.document.unit_words import find_counted
 from dphist.privacy.as_text import percent
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
@@ -108,9 +108,9 @@ _BY_RANK = Sentence(
 _BY_COUNT = Sentence("For every count r, how many {labels} have r {records} or more.")
 
 
-def charts_of(release: Release) -> tuple[Chart, Chart]:
+def draw_charts(release: Release) -> tuple[Chart, Chart]:
     """Return the charts of a release: counts by rank, labels by count."""
-    bands = bands_of(release)
+    bands = compute_bands(release)
     rank = Sentence("Rank ({labels})"), Sentence("Count ({records})")
     count = Sentence("Count r ({records})"), Sentence("{Labels} with r {records} or more")
     title = Sentence("{Labels} by count")
@@ -120,7 +120,7 @@ def charts_of(release: Release) -> tuple[Chart, Chart]:
     )
 
 
-def bands_of(release: Release) -> list[Band]:
+def compute_bands(release: Release) -> list[Band]:
     """Return the band around the whole curve, then that around each point, if there is one."""
     mechanism = release.mechanism
     bands = [mechanism.intervals(release)]
@@ -149,7 +149,7 @@ def _chart(
             pairs, seen, (whole, "pointwise"), (0.25, 0.45), strict=False
         )
     ]
-    line = Line(counted_of(release).released, released.x, released.y)
+    line = Line(find_counted(release).released, released.x, released.y)
     empty = "" if len(released.x) else Sentence("no {label} was released")
     note = "" if seen[0] else NARROW
     return Chart(*words, x, y, areas, [line], note, empty)

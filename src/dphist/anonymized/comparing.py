@@ -55,7 +55,7 @@ class AnonymizedCase(compared.Case):
         """Names the counts, and the unit."""
         arrays = [self.opened.counts.astype("<i8"), self.opened.prevalences.astype("<i8")]
         unit = str(self.data.sensitivity).encode()
-        return compared.digest_of([*(each.tobytes() for each in arrays), unit])
+        return compared.compute_digest([*(each.tobytes() for each in arrays), unit])
 
     def known(self) -> Mapping[str, compared.Given]:
         """Number of labels, the maximum, delta, and the public bound."""
@@ -72,7 +72,7 @@ class AnonymizedCase(compared.Case):
 
     def run(self, mechanism: Any) -> compared.Run:
         """Return what releases the profile once."""
-        return compared.run_of(partial(mechanism.release, self.data), self._errors)
+        return compared.make_run(partial(mechanism.release, self.data), self._errors)
 
     def foreseen(self, mechanism: Any) -> float | None:
         """Return what the noise of a mechanism of dphist takes.

@@ -9,7 +9,7 @@ import pyarrow as pa
 from dphist.anonymized import words
 from dphist.anonymized.auditing import AUDITING
 from dphist.anonymized.band import ALL_LABELS, Band
-from dphist.anonymized.charts import bands_of, charts_of
+from dphist.anonymized.charts import compute_bands, draw_charts
 from dphist.anonymized.comparing import COMPARING
 from dphist.anonymized.difference import compare_releases
 from dphist.anonymized.mechanism import AnonymizedMechanism
@@ -37,14 +37,14 @@ from dphist.document.bounding import add_share_cut, bounding_of_records, numbers
 from dphist.document.csv_rows import add_interval
 from dphist.document.kind import DataFacts, Disclosed, Kind
 from dphist.document.mechanism_facts import parameters, public_parameters
-from dphist.document.promised import Promised, contribution_of
+from dphist.document.promised import Promised, find_contribution
 from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import (
     UNKNOWN,
     Counted,
-    counted_of,
+    count_units,
+    find_counted,
     neighbors_in_words,
-    number_of,
     with_missing,
 )
 from dphist.release.anonymized_histogram import AnonymizedHistogram
@@ -60,13 +60,13 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     sensitivity = mechanism.guarantee.unit.at_most
     neighbors = neighbors_in_words(sensitivity, data.unit)
     neighbors = with_missing(neighbors, data.unit, data.bounds)
-    number = UNKNOWN if release is None else number_of(release)
-    records = contribution_of(mechanism, data)
+    number = UNKNOWN if release is None else count_units(release)
+    records = find_contribution(mechanism, data)
     promised = Promised(mechanism, data, release, neighbors, number, records)
     if release is None:
         results = [_expected(mechanism, data)]
         return make_document(KIND.name, words.TITLE, promised, results, unit=data.unit)
-    bands, counted = bands_of(release), counted_of(release)
+    bands, counted = compute_bands(release), find_counted(release)
     cost, more = bounding_of_records(release)
     results = [
         counts_section(counted, cost, more=more),
@@ -83,7 +83,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         promised,
         results,
         numbers=numbers,
-        result=words.result_of(release, bands[0]),
+        result=words.describe_result(release, bands[0]),
         made_by=[Fact("Expected error", words.predicted_from(release), on=ON_PAGE)],
         reading="release.value.counts, release.value.prevalences",
         unit=data.unit,
@@ -101,7 +101,7 @@ def _expected(mechanism: Any, data: DataFacts) -> Section:
 
 def _numbers(release: Release, band: Band, counted: Counted) -> list[Fact]:
     """Return the numbers that a reader wants to know first."""
-    value, records = release.value, words.records_of(release)
+    value, records = release.value, words.count_records(release)
     source = "in the released histogram" if release.total is None else "private estimate"
     error, labels = (
         words.error_of_records(release, band),
@@ -133,7 +133,7 @@ def _numbers(release: Release, band: Band, counted: Counted) -> list[Fact]:
 
 def _expected_error(release: Release) -> list[Block]:
     """Return the error to expect; the mechanism is tried on public data for it."""
-    short, added, long = words.error_of(release)
+    short, added, long = words.predict_error(release)
     return [
         Fact("Expected error", short, note=added, on=ON_PAGE),
         Fact("Expected error", long, on=ON_TERMINAL),
@@ -161,7 +161,7 @@ def _results(release: Release, bands: list[Band], counted: Counted) -> list[Bloc
         (words.band_in_words(band), *map(words.bars_in_words, bars), words.LOGARITHMIC)
     )
     blocks: list[Block] = [
-        Figures(charts_of(release)),
+        Figures(draw_charts(release)),
         Note(of_bands, "aside", on=ON_PAGE),
         Table([_largest_first(column) for column in columns], caption, words.NO_LABEL),
     ]
@@ -189,7 +189,7 @@ def make_table(release: Release) -> pa.Table:
     Where the release says how many users have how many records, the share that bounding dropped
     follows, with its interval, the same in each row.
     """
-    ends = words.prevalences_between(bands_of(release)[0], release.value)
+    ends = words.prevalences_between(compute_bands(release)[0], release.value)
     return add_share_cut(add_interval(release.value.to_arrow(), *ends), release)
 
 
@@ -221,7 +221,7 @@ KIND = Kind(
     mechanism_type=AnonymizedMechanism,
     document=document,
     table=make_table,
-    charts=charts_of,
+    charts=draw_charts,
     comparing=COMPARING,
     data_type=Profile,
     accept=lambda mechanism, data: mechanism._accept(data),

@@ -372,7 +372,7 @@ def scan_profile(
 ) -> dict[str, IntArray]:
     """Return where blocks end, and their noisy numbers: with noise that no other scan gets."""
     columns = mechanism._scan_columns(profile.cells_up_to, noise)
-    beyond = _right_of(profile, columns.position).conjugate()
+    beyond = _take_right(profile, columns.position).conjugate()
     rows = mechanism._scan_rows(beyond.cells_up_to, noise, rows_expected(columns))
     return {
         "column_ends": np.array(columns.ends, np.int64),
@@ -399,7 +399,7 @@ def _count_next(
     scan.take(ends, [true + next(noise) for true in cells])
 
 
-def _right_of(profile: Profile, column: int) -> Profile:
+def _take_right(profile: Profile, column: int) -> Profile:
     """Return the part of the diagram right of a column, as a diagram."""
     longer = profile.counts > column
     return Profile(profile.counts[longer] - column, profile.prevalences[longer])

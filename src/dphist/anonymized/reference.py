@@ -47,7 +47,7 @@ def zipf_profile(labels: int) -> Profile:
     )
 
 
-def zipf_profile_of(total: int) -> Profile:
+def fit_zipf_profile(total: int) -> Profile:
     """Return a Zipf profile with about `total` records.
 
     The sum of floor(A / i) over i is near A (ln A + 2 gamma - 1) (Dirichlet).
@@ -92,7 +92,7 @@ def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = 
         raise ParameterError("total", "must be given: a public guess of the number of records")
     guess = whole_number(total, "total", 0, _MOST_RECORDS)
     return sampled(
-        zipf_profile_of(guess) if exponent == 1 else power_profile_of(guess, float(exponent))
+        fit_zipf_profile(guess) if exponent == 1 else fit_power_profile(guess, float(exponent))
     )
 
 
@@ -131,7 +131,7 @@ def power_profile(largest: float, exponent: float) -> Profile:
     return as_data(from_rows_and_columns(large, columns))
 
 
-def power_profile_of(total: int, exponent: float) -> Profile:
+def fit_power_profile(total: int, exponent: float) -> Profile:
     """Return such a profile with about `total` records."""
     # There are largest^(1 / exponent) labels, and at least as many records.
     low, high = 0.0, min(1.0, exponent) * math.log(max(total, 1)) + 1

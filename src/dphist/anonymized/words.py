@@ -27,13 +27,13 @@ def _try_out(mechanism: Any, total: int) -> float:
     return float(mechanism.expected_error(total))
 
 
-def records_of(release: Release) -> int:
+def count_records(release: Release) -> int:
     """Return the number of records: the private estimate, or those of the released histogram."""
     return int(release.value.total if release.total is None else release.total)
 
 
 def error_of_records(release: Release, band: Band) -> Error:
-    """Return the error of `records_of`."""
+    """Return the error of `count_records`."""
     if release.total is None:
         return Between(band.lower.total, band.upper.total)
     error, mechanism = None, release.mechanism
@@ -44,7 +44,7 @@ def error_of_records(release: Release, band: Band) -> Error:
     return PlusMinus.of(error)
 
 
-def result_of(release: Release, band: Band) -> Sentence:
+def describe_result(release: Release, band: Band) -> Sentence:
     """Return the result in one sentence for a manager."""
     value, error = release.value, error_of_records(release, band)
     brackets = Sentence(
@@ -54,9 +54,9 @@ def result_of(release: Release, band: Band) -> Sentence:
     )
     records = Sentence(
         "{number:,} {error} {records}",
-        number=records_of(release),
+        number=count_records(release),
         error=f"± {error.number}" if isinstance(error, PlusMinus) else f"({error})",
-        records=Sentence("{record}" if records_of(release) == 1 else "{records}"),
+        records=Sentence("{record}" if count_records(release) == 1 else "{records}"),
     )
     if value.labels == 0:
         stands = Sentence("The released histogram is empty: no {label} stands out from the noise.")
@@ -157,13 +157,13 @@ def error_if(guess: int, error: float) -> Sentence:
     return Sentence("{said} if there are {records}", said=said, records=records)
 
 
-def error_of(release: Release) -> tuple[str, str, str]:
+def predict_error(release: Release) -> tuple[str, str, str]:
     """Return the error to expect: in short, with what it is, and for a line of a terminal.
 
     It is predicted from parameters and the private or released total, never from data.
     """
     mechanism: Any = release.mechanism
-    records = records_of(release)
+    records = count_records(release)
     try:
         error = _try_out(mechanism, records)
     except ParameterError:  # no public list of that size is made

@@ -22,9 +22,9 @@ from dphist.commands.users_look import check_found, make_users_look
 from dphist.counting.engine.progress import Progress
 from dphist.data.profile import Profile
 from dphist.data.region_tree import RegionTree
-from dphist.data.regional_profile import RegionalProfile, bounds_of, make_leaves
+from dphist.data.regional_profile import RegionalProfile, make_leaves, state_bounds
 from dphist.document.kind import DataFacts, Kind
-from dphist.document.options import NULL_USERS, Command, Excludes, Needs, Option, option_of
+from dphist.document.options import NULL_USERS, Command, Excludes, Needs, Option, make_option
 from dphist.document.reading_options import READING, get_files
 from dphist.errors import ColumnError, phrase
 from dphist.regions import RegionalProfiles
@@ -62,7 +62,7 @@ def _choose_mechanism(
     make_leaves(tree, options.other, unlisted)  # refuses them before data are read
     share = 0 if options.top_share is None else options.top_share
     mechanism = RegionalProfiles(**parameters, regions=tree, top_share=share)
-    return REGIONS, mechanism, dict(bounds_of(unlisted, options.other))
+    return REGIONS, mechanism, dict(state_bounds(unlisted, options.other))
 
 
 def _read(
@@ -138,7 +138,7 @@ _REGION_OPTIONS = [
         choices=("error", "drop"),
         rules=(_BY_REGION, Excludes(["other"], "that leaf gets such rows", "drop")),
     ),
-    option_of(RegionalProfiles, "top_share", rules=(_BY_REGION,), default=None),
+    make_option(RegionalProfiles, "top_share", rules=(_BY_REGION,), default=None),
 ]
 
 
@@ -153,7 +153,7 @@ COMMAND = Command(
     table=[
         FILE,
         *READING,
-        option_of(AdaptiveScan, "epsilon", " (such as 1, 0.1 or 1/3)", required=True),
+        make_option(AdaptiveScan, "epsilon", " (such as 1, 0.1 or 1/3)", required=True),
         Option("label", "column of labels", "COLUMN"),
         Option(
             "count",

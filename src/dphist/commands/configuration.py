@@ -188,7 +188,7 @@ def read_section(
         is missing.
     """
     command = find_command(section.command)
-    known = _keys_of(command)
+    known = _map_keys(command)
     options = argparse.Namespace(command=command, configuration=found.digest, config=found.path)
     for each in command.options:
         if each.name != "config":
@@ -209,7 +209,7 @@ def read_section(
 
 def check_defaults(found: Configuration) -> None:
     """Refuse a default that no section's command has."""
-    names = {name for each in found.sections for name in _keys_of(find_command(each.command))}
+    names = {name for each in found.sections for name in _map_keys(find_command(each.command))}
     for key in found.sections[0].defaults:
         if _plain(key) not in names:
             raise UsageError(
@@ -218,7 +218,7 @@ def check_defaults(found: Configuration) -> None:
             )
 
 
-def _keys_of(command: Command) -> dict[str, Option]:
+def _map_keys(command: Command) -> dict[str, Option]:
     return {each.key: each for each in command.options if each.key not in _OF_THE_RUN}
 
 

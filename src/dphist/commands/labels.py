@@ -31,10 +31,10 @@ from dphist.document.options import (
     Needs,
     Option,
     Table,
-    default_of,
+    find_default,
     given_parameters,
-    option_of,
-    options_of,
+    make_option,
+    make_options,
     whole,
 )
 from dphist.document.reading_options import READING, WIDE, get_files, name_wide_columns
@@ -110,7 +110,7 @@ def _data_options(
             "COLUMN",
             rules=(each_row,),
         ),
-        option_of(
+        make_option(
             mechanism,
             "max_labels",
             kept,
@@ -119,7 +119,7 @@ def _data_options(
                 "rules": [who, *of_labels.get("rules", ())],
             },
         ),
-        option_of(mechanism, "max_count", neutral=1, rules=[what, *of_count]),
+        make_option(mechanism, "max_count", neutral=1, rules=[what, *of_count]),
         Option("epsilon", "total epsilon of the release, such as 1 or 0.1", "E", required=True),
         Option("delta", "total delta of the release, such as 1e-6", "D"),
         NULL_USERS,
@@ -133,7 +133,7 @@ def _data_options(
     ]
 
 
-def _bounds_of(options: argparse.Namespace) -> dict[str, Any]:
+def _read_bounds(options: argparse.Namespace) -> dict[str, Any]:
     """Return max_labels and max_count as a mechanism takes them."""
     kept = MOST_FOUND if _is_found(options) else options.max_labels
     weight = _get_weight(options)
@@ -160,7 +160,7 @@ def _release_or_quote(
     ----------
     others : mechanisms of the same cost with other `max_labels`, for the dry run to compare.
     """
-    bounds = _bounds_of(options)
+    bounds = _read_bounds(options)
     named, rows = get_named_unit(options), options.null_users == "separate"
     data = DataFacts(
         unit=unit_of_users(options.user, named, or_rows=rows),
@@ -302,7 +302,7 @@ _LABELS = [
             _NO_COUNTS,
         ],
     ),
-    *options_of(
+    *make_options(
         ThresholdHistogram,
         but=_SHARED,
         noise={
@@ -360,11 +360,11 @@ _LABELS = [
 ]
 _TOP = [
     *_data_options(TopLabels),
-    *options_of(
+    *make_options(
         TopLabels,
         but=_SHARED,
-        k={"typed": "-k", "default": default_of(TopLabels, "k")},
-        candidates={"default": default_of(TopLabels, "candidates")},
+        k={"typed": "-k", "default": find_default(TopLabels, "k")},
+        candidates={"default": find_default(TopLabels, "candidates")},
     ),
     *outputs("label"),
 ]
@@ -374,7 +374,7 @@ def _top(options: argparse.Namespace) -> None:
     _check_data(options)
     own = given_parameters(options, options.command.options, TopLabels)
     cost = {"epsilon": options.epsilon, "delta": options.delta}
-    _release_or_quote(calibrate(TopLabels, **own | cost | _bounds_of(options)), options)
+    _release_or_quote(calibrate(TopLabels, **own | cost | _read_bounds(options)), options)
 
 
 def _labels(options: argparse.Namespace) -> None:
@@ -439,11 +439,11 @@ def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
         return auto
     if options.only_labels:
         labels: DiscoverLabels = calibrate(
-            DiscoverLabels, max_labels=_bounds_of(options)["max_labels"], **cost
+            DiscoverLabels, max_labels=_read_bounds(options)["max_labels"], **cost
         )
         return labels
     parameters = given_parameters(options, options.command.options, ThresholdHistogram)
-    parameters |= cost | _bounds_of(options)
+    parameters |= cost | _read_bounds(options)
     if options.weight is not None:
         parameters["step"] = options.weight.step
     if options.correlated:

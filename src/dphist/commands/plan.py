@@ -15,8 +15,8 @@ from dphist.document.options import Command, Option, Table
 from dphist.document.planning import Planning, several
 from dphist.errors import phrase
 from dphist.files import staged_outputs
-from dphist.planning.declared import examples_of, planned_kinds
-from dphist.planning.document import document_of, table_csv
+from dphist.planning.declared import list_examples, planned_kinds
+from dphist.planning.document import make_document, table_csv
 from dphist.planning.make import plan
 from dphist.planning.plan import Plan
 from dphist.release.kind_names import OLD_NAMES
@@ -49,7 +49,7 @@ def _plan(options: argparse.Namespace) -> None:
         nobody = "{quiet} without {output}, {table} or {report} would plan for nobody"
         raise UsageError(phrase(nobody))
     asked = {
-        each.parameter or each.name: _value_of(each, options)
+        each.parameter or each.name: _read_value(each, options)
         for each in options.command.options
         if each.is_present(options) and each.name not in _APART
     }
@@ -57,34 +57,34 @@ def _plan(options: argparse.Namespace) -> None:
     made = plan(options.kind, unit=unit, **asked)
     with staged_outputs() as staged:
         for kind, path in paths.items():
-            staged.write(path, _text_of(kind, made), replace=options.overwrite)
+            staged.write(path, _format_plan(kind, made), replace=options.overwrite)
         staged.commit()
     named = {"plan" if kind == "release" else kind: path for kind, path in paths.items()}
     if options.json:
         told = {"plan": made.digest, "settings": len(made), "wrote": named}
         say(json.dumps(told) if options.output else made.to_json().rstrip())
     elif not options.quiet:
-        say(text(document_of(made)), end="")
+        say(text(make_document(made)), end="")
         say_written(named)
         if options.output:
             say(f"The plan's checksum: {made.digest}")
 
 
-def _value_of(option: Option, options: argparse.Namespace) -> Any:
+def _read_value(option: Option, options: argparse.Namespace) -> Any:
     value = getattr(options, option.name)
     return read_known_labels(value) if option.lists else value
 
 
-def _text_of(kind: str, made: Plan) -> str:
+def _format_plan(kind: str, made: Plan) -> str:
     if kind == "report":
         from dphist.render.html import page  # draws, which is slow to import
 
-        return page(document_of(made))
+        return page(make_document(made))
     return made.to_json() if kind == "release" else table_csv(made)
 
 
 def _criterion(kind: str) -> Option:
-    such = " or ".join(f'"{example}"' for example in examples_of(kind))
+    such = " or ".join(f'"{example}"' for example in list_examples(kind))
     return Option(
         "criterion",
         f"an acceptance criterion, such as {such}; may be given several times, and is saved with "

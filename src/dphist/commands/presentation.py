@@ -7,7 +7,7 @@ from dphist.commands.options import UsageError
 from dphist.document.options import Group, Needs, Option
 from dphist.errors import ParameterError, phrase
 from dphist.privacy.unit import PrivacyUnit, as_unit
-from dphist.release.presentation import WORDS, Presentation, forms_of
+from dphist.release.presentation import WORDS, Presentation, find_forms
 from dphist.release.release import Release
 
 _MEANINGS = {
@@ -46,12 +46,12 @@ def get_unit_name(options: argparse.Namespace) -> str | None:
 
 def read_presentation(options: argparse.Namespace) -> Presentation:
     """Return the words that were given; ParameterError if they cannot be shown."""
-    return Presentation(**_words_of(options))
+    return Presentation(**_read_words(options))
 
 
 def present_release(release: Release, options: argparse.Namespace) -> Release:
     """Return a release with the words that the options give, and what asked for it."""
-    words = _words_of(options)
+    words = _read_words(options)
     release = release.present(**words) if words else release
     # What a ledger keeps is returned as it was made; of a stream it keeps none.
     if "entry" in release.provenance and not hasattr(options, "state"):
@@ -60,13 +60,13 @@ def present_release(release: Release, options: argparse.Namespace) -> Release:
     return release.configured(configuration, description=getattr(options, "described", None))
 
 
-def _words_of(options: argparse.Namespace) -> Any:
+def _read_words(options: argparse.Namespace) -> Any:
     """Return the words that were given, by field."""
     given = {name: getattr(options, name, None) for name in WORDS if name != "unit"}
     given["dataset"] = getattr(options, "dataset_name", None)
     word = getattr(options, "unit", None)
     # A single form is in the unit of the data already, except where a release is only shown.
-    if word is not None and (forms_of(word)[0] != word or getattr(options, "only_shown", False)):
+    if word is not None and (find_forms(word)[0] != word or getattr(options, "only_shown", False)):
         given["unit"] = word
     return {name: value for name, value in given.items() if value is not None}
 

@@ -12,8 +12,8 @@ from dphist.commands.options import JSON, UsageError
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_inputs
 from dphist.data.profile import Profile
-from dphist.document.kind import kind_of
-from dphist.document.options import Command, Option, parts_of, whole
+from dphist.document.kind import find_kind
+from dphist.document.options import Command, Option, split_parts, whole
 from dphist.document.reading_options import DELIMITER
 from dphist.document.totals import for_tests_json
 from dphist.errors import phrase
@@ -22,16 +22,16 @@ from dphist.properties.estimate import Source, get_histogram
 from dphist.properties.overview import (
     Property,
     estimate_properties,
-    interval_of,
-    name_of,
-    notes_of,
-    value_of,
+    format_interval,
+    format_value,
+    group_notes,
+    name_item,
 )
 from dphist.properties.resampling import RESAMPLES
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
 from dphist.render.text import WIDTH, beside, left, right
-from dphist.report import json_of, shown_as
+from dphist.report import make_json, shown_as
 
 
 def _properties(options: argparse.Namespace) -> None:
@@ -55,14 +55,14 @@ def _read(name: str, delimiter: str | None) -> Source:
     release = Release.load(name)
     if not isinstance(release.value, AnonymizedHistogram):
         raise UsageError(
-            f"{name} is a release of kind '{kind_of(release).name}'; properties are estimated from "
-            "an anonymized histogram, which 'dphist anonymize' makes"
+            f"{name} is a release of kind '{find_kind(release).name}'; properties are estimated "
+            "from an anonymized histogram, which 'dphist anonymize' makes"
         )
     return release
 
 
 def _read_extra(text: str | None) -> list[Exact] | None:
-    parts: list[Exact] | None = None if text is None else [*parts_of(text)]
+    parts: list[Exact] | None = None if text is None else [*split_parts(text)]
     if parts is not None and "" in parts:
         needed = "{extra} needs numbers with commas between them, such as 1/2,1,2"
         raise UsageError(phrase(needed))
@@ -75,7 +75,7 @@ def _as_json(source: Source, found: Sequence[Property]) -> dict[str, Any]:
     release = source if isinstance(source, Release) else None
     return {
         "private": release is not None and not release.for_tests,
-        "guarantee": None if release is None else json_of(release)["guarantee"],
+        "guarantee": None if release is None else make_json(release)["guarantee"],
         **({} if release is None else for_tests_json(release)),
         "records": histogram.total,
         "labels": histogram.labels,
@@ -108,7 +108,10 @@ def _finite(number: float | None) -> float | None:
 def _text(source: Source, found: Sequence[Property], options: argparse.Namespace) -> str:
     histogram, (made, noise) = get_histogram(source), _describe(source, options.resamples)
     rows = [("property", "estimate", "95 % interval, or ±")]
-    rows += [(name_of(item), value_of(item.estimate), interval_of(item.estimate)) for item in found]
+    rows += [
+        (name_item(item), format_value(item.estimate), format_interval(item.estimate))
+        for item in found
+    ]
     names, values, intervals = zip(*rows, strict=True)
     covered = f"Intervals are for the records as a sample of the population{noise}."
     lines = [
@@ -125,7 +128,7 @@ def _text(source: Source, found: Sequence[Property], options: argparse.Namespace
         "",
         "What the estimates rest on",
     ]
-    for name, text in notes_of(found):
+    for name, text in group_notes(found):
         lines += _wrap(f"{name}: {text}", "  ", "    ")
     return "\n".join(lines)
 

@@ -23,7 +23,7 @@ from dphist.errors import DphistError, OutputFileError, phrase
 from dphist.files import check_distinct, check_output_path, staged_outputs
 from dphist.privacy import ApproxDP
 from dphist.release.release import Release
-from dphist.report import json_of, report_html, shown_as, summary_text
+from dphist.report import make_json, report_html, shown_as, summary_text
 from dphist.report.sdmx import check_structure
 from dphist.report.table_files import check_form, find_form, table_file
 from dphist.signals import handlers_wait
@@ -219,7 +219,7 @@ def publish(
     try:
         with staged_outputs() as staged:
             for kind, path in paths.items():
-                content = content_of(release, kind, options)
+                content = make_content(release, kind, options)
                 staged.write(path, content, replace=options.overwrite)
             with handlers_wait():
                 staged.commit()
@@ -248,7 +248,7 @@ def list_outputs(options: argparse.Namespace) -> dict[str, str]:
     return {kind: path for kind, path in named.items() if path is not None}
 
 
-def content_of(release: Release, kind: str, options: argparse.Namespace) -> str | bytes:
+def make_content(release: Release, kind: str, options: argparse.Namespace) -> str | bytes:
     """Return what an output holds."""
     if kind == "table":
         return table_file(
@@ -275,7 +275,7 @@ def _announce(
         return
     if options.json:
         if options.output:
-            content = {**json_of(release), **shown, "wrote": paths}
+            content = {**make_json(release), **shown, "wrote": paths}
             say(json.dumps(content), flush=True)
         else:
             say(release.to_json().rstrip(), flush=True)

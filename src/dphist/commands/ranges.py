@@ -28,14 +28,14 @@ from dphist.document.options import (
     OneOf,
     Option,
     given_parameters,
-    option_of,
-    options_of,
-    parts_of,
+    make_option,
+    make_options,
+    split_parts,
 )
 from dphist.document.reading_options import READING, get_files
 from dphist.errors import Argument, join_arguments, phrase
-from dphist.mechanism import meanings_of
-from dphist.parameters import number_of_text, whole_of_text
+from dphist.mechanism import read_meanings
+from dphist.parameters import read_number, read_whole_number
 from dphist.ranges import AdaptiveTree, HierarchicalTree, LeafCounts, RangesMechanism
 from dphist.ranges.kind import KIND
 
@@ -93,8 +93,12 @@ _TABLE = [
     ),
     OneOf(
         [
-            option_of(AdaptiveTree, "epsilon", "; gives a pure guarantee (such as 1, 0.1 or 1/3)"),
-            option_of(AdaptiveTree, "rho", "; gives a zero-concentrated guarantee (such as 0.01)"),
+            make_option(
+                AdaptiveTree, "epsilon", "; gives a pure guarantee (such as 1, 0.1 or 1/3)"
+            ),
+            make_option(
+                AdaptiveTree, "rho", "; gives a zero-concentrated guarantee (such as 0.01)"
+            ),
         ],
         required=True,
     ),
@@ -110,7 +114,7 @@ _TABLE = [
         choices=("auto", *_CHOSEN),
         default="auto",
     ),
-    *options_of(
+    *make_options(
         AdaptiveTree,
         but=("epsilon", "rho", "bins", "sensitivity"),
         expected_total={"more": ". Never take it from the data"},
@@ -123,7 +127,7 @@ _TABLE = [
 def _ranges(options: argparse.Namespace) -> None:
     if len(set(options.column)) < len(options.column):
         raise UsageError(phrase("{column} must name each column once"))
-    bins = _bins_of(options) | {"tz": _zones_of(options)}
+    bins = _read_bins(options) | {"tz": _read_zones(options)}
     check_protected(options)
     check_found(options)
     asked: dict[str, Any] = {"column": options.column, **bins}
@@ -154,10 +158,10 @@ def _ranges(options: argparse.Namespace) -> None:
     )
 
 
-def _bins_of(options: argparse.Namespace) -> dict[str, list[Any]]:
+def _read_bins(options: argparse.Namespace) -> dict[str, list[Any]]:
     """Return the edges of each column, or start, stop and width or number of bins of each."""
     regular = ("start", "stop", "width", "bins")
-    read = {"edges": _edges_of, **dict.fromkeys(regular, _value_of)}
+    read = {"edges": _read_edges, **dict.fromkeys(regular, _read_value)}
     given = {name: getattr(options, name) for name in read}
     given = {name: texts for name, texts in given.items() if texts is not None}
     if not given:
@@ -180,7 +184,7 @@ def _bins_of(options: argparse.Namespace) -> dict[str, list[Any]]:
     return {name: [read[name](text) for text in texts] for name, texts in given.items()}
 
 
-def _zones_of(options: argparse.Namespace) -> list[str | None]:
+def _read_zones(options: argparse.Namespace) -> list[str | None]:
     """Return the time zone of the edges of each column; "none" for a column without one."""
     axes, given = len(options.column), options.tz or [None]
     if len(given) not in (1, axes):
@@ -189,19 +193,19 @@ def _zones_of(options: argparse.Namespace) -> list[str | None]:
     return [None if zone == "none" else zone for zone in given * (axes // len(given))]
 
 
-def _edges_of(text: str) -> list[Any]:
+def _read_edges(text: str) -> list[Any]:
     """Read edges: all of them numbers, or all of them as text."""
-    texts = parts_of(text)
-    values = [_value_of(part) for part in texts]
+    texts = split_parts(text)
+    values = [_read_value(part) for part in texts]
     return texts if any(isinstance(value, str) for value in values) else values
 
 
-def _value_of(text: str) -> int | float | Fraction | str:
+def _read_value(text: str) -> int | float | Fraction | str:
     """Read a number, or that an edge is infinite; leave everything else, such as dates, as text."""
     if text in _INFINITE:
         return float(text)
-    whole_number = whole_of_text(text)
-    number = number_of_text(text) if whole_number is None else whole_number
+    whole_number = read_whole_number(text)
+    number = read_number(text) if whole_number is None else whole_number
     return text if number is None else number
 
 
@@ -222,7 +226,7 @@ def _mechanism(
     chosen = _CHOSEN.get(options.mechanism, AdaptiveTree)
     given = given_parameters(options, options.command.options, AdaptiveTree)
     for name in given:
-        if name not in meanings_of(chosen):
+        if name not in read_meanings(chosen):
             auto, adaptive = (Argument("mechanism", each) for each in ("auto", "adaptive"))
             raise UsageError(Argument(name) + " is for " + auto + " or " + adaptive)
     made: RangesMechanism = chosen(bins=bins, **{**given, **paid})

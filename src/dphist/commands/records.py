@@ -37,7 +37,7 @@ from dphist.counting.engine.progress import Report
 from dphist.data.counting import state_treatment
 from dphist.document.blocks import JSON, Block, Document, Fact, Note, Section
 from dphist.document.kind import DataFacts, Kind, Releasing
-from dphist.document.options import Command, Excludes, Needs, Option, Table, option_of
+from dphist.document.options import Command, Excludes, Needs, Option, Table, make_option
 from dphist.document.reading_options import READING, get_files
 from dphist.errors import InputFileError, phrase
 from dphist.privacy.unit import ONE_ROW, ONE_USER, PrivacyUnit
@@ -85,7 +85,7 @@ def unit_options(
         unit_option(' (default: "user")', NAMES_USERS),
         Option("max_records", most, "M", read_whole_or_auto, least=1, rules=rules_of_most),
         USERS_BY_RECORDS,
-        option_of(mechanism, "sensitivity"),
+        make_option(mechanism, "sensitivity"),
         EXCHANGED,
     ]
 
@@ -220,7 +220,7 @@ def say_dry_run(
     price, quoted = _quote(mechanism, options, protected, look)
     if options.quiet:
         return
-    lines, space = estimate_space(options, _way_of(options))
+    lines, space = estimate_space(options, _find_way(options))
     # A stream that goes on may replace its outputs.
     there = [] if Path(getattr(options, "state", "")).is_file() else find_in_the_way(options)
     refused = [f"It would be refused: {describe_existing(there)}."] if there else []
@@ -256,7 +256,7 @@ def _quote(
         return quote_price(ledger, mechanism, options, protected)
 
 
-def _way_of(options: argparse.Namespace) -> str:
+def _find_way(options: argparse.Namespace) -> str:
     """Return how FILE is counted, for the resources that this needs; empty for few rows."""
     given = vars(options)
     user = given.get("user") is not None

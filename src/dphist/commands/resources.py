@@ -51,7 +51,7 @@ def run_command(options: argparse.Namespace) -> None:
         If a value is invalid.
     """
     check_options(options)
-    with _resources_of(options):
+    with _make_resources(options):
         options.command.run(options)
 
 
@@ -78,7 +78,7 @@ def list_priced(options: argparse.Namespace) -> list[Any]:
     return priced
 
 
-def _resources_of(options: argparse.Namespace) -> AbstractContextManager[Any]:
+def _make_resources(options: argparse.Namespace) -> AbstractContextManager[Any]:
     """Return the settings that the options ask for, to be entered."""
     given = {name: getattr(options, name, None) for name in _NAMES}
     if all(value is None for value in given.values()):

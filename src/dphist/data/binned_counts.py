@@ -18,7 +18,7 @@ from dphist.counting.binning.slots import OTHER_SLOTS
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.axis.axis import Axis, axes_of_content
-from dphist.data.axis.edges import grid_of
+from dphist.data.axis.edges import make_grid
 from dphist.data.counting import (
     Counting,
     check_treatment,
@@ -209,7 +209,7 @@ class BinnedCounts(Secret):
         one, columns = unit_of_records(user, unit, null_users), {"user": user, "count": count}
         reading = Reading(progress=progress, delimiter=delimiter)
         counting = Counting(frame, columns, one, reading, cut)
-        grid = grid_of(column, edges=edges, width=width, bins=bins, start=start, stop=stop, tz=tz)
+        grid = make_grid(column, edges=edges, width=width, bins=bins, start=start, stop=stop, tz=tz)
         slots = counting.count_bins(grid, most, null_users)
         kept = np.flatnonzero(slots)
         axes = [axis.to_content() for axis in map(Axis, grid.names, grid.edges, grid.zones)]
@@ -396,7 +396,7 @@ def bin_counts(
     one = unit_of_records(user, unit, null_users)
     reading = Reading(progress=progress, delimiter=delimiter)
     counting = Counting(frame, {"user": user, "count": count}, one, reading)
-    grid = grid_of(column, edges=edges, width=width, bins=bins, start=start, stop=stop, tz=tz)
+    grid = make_grid(column, edges=edges, width=width, bins=bins, start=start, stop=stop, tz=tz)
     slots = counting.count_bins(grid, None if max_records is None else most, null_users)
     protected = None if max_records is None else one
     axes = tuple(map(Axis, grid.names, grid.edges, grid.zones))

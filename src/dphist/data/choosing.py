@@ -8,7 +8,7 @@ from dphist.noise.inversion import Source, checked_source
 _BYTES = 8  # of randomness per label; ties are rare, and are drawn again
 
 
-def starts_of(lengths: IntArray) -> IntArray:
+def compute_starts(lengths: IntArray) -> IntArray:
     """Return the starts of sets with these numbers of labels, and the end of the last set."""
     starts = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
@@ -42,7 +42,7 @@ def choose_labels(starts: IntArray, most: int, source: Source | None = None) -> 
         return keep
     draw = checked_source(source)
     sizes = lengths[large]
-    firsts = starts_of(sizes)
+    firsts = compute_starts(sizes)
     owners = np.repeat(np.arange(len(sizes)), sizes)
     while True:
         keys = np.frombuffer(draw(_BYTES * len(owners)), "<u8")

@@ -112,7 +112,7 @@ class Diagram:
         # Each term is below 2**62, but the sum only below 2**63.
         return int(np.sum(np.abs(mine - theirs) * widths, dtype=np.uint64))
 
-    def _holds_the_pairs_of(self, other: "Diagram") -> bool:
+    def _has_same_pairs(self, other: "Diagram") -> bool:
         return np.array_equal(self.counts, other.counts) and np.array_equal(
             self.prevalences, other.prevalences
         )

@@ -1,7 +1,7 @@
 """LabelCounts: the count of each label, with bounds on what one user contributes.
 
 The counts are secret and never shown. Mechanisms read them only through `filter_batches`,
-`largest` and `counts_of`, so the counts can stay in any engine.
+`largest` and `look_up_counts`, so the counts can stay in any engine.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ import pyarrow as pa
 from dphist.counting import LARGEST, check_counts
 from dphist.counting.bounding.bounds import Bounds
 from dphist.counting.bounding.contributions import count_labels
-from dphist.counting.bounding.lookups import counts_of, numbers_of
+from dphist.counting.bounding.lookups import look_up_counts, look_up_numbers
 from dphist.counting.bounding.stores import Keep, Sets, Store
 from dphist.counting.bounding.sums import add_sums
 from dphist.counting.engine.progress import Progress
@@ -537,11 +537,11 @@ class LabelCounts(Secret):
         ParameterError
             If a label is repeated, missing, or not of the type of these labels.
         """
-        return counts_of(self._store, labels)
+        return look_up_counts(self._store, labels)
 
     def sums_of(self, labels: Sequence[Any]) -> list[list[int]]:
         """Return each sum of the given labels, in steps, as `filter_sums` has them; 0 for none."""
-        return list(numbers_of(self._store, labels, sums=True)[1:])
+        return list(look_up_numbers(self._store, labels, sums=True)[1:])
 
 
 def _list_labels(bounds: Bounds, other_than: Sequence[str] | None) -> Bounds:

@@ -369,7 +369,7 @@ class Profile(Diagram, Secret):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Profile):
             return NotImplemented
-        return self._bounds == other._bounds and self._holds_the_pairs_of(other)
+        return self._bounds == other._bounds and self._has_same_pairs(other)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -227,7 +227,7 @@ def make_leaves(tree: RegionTree, other: str | None, unlisted: str) -> Leaves:
     return Leaves(tree.leaf_names, _find_leaf(tree, other))
 
 
-def bounds_of(unlisted: str, other: str | None) -> dict[str, str]:
+def state_bounds(unlisted: str, other: str | None) -> dict[str, str]:
     """Return what a release states of rows of other regions: nothing if they were refused."""
     found = {"unlisted": unlisted} if unlisted == "drop" else {}
     return found if other is None else {**found, "other": other}

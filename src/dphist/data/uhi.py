@@ -9,7 +9,7 @@ from dphist.arrays import AnyArray, IntArray
 from dphist.counting import redact_errors
 from dphist.counting.checks import LARGEST, check_counts
 from dphist.data.axis.axis import Axis
-from dphist.data.axis.edges import edges_of
+from dphist.data.axis.edges import read_edges
 from dphist.errors import ParameterError
 
 _KINDS = ("regular", "variable")
@@ -51,17 +51,17 @@ def _of_object(h: Any) -> Read:
     """Read an object: its axes, its values with flow bins, and which axes have these."""
     if str(getattr(h.kind, "value", h.kind)) != "COUNT":
         raise _not_uhi()
-    flows = [_flows_of(axis) for axis in h.axes]
+    flows = [_find_flows(axis) for axis in h.axes]
     values = np.asarray(h.values(flow=True) if any(map(any, flows)) else h.values())
-    return tuple(_axis_of(axis) for axis in h.axes), values, flows
+    return tuple(_read_axis(axis) for axis in h.axes), values, flows
 
 
-def _flows_of(axis: Any) -> tuple[bool, bool]:
+def _find_flows(axis: Any) -> tuple[bool, bool]:
     traits = axis.traits
     return bool(getattr(traits, "underflow", False)), bool(getattr(traits, "overflow", False))
 
 
-def _axis_of(axis: Any) -> Axis:
+def _read_axis(axis: Any) -> Axis:
     """Return an axis with the edges of an axis of UHI: intervals, or consecutive whole numbers."""
     if axis.traits.circular or getattr(axis.traits, "growth", False):  # edges follow the data
         raise _not_uhi()
@@ -73,14 +73,14 @@ def _axis_of(axis: Any) -> Axis:
         first = int(bins[0])
         if bins != list(range(first, first + len(bins))):
             raise _not_uhi()
-        return Axis(_name_of(axis), np.arange(first, first + len(bins) + 1))
+        return Axis(_find_name(axis), np.arange(first, first + len(bins) + 1))
     edges = [*(low for low, _ in bins), bins[-1][1]]
     if any(low != high for (low, _), (_, high) in zip(bins[1:], bins, strict=False)):
         raise _not_uhi()
-    return Axis(_name_of(axis), edges_of(edges)[0])
+    return Axis(_find_name(axis), read_edges(edges)[0])
 
 
-def _name_of(axis: Any) -> str | None:
+def _find_name(axis: Any) -> str | None:
     names: Iterator[Any] = (getattr(axis, name, None) for name in ("name", "label"))
     return next((name for name in names if isinstance(name, str) and name), None)
 
@@ -105,9 +105,9 @@ def _axis_in(axis: dict[str, Any]) -> Axis:
         raise _not_uhi()
     name = axis.get("metadata", {}).get("name")
     if axis["type"] == "variable":
-        return Axis(name, edges_of(np.asarray(axis["edges"]))[0])
+        return Axis(name, read_edges(np.asarray(axis["edges"]))[0])
     edges = np.linspace(axis["lower"], axis["upper"], axis["bins"] + 1)
-    return Axis(name, edges_of(edges)[0])
+    return Axis(name, read_edges(edges)[0])
 
 
 def _whole(values: AnyArray) -> AnyArray:

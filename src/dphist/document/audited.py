@@ -219,7 +219,7 @@ class Auditing:
     setup: Callable[[Any], Setup] = lambda _: Setup()
     compared: Callable[[Any], Any] | None = None
 
-    def setup_of(self, mechanism: Any) -> Setup:
+    def find_setup(self, mechanism: Any) -> Setup:
         """Return how a mechanism is replayed."""
         for known in type(mechanism).__mro__:
             own = self.mechanisms.get(known)

@@ -141,7 +141,7 @@ class Case(ABC):
 
     @abstractmethod
     def run(self, mechanism: Any) -> Run:
-        """Return what releases these data once; see `run_of`."""
+        """Return what releases these data once; see `make_run`."""
 
     def published(self) -> list[Contender]:
         """Return all mechanisms of this kind that there are implementations of."""
@@ -227,7 +227,7 @@ class Comparing:
     file: DataFile | None = None
 
 
-def run_of(release: Callable[[], Any], errors: Callable[[Any], Sequence[float | None]]) -> Run:
+def make_run(release: Callable[[], Any], errors: Callable[[Any], Sequence[float | None]]) -> Run:
     """Return a run of `release`, whose value, that of a `Release` or its own, has `errors`."""
 
     def once() -> tuple[Sequence[float | None], float]:
@@ -239,7 +239,7 @@ def run_of(release: Callable[[], Any], errors: Callable[[Any], Sequence[float | 
     return once
 
 
-def digest_of(parts: Iterable[bytes]) -> str:
+def compute_digest(parts: Iterable[bytes]) -> str:
     """Return a name of some content."""
     hashed = hashlib.sha256()
     for part in parts:
@@ -311,7 +311,7 @@ ERROR_OF_COUNT = Measure(
 MEASURES = (TOTAL_ERROR, FOUND, ERROR_OF_COUNT)
 
 
-def errors_of(
+def compute_errors(
     released: Mapping[Any, int | None], truth: Mapping[Any, int], total: int
 ) -> tuple[float | None, float, float | None]:
     """Return the total error, the labels found, and the error of a count.

@@ -16,7 +16,7 @@ from typing import Any
 from dphist.document.blocks import Document, Fact
 from dphist.document.errata import errata_in_words
 from dphist.document.guarantee_words import exchange_in_words
-from dphist.document.kind import Disclosed, kind_of, kind_of_mechanism
+from dphist.document.kind import Disclosed, find_kind, kind_of_mechanism
 from dphist.document.mechanism_facts import (
     Noise,
     Parameter,
@@ -24,14 +24,14 @@ from dphist.document.mechanism_facts import (
     describe_noise,
     parameters,
 )
-from dphist.document.totals import Stated, stated_of
-from dphist.document.unit_words import missing_in_words, nouns_of_unit, several_of, unit_in_words
+from dphist.document.totals import Stated, state_releases
+from dphist.document.unit_words import missing_in_words, name_several, nouns_of_unit, unit_in_words
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import short_exact
 from dphist.privacy.exchanged import exchanged_together
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
 from dphist.release.maker import Maker
-from dphist.release.mechanisms import package_of
+from dphist.release.mechanisms import find_package
 from dphist.release.release import VERSION, Release
 from dphist.sentence import Sentence, joined, many, many_events
 from dphist.visible import harmless
@@ -108,7 +108,7 @@ class Facts:
         return _PUBLIC, *self.own.public
 
 
-def facts_of(release: Release, document: Document) -> Facts:
+def find_facts(release: Release, document: Document) -> Facts:
     """Return what is disclosed of a release, of which there is a document."""
     own = _disclosed(release.mechanism, release.value)
     return Facts(
@@ -169,7 +169,7 @@ def _bounding(release: Release, said: PrivacyUnit | None, each: Sentence, cuts: 
     )
     if cuts:
         made = type(release.mechanism)
-        by = "dphist" if package_of(made) is None else made.__name__
+        by = "dphist" if find_package(made) is None else made.__name__
         cut = "{by} bounded {each} to {bounds}, chosen at random."
         return Sentence(cut, by=by, each=each, bounds=bounds)
     if said is None or said.asserted:
@@ -196,7 +196,10 @@ def _bounding(release: Release, said: PrivacyUnit | None, each: Sentence, cuts: 
 
 def disclosure_blocks(release: Release, document: Document) -> list[Fact]:
     """Return what the page of a release discloses, beside what its document says."""
-    facts, stated = facts_of(release, document), with_exchange(stated_of([release]), [release])
+    facts, stated = (
+        find_facts(release, document),
+        with_exchange(state_releases([release]), [release]),
+    )
     library = f"Library: dphist {facts.version}. Method: {facts.mechanism.reference}"
     no_errata = f"The errata of dphist {VERSION} name no fault of version {release.version}."
     said: dict[str, Sequence[str]] = {
@@ -234,7 +237,7 @@ def _beside(users: Release) -> list[str]:
     steps = _done_to_data(users, cuts=False)
     own = Facts(users.mechanism, _disclosed(users.mechanism, users.value), "", steps)
     released = Sentence("Released beside the counts: how many {users} have how many {records}.")
-    return [released, *steps, own.mechanism.description, *_parameters(own, stated_of([users]))]
+    return [released, *steps, own.mechanism.description, *_parameters(own, state_releases([users]))]
 
 
 def _steps(release: Release, facts: Facts) -> list[Sentence]:
@@ -256,7 +259,7 @@ def _unit(release: Release, facts: Facts) -> list[str]:
         Sentence(
             "Not covered: m {several} together, such as a family or a person behind several of "
             "them. For them ε is m times, and ρ m² times, as large; a δ grows even faster.",
-            several=several_of(unit),
+            several=name_several(unit),
         ),
     ]
 
@@ -273,7 +276,7 @@ def _parameters(facts: Facts, stated: Stated) -> list[str]:
 
 
 def _characteristics(release: Release, facts: Facts, document: Document) -> list[str]:
-    kind = kind_of(release)
+    kind = find_kind(release)
     columns = kind.columns(release.value) if kind.columns else ""
     return [
         Sentence(

@@ -11,7 +11,7 @@ from datetime import date
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from dphist.release.mechanisms import package_of
+from dphist.release.mechanisms import find_package
 from dphist.release.release import Release
 
 
@@ -44,7 +44,7 @@ class Erratum:
         early versions noted none.
         """
         kind = type(release.mechanism)
-        own = package_of(kind) is None and kind.__name__ in self.mechanisms
+        own = find_package(kind) is None and kind.__name__ in self.mechanisms
         if self.mechanisms and not own:
             return False
         made = release.presentation.date
@@ -76,7 +76,7 @@ does not say. They are in the changelog alone.
 """
 
 
-def errata_of(release: Release, table: Sequence[Erratum] | None = None) -> list[Erratum]:
+def find_errata(release: Release, table: Sequence[Erratum] | None = None) -> list[Erratum]:
     """Return the faults of a table (default: `ERRATA`) that affect a release."""
     return [each for each in (ERRATA if table is None else table) if each.affects(release)]
 
@@ -85,5 +85,5 @@ def errata_in_words(release: Release) -> list[str]:
     """Return a sentence or two for each known fault of a release."""
     return [
         f"Known fault of the dphist version that made this release: {each.fault} {each.remedy}"
-        for each in errata_of(release)
+        for each in find_errata(release)
     ]

@@ -19,7 +19,7 @@ from dphist.document.unit_words import (
     protected_in_words,
     unit_in_words,
 )
-from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, delta_of
+from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, find_delta
 from dphist.privacy.as_text import down, plain, short_exact, up
 from dphist.privacy.delta_worth import MENTIONED, advised_delta
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
@@ -78,7 +78,7 @@ def guarantee_in_words(
     """
     if not isinstance(guarantee, PureDP | ApproxDP):
         return Sentence("The release satisfies {guarantee}.", guarantee=guarantee)
-    epsilon, delta = guarantee.epsilon, delta_of(guarantee)
+    epsilon, delta = guarantee.epsilon, find_delta(guarantee)
     start = _cases(protected)
     together = ""
     if releases > 1:
@@ -92,13 +92,13 @@ def guarantee_in_words(
         words = (
             f"every possible result{together} is at most {_factor(epsilon)} as likely in one case "
             "as in the other. Suppose someone knows all other data, and is 50 % sure that "
-            f"{_sure_of(protected)}. After seeing {seen}, they {_certainty(epsilon)}."
+            f"{_say_sure(protected)}. After seeing {seen}, they {_certainty(epsilon)}."
         )
     judged = _judgement(epsilon, strong=not is_too_large(delta, number))
     return joined((start, words, judged, delta_in_words(delta, number)))
 
 
-def _sure_of(protected: Protected) -> str:
+def _say_sure(protected: Protected) -> str:
     if isinstance(protected, PrivacyUnit) and protected.exchanged:
         return "it is the first of the two"
     return "this is in the data too"
@@ -114,7 +114,7 @@ def total_in_a_sentence(guarantee: PureDP | ApproxDP, unit: str, releases: int =
     """
     many = "" if releases == 1 else f" of {releases:,} such releases together"
     results = "result" if isinstance(guarantee, PureDP) else "set of results"
-    delta = delta_of(guarantee)
+    delta = find_delta(guarantee)
     return Sentence(
         "Noise limits what anyone can learn about {unit}: whether in the data or not, no "
         "{results}{many} is more than {factor} as likely (ε = {epsilon}){plus}.",

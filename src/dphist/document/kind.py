@@ -282,7 +282,7 @@ def kinds() -> Iterator[Kind]:
     yield from kinds_of_others()
 
 
-def kind_of_value(value: object) -> Kind | None:
+def find_kind_of_value(value: object) -> Kind | None:
     """Return the kind of a released value; None if it has none."""
     for value_type in type(value).__mro__:
         for kind in kinds():
@@ -296,7 +296,7 @@ def kind_of_mechanism(mechanism: object) -> Kind | None:
     return next((kind for kind in kinds() if isinstance(mechanism, kind.mechanism_type)), None)
 
 
-def kind_of(release: Release) -> Kind:
+def find_kind(release: Release) -> Kind:
     """Return the kind of a release.
 
     Raises
@@ -304,7 +304,7 @@ def kind_of(release: Release) -> Kind:
     UnsupportedError
         If nobody registered one.
     """
-    kind = kind_of_value(release.value)
+    kind = find_kind_of_value(release.value)
     if kind is None:
         raise UnsupportedError(
             f"no kind is registered for a value of type {type(release.value).__name__}; see "

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dphist.mechanism import meanings_of
+from dphist.mechanism import read_meanings
 from dphist.noise.law import NoiseLaw
 from dphist.parameters import decimal_text
 from dphist.privacy.as_text import down, plain, short_exact
-from dphist.release.maker import Maker, parameters_of, target_of
-from dphist.release.mechanisms import package_of
+from dphist.release.maker import Maker, find_target, read_parameters
+from dphist.release.mechanisms import find_package
 from dphist.sentence import Sentence
 from dphist.visible import harmless
 
@@ -27,9 +27,9 @@ class Parameter:
 
 def parameters(mechanism: Maker) -> list[Parameter]:
     """Return all parameters of a mechanism with their meanings, in their own order."""
-    known = meanings_of(mechanism)
+    known = read_meanings(mechanism)
     found = []
-    for name, value in parameters_of(mechanism).items():
+    for name, value in read_parameters(mechanism).items():
         told = known[name]
         meaning = told.get("meaning", "")
         if value is None:
@@ -45,7 +45,7 @@ def parameters(mechanism: Maker) -> list[Parameter]:
 
 def targets(mechanism: Maker) -> list[Parameter]:
     """Return what a mechanism was calibrated to cost, as one more parameter; nothing otherwise."""
-    target = target_of(mechanism)
+    target = find_target(mechanism)
     if target is None:
         return []
     meaning = "What the mechanism was asked to cost at most; the parameters follow from it."
@@ -60,7 +60,7 @@ def noise_in_words(mechanism: Maker) -> Sentence | None:
     'two-sided geometric (integer Laplace), of scale 1.02564 and standard deviation 1.39 records'
     """
     law: NoiseLaw | None = getattr(mechanism, "law", None)
-    if law is None or package_of(type(mechanism)) is not None:
+    if law is None or find_package(type(mechanism)) is not None:
         return None
     if law.scale is None:
         return Sentence(str(law))
@@ -82,10 +82,10 @@ def count_records(number: str) -> Sentence:
 
 def public_parameters(mechanism: Maker) -> tuple[str, ...]:
     """Name the parameters that the giver says are public knowledge."""
-    given = parameters_of(mechanism)
+    given = read_parameters(mechanism)
     return tuple(
         name
-        for name, told in meanings_of(mechanism).items()
+        for name, told in read_meanings(mechanism).items()
         if told.get("public") and given[name] is not None
     )
 
@@ -97,7 +97,7 @@ def call(mechanism: Maker) -> str:
     >>> call(RankSplit(epsilon="1/3"))
     "RankSplit(epsilon='1/3', total=None, sensitivity=1)"
     """
-    arguments = [f"{name}={_python(value)}" for name, value in parameters_of(mechanism).items()]
+    arguments = [f"{name}={_python(value)}" for name, value in read_parameters(mechanism).items()]
     return f"{type(mechanism).__name__}({', '.join(arguments)})"
 
 
@@ -156,7 +156,7 @@ def describe_noise(mechanism: Maker) -> Noise:
     >>> [describe_noise(mechanism).law for mechanism in mechanisms]
     ['two-sided geometric (integer Laplace)', 'Gaussian, rounded to integers']
     """
-    package = package_of(type(mechanism))
+    package = find_package(type(mechanism))
     if package is not None:
         return Noise(f"of the package {harmless(package, 60)}", "", _UNKNOWN)
     law = mechanism.law  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ from typing import (
     get_type_hints,
 )
 
-from dphist.parameters import MOST_DIGITS, number_of_text, whole_of_text
+from dphist.parameters import MOST_DIGITS, read_number, read_whole_number
 
 if TYPE_CHECKING:
     from dphist.mechanism import Meaning
@@ -193,17 +193,17 @@ def alternatives(table: Table) -> Iterator[OneOf]:
             yield from alternatives(each.options)
 
 
-def options_of(
+def make_options(
     mechanism: type, *, but: Sequence[str] = (), **changes: Mapping[str, Any]
 ) -> list[Option]:
     """Return the options that set the parameters of a mechanism, `but` some, in their order.
 
     Parameters
     ----------
-    changes : by parameter, how the command changes its option: see `option_of`.
+    changes : by parameter, how the command changes its option: see `make_option`.
     """
-    names = [name for name in _meanings_of(mechanism) if name not in but]
-    return [option_of(mechanism, name, **changes.get(name, {})) for name in names]
+    names = [name for name in _read_meanings(mechanism) if name not in but]
+    return [make_option(mechanism, name, **changes.get(name, {})) for name in names]
 
 
 NULL_USERS = Option(
@@ -215,7 +215,7 @@ NULL_USERS = Option(
 )
 
 
-def option_of(mechanism: type, field_name: str, more: str = "", **changes: Any) -> Option:
+def make_option(mechanism: type, field_name: str, more: str = "", **changes: Any) -> Option:
     """Return the option that sets a parameter of a mechanism, as its metadata describe it.
 
     Parameters
@@ -224,13 +224,13 @@ def option_of(mechanism: type, field_name: str, more: str = "", **changes: Any) 
     changes : attributes of the option that are otherwise for this command.
 
     >>> from dphist.labels import ThresholdHistogram
-    >>> made = option_of(ThresholdHistogram, "sums_of")
+    >>> made = make_option(ThresholdHistogram, "sums_of")
     >>> made.written, made.meaning, made.read("3")
     ('--sums-of', 'labels in the sums that are to have a small error (default: 1)', 3)
     """
-    known = _meanings_of(mechanism)[field_name]
+    known = _read_meanings(mechanism)[field_name]
     said = known["meaning"].removesuffix(".")
-    default = changes.get("default", default_of(mechanism, field_name))
+    default = changes.get("default", find_default(mechanism, field_name))
     stated = "" if default in (None, False) else f" (default: {default})"
     typed = {
         "name": field_name,
@@ -241,7 +241,7 @@ def option_of(mechanism: type, field_name: str, more: str = "", **changes: Any) 
     return Option(**typed | _taken(mechanism, field_name) | changes)
 
 
-def default_of(mechanism: type, parameter: str) -> Any:
+def find_default(mechanism: type, parameter: str) -> Any:
     """Return the default of a parameter; None if it has none."""
     found = signature(mechanism).parameters[parameter].default
     return None if found is Parameter.empty else found
@@ -256,19 +256,19 @@ def _taken(mechanism: type, parameter: str) -> dict[str, Any]:
         return {"choices": get_args(kind)}
     if kind is bool:
         return {}
-    symbol = _meanings_of(mechanism)[parameter].get("symbol", "N")
+    symbol = _read_meanings(mechanism)[parameter].get("symbol", "N")
     return {"value": symbol, "read": whole if kind is int else str}
 
 
-def _meanings_of(mechanism: type) -> "dict[str, Meaning]":
-    from dphist.mechanism import meanings_of  # imports numpy, which `dphist --help` does without
+def _read_meanings(mechanism: type) -> "dict[str, Meaning]":
+    from dphist.mechanism import read_meanings  # imports numpy, which `dphist --help` does without
 
-    return meanings_of(mechanism)
+    return read_meanings(mechanism)
 
 
 def given_parameters(options: Any, table: Sequence[Option], mechanism: type) -> dict[str, Any]:
     """Return the parameters of a mechanism that were given, by their names."""
-    known = _meanings_of(mechanism)
+    known = _read_meanings(mechanism)
     return {
         each.parameter: getattr(options, each.name)
         for each in table
@@ -278,7 +278,7 @@ def given_parameters(options: Any, table: Sequence[Option], mechanism: type) -> 
 
 def whole(text: str) -> int:
     """Read a whole number."""
-    number = whole_of_text(text)
+    number = read_whole_number(text)
     if number is None:
         longest = f" of at most {MOST_DIGITS} digits" if len(text) > MOST_DIGITS else ""
         raise ValueError(f"must be a whole number{longest}")
@@ -287,16 +287,16 @@ def whole(text: str) -> int:
 
 def decimal(text: str) -> float:
     """Read a number."""
-    number = number_of_text(text)
+    number = read_number(text)
     if number is None or not abs(number) <= _LARGEST:
         raise ValueError("must be a number, such as 1 or 0.5")
     return float(number)
 
 
-def parts_of(text: str) -> list[str]:
+def split_parts(text: str) -> list[str]:
     """Return values with commas between them, each perhaps with spaces around it.
 
-    >>> parts_of(" 0.1, 1 ,1/2")
+    >>> split_parts(" 0.1, 1 ,1/2")
     ['0.1', '1', '1/2']
     """
     return [part.strip(" ") for part in text.split(",")]

@@ -33,7 +33,7 @@ from dphist.document.blocks import (
 from dphist.document.chart import Axis, Chart, Line, Spans
 from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts, Kind
-from dphist.document.promised import Promised, guarantee_of
+from dphist.document.promised import Promised, find_guarantee
 from dphist.document.release import CODES, counts_section, make_document
 from dphist.document.small_counts import write_below
 from dphist.document.unit_words import Counted, Number, nouns_of_unit, number_shown, unit_in_words
@@ -58,7 +58,7 @@ _EXACT, _PUBLIC = NoError("in the release, known exactly"), NoError("public and 
 _LAST = "the table has the last one"
 
 
-def document_of(
+def make_foreign_document(
     kind: Kind, mechanism: Maker, data: DataFacts, release: Release | None = None
 ) -> Document:
     """Return what is to be said of a release of somebody else's mechanism, or of one to be made.
@@ -73,7 +73,7 @@ def document_of(
     UnsupportedError
         If `expected_error` of the mechanism returns no `ExpectedError`.
     """
-    expected, unit = expected_of(mechanism), guarantee_of(mechanism, data, release).unit
+    expected, unit = predict_error(mechanism), find_guarantee(mechanism, data, release).unit
     guess = Number(data.guesses[0] if data.guesses else None, nouns_of_unit(unit)[1])
     number = guess if release is None else number_shown(release, 0)
     hidden = "A missing {label} need not be rare: noise may have hidden it."
@@ -81,7 +81,7 @@ def document_of(
     results, numbers = [Section("results", "Results", _errors(expected))], list[Section]()
     if release is not None:
         counts = counts_section(_COUNTED, always=True)
-        has_counts = _table_of(release).counts is not None
+        has_counts = _find_table(release).counts is not None
         results = [
             counts if has_counts else replace(counts, on=frozenset()),
             Section("histogram", "Results", partial(_results, release, data), READ, wide=True),
@@ -100,7 +100,7 @@ def document_of(
     )
 
 
-def charts_of(release: Release) -> list[Chart]:
+def draw_charts(release: Release) -> list[Chart]:
     """Return the chart of the first released counts, in the order released.
 
     Raises
@@ -108,16 +108,16 @@ def charts_of(release: Release) -> list[Chart]:
     ParameterError
         If the release holds labels alone.
     """
-    table = _table_of(release)
+    table = _find_table(release)
     if table.counts is None:
         raise ParameterError(
             "release", "must hold counts to be plotted; this one holds ranked labels alone"
         )
     text = "Released counts, with 95 % intervals where the mechanism states them."
-    return [chart_of_first(table, bounds_of(release), Sentence("First {labels}"), text, _COUNTED)]
+    return [chart_of_first(table, find_bounds(release), Sentence("First {labels}"), text, _COUNTED)]
 
 
-def expected_of(mechanism: Maker) -> ExpectedError:
+def predict_error(mechanism: Maker) -> ExpectedError:
     """Return the error that a mechanism expects."""
     found = mechanism.expected_error()
     if not isinstance(found, ExpectedError):
@@ -128,21 +128,21 @@ def expected_of(mechanism: Maker) -> ExpectedError:
     return found
 
 
-def bounds_of(release: Release) -> tuple[Any, Any] | None:
+def find_bounds(release: Release) -> tuple[Any, Any] | None:
     """Return both ends of the 95 % intervals, (k,) int64; None if none are stated.
 
     Of weighted counts, float64.
     """
     bounds = release.mechanism.intervals(release, LEVEL)
-    if bounds is None or _table_of(release).counts is None:
+    if bounds is None or _find_table(release).counts is None:
         return None
-    if _table_of(release).step is not None:
+    if _find_table(release).step is not None:
         return bounds.lower, bounds.upper
     low, high = np.floor(np.asarray(bounds.lower)), np.ceil(np.asarray(bounds.upper))
     return low.astype(np.int64), high.astype(np.int64)
 
 
-def _table_of(release: Release) -> LabelTable:
+def _find_table(release: Release) -> LabelTable:
     """Return the labels: those of the last reading where there are several."""
     value: LabelTable | RunningCounts = release.value
     return value.latest if isinstance(value, RunningCounts) else value
@@ -161,7 +161,7 @@ def _neighbors(unit: PrivacyUnit) -> Sentence:
 
 def _sizes(release: Release) -> list[Fact]:
     """Return how much was released."""
-    value, facts = release.value, [number_of_labels(_table_of(release))]
+    value, facts = release.value, [number_of_labels(_find_table(release))]
     if isinstance(value, RunningCounts):
         time, readings = int(value.times[-1]), len(value)
         facts = [
@@ -201,13 +201,13 @@ def _noise(expected: ExpectedError) -> Fact:
 
 def _results(release: Release, data: DataFacts) -> Sequence[Block]:
     """Return the released labels with their intervals, a chart, and which labels appear."""
-    table, bounds = _table_of(release), bounds_of(release)
+    table, bounds = _find_table(release), find_bounds(release)
     blocks: list[Block] = [table_of_labels(table, bounds, below=data.below)]
     if table.counts is not None and bounds is None:
         blocks.append(Note("The mechanism states no intervals of single counts.", "aside"))
     if table.counts is not None:
-        blocks.append(Figures(charts_of(release), on=ON_PAGE))
-    appearing = _appearing(expected_of(release.mechanism))
+        blocks.append(Figures(draw_charts(release), on=ON_PAGE))
+    appearing = _appearing(predict_error(release.mechanism))
     return [*blocks, Note(joined((appearing, CODES)), "aside", on=ON_PAGE)]
 
 
@@ -269,10 +269,10 @@ def table_of_labels(
         small, (labels, first, *rest) = table.counts < below, columns
         left = [first.leave_out(small, write_below(below)), *(x.leave_out(small) for x in rest)]
         columns = [labels, *left]
-    return Table(columns, caption or caption_of("The first {labels}"), empty, number=number)
+    return Table(columns, caption or make_caption("The first {labels}"), empty, number=number)
 
 
-def caption_of(first: str) -> tuple[str, str, str]:
+def make_caption(first: str) -> tuple[str, str, str]:
     """Return the caption of a table of labels; `first` is what its first rows are."""
     return Sentence("All released {labels}"), Sentence(first), Sentence("{Labels}")
 

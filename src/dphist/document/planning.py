@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from dphist.arrays import IntArray
-from dphist.document.options import Option, Table, option_of, parts_of, whole
+from dphist.document.options import Option, Table, make_option, split_parts, whole
 from dphist.errors import ParameterError
 from dphist.parameters import positive_delta, privacy_parameter, whole_number
 from dphist.privacy import PrivacyUnit
@@ -348,7 +348,7 @@ def several(read: Callable[[str], Any]) -> Callable[[str], list[Any]]:
     """Return what reads values with commas between them."""
 
     def values(text: str) -> list[Any]:
-        return [read(part) for part in parts_of(text)]
+        return [read(part) for part in split_parts(text)]
 
     return values
 
@@ -357,7 +357,7 @@ def compared(mechanism: type, field_name: str, more: str = "", **changes: Any) -
     """Return the option of a parameter of which several values are compared."""
     read: dict[str, Any] = {"value": "N,N,...", "read": several(whole)}
     said = f"; several are compared: 1,10,50{more}"
-    return option_of(mechanism, field_name, said, **read | changes)
+    return make_option(mechanism, field_name, said, **read | changes)
 
 
 DELTA_OPTION = Option(
@@ -379,9 +379,9 @@ def bound_of_records(row: Row, unit: PrivacyUnit) -> list[str]:
     """Return the options that bound the records of one unit, or say that each is one row."""
     if row["sensitivity"] == 1:
         return ["--each-row-is-one-person"]
-    return [f"--user COLUMN --max-records {row['sensitivity']}", *name_of(unit)]
+    return [f"--user COLUMN --max-records {row['sensitivity']}", *make_unit_option(unit)]
 
 
-def name_of(unit: PrivacyUnit) -> list[str]:
+def make_unit_option(unit: PrivacyUnit) -> list[str]:
     """Return the option that names who is protected, if that is not a user."""
     return [] if unit.name == "user" else [f"--unit {shlex.quote(unit.name)}"]

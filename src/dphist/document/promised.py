@@ -32,13 +32,13 @@ from dphist.document.kind import DataFacts
 from dphist.document.mechanism_facts import call, noise_in_words, parameters, public_parameters
 from dphist.document.small_counts import is_below
 from dphist.document.totals import (
+    find_total,
     guarantee_json,
     guarantee_together,
     in_all,
+    list_warnings,
     total_in_words,
     total_json,
-    total_of,
-    warnings_of,
 )
 from dphist.document.unit_words import (
     Contribution,
@@ -51,7 +51,7 @@ from dphist.privacy import ZCDP, Guarantee, PureDP, Target
 from dphist.privacy.as_text import plain, up
 from dphist.privacy.exchanged import exchanged_together
 from dphist.privacy.unit import OF_ROWS
-from dphist.release.maker import Maker, target_of
+from dphist.release.maker import Maker, find_target
 from dphist.release.release import Release
 from dphist.sentence import Sentence, joined
 
@@ -67,7 +67,7 @@ class Promised:
     release : what the mechanism returned; None if it is not made yet.
     neighbors : which data are neighbors, as a sentence.
     number : how many units there are, as far as public numbers show it.
-    protected : what is protected; `contribution_of` where a guarantee is for a number of records.
+    protected : what is protected; `find_contribution` where a guarantee is for a number of records.
     """
 
     mechanism: Maker
@@ -80,12 +80,12 @@ class Promised:
     @property
     def guarantee(self) -> Guarantee:
         """The guarantee of one release, with the unit of the data."""
-        return guarantee_of(self.mechanism, self.data, self.release)
+        return find_guarantee(self.mechanism, self.data, self.release)
 
     @property
     def total(self) -> Target:
         """The guarantee in epsilon that is stated first, for one release or for several."""
-        return total_of(self.mechanism, self.data.users)
+        return find_total(self.mechanism, self.data.users)
 
     @property
     def headline(self) -> ZCDP | None:
@@ -115,7 +115,7 @@ class Promised:
     @property
     def _target(self) -> Target | None:
         """What the mechanism was calibrated to, if the release is its alone."""
-        return target_of(self.mechanism) if self.data.users is None else None
+        return find_target(self.mechanism) if self.data.users is None else None
 
     @property
     def unit(self) -> Sentence:
@@ -240,7 +240,7 @@ class Promised:
 
     def warnings(self) -> Fact:
         """Return what a program is warned of."""
-        return Fact("", "", "warnings", warnings_of(self.mechanism, self.number), on=ON_JSON)
+        return Fact("", "", "warnings", list_warnings(self.mechanism, self.number), on=ON_JSON)
 
     def limits_section(self, own: Sequence[tuple[str, str]]) -> Section:
         """Return what the guarantee does not cover."""
@@ -276,14 +276,14 @@ class Promised:
         return Section("mechanism", "How it was made", [*blocks, *more])
 
 
-def contribution_of(mechanism: Maker, data: DataFacts) -> Protected:
+def find_contribution(mechanism: Maker, data: DataFacts) -> Protected:
     """Return what is protected by a mechanism that protects a number of records."""
     if data.counts_users and data.unit is not None:
         return data.unit  # with all records, each counted once
     return Contribution(mechanism.guarantee.unit.at_most, data.unit)
 
 
-def guarantee_of(mechanism: Maker, data: DataFacts, release: Release | None) -> Guarantee:
+def find_guarantee(mechanism: Maker, data: DataFacts, release: Release | None) -> Guarantee:
     """Return the guarantee of a release; before there is one, for the unit that data will name."""
     if release is not None:
         return release.guarantee

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dphist.document.options import Excludes, Group, Needs, Option, Table, parts_of
+from dphist.document.options import Excludes, Group, Needs, Option, Table, split_parts
 from dphist.errors import Argument, ParameterError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ WIDE = Option(
     "columns of counts, if FILE has a row per user and a column for each label: their names become "
     "the labels, in a column label, and the numbers a column count; empty is 0",
     "COLUMN,COLUMN,...",
-    parts_of,
+    split_parts,
     rules=(Needs(["user"], "whose columns they are"),),
 )
 """For kinds of labels, whose command calls `name_wide_columns`."""

@@ -28,9 +28,9 @@ from dphist.document.unit_words import (
 )
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ONE_ROW
-from dphist.release.presentation import forms_of
+from dphist.release.presentation import find_forms
 from dphist.release.release import FOR_TESTS, VERSION, Release
-from dphist.sentence import joined, slots_of
+from dphist.sentence import joined, map_slots
 from dphist.visible import harmless
 
 _DIGEST = 80  # letters of a digest, which is of 71
@@ -64,7 +64,7 @@ def _slots_of_owner(data: DataFacts, unit: PrivacyUnit | None = None) -> dict[st
     }
     if data.counts_users:
         given["record"] = given["user"] or "user"
-    return slots_of(**{noun: forms_of(word) for noun, word in given.items() if word is not None})
+    return map_slots(**{noun: find_forms(word) for noun, word in given.items() if word is not None})
 
 
 def make_document(
@@ -120,7 +120,7 @@ def make_document(
         date=words.get("date"),
         result=result,
         lead=promised.lead,
-        warnings=[] if release is None else _warn_of(release),
+        warnings=[] if release is None else _list_warnings(release),
         glance=[*numbers, promised.glance()],
         sections=[
             *results,
@@ -154,10 +154,10 @@ def counts_section(
         blocks.append(Fact("Counts", counted.sentence, on=BRIEF))
     if cost:
         blocks.append(Fact("Bounding", cost, on=BRIEF))
-    return Section("counts", "", [*blocks, *more, counts_of(counted)])
+    return Section("counts", "", [*blocks, *more, make_counts_fact(counted)])
 
 
-def counts_of(counted: Counted) -> Fact:
+def make_counts_fact(counted: Counted) -> Fact:
     """Return what programs are told that counts are of."""
     return Fact("", counted.whole, "counts_of", str(counted.whole), on=ON_JSON)
 
@@ -185,7 +185,7 @@ def _about_section(release: Release) -> Section:
         alone = "; each is protected by itself" if who in ("record", "event", "row") else ""
         meant.append((said.record_name, f"one {own} of the data{alone}"))
     for word, what in meant:
-        text = f'"{forms_of(word)[0]}" is the owner\'s word for {what}'
+        text = f'"{find_forms(word)[0]}" is the owner\'s word for {what}'
         rows.append(Fact("Words", text, on=HEADED))
     return Section("about", "About this release", rows)
 
@@ -211,7 +211,7 @@ def _citing_section(release: Release, reading: str) -> Section:
     return Section("again", "Using and citing it", blocks, on=ON_PAGE)
 
 
-def _warn_of(release: Release) -> list[str]:
+def _list_warnings(release: Release) -> list[str]:
     """Return what a reader of a release must know first."""
     found = errata_in_words(release)
     if release.for_tests:

@@ -12,14 +12,14 @@ BLANK = "no cell stands out from the noise"
 _SHADES = 8
 
 
-def shades_of(top: float, least: float = 1) -> list[int]:
+def list_shades(top: float, least: float = 1) -> list[int]:
     """Return the records a cell at which each shade begins: 1, 3, 10, 30 and so on.
 
     Parameters
     ----------
     least : below it, cells stay blank: noise and records look the same there.
 
-    >>> shades_of(900), shades_of(2), shades_of(900, 8)
+    >>> list_shades(900), list_shades(2), list_shades(900, 8)
     ([1, 3, 10, 30, 100, 300], [1], [10, 30, 100, 300])
     """
     last = math.floor(math.log10(max(top, 1)))
@@ -29,7 +29,7 @@ def shades_of(top: float, least: float = 1) -> list[int]:
 
 
 def even_shades(top: float, least: float = 1) -> list[int]:
-    """Return the records a cell at which shades of equal steps begin; see `shades_of`.
+    """Return the records a cell at which shades of equal steps begin; see `list_shades`.
 
     >>> even_shades(900, 8), even_shades(15_000, 4000)
     ([200, 400, 600, 800], [4000, 6000, 8000, 10000, 12000, 14000])

@@ -20,18 +20,18 @@ from dphist.privacy import (
     PureDP,
     Target,
     compose,
-    delta_of,
+    find_delta,
     with_implied_rho,
 )
 from dphist.privacy.as_text import short_exact, up
-from dphist.release.maker import Maker, target_of
+from dphist.release.maker import Maker, find_target
 from dphist.release.release import SUPPLIED, Release
 from dphist.sentence import Sentence
 
 USUAL_DELTA = Fraction(1, 10**6)
 
 
-def total_of(mechanism: Maker, users: Maker | None = None) -> Target:
+def find_total(mechanism: Maker, users: Maker | None = None) -> Target:
     """Return the guarantee in epsilon that is stated first, and of how many releases.
 
     With the mechanism of a release that is carried (`Release.users`), it is that of both together.
@@ -42,15 +42,15 @@ def total_of(mechanism: Maker, users: Maker | None = None) -> Target:
     3. the smallest epsilon known at twice its own delta, or at 1e-6 if it has no delta.
 
     >>> from dphist.labels import TopLabels
-    >>> total_of(TopLabels(k=10, epsilon="0.1", delta="5e-7"))
+    >>> find_total(TopLabels(k=10, epsilon="0.1", delta="5e-7"))
     (0.723843869833, 1e-6)-differential privacy
     """
     if users is not None:
         both = guarantee_together(mechanism, users)
         return Target(both if isinstance(both, PureDP | ApproxDP) else _in_epsilon(both))
-    target = target_of(mechanism)
+    target = find_target(mechanism)
     if target is None:
-        return Target(proved_total_of(mechanism))
+        return Target(prove_total(mechanism))
     direct, asked = _direct(mechanism), target.guarantee
     purer = isinstance(direct, PureDP) and isinstance(asked, ApproxDP)
     if purer and target.releases == 1 and direct is not None and direct.epsilon <= asked.epsilon:
@@ -58,15 +58,15 @@ def total_of(mechanism: Maker, users: Maker | None = None) -> Target:
     return target
 
 
-def proved_total_of(mechanism: Maker) -> PureDP | ApproxDP:
+def prove_total(mechanism: Maker) -> PureDP | ApproxDP:
     """Return what one release costs in epsilon, whatever the mechanism was calibrated to.
 
-    It is the second or third of the numbers that `total_of` lists.
+    It is the second or third of the numbers that `find_total` lists.
     """
     direct = _direct(mechanism)
     if direct is not None:
         return direct
-    own = delta_of(mechanism.guarantee)
+    own = find_delta(mechanism.guarantee)
     at = wider(own) if own else USUAL_DELTA
     proves = mechanism if isinstance(mechanism, MechanismBase) else mechanism.guarantee
     return proves.to_approx_dp(at)
@@ -81,7 +81,7 @@ def guarantee_together(mechanism: Maker, users: Maker | None) -> Guarantee:
 
 
 def _in_epsilon(guarantee: ZCDP | ApproxZCDP) -> ApproxDP:
-    own = delta_of(guarantee)
+    own = find_delta(guarantee)
     return guarantee.to_approx_dp(wider(own) if own else USUAL_DELTA)
 
 
@@ -128,7 +128,7 @@ def total_in_words(
     mechanism : whose guarantee it is, if it is that of one mechanism.
     """
     suited = advised(number)
-    if isinstance(guarantee, ZCDP) and suited is not None and suited < delta_of(total.guarantee):
+    if isinstance(guarantee, ZCDP) and suited is not None and suited < find_delta(total.guarantee):
         together = ZCDP(total.releases * guarantee.rho).to_approx_dp(suited)
         if isinstance(mechanism, MechanismBase):
             together = _smaller(together, mechanism, total.releases)
@@ -143,11 +143,11 @@ def total_in_words(
     return guarantee_in_words(total.guarantee, unit, number, total.releases)
 
 
-def warnings_of(mechanism: Maker, number: Number) -> list[str]:
+def list_warnings(mechanism: Maker, number: Number) -> list[str]:
     """Return what a reader of JSON is warned of."""
     if number.units is None or isinstance(mechanism.guarantee, ZCDP):
         return []
-    said = delta_in_words(delta_of(total_of(mechanism).guarantee), number)
+    said = delta_in_words(find_delta(find_total(mechanism).guarantee), number)
     return [said] if said else []
 
 
@@ -247,7 +247,7 @@ def rounded_up(number: Fraction) -> float | str:
     return near
 
 
-def stated_of(releases: Sequence[Release]) -> Stated:
+def state_releases(releases: Sequence[Release]) -> Stated:
     """Return what releases of one data set guarantee together.
 
     Raises
@@ -259,11 +259,11 @@ def stated_of(releases: Sequence[Release]) -> Stated:
     if any(each.counts_users for each in releases):  # bounds of others may follow from it
         releases = [each if each.counts_users else _with_implied_rho(each) for each in releases]
     composed = compose(*[release.guarantee for release in releases])  # refuses different units
-    target = target_of(releases[0].mechanism)
+    target = find_target(releases[0].mechanism)
     planned = None if target is None else _planned(target, releases)
     if planned is not None:
         return planned
-    proved = [_proved_of(release) for release in releases]
+    proved = [_prove_cost(release) for release in releases]
     how = _added(len(releases))
     if isinstance(composed, PureDP):
         return Stated(composed, (*how, *_own_rho(composed)))
@@ -273,7 +273,7 @@ def stated_of(releases: Sequence[Release]) -> Stated:
     if isinstance(composed, ZCDP):
         if target is not None and len(releases) == 1:
             how = (f"The mechanism was calibrated to {target}.",)
-        if target is None or len(releases) > 1 or delta_of(target.guarantee) != USUAL_DELTA:
+        if target is None or len(releases) > 1 or find_delta(target.guarantee) != USUAL_DELTA:
             how = (*how, f"It implies {_proved_in_epsilon(releases, composed)}.")
         return Stated(composed, how)
     return Stated(_least(releases, composed, proved), (*how, *_as_zcdp(composed)))
@@ -283,7 +283,7 @@ def _with_implied_rho(release: Release) -> Release:
     return replace(release, guarantee=with_implied_rho(release.guarantee))
 
 
-def stated_of_account(guarantee: Guarantee, *, months: int | None = None) -> Stated:
+def state_account(guarantee: Guarantee, *, months: int | None = None) -> Stated:
     """Return what an account of a ledger guarantees, whatever is released through it.
 
     Parameters
@@ -341,10 +341,10 @@ def _least(
 ) -> ApproxDP:
     """Return the least epsilon that any accounting proves, at the delta of the plain sum."""
     plain = _kept(compose(*proved))
-    delta = delta_of(plain)
+    delta = find_delta(plain)
     claims = [plain.epsilon]
     by_rho = compose(*[_in_rho(release.guarantee) for release in releases])
-    if delta > delta_of(by_rho):
+    if delta > find_delta(by_rho):
         claims.append(by_rho.to_approx_dp(delta).epsilon)
     mechanism = releases[0].mechanism
     if isinstance(mechanism, MechanismBase) and all(
@@ -361,12 +361,12 @@ def _in_rho(guarantee: Guarantee) -> ZCDP | ApproxZCDP:
     return guarantee.to_approx_zcdp() if isinstance(guarantee, ApproxDP) else guarantee
 
 
-def _proved_of(release: Release) -> PureDP | ApproxDP:
+def _prove_cost(release: Release) -> PureDP | ApproxDP:
     """Return what a release costs in epsilon: what its file states, where that is in epsilon."""
     stated = release.guarantee
     if isinstance(stated, PureDP):
         return stated
-    return replace(proved_total_of(release.mechanism), unit=stated.unit)
+    return replace(prove_total(release.mechanism), unit=stated.unit)
 
 
 def _own_rho(guarantee: PureDP) -> tuple[str, ...]:
@@ -424,6 +424,6 @@ def _as_zcdp(guarantee: Guarantee) -> tuple[str, ...]:
 
 def _in_numbers(guarantee: ZCDP | ApproxZCDP) -> str:
     """Name rho, and delta if there is one, in few digits, rounded up."""
-    delta = delta_of(guarantee)
+    delta = find_delta(guarantee)
     also = f" and delta = {short_exact(delta)}" if delta else ""
     return f"rho = {short_exact(guarantee.rho)}{also}"

@@ -18,10 +18,10 @@ from dphist.release.release import Release
 from dphist.sentence import EVENTS, Noun, Sentence, joined, many
 
 
-def plural_of(unit: PrivacyUnit) -> str:
+def find_plural(unit: PrivacyUnit) -> str:
     """Name several of a unit; "units" where its name is no single word.
 
-    >>> plural_of(PrivacyUnit("patient")), plural_of(PrivacyUnit("one stay in a hospital"))
+    >>> find_plural(PrivacyUnit("patient")), find_plural(PrivacyUnit("one stay in a hospital"))
     ('patients', 'units')
     """
     return unit.plural if unit.is_one_word else "units"
@@ -91,7 +91,7 @@ def nouns_of_unit(unit: PrivacyUnit) -> tuple[str, str, str]:
     The owner's word for a record takes the place of "row", too.
     """
     slot = _SLOTS.get(unit.who, "user")
-    words = unit.who, plural_of(replace(unit, or_rows=False)), with_article(unit.who)
+    words = unit.who, find_plural(replace(unit, or_rows=False)), with_article(unit.who)
     if not slot:
         return words
     one, several, article = words
@@ -120,11 +120,11 @@ def with_missing(said: Sentence, unit: PrivacyUnit | None, bounds: Mapping[str, 
     return said if unit is None else joined([said, *missing_in_words(bounds, unit)])
 
 
-def several_of(unit: PrivacyUnit) -> str:
+def name_several(unit: PrivacyUnit) -> str:
     """Name several of what is protected, as in a number of them."""
     if unit.at_most > 1:
         return "units"
-    return plural_of(unit) if unit.or_rows else nouns_of_unit(unit)[1]
+    return find_plural(unit) if unit.or_rows else nouns_of_unit(unit)[1]
 
 
 def unit_in_words(unit: PrivacyUnit, one: str = "one") -> Sentence:
@@ -315,7 +315,7 @@ def how_many(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s'[: number != 1]}"
 
 
-def counted_of(release: Release) -> Counted:
+def find_counted(release: Release) -> Counted:
     """Return what the counts of a release of records count."""
     if release.counts_users:
         return Counted(Sentence("{records}, by how many records each has before any is dropped"))
@@ -341,10 +341,10 @@ def counted_records(unit: PrivacyUnit | None, most: int) -> Counted:
     return counted_after_cut(unit, Sentence("at most {held}", held=held), held)
 
 
-def number_of(release: Release) -> Number:
+def count_units(release: Release) -> Number:
     """Return how many units there are by the released total, or by all released counts."""
     if release.users is not None:
-        return number_of(release.users)
+        return count_units(release.users)
     records = release.total
     if records is None:
         records = getattr(release.value, "total", 0)
@@ -363,7 +363,7 @@ def number_shown(release: Release, records: int, most: int = 1, *, exact: bool =
     most : records of one unit, at most; `records` are of `records / most` units or more.
     exact : whether there are no further units.
     """
-    noun = several_of(release.guarantee.unit)
+    noun = name_several(release.guarantee.unit)
     return Number(-(-records // most) or None, noun, at_least=not exact)
 
 
@@ -378,7 +378,7 @@ def number_guessed(
     unit : whom the data protect, if they name someone.
     """
     units = [-(-guess // guarantee.at_most) for guess in guesses]
-    noun = several_of(unit or guarantee) if guarantee.at_most > 1 else Sentence("{records}")
+    noun = name_several(unit or guarantee) if guarantee.at_most > 1 else Sentence("{records}")
     return Number(units[0] if len(units) == 1 else None, noun, at_least=True)
 
 

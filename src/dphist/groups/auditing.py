@@ -4,7 +4,7 @@ from typing import Any
 
 from dphist.document.audited import SMALL_DELTA, AuditedClass, Auditing, CellNeighbors
 from dphist.errors import UnsupportedError
-from dphist.groups.grouping import group_of
+from dphist.groups.grouping import find_group
 from dphist.groups.histograms import HistogramsByGroup
 from dphist.groups.mechanism import GroupedHistogram
 
@@ -21,7 +21,7 @@ def _neighbors(mechanism: GroupedHistogram) -> CellNeighbors:
         raise UnsupportedError(
             "groups that are found have no bins to be audited on: audit with all groups listed"
         )
-    shape = group_of(mechanism.groups).size, mechanism.bins
+    shape = find_group(mechanism.groups).size, mechanism.bins
     return CellNeighbors(shape, mechanism.max_rows, "bin", "bins")
 
 

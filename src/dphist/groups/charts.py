@@ -7,10 +7,10 @@ import numpy as np
 
 from dphist.arrays import FloatArray
 from dphist.document.chart import Area, Axis, Chart, Line, Spans
-from dphist.document.unit_words import Counted, counted_of
+from dphist.document.unit_words import Counted, find_counted
 from dphist.groups.estimates import TOO_SMALL
 from dphist.groups.histograms import HistogramsByGroup
-from dphist.groups.overview import GroupLine, column_text, lines_of, sort_by_median
+from dphist.groups.overview import GroupLine, column_text, make_lines, sort_by_median
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 from dphist.visible import harmless
@@ -22,9 +22,9 @@ _HALF = 0.3  # of the height of a box, in groups
 _DAY = np.timedelta64(1, "D")
 
 
-def charts_of(release: Release) -> list[Chart]:
+def draw_charts(release: Release) -> list[Chart]:
     """Return the chart of all groups, by their medians."""
-    return [draw_groups(release.value, lines_of(release.value), counted_of(release))]
+    return [draw_groups(release.value, make_lines(release.value), find_counted(release))]
 
 
 def draw_groups(value: HistogramsByGroup, lines: Sequence[GroupLine], counted: Counted) -> Chart:
@@ -38,9 +38,9 @@ def draw_groups(value: HistogramsByGroup, lines: Sequence[GroupLine], counted: C
     names = [harmless(line.name, _LONGEST) for line in drawn]
     known = [at for at, line in enumerate(drawn) if line.median.is_known]
     rows = [drawn[at] for at in known]
-    low, middle, high = (_places_of(value, [getattr(r.median, e) for r in rows]) for e in _ENDS)
-    boxes = _boxes_of(value, rows, places[known])
-    left, right = _limits_of(value, [low, high, *boxes[:1]])
+    low, middle, high = (_find_places(value, [getattr(r.median, e) for r in rows]) for e in _ENDS)
+    boxes = _make_boxes(value, rows, places[known])
+    left, right = _find_limits(value, [low, high, *boxes[:1]])
     dates = value.axis.edges.dtype.kind == "M"
     name = harmless(value.name, _LONGEST)
     return Chart(
@@ -58,7 +58,7 @@ def draw_groups(value: HistogramsByGroup, lines: Sequence[GroupLine], counted: C
         areas=[Area("10 % to 90 %", *boxes)] if rows else [],
         lines=[Line("Median", middle, places[known], style="dots")] if rows else [],
         spans=[Spans("95 % interval", places[known], low, high, "x")] if rows else [],
-        note=_note_of(lines, drawn),
+        note=_write_note(lines, drawn),
         empty="" if rows else TOO_SMALL,
         height=_HEIGHT + _OF_GROUP * len(drawn),
     )
@@ -67,7 +67,7 @@ def draw_groups(value: HistogramsByGroup, lines: Sequence[GroupLine], counted: C
 _ENDS = ("low", "value", "high")
 
 
-def _note_of(lines: Sequence[GroupLine], drawn: Sequence[GroupLine]) -> str:
+def _write_note(lines: Sequence[GroupLine], drawn: Sequence[GroupLine]) -> str:
     """Say which groups have no mark, and which are not drawn."""
     said = []
     if any(not line.median.is_known for line in drawn):
@@ -77,19 +77,19 @@ def _note_of(lines: Sequence[GroupLine], drawn: Sequence[GroupLine]) -> str:
     return " ".join(said)
 
 
-def _boxes_of(
+def _make_boxes(
     value: HistogramsByGroup, rows: Sequence[GroupLine], places: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the corners of boxes from the first to the last quantile, where both are known."""
     ends = [row.quantiles[:: len(row.quantiles) - 1] for row in rows]
     kept = [at for at, pair in enumerate(ends) if all(each.is_known for each in pair)]
-    start, stop = (_places_of(value, [ends[at][side].value for at in kept]) for side in (0, 1))
+    start, stop = (_find_places(value, [ends[at][side].value for at in kept]) for side in (0, 1))
     bottom, top = places[kept] - _HALF, places[kept] + _HALF
     x, y = np.stack([start, stop, stop, start], axis=-1), np.stack([bottom, bottom, top, top], -1)
     return x, y
 
 
-def _places_of(value: HistogramsByGroup, found: Sequence[Any]) -> FloatArray:
+def _find_places(value: HistogramsByGroup, found: Sequence[Any]) -> FloatArray:
     """Return places along the axis as numbers: dates as days since 1970."""
     if value.axis.edges.dtype.kind != "M":
         return np.array(found, np.float64)
@@ -102,7 +102,7 @@ def _without_zone(moment: Any) -> np.datetime64:
     return np.datetime64(moment.replace(tzinfo=None), "us")
 
 
-def _limits_of(value: HistogramsByGroup, drawn: Sequence[FloatArray]) -> tuple[float, float]:
+def _find_limits(value: HistogramsByGroup, drawn: Sequence[FloatArray]) -> tuple[float, float]:
     """Return limits that hold all that is drawn, and something if nothing is."""
     held = np.concatenate([each.ravel() for each in drawn])
     held = held[np.isfinite(held)]

@@ -4,11 +4,11 @@ from typing import Any
 
 from dphist.data.axis.axis import Axis
 from dphist.document.kind import DataFacts, Releasing
-from dphist.document.options import Needs, OneOf, Option, Table, option_of, whole
+from dphist.document.options import Needs, OneOf, Option, Table, make_option, whole
 from dphist.document.reading_options import get_files
 from dphist.errors import ParameterError
 from dphist.groups.grouped_counts import GroupedCounts
-from dphist.groups.grouping import as_groups, group_of, read_groups
+from dphist.groups.grouping import as_groups, find_group, read_groups
 from dphist.groups.mechanism import GroupedHistogram
 from dphist.tables.command import read_keys
 from dphist.tables.keys import Keys
@@ -45,14 +45,14 @@ _OPTIONS: Table = [
     ),
     OneOf(
         [
-            option_of(GroupedHistogram, "epsilon", " (such as 1, 0.1 or 1/3)"),
-            option_of(GroupedHistogram, "rho", " (such as 0.01)"),
+            make_option(GroupedHistogram, "epsilon", " (such as 1, 0.1 or 1/3)"),
+            make_option(GroupedHistogram, "rho", " (such as 0.01)"),
         ],
         required=True,
     ),
-    option_of(GroupedHistogram, "delta", " (such as 1e-6)"),
-    option_of(GroupedHistogram, "inner"),
-    option_of(GroupedHistogram, "expected_total"),
+    make_option(GroupedHistogram, "delta", " (such as 1e-6)"),
+    make_option(GroupedHistogram, "inner"),
+    make_option(GroupedHistogram, "expected_total"),
 ]
 
 _BOUND = Option(
@@ -104,7 +104,7 @@ def read_counts(options: Any) -> GroupedCounts:
         groups=groups,
         column=options.column,
         bins=_read_bins(options),
-        other=group_of(groups).other and not groups.discovering,
+        other=find_group(groups).other and not groups.discovering,
         count=options.count,
         user=options.user,
         max_rows=options.max_rows,

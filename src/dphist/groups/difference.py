@@ -18,7 +18,7 @@ from dphist.document.differing import (
     check_same,
 )
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.groups.grouping import group_of
+from dphist.groups.grouping import find_group
 from dphist.groups.histograms import HistogramsByGroup
 from dphist.groups.words import UNLISTED
 from dphist.release.range_histogram import RangeHistogram
@@ -93,7 +93,7 @@ def _share(first: HistogramsByGroup, second: HistogramsByGroup) -> tuple[_Found,
     found, others = (_by_group(each) for each in (first, second))
     if {*found} != {*others}:
         for value, held in ((first, found), (second, others)):
-            if group_of(value.groups).other:
+            if find_group(value.groups).other:
                 del held[str, OTHER]
     shared = [group for group in found if group in others]
     if not shared:

@@ -91,7 +91,7 @@ class GroupEstimates(Released):
         `value`, `low` and `high` are null where the group is too small, and `note` says so; also
         where all intervals hold at once.
         """
-        columns: dict[str, Any] = {self.name: _column_of([row.group for row in self.rows])}
+        columns: dict[str, Any] = {self.name: _make_column([row.group for row in self.rows])}
         if any(row.q is not None for row in self.rows):
             columns["q"] = pa.array([row.q for row in self.rows], pa.float64())
         for end in ("value", "low", "high"):
@@ -110,7 +110,7 @@ def _write(row: GroupEstimate) -> str:
     return which + (repr(row.estimate) if row.is_known else TOO_SMALL)
 
 
-def _column_of(labels: Sequence[Value]) -> pa.Array:
+def _make_column(labels: Sequence[Value]) -> pa.Array:
     """Return labels as a column: text, if "other" stands beside other values."""
     if len({type(label) for label in labels}) > 1:
         return pa.array([str(label) for label in labels], pa.string())

@@ -15,7 +15,7 @@ from dphist.data.guard import Guarding, Secret, guarded
 from dphist.data.partial import Partial
 from dphist.data.weight import check_column
 from dphist.errors import ParameterError
-from dphist.groups.grouping import count_cells_of, group_of, read_groups
+from dphist.groups.grouping import count_cells, find_group, read_groups
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit
 from dphist.signals import stoppable
@@ -220,12 +220,12 @@ class GroupedCounts(Secret):
             raise ParameterError("groups", "must list all groups: counts have no labels to find")
         whole_number(max_rows, "max_rows", 1)
         _, shape = check_grid(counts, "counts")
-        if len(shape) != 2 or shape[0] != group_of(held).size or shape[1] < 1:
+        if len(shape) != 2 or shape[0] != find_group(held).size or shape[1] < 1:
             raise ParameterError(
                 "counts", "must have a row for each group, in their order, and a column for a bin"
             )
-        count_cells_of(held, shape[1])
-        keys = {group_of(held).name: group_of(held), _name_bins(held): range(shape[1])}
+        count_cells(held, shape[1])
+        keys = {find_group(held).name: find_group(held), _name_bins(held): range(shape[1])}
         return cls(KeyedCounts.from_counts(counts, keys=keys, max_rows=max_rows, unit=unit))
 
     @property
@@ -264,7 +264,7 @@ class GroupedCounts(Secret):
 
     def rows_by_label(self) -> tuple[tuple[str, ...], IntArray]:
         """Return the labels of groups that are to be found, and the rows of each; secret."""
-        return self.cells.rows_by_label(group_of(self.groups).name)
+        return self.cells.rows_by_label(find_group(self.groups).name)
 
     def counts_by_group(self) -> IntArray:
         """Return the exact counts, (groups, bins): a row for each group, in order; secret."""
@@ -290,11 +290,11 @@ def _read_keys(groups: Any, column: Any, bins: Any, *, other: bool, count: objec
     """Return groups and bins as keys, checked before any data are read."""
     check_column(count, "where groups are counted")
     held, axis = read_groups(groups, other=other), _read_bins(bins)
-    name = group_of(held).name
+    name = find_group(held).name
     if not isinstance(column, str) or not column or column == name:
         raise ParameterError("column", "must be text, and another column than the groups")
-    count_cells_of(held, axis.bins)
-    return Keys.read({name: group_of(held), column: axis})
+    count_cells(held, axis.bins)
+    return Keys.read({name: find_group(held), column: axis})
 
 
 def _read_bins(given: Any) -> Axis:
@@ -310,7 +310,7 @@ def _read_bins(given: Any) -> Axis:
 
 def _name_bins(groups: Keys) -> str:
     """Return a name for bins without a column."""
-    return "bin" if group_of(groups).name != "bin" else "bins"
+    return "bin" if find_group(groups).name != "bin" else "bins"
 
 
 def accept_counts(given: Any, groups: Keys) -> GroupedCounts:

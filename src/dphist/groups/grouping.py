@@ -57,12 +57,12 @@ def as_groups(read: Callable[[], Read]) -> Read:
         raise ParameterError("groups", error.fault, error.remedy, error.more) from None
 
 
-def group_of(groups: Keys) -> Key:
+def find_group(groups: Keys) -> Key:
     """Return the only key of groups."""
     return groups.keys[0]
 
 
-def count_cells_of(groups: Keys, bins: int) -> int:
+def count_cells(groups: Keys, bins: int) -> int:
     """Return how many bins all groups have together, at most.
 
     Raises
@@ -71,7 +71,7 @@ def count_cells_of(groups: Keys, bins: int) -> int:
         If they are too many.
     """
     check_cells(groups)
-    cells = group_of(groups).size * bins
+    cells = find_group(groups).size * bins
     if cells > MOST_CELLS:
         raise ParameterError(
             ("groups", "bins"), f"must be at most {MOST_CELLS} bins of all groups together"
@@ -79,6 +79,6 @@ def count_cells_of(groups: Keys, bins: int) -> int:
     return cells
 
 
-def labels_of(groups: Keys) -> tuple[Value, ...]:
+def list_labels(groups: Keys) -> tuple[Value, ...]:
     """Return the groups by their values, "other" last; they must be known."""
-    return group_of(groups).labels
+    return find_group(groups).labels

@@ -11,7 +11,7 @@ import pyarrow as pa
 from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError
 from dphist.groups.estimates import GroupEstimate, GroupEstimates
-from dphist.groups.grouping import group_of, labels_of, read_groups
+from dphist.groups.grouping import find_group, list_labels, read_groups
 from dphist.release.document import read_numbers
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.quantiles import read_shares, several
@@ -45,12 +45,12 @@ class HistogramsByGroup(Released):
     @property
     def name(self) -> str:
         """The column of the groups."""
-        return group_of(self.groups).name
+        return find_group(self.groups).name
 
     @property
     def labels(self) -> tuple[Value, ...]:
         """The groups, in order; "other" is last."""
-        return labels_of(self.groups)
+        return list_labels(self.groups)
 
     @property
     def axis(self) -> Axis:
@@ -201,7 +201,7 @@ class HistogramsByGroup(Released):
         if {*content} != {"groups", "axis", "bins"}:
             raise ValueError("histograms by group have groups, an axis and bins")
         groups = read_groups(content["groups"])
-        if groups.discovering or len(content["bins"]) != group_of(groups).size:
+        if groups.discovering or len(content["bins"]) != find_group(groups).size:
             raise ValueError("there is not one histogram for each group")
         axes = () if content["axis"] is None else (Axis.from_content(content["axis"]),)
         bins = [read_numbers(each) for each in content["bins"]]

@@ -20,23 +20,23 @@ from dphist.document.blocks import (
     number_text,
 )
 from dphist.document.kind import DataFacts, Disclosed, Kind
-from dphist.document.promised import Promised, contribution_of
+from dphist.document.promised import Promised, find_contribution
 from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import (
     Counted,
-    counted_of,
+    count_units,
     counted_records,
+    find_counted,
     neighbors_in_words,
     number_guessed,
-    number_of,
 )
 from dphist.groups import words
 from dphist.groups.auditing import AUDITING
-from dphist.groups.charts import charts_of, draw_groups
+from dphist.groups.charts import draw_charts, draw_groups
 from dphist.groups.command import COMMAND
 from dphist.groups.difference import compare_releases
 from dphist.groups.grouped_counts import GroupedCounts
-from dphist.groups.grouping import group_of
+from dphist.groups.grouping import find_group
 from dphist.groups.histograms import HistogramsByGroup
 from dphist.groups.measuring import GroupsMeasuring
 from dphist.groups.mechanism import GroupedHistogram
@@ -48,7 +48,7 @@ from dphist.groups.overview import (
     estimate_text,
     estimate_total,
     interval_text,
-    lines_of,
+    make_lines,
     place_of_bins,
 )
 from dphist.groups.planning import PLANNING
@@ -66,13 +66,13 @@ _GUESSES = (1_000, 10_000)
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of histograms by group, or of some that are not made yet."""
-    unit, search = mechanism.guarantee.unit, _search_of(mechanism)
+    unit, search = mechanism.guarantee.unit, _find_search(mechanism)
     alone = unit.at_most == 1 and data.unit is None and search is None
     neighbors = words.NEIGHBORS if alone else neighbors_in_words(unit.at_most, data.unit)
     number = (
-        number_guessed(data.guesses, unit, data.unit) if release is None else number_of(release)
+        number_guessed(data.guesses, unit, data.unit) if release is None else count_units(release)
     )
-    records = contribution_of(mechanism, data)
+    records = find_contribution(mechanism, data)
     promised = Promised(mechanism, data, release, neighbors, number, records)
     limits = words.LIMITS if search is None else words.LIMITS_OF_FOUND
     if release is None:
@@ -84,12 +84,12 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             limits=limits,
             noise_on=frozenset(),
         )
-    value, counted = release.value, counted_of(release)
-    lines = lines_of(value)
+    value, counted = release.value, find_counted(release)
+    lines = make_lines(value)
     count, error = estimate_total(value)
     return make_document(
         KIND.name,
-        words.title_of(value),
+        words.make_title(value),
         promised,
         [
             counts_section(counted),
@@ -105,7 +105,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     )
 
 
-def _search_of(mechanism: Maker) -> LabelSearch | None:
+def _find_search(mechanism: Maker) -> LabelSearch | None:
     """Return how groups are found; None if they are listed, or that is unknown."""
     return mechanism.search if isinstance(mechanism, GroupedHistogram) else None
 
@@ -114,7 +114,7 @@ def _expected(mechanism: Maker, data: DataFacts) -> Section:
     """Return the groups and bins, and the error to expect of a rank in a group."""
     assert isinstance(mechanism, GroupedHistogram)  # noqa: S101 - a dry run is of a mechanism of ours
     errors = {guess: mechanism.expected_error(guess) for guess in data.guesses or _GUESSES}
-    group = group_of(mechanism.groups)
+    group = find_group(mechanism.groups)
     return Section(
         "results",
         "Results",
@@ -138,7 +138,7 @@ def _expected(mechanism: Maker, data: DataFacts) -> Section:
 
 def _facts_of_search(mechanism: Maker) -> list[Block]:
     """Return how groups are found, if they are."""
-    search = _search_of(mechanism)
+    search = _find_search(mechanism)
     if search is None:
         return []
     return [
@@ -235,7 +235,7 @@ def make_table(release: Release) -> pa.Table:
 
 def disclose(mechanism: GroupsMeasuring, value: HistogramsByGroup | None = None) -> Disclosed:
     """Return what is disclosed: groups and edges are public, unless groups were found."""
-    group = group_of(mechanism.groups)
+    group = find_group(mechanism.groups)
     public = [f"The number of bins: {mechanism.bins:,}."]
     if value is not None and value.histograms[0].has_edges:
         public = [f"The column and the edges of the bins: {bins_text(value)}."]
@@ -250,7 +250,7 @@ def disclose(mechanism: GroupsMeasuring, value: HistogramsByGroup | None = None)
 
 def describe_value(value: HistogramsByGroup, most: int) -> Section:
     """Return what is said of histograms by themselves, with up to `most` rows."""
-    lines, counted = lines_of(value), counted_records(None, 1)
+    lines, counted = make_lines(value), counted_records(None, 1)
     blocks: list[Block] = [
         Fact("Groups", f"{len(lines):,}", note=harmless(value.name, 40)),
         Fact("Bins", bins_text(value)),
@@ -267,7 +267,7 @@ KIND = Kind(
     mechanism_type=GroupsMeasuring,
     document=document,
     table=make_table,
-    charts=charts_of,
+    charts=draw_charts,
     data_type=GroupedCounts,
     accept=lambda mechanism, data: mechanism.accept(data),
     columns=lambda value: ", ".join(value.to_arrow().column_names),

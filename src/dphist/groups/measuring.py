@@ -12,7 +12,7 @@ from dphist.arrays import IntArray
 from dphist.data.guard import refuse_guarded
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.groups.grouped_counts import GroupedCounts, accept_counts
-from dphist.groups.grouping import group_of
+from dphist.groups.grouping import find_group
 from dphist.groups.histograms import HistogramsByGroup
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source
@@ -101,13 +101,13 @@ class GroupsMeasuring(MechanismBase):
     @property
     def rho_of_finding(self) -> Fraction:
         """The rho with which groups are found; 0 where all are listed."""
-        found = group_of(self.groups).discover
+        found = find_group(self.groups).discover
         return Fraction(0) if found is None else self.rho_of_all * found.share
 
     @property
     def search(self) -> LabelSearch | None:
         """How groups are found; None if all are listed."""
-        found = group_of(self.groups).discover
+        found = find_group(self.groups).discover
         if found is None:
             return None
         return make_search(
@@ -128,7 +128,7 @@ class GroupsMeasuring(MechanismBase):
 
     def with_found(self, found: Sequence[str]) -> Self:
         """Return the mechanism once the groups are known: it pays what finding them left."""
-        name = group_of(self.groups).name
+        name = find_group(self.groups).name
         return type(self)(
             rho=self.rho_of_all - self.rho_of_finding,
             groups=self.groups.with_found({name: tuple(found)}),
@@ -173,7 +173,7 @@ class GroupsMeasuring(MechanismBase):
             value if data.axis is None else value.with_axis(data.axis),
             counts,
             source,
-            total=total_of(value),
+            total=estimate_total(value),
             noisy=noisy,
             provenance=provenance_of_unit(data) | state_bounds(data.cells.unlisted, None),
         )
@@ -212,7 +212,7 @@ class GroupsMeasuring(MechanismBase):
         for place, exact in enumerate(data.counts_by_group()):
             made = inner.release(exact, source)
             histograms.append(made.value)
-            noisy |= {name_of(place, each): held for each, held in made.noisy.items()}
+            noisy |= {name_numbers(place, each): held for each, held in made.noisy.items()}
         return HistogramsByGroup(self.groups, tuple(histograms)), noisy
 
     def _find_and_measure(
@@ -221,22 +221,22 @@ class GroupsMeasuring(MechanismBase):
         """Return the same for the groups that are found first, and for "other"."""
         if not search.costs_at_most(self.rho_of_finding, self.max_rows):
             raise RuntimeError("finding groups costs more than the release states")
-        found = {group_of(self.groups).name: search.find(*data.rows_by_label(), source)}
+        found = {find_group(self.groups).name: search.find(*data.rows_by_label(), source)}
         own = self.with_found(*found.values())
         value, noisy = own._measure(data.with_found(found), source)
         return value, write_found(found) | noisy
 
 
-def name_of(place: int, part: str) -> str:
+def name_numbers(place: int, part: str) -> str:
     """Return the name of noisy numbers of a group in a release.
 
-    >>> name_of(3, "counts")
+    >>> name_numbers(3, "counts")
     '3 counts'
     """
     return f"{place} {part}"
 
 
-def total_of(value: HistogramsByGroup) -> int:
+def estimate_total(value: HistogramsByGroup) -> int:
     """Return the estimated number of all records, at least 0; post-processing."""
     return round(float(value.total().value))
 

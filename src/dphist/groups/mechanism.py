@@ -9,9 +9,9 @@ import numpy as np
 
 from dphist.arrays import IntArray
 from dphist.errors import Argument, ParameterError
-from dphist.groups.grouping import count_cells_of, group_of, read_groups
+from dphist.groups.grouping import count_cells, find_group, read_groups
 from dphist.groups.histograms import HistogramsByGroup
-from dphist.groups.measuring import GroupsMeasuring, name_of
+from dphist.groups.measuring import GroupsMeasuring, name_numbers
 from dphist.mechanism import Intervals, check_kind, parameter
 from dphist.noise.law import NoiseLaw
 from dphist.parameters import (
@@ -152,7 +152,7 @@ class GroupedHistogram(GroupsMeasuring):
             inner=inner,
             expected_total=optional_whole(expected_total, "expected_total", 0),
         )
-        count_cells_of(held, self.bins)
+        count_cells(held, self.bins)
         if expected_total is not None and inner != "AdaptiveTree":
             raise ParameterError(
                 "expected_total", "must be left out with " + Argument("inner", inner)
@@ -238,12 +238,12 @@ class GroupedHistogram(GroupsMeasuring):
         if self.finding:
             found, rest = split_found(noisy, self.groups, problem)
             return self.with_found(*found.values())._split(rest)
-        parts: list[dict[str, IntArray]] = [{} for _ in range(group_of(self.groups).size)]
+        parts: list[dict[str, IntArray]] = [{} for _ in range(find_group(self.groups).size)]
         for name, held in noisy.items():
             place, _, part = name.partition(" ")
             if not (place.isdecimal() and int(place) < len(parts) and part):
                 raise problem
-            if name != name_of(int(place), part):
+            if name != name_numbers(int(place), part):
                 raise problem
             parts[int(place)][part] = held
         return self, parts
@@ -255,7 +255,7 @@ class GroupedHistogram(GroupsMeasuring):
         """
         self._check_asked(release, level)
         inner = self.in_each_group
-        bounds = [_bounds_of(inner, each, level) for each in release.value.histograms]
+        bounds = [_compute_bounds(inner, each, level) for each in release.value.histograms]
         lower, upper = (np.stack([held[side] for held in bounds]) for side in (0, 1))
         return Intervals(lower, upper, level)
 
@@ -274,7 +274,7 @@ class GroupedHistogram(GroupsMeasuring):
         )
 
 
-def _bounds_of(inner: Any, histogram: RangeHistogram, level: float) -> Sequence[Any]:
+def _compute_bounds(inner: Any, histogram: RangeHistogram, level: float) -> Sequence[Any]:
     width = inner._bin_width(histogram.answers, level)
     return histogram.counts - width, histogram.counts + width
 

@@ -44,7 +44,7 @@ class GroupLine:
         return harmless(str(self.label), _LETTERS)
 
 
-def lines_of(value: HistogramsByGroup) -> list[GroupLine]:
+def make_lines(value: HistogramsByGroup) -> list[GroupLine]:
     """Return what is shown of each group, in the order of the groups."""
     quantiles = value.quantiles(SHARES).rows
     size, found = len(SHARES), []

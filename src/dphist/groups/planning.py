@@ -65,7 +65,7 @@ def _command(_asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
     typed = ["dphist groups FILE --group NAME=VALUES --column COLUMN --bins START:STOP:WIDTH"]
     if row["max_rows"] == 1:
         return [*typed, "--each-row-is-one-person"]
-    return [*typed, f"--user COLUMN --max-rows {row['max_rows']}", *planning.name_of(unit)]
+    return [*typed, f"--user COLUMN --max-rows {row['max_rows']}", *planning.make_unit_option(unit)]
 
 
 def _options() -> Table:

@@ -48,7 +48,7 @@ OF_COUNTS = (
 _SHOWN, _LETTERS = 8, 40
 
 
-def title_of(value: HistogramsByGroup) -> Sentence:
+def make_title(value: HistogramsByGroup) -> Sentence:
     """Return the heading: what is measured, by which column."""
     name = harmless(value.name, _LETTERS)
     if not value.histograms[0].has_edges:

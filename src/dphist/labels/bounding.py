@@ -38,16 +38,16 @@ from dphist.release.users_by_size import UsersBySize
 from dphist.sentence import Sentence, joined, many
 
 
-def unit_of(data: DataFacts) -> PrivacyUnit:
+def find_unit(data: DataFacts) -> PrivacyUnit:
     """Return whom data protect; users whose bounds the caller asserts by default.
 
-    >>> print(unit_of(DataFacts()))
+    >>> print(find_unit(DataFacts()))
     one user, as promised by the caller
     """
     return data.unit or ASSERTED_USER
 
 
-def mechanism_of(release: Release) -> LabelsMechanism:
+def find_mechanism(release: Release) -> LabelsMechanism:
     """Return the mechanism that decides about the labels and counts of a release.
 
     Of a cap that was found, it is the threshold histogram with this cap.
@@ -78,7 +78,7 @@ def adds_in_words(mechanism: LabelsMechanism, unit: PrivacyUnit) -> Sentence:
     )
 
 
-def neighbors_of(mechanism: LabelsMechanism, unit: PrivacyUnit) -> Sentence:
+def describe_neighbors(mechanism: LabelsMechanism, unit: PrivacyUnit) -> Sentence:
     """State which data are neighbors."""
     return Sentence(
         "D and D′ are neighbors if adding or removing {one}{comma} turns one into the other. "
@@ -91,7 +91,7 @@ def neighbors_of(mechanism: LabelsMechanism, unit: PrivacyUnit) -> Sentence:
 
 def bounding_in_words(mechanism: LabelsMechanism, data: DataFacts) -> Sentence:
     """Say how contributions are bounded, and what becomes of rows without a user or label."""
-    unit = unit_of(data)
+    unit = find_unit(data)
     who, _, a_user = nouns_of_unit(unit)
     lines = [adds_in_words(mechanism, unit)]
     if unit.asserted:
@@ -135,7 +135,7 @@ def counted_by(mechanism: LabelsMechanism, data: DataFacts) -> Counted:
 
 def _count_bounded(mechanism: LabelsMechanism, data: DataFacts) -> Counted:
     """Return what is counted, whatever a row counts."""
-    unit, (labels, most) = unit_of(data), _bounds(mechanism, data.bounds)
+    unit, (labels, most) = find_unit(data), _bounds(mechanism, data.bounds)
     if unit.asserted:
         before = "{records} as the caller counted them; {several} may have been bounded before"
         return Counted(Sentence(before, several=nouns_of_unit(unit)[1]))
@@ -157,9 +157,9 @@ def _count_bounded(mechanism: LabelsMechanism, data: DataFacts) -> Counted:
     )
 
 
-def counted_of(release: Release) -> Counted:
+def find_counted(release: Release) -> Counted:
     """Return what the counts of a release count."""
-    return counted_by(mechanism_of(release), DataFacts.of(release))
+    return counted_by(find_mechanism(release), DataFacts.of(release))
 
 
 def _bounds(mechanism: LabelsMechanism, stated: Mapping[str, Any]) -> tuple[int | None, int]:
@@ -176,9 +176,9 @@ def counts_users(release: Release) -> bool:
     """Whether each count is a number of users: every user adds at most 1 to a label."""
     unit = release.guarantee.unit
     adds_one = unit.who != "record" and dict(unit.bounds).get("max_count") == 1
-    if mechanism_of(release).step is not None:
+    if find_mechanism(release).step is not None:
         return False
-    return adds_one and bool(counted_of(release).cut)
+    return adds_one and bool(find_counted(release).cut)
 
 
 def read_users(release: Release) -> UsersBySize | None:
@@ -231,13 +231,13 @@ def estimate_in_words(found: Share, mechanism: LabelsMechanism) -> Sentence:
 
 def bounding_cost(release: Release) -> str:
     """Say how much bounding took, or that nothing is known of it; empty if nobody was bounded."""
-    mechanism, found = mechanism_of(release), read_users(release)
+    mechanism, found = find_mechanism(release), read_users(release)
     if isinstance(release.mechanism, AutoThreshold):
         return estimate_in_words(release.mechanism.share_cut(release), mechanism)
     if isinstance(mechanism, ThresholdHistogram) and found is not None:
         return bounding_in_numbers(found, mechanism)
-    unit = unit_of(DataFacts.of(release))
-    if not counted_of(release).cut or unit == ONE_ROW:
+    unit = find_unit(DataFacts.of(release))
+    if not find_counted(release).cut or unit == ONE_ROW:
         return ""
     return unknown_in_words(LABELS, nouns_of_unit(unit)[1])
 
@@ -248,7 +248,7 @@ def read_users_above(release: Release) -> UsersBySize | None:
     None if a release does not tell, or users add more than 1. Of a number that was found, users
     above the largest were cut before the look, so those in the last cell may have had more.
     """
-    found, mechanism = read_users(release), mechanism_of(release)
+    found, mechanism = read_users(release), find_mechanism(release)
     if mechanism.max_count > 1:
         return None
     auto, cap = release.mechanism, mechanism.max_labels
@@ -259,9 +259,9 @@ def read_users_above(release: Release) -> UsersBySize | None:
     return UsersBySize(cells, users, law, min(cap, cells[-1] - 1))
 
 
-def max_labels_of(release: Release) -> int | None:
+def find_max_labels(release: Release) -> int | None:
     """Return how many labels of a user count in a release at most; None without a maximum."""
-    return _bounds(mechanism_of(release), release.provenance)[0]
+    return _bounds(find_mechanism(release), release.provenance)[0]
 
 
 def facts_of_bounding(release: Release) -> list[Block]:
@@ -286,7 +286,7 @@ def most_before_bounding(release: Release) -> IntArray | None:
     A label lacks at most the users who had more than the bound. With 95 % a bound holds, as the
     interval's end and the number of these users each hold with 97.5 %.
     """
-    found, mechanism = read_users(release), mechanism_of(release)
+    found, mechanism = read_users(release), find_mechanism(release)
     if found is None or mechanism.max_count > 1:
         return None
     bounds: Any = mechanism.intervals(release)
@@ -316,7 +316,7 @@ def most_in_words(release: Release) -> str:
     )
 
 
-def number_of(release: Release) -> Number:
+def count_users(release: Release) -> Number:
     """Return how many users there are: a released number of users, or what counts show."""
     users, counts = read_users(release), release.value.counts
     if isinstance(release.mechanism, AutoThreshold):
@@ -325,7 +325,7 @@ def number_of(release: Release) -> Number:
         return number_shown(release, users.total, exact=True)
     if counts is None:
         return number_shown(release, 0)
-    mechanism = mechanism_of(release)
+    mechanism = find_mechanism(release)
     whole = np.floor(counts).astype(np.int64)
     shown = most_shown(whole.tolist(), mechanism.max_labels, mechanism.max_count)
     return number_shown(release, *shown)

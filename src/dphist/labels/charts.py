@@ -8,7 +8,7 @@ import numpy as np
 from dphist.document import others
 from dphist.document.chart import Area, Axis, Chart, Line, Spans
 from dphist.errors import ParameterError
-from dphist.labels.bounding import counted_of, mechanism_of
+from dphist.labels.bounding import find_counted, find_mechanism
 from dphist.labels.discover.mechanism import DiscoverLabels
 from dphist.labels.mechanism import LabelsMechanism, least_shown
 from dphist.labels.words import (
@@ -23,7 +23,7 @@ from dphist.sentence import Sentence
 _POINTS = 400  # ranks that are drawn; a figure is some 400 units wide
 
 
-def charts_of(release: Release) -> Sequence[Chart]:
+def draw_charts(release: Release) -> Sequence[Chart]:
     """Return the largest counts by label and all counts by rank, or how sure a ranking is.
 
     Raises
@@ -32,17 +32,17 @@ def charts_of(release: Release) -> Sequence[Chart]:
         If the release holds labels alone.
     """
     if not isinstance(release.mechanism, LabelsMechanism):
-        return others.charts_of(release)
+        return others.draw_charts(release)
     if isinstance(release.mechanism, DiscoverLabels):
         raise ParameterError(
             "release", "must hold counts or a ranking to be plotted; this one holds labels alone"
         )
     if release.value.counts is None:
-        return [chart_of_order(mechanism_of(release))]
-    of, table = counted_of(release), release.value
+        return [chart_of_order(find_mechanism(release))]
+    of, table = find_counted(release), release.value
     bounds: Any = release.mechanism.intervals(release)
     text = Sentence("The largest released counts with their 95 % intervals: {of}.", of=of.whole)
-    threshold = _threshold(mechanism_of(release))
+    threshold = _threshold(find_mechanism(release))
     both = bounds.lower, bounds.upper
     largest = others.chart_of_first(table, both, "Largest counts", text, of, threshold)
     return [largest, chart_of_all(release)]
@@ -64,7 +64,7 @@ def chart_of_order(mechanism: LabelsMechanism) -> Chart:
 
 def chart_of_all(release: Release) -> Chart:
     """Declare all released counts, by rank."""
-    mechanism, of = mechanism_of(release), counted_of(release)
+    mechanism, of = find_mechanism(release), find_counted(release)
     bounds: Any = release.mechanism.intervals(release)
     counts, low, high = (
         np.asarray(each, np.float64) for each in (release.value.counts, bounds.lower, bounds.upper)

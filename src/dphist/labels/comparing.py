@@ -46,7 +46,7 @@ class LabelsCase(compared.CaseOfTotal):
         """Names the counts and the bounds."""
         said = sorted((str(label), count) for label, count in self._truth.items())
         bounds = (self.data.max_labels, self.data.max_count)
-        return compared.digest_of([repr(said).encode(), repr(bounds).encode()])
+        return compared.compute_digest([repr(said).encode(), repr(bounds).encode()])
 
     def known(self) -> Mapping[str, compared.Given]:
         """Return the bounds, which are public."""
@@ -85,9 +85,9 @@ class LabelsCase(compared.CaseOfTotal):
 
     def run(self, mechanism: Any) -> compared.Run:
         """Return what releases the labels once."""
-        return compared.run_of(
+        return compared.make_run(
             partial(mechanism.release, self.data),
-            lambda value: compared.errors_of(_by_label(value), self._truth, self._total),
+            lambda value: compared.compute_errors(_by_label(value), self._truth, self._total),
         )
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from dphist.document.differing import Differing, check_same
 from dphist.document.label_readings import Reading, compare_readings, list_comparable
 from dphist.errors import UnsupportedError, phrase
-from dphist.labels.bounding import bounding_cost, max_labels_of, mechanism_of, read_users_above
+from dphist.labels.bounding import bounding_cost, find_max_labels, find_mechanism, read_users_above
 from dphist.labels.mechanism import least_shown
 from dphist.labels.words import threshold_base
 from dphist.release.release import Release
@@ -17,11 +17,11 @@ from dphist.sentence import Sentence
 def compare_releases(before: Release, after: Release) -> Differing:
     """Return what two releases say of the same labels."""
     readings = [_read(each) for each in (before, after)]
-    check_same("max_count", mechanism_of(before).max_count, mechanism_of(after).max_count)
-    check_same("step of weights", *(mechanism_of(each).step for each in (before, after)))
-    lists = [frozenset(mechanism_of(each).other_than or ()) for each in (before, after)]
+    check_same("max_count", find_mechanism(before).max_count, find_mechanism(after).max_count)
+    check_same("step of weights", *(find_mechanism(each).step for each in (before, after)))
+    lists = [frozenset(find_mechanism(each).other_than or ()) for each in (before, after)]
     check_same("labels beside other", *lists, remedy=_OTHERS)
-    bounds = max_labels_of(before), max_labels_of(after)
+    bounds = find_max_labels(before), find_max_labels(after)
     if bounds[0] != bounds[1]:
         users = [each for each in map(read_users_above, (before, after)) if each is not None]
         if len(users) < len(readings):
@@ -63,7 +63,7 @@ def _is_lopsided(release: Release) -> bool:
 
 
 def _read(release: Release) -> Reading:
-    mechanism, counts = mechanism_of(release), release.value.counts
+    mechanism, counts = find_mechanism(release), release.value.counts
     if counts is None:
         raise UnsupportedError(
             f"a release of {type(mechanism).__name__} holds labels without counts, which have no "

@@ -43,7 +43,7 @@ from dphist.document.unit_words import (
 from dphist.document.weight_words import tell_weights
 from dphist.labels import AutoThreshold, DiscoverLabels, bounding, words
 from dphist.labels.auditing import AUDITING
-from dphist.labels.charts import chart_of_all, chart_of_order, charts_of
+from dphist.labels.charts import chart_of_all, chart_of_order, draw_charts
 from dphist.labels.comparing import COMPARING
 from dphist.labels.difference import compare_releases
 from dphist.labels.mechanism import LEVEL, LabelsMechanism, least_shown
@@ -61,10 +61,10 @@ from dphist.sentence import Sentence, joined
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of released labels, or of those that are not released yet."""
     if not isinstance(mechanism, LabelsMechanism):
-        return others.document_of(KIND, mechanism, data, release)
-    unit, counted = bounding.unit_of(data), bounding.counted_by(mechanism, data)
+        return others.make_foreign_document(KIND, mechanism, data, release)
+    unit, counted = bounding.find_unit(data), bounding.counted_by(mechanism, data)
     if release is not None:
-        counted = bounding.counted_of(release)
+        counted = bounding.find_counted(release)
     guess = Number(data.guesses[0] if data.guesses else None, nouns_of_unit(unit)[1])
     results, numbers, result = [], list[Section](), ""
     if release is None:
@@ -83,23 +83,23 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             *sums_section(mechanism, data, release.value),
         ]
         numbers = [Section("numbers", "", _numbers(release, counted, data.below))]
-        result = words.result_of(release, data.below)
+        result = words.describe_result(release, data.below)
     return make_document(
         KIND.name,
-        words.title_of(mechanism),
+        words.make_title(mechanism),
         Promised(
             mechanism,
             data,
             release,
-            bounding.neighbors_of(mechanism, unit),
-            guess if release is None else bounding.number_of(release),
+            bounding.describe_neighbors(mechanism, unit),
+            guess if release is None else bounding.count_users(release),
             unit.single,
         ),
         results,
         numbers=numbers,
         result=result,
         terms=_terms(mechanism, data),
-        limits=words.limits_of(mechanism, data),
+        limits=words.describe_limits(mechanism, data),
         made_by=_sums(mechanism),
         noise_on=HEADED,
         reading="release.value.to_pandas()  # or .to_polars(), .to_arrow()",
@@ -123,7 +123,7 @@ def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> 
     if isinstance(mechanism, AutoThreshold):
         return _expected_by_cap(mechanism)
     likely, threshold = words.appearances(mechanism), mechanism.threshold
-    several, said = nouns_of_unit(bounding.unit_of(data))[1], list[str]()
+    several, said = nouns_of_unit(bounding.find_unit(data))[1], list[str]()
     for chance, count in likely.items():
         said.append(words.appearance_in_words(mechanism, chance, count))
         said += [
@@ -173,7 +173,7 @@ def _describe_choice(release: Release) -> list[Fact]:
     mechanism = release.mechanism
     if not isinstance(mechanism, AutoThreshold):
         return []
-    unit = bounding.unit_of(DataFacts.of(release))
+    unit = bounding.find_unit(DataFacts.of(release))
     tried = [
         {
             "max_labels": each.max_labels,
@@ -190,7 +190,7 @@ def _describe_choice(release: Release) -> list[Fact]:
 
 def _numbers(release: Release, counted: Counted, below: int | None) -> list[Fact]:
     """Return the numbers that a reader wants to know first."""
-    mechanism, users = bounding.mechanism_of(release), bounding.read_users(release)
+    mechanism, users = bounding.find_mechanism(release), bounding.read_users(release)
     labels = others.number_of_labels(release.value)
     facts = [
         labels,
@@ -216,7 +216,7 @@ def _total(release: Release, users: UsersBySize, below: int | None) -> Fact:
         "pairs of {a_user} and {a_label} that count, shown or not; 95 % interval {low:,} to "
         "{high:,}"
     )
-    if bounding.mechanism_of(release).max_count == 1:
+    if bounding.find_mechanism(release).max_count == 1:
         text += "; the counts shown add up to {shown:,}, and about {rest:,} are not in them"
     rest = max(total.value - shown, 0)
     note = Sentence(text, low=total.low, high=total.high, shown=shown, rest=rest)
@@ -276,7 +276,7 @@ def _what_is_counted(
 
 def _results(release: Release, counted: Counted, below: int | None) -> list[Block]:
     """Return the released labels with their intervals, a chart, and what these mean."""
-    mechanism, value = bounding.mechanism_of(release), release.value
+    mechanism, value = bounding.find_mechanism(release), release.value
     first, figures, both = "The first {labels}", list[Chart](), None
     likely = words.appearances(mechanism).items()
     notes: list[str] = [
@@ -298,7 +298,7 @@ def _results(release: Release, counted: Counted, below: int | None) -> list[Bloc
         notes.insert(1, bounding.most_in_words(release))
     elif not isinstance(mechanism, DiscoverLabels):
         figures = [chart_of_order(mechanism)]
-    caption = others.caption_of(first)
+    caption = others.make_caption(first)
     number = "Number" if isinstance(mechanism, DiscoverLabels) else "Rank"
     return [
         others.table_of_labels(
@@ -327,7 +327,7 @@ def make_table(release: Release) -> pa.Table:
     how many labels users have, what each count is at most before users were bounded follows. Then
     come sums and means, each with its interval.
     """
-    value, bounds = release.value, others.bounds_of(release)
+    value, bounds = release.value, others.find_bounds(release)
     table = pa.table({"label": pa.array(value.texts, pa.string())})
     if value.counts is None:
         return table
@@ -363,7 +363,7 @@ KIND = Kind(
     document=document,
     table=make_table,
     may_hide_small=True,
-    charts=charts_of,
+    charts=draw_charts,
     comparing=COMPARING,
     data_type=LabelCounts,
     accept=lambda mechanism, data: mechanism._accept(data),

@@ -22,7 +22,7 @@ from dphist.privacy import ApproxZCDP, PrivacyUnit
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
-from dphist.release.stated import provenance_of
+from dphist.release.stated import make_provenance
 
 LARGEST_COUNT = LARGEST
 """Larger counts are replaced by this; that moves no two counts further apart."""
@@ -85,7 +85,7 @@ class LabelsMeasuring(MechanismBase):
         counts = self._accept(table)
         value, beside = self._measure(counts, source)
         return self._given_out(
-            value, counts, source, noisy=beside, provenance=provenance_of(counts)
+            value, counts, source, noisy=beside, provenance=make_provenance(counts)
         )
 
     def _measure(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dphist.labels.mechanism import LEVEL
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.privacy.as_text import plain, up
-from dphist.privacy.guarantees import rho_of
+from dphist.privacy.guarantees import find_rho
 from dphist.sentence import Sentence
 
 
@@ -59,7 +59,7 @@ def noise_in_words(mechanism: ThresholdHistogram) -> Sentence:
 
 
 def _rho(mechanism: ThresholdHistogram) -> str:
-    return f"ρ = {plain(up(rho_of(mechanism.guarantee), 4))}"
+    return f"ρ = {plain(up(find_rho(mechanism.guarantee), 4))}"
 
 
 def _worth(mechanism: ThresholdHistogram) -> str:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from dphist.data.clamp import Clamp, read_share, read_sum, read_sums
 from dphist.document import planning
-from dphist.document.options import HOLDS_LABELS, Needs, OneOf, Option, Table, option_of, whole
+from dphist.document.options import HOLDS_LABELS, Needs, OneOf, Option, Table, make_option, whole
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.errors import Argument, ParameterError
 from dphist.labels.bounding import read_users
@@ -16,8 +16,8 @@ from dphist.labels.mechanism import LEVEL
 from dphist.labels.noise_choice import list_others
 from dphist.labels.sum_words import USERS_OF_A_MEAN
 from dphist.labels.threshold.checks import Noise
-from dphist.labels.threshold.choice import BEST, calibrate_each, noises_of
-from dphist.labels.threshold.known_labels import number_of
+from dphist.labels.threshold.choice import BEST, calibrate_each, list_noises
+from dphist.labels.threshold.known_labels import count_listed
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.parameters import optional_whole, privacy_parameter, probability
 from dphist.privacy import PrivacyUnit
@@ -160,7 +160,7 @@ def settings(
         if noise == BEST:
             found = calibrate_each(ThresholdHistogram, get_args(Noise), total)
         made: ThresholdHistogram | None = next(
-            (found[each] for each in found if each in noises_of(total)), None
+            (found[each] for each in found if each in list_noises(total)), None
         )
         if made is None:
             made = calibrate(ThresholdHistogram, **total, noise=noise)
@@ -256,7 +256,7 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
         typed.append("--sum " + shlex.quote(f"{name}={':'.join(clamp)}"))
     if asked.get("sums_share") is not None:
         typed.append(f"--sums-share {asked['sums_share']}")
-    return [*typed, *planning.name_of(unit)]
+    return [*typed, *planning.make_unit_option(unit)]
 
 
 def _options() -> Table:
@@ -264,7 +264,7 @@ def _options() -> Table:
         planning.compared(ThresholdHistogram, "max_labels", " (default: 1,3,10,30)"),
         planning.compared(ThresholdHistogram, "max_count"),
         planning.DELTA_OPTION,
-        option_of(
+        make_option(
             ThresholdHistogram,
             "noise",
             "; best takes the one with which labels are released with 95 % from the smallest count "
@@ -300,21 +300,21 @@ def _options() -> Table:
                 ),
             ]
         ),
-        option_of(ThresholdHistogram, "other"),
-        option_of(
+        make_option(ThresholdHistogram, "other"),
+        make_option(
             ThresholdHistogram,
             "correlated",
             meaning="share a part of the noise between all known labels where that lowers it, as "
             "'dphist labels --correlated' does",
         ),
-        option_of(
+        make_option(
             ThresholdHistogram,
             "sums_of",
             "; their error is stated too, and smallest with --correlated",
             default=None,
             rules=[Needs(["labels"], "only listed labels are added up")],
         ),
-        option_of(
+        make_option(
             ThresholdHistogram,
             "sums",
             ", such as spent=0:500:0.01; may be given several times, a row of the plan each",
@@ -323,7 +323,7 @@ def _options() -> Table:
             read=read_sum,
             repeats=True,
         ),
-        option_of(
+        make_option(
             ThresholdHistogram, "sums_share", " (default: 1/2)", value="S", read=str, default=None
         ),
     ]
@@ -346,7 +346,7 @@ PLANNING = Planning(
     settings=settings,
     columns=_COLUMNS,
     unit=lambda _asked: ONE_USER,
-    kept={"labels": number_of, "sums": _keep_sums},
+    kept={"labels": count_listed, "sums": _keep_sums},
     guesses={"labels": "labels in a public list", "users": "{many}"},
     limit=_say_limit,
     quantities={

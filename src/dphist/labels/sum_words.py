@@ -16,7 +16,7 @@ from dphist.document.blocks import (
 from dphist.document.estimates import INTERVAL_OF_MEANS, make_columns
 from dphist.document.kind import DataFacts
 from dphist.document.unit_words import nouns_of_unit
-from dphist.labels.bounding import unit_of
+from dphist.labels.bounding import find_unit
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.sums import SumAnswers
 from dphist.privacy.as_text import plain, up
@@ -44,7 +44,7 @@ def sums_section(
     blocks: list[Block] = [_errors(name, each, data) for name, each in held.items()]
     blocks.append(Fact("", "", "sums", held, on=ON_JSON))
     if table is not None:
-        tables = (_table_of(*each, table) for each in mechanism.sum_answers.items())
+        tables = (_make_table(*each, table) for each in mechanism.sum_answers.items())
         blocks += [_leave_out_small(each, table, data.below) for each in tables]
     blocks.append(Fact("Clamping", _clamping_in_words(mechanism, data)))
     if any(answers.has_means for answers in mechanism.sum_answers.values()):
@@ -70,7 +70,7 @@ def _errors(name: str, held: dict[str, Any], data: DataFacts) -> Fact:
             "of a mean over {users} {several} ± {width} or less",
             width=plain(up(held[_HALF_OF_MEAN], 3)),
             users=USERS_OF_A_MEAN,
-            several=nouns_of_unit(unit_of(data))[1],
+            several=nouns_of_unit(find_unit(data))[1],
         )
         said.append(mean)
     note = Sentence(
@@ -84,7 +84,7 @@ def _errors(name: str, held: dict[str, Any], data: DataFacts) -> Fact:
     return Fact("Error of sums", joined(said, "; "), note=note)
 
 
-def _table_of(name: str, answers: SumAnswers, table: LabelTable) -> Table:
+def _make_table(name: str, answers: SumAnswers, table: LabelTable) -> Table:
     """Return the released sums and means of a column, in the order of the labels."""
     texts = [text for text in table.texts if text is not None]
     columns = [Column(Sentence("{Label}"), texts, released=True)]
@@ -111,7 +111,7 @@ def _leave_out_small(sums: Table, table: LabelTable, below: int | None) -> Table
 
 def _clamping_in_words(mechanism: LabelsMechanism, data: DataFacts) -> Sentence:
     """Say what is unknown of clamping."""
-    who, _, a_user = nouns_of_unit(unit_of(data))
+    who, _, a_user = nouns_of_unit(find_unit(data))
     text = (
         "Sums are of the totals of each {who} and {label}, each clamped to the bounds. Nothing is "
         "known of how many totals were outside: intervals cover the noise, not what clamping or "
@@ -127,7 +127,7 @@ def _clamping_in_words(mechanism: LabelsMechanism, data: DataFacts) -> Sentence:
 
 def _means_in_words(data: DataFacts) -> Sentence:
     """Say what a mean and its interval are."""
-    who, several, _ = nouns_of_unit(unit_of(data))
+    who, several, _ = nouns_of_unit(find_unit(data))
     return Sentence(
         "A mean is over the {several} that count for a {label} after bounding, of one clamped "
         f"total each. {INTERVAL_OF_MEANS}",

@@ -120,12 +120,12 @@ class SumAnswers:
 
         Linear between slopes at which it is computed: of a convex function, never too little.
         """
-        found: FloatArray = np.interp(slopes, *_reaches_of(self, level))
+        found: FloatArray = np.interp(slopes, *_compute_reaches(self, level))
         return found
 
 
 @functools.lru_cache(maxsize=64)
-def _reaches_of(answers: SumAnswers, level: float) -> tuple[FloatArray, FloatArray]:
+def _compute_reaches(answers: SumAnswers, level: float) -> tuple[FloatArray, FloatArray]:
     """Return slopes from 0 on, and how far noise reaches at each with this probability."""
     noise = answers.noise
     furthest = max(noise.clamp.reach(counts_users=noise.counts_users), abs(noise.center))

@@ -13,7 +13,7 @@ from dphist.document.kind import DataFacts
 from dphist.document.small_counts import is_below
 from dphist.document.unit_words import nouns_of_unit, threshold_text
 from dphist.labels import AutoThreshold, DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
-from dphist.labels.bounding import bounds_in_words, counts_users, mechanism_of, unit_of
+from dphist.labels.bounding import bounds_in_words, counts_users, find_mechanism, find_unit
 from dphist.labels.mechanism import LEVEL, LabelsMechanism, least_shown
 from dphist.labels.threshold.bounded_noise import OptimalNoise
 from dphist.labels.threshold.correlation import CorrelatedNoise
@@ -40,7 +40,7 @@ def has_counts(mechanism: LabelsMechanism) -> bool:
     return not isinstance(mechanism, TopLabels | DiscoverLabels)
 
 
-def title_of(mechanism: LabelsMechanism) -> Sentence:
+def make_title(mechanism: LabelsMechanism) -> Sentence:
     """Return the heading of a release."""
     if isinstance(mechanism, DiscoverLabels):
         return Sentence("{Labels} that many have")
@@ -251,9 +251,9 @@ def sums_in_words(mechanism: LabelsMechanism) -> str:
     )
 
 
-def limits_of(mechanism: LabelsMechanism, data: DataFacts) -> list[tuple[str, str]]:
+def describe_limits(mechanism: LabelsMechanism, data: DataFacts) -> list[tuple[str, str]]:
     """Say what a release leaves out and the guarantee does not cover: about what, and how."""
-    unit, limits = unit_of(data), list[tuple[str, str]]()
+    unit, limits = find_unit(data), list[tuple[str, str]]()
     who, several, a_user = nouns_of_unit(unit)
     if threshold_base(mechanism) is not None:
         missing = Sentence(
@@ -308,14 +308,14 @@ def limits_of(mechanism: LabelsMechanism, data: DataFacts) -> list[tuple[str, st
     return limits
 
 
-def result_of(release: Release, below: int | None = None) -> Sentence:
+def describe_result(release: Release, below: int | None = None) -> Sentence:
     """Return the result in one sentence for a manager.
 
     Parameters
     ----------
     below : a smaller count is not shown.
     """
-    mechanism, value = mechanism_of(release), release.value
+    mechanism, value = find_mechanism(release), release.value
     labels = [label for label in value.texts if label is not None]
     if not labels:
         return Sentence("No {label} is common enough to be named.")

@@ -2,7 +2,7 @@
 
 from dphist.errors import Argument, ParameterError
 from dphist.ledger import entries as actions
-from dphist.ledger.book import Account, account_of
+from dphist.ledger.book import Account, find_account
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import checked_words
 from dphist.ledger.payments import Payments
@@ -60,7 +60,7 @@ def set_cap(
 
     def change(tables: Transaction) -> None:
         name = payments.one(tables, account)
-        cap = account_of(tables, name).cap(epsilon, rho, delta)
+        cap = find_account(tables, name).cap(epsilon, rho, delta)
         content = None if cap is None else cap.to_content()
         payments.add(tables, actions.ALLOWED, {"account": name, "by": holder, "cap": content})
 

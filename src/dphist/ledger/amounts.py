@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.parameters import decimal_text, exact_number
-from dphist.privacy.guarantees import ApproxDP, Guarantee, PureDP, delta_of, rho_of
+from dphist.privacy.guarantees import ApproxDP, Guarantee, PureDP, find_delta, find_rho
 
 PLACES = 60
 """Decimal places kept of a sum whose exact form is too long; it is rounded up."""
@@ -45,10 +45,10 @@ class Cost:
         """
         if isinstance(guarantee, PureDP | ApproxDP):
             direct = guarantee
-        elif direct is not None and delta_of(direct) != delta_of(guarantee):
+        elif direct is not None and find_delta(direct) != find_delta(guarantee):
             direct = None
         epsilon = None if direct is None else direct.epsilon
-        return cls(epsilon, rho_of(guarantee), delta_of(guarantee), alone)
+        return cls(epsilon, find_rho(guarantee), find_delta(guarantee), alone)
 
     def to_content(self) -> dict[str, Any]:
         """Return the cost as exact text, for an entry."""

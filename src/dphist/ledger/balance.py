@@ -7,7 +7,7 @@ from typing import Any
 
 from dphist.errors import LedgerError
 from dphist.ledger.amounts import Totals
-from dphist.ledger.book import EVERYBODY, Tables, account_of, admits, count_releases
+from dphist.ledger.book import EVERYBODY, Tables, admits, count_releases, find_account
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import Largest, Price, ends_epsilons, largest_fitting, prices
 from dphist.ledger.periods import ALL_TIME
@@ -97,7 +97,7 @@ class Plan:
         return self.paid == len(self.prices)
 
 
-def balance_of(tables: Tables, name: str, by: str | None) -> Balance:
+def find_balance(tables: Tables, name: str, by: str | None) -> Balance:
     """Return the balance of an account, or of a person's cap in it.
 
     Raises
@@ -105,7 +105,7 @@ def balance_of(tables: Tables, name: str, by: str | None) -> Balance:
     LedgerError
         If the account or the cap does not exist.
     """
-    account, holder = account_of(tables, name), by or EVERYBODY
+    account, holder = find_account(tables, name), by or EVERYBODY
     budget = account.budget if by is None else tables.cap(name, by)
     if budget is None:
         raise LedgerError(f"{by!r} has no cap in the account {name!r}; see `allow`")

@@ -13,7 +13,7 @@ from dphist.ledger import entries
 from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import Entry
-from dphist.ledger.periods import ALL_TIME, NEVER, month_of, over_months, read_renewal
+from dphist.ledger.periods import ALL_TIME, NEVER, find_month, over_months, read_renewal
 from dphist.parameters import Exact
 from dphist.privacy import Guarantee, PrivacyUnit
 
@@ -51,7 +51,7 @@ class Account:
         It is a function of the entry alone. The transaction that appends an entry gives it the
         later of its clock's time and the time of the last entry, so periods never go back.
         """
-        return month_of(time) if self.renew else ALL_TIME
+        return find_month(time) if self.renew else ALL_TIME
 
     def over_months(self, months: int) -> Guarantee | None:
         """Return what all releases of some months satisfy together, for one unit of the account.
@@ -222,23 +222,23 @@ def apply(entry: Entry, tables: Tables) -> None:
         tables.put_account(Account.from_content(content))
     elif entry.action == entries.ALLOWED:
         cap = content["cap"]
-        account_of(tables, content["account"])
+        find_account(tables, content["account"])
         allowed = None if cap is None else Budget.from_content(cap)
         tables.put_cap(content["account"], content["by"], allowed)
     elif entry.action == entries.CLOSED:
-        account = account_of(tables, content["account"])
+        account = find_account(tables, content["account"])
         tables.put_account(replace(account, closed=True))
     elif entry.action in (entries.RESERVED, entries.CHARGED):
         _spend(entry, tables)
     elif entry.action == entries.CANCELED:
         _cancel(entry, tables)
     elif entry.action == entries.FINISHED:
-        charge = charge_of(tables, content["key"])
+        charge = find_charge(tables, content["key"])
         if charge.state != entries.CHARGED:
             raise LedgerError(f"the key {charge.key!r} is {charge.state}, so it cannot be finished")
         tables.put_charge(replace(charge, state=entries.FINISHED, sha256=content["sha256"]))
     elif entry.action == entries.NOTED:
-        charge = charge_of(tables, content["key"])
+        charge = find_charge(tables, content["key"])
         if charge.state != entries.CHARGED:
             raise LedgerError(f"the key {charge.key!r} is {charge.state}: it pays for no stream")
         if tables.entry(charge.entry).content["mechanism"]["name"] != STREAM:
@@ -274,13 +274,13 @@ def _as_counted(account: Account, budget: Budget, cost: Cost) -> Cost:
     return replace(cost, alone=None) if budget.delta < account.budget.delta else cost
 
 
-def costs_of(entry: Entry) -> Iterable[tuple[str, Cost]]:
+def list_costs(entry: Entry) -> Iterable[tuple[str, Cost]]:
     """Yield the accounts that an entry charges, with the cost to each."""
     for part in entry.content["costs"]:
         yield part["account"], Cost.from_content(part["cost"])
 
 
-def account_of(tables: Tables, name: str) -> Account:
+def find_account(tables: Tables, name: str) -> Account:
     """Return an account; LedgerError if there is none of this name."""
     account = tables.account(name)
     if account is None:
@@ -290,7 +290,7 @@ def account_of(tables: Tables, name: str) -> Account:
     return account
 
 
-def charge_of(tables: Tables, key: str) -> Charge:
+def find_charge(tables: Tables, key: str) -> Charge:
     """Return what is known of a key; LedgerError if nothing is."""
     charge = tables.charge(key)
     if charge is None:
@@ -299,7 +299,7 @@ def charge_of(tables: Tables, key: str) -> Charge:
 
 
 def _open_account(tables: Tables, name: str) -> Account:
-    account = account_of(tables, name)
+    account = find_account(tables, name)
     if account.closed:
         raise LedgerError(f"the account {name!r} is closed: nothing more can be charged to it")
     return account
@@ -319,14 +319,14 @@ def _spend(entry: Entry, tables: Tables) -> None:
                 f"the key {key!r} was reserved by {reserved['by']!r}, whose cap it counts against; "
                 "release it in that name, or cancel it"
             )
-        for name, _ in costs_of(entry):
+        for name, _ in list_costs(entry):
             _open_account(tables, name)
         check_not_renewed(tables, known, entry.time)
         tables.put_charge(replace(known, entry=entry.number, state=entries.CHARGED))
         return
     if known is not None and known.state != entries.CANCELED:
         raise LedgerError(f"the key {key!r} is in use; choose another one")
-    for name, cost in costs_of(entry):
+    for name, cost in list_costs(entry):
         account = _open_account(tables, name)
         period = account.find_period(entry.time)
         for holder in dict.fromkeys((EVERYBODY, content["by"])):
@@ -343,8 +343,8 @@ def _spend(entry: Entry, tables: Tables) -> None:
 def check_not_renewed(tables: Tables, charge: Charge, time: str) -> None:
     """Refuse a reservation of a month that is over: the month of the release has to pay for it."""
     reserved = tables.entry(charge.entry)
-    for name, _ in costs_of(reserved):
-        account = account_of(tables, name)
+    for name, _ in list_costs(reserved):
+        account = find_account(tables, name)
         period = account.find_period(reserved.time)
         if period != account.find_period(time):
             raise LedgerError(
@@ -367,15 +367,15 @@ def _check_continued(content: Mapping[str, Any], before: Entry) -> None:
 
 def _cancel(entry: Entry, tables: Tables) -> None:
     """Give back what was reserved and never looked at data."""
-    charge = charge_of(tables, entry.content["key"])
+    charge = find_charge(tables, entry.content["key"])
     if charge.state != entries.RESERVED:
         raise LedgerError(
             f"the key {charge.key!r} is {charge.state}: only a reservation can be canceled, "
             "because a charge may have looked at data"
         )
     reserved = tables.entry(charge.entry)
-    for name, cost in costs_of(reserved):
-        period = account_of(tables, name).find_period(reserved.time)
+    for name, cost in list_costs(reserved):
+        period = find_account(tables, name).find_period(reserved.time)
         for holder in dict.fromkeys((EVERYBODY, reserved.content["by"])):
             for each in dict.fromkeys((period, ALL_TIME)):
                 totals = tables.totals(name, holder, each)

@@ -75,7 +75,7 @@ class LargestRho:
             return self.order is None
         if self.order is None or not (self.order > 1 and self.rho > 0):
             return False
-        return _epsilon_of(self.rho, delta, self.order) <= epsilon
+        return _compute_epsilon(self.rho, delta, self.order) <= epsilon
 
     def to_content(self) -> dict[str, Any]:
         """Return it as exact text, for an entry."""
@@ -98,7 +98,7 @@ class LargestRho:
 
 
 @lru_cache(maxsize=256)  # a cap is read for every charge
-def _epsilon_of(rho: Fraction, delta: Fraction, order: Fraction) -> Fraction:
+def _compute_epsilon(rho: Fraction, delta: Fraction, order: Fraction) -> Fraction:
     return rho_to_epsilon_at(rho, delta, order)
 
 

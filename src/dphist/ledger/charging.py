@@ -10,17 +10,17 @@ from typing import Any
 from dphist.errors import BudgetError, LedgerError, ParameterError
 from dphist.labels import PayWhatYouGet
 from dphist.ledger.amounts import Cost, Totals
-from dphist.ledger.book import EVERYBODY, Account, Tables, account_of, admits
+from dphist.ledger.book import EVERYBODY, Account, Tables, admits, find_account
 from dphist.ledger.budget import Budget
 from dphist.ledger.entries import canonical, digest
 from dphist.ledger.groups import Groups
-from dphist.ledger.periods import end_of
+from dphist.ledger.periods import find_end
 from dphist.ledger.units import DataUnit, cost_for, is_unchanged
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PureDP
 from dphist.privacy.calibration import calibrate
 from dphist.privacy.rounding import readable
-from dphist.release.maker import parameters_of, target_of
+from dphist.release.maker import find_target, read_parameters
 from dphist.release.mechanism_json import describe
 from dphist.streams import ContinualMechanism
 
@@ -64,7 +64,7 @@ def prices(tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit)
     """
     found = []
     for name in names:
-        account = account_of(tables, name)
+        account = find_account(tables, name)
         if isinstance(mechanism, Groups):
             unit, delta = account.unit, account.budget.delta
             guarantee, cost = mechanism.cost_for(unit, delta, name)
@@ -209,7 +209,7 @@ def _renewal_in_words(price: Price, budget: Budget, period: str) -> str:
     """Say when a budget is renewed, and whether it will pay then; empty if it never is."""
     if not period:
         return ""
-    then = f" in {period}. The budget is renewed on {end_of(period)} (UTC)"
+    then = f" in {period}. The budget is renewed on {find_end(period)} (UTC)"
     if admits(price.account, budget, Totals(), price.cost):
         return then
     return f"{then}, and that of a whole month does not pay for this release either"
@@ -320,7 +320,7 @@ def _vary(mechanism: Any) -> tuple[str, Fraction, Callable[[Fraction], Any]] | N
     """Return the parameter that sets a mechanism's budget, its value, and mechanisms of others."""
     if not isinstance(mechanism, MechanismBase):
         return None
-    target, parameters = target_of(mechanism), parameters_of(mechanism)
+    target, parameters = find_target(mechanism), read_parameters(mechanism)
     if target is None:
         name = next((name for name in ("epsilon", "rho") if parameters.get(name)), None)
         if name is None:

@@ -8,7 +8,7 @@ import numpy as np
 from dphist.document.chart import Axis, Chart, Line, LineStyle
 from dphist.ledger.amounts import Totals
 from dphist.ledger.history import AccountHistory, Step
-from dphist.ledger.words import sums_of
+from dphist.ledger.words import list_sums
 
 _MOST = 300  # points of a line; of more, each stands for several
 _SUMS: dict[str, tuple[str, LineStyle]] = {
@@ -22,7 +22,7 @@ _EITHER = "A new release must fit by the sum of ε, or by the sum of ρ; either 
 Points = list[tuple[int, float]]
 
 
-def chart_of(history: AccountHistory, last: int, name: str) -> Chart:
+def draw_chart(history: AccountHistory, last: int, name: str) -> Chart:
     """Declare the chart of an account: each sum of its budget falls from 100 % to 0.
 
     Parameters
@@ -30,7 +30,7 @@ def chart_of(history: AccountHistory, last: int, name: str) -> Chart:
     last : number of the last entry of the ledger.
     name : one word, different for each account.
     """
-    found, start = lines_of(history), _find_start(history).entry
+    found, start = make_lines(history), _find_start(history).entry
     end = max(points[-1][0] for points in found.values())
     lines = []
     for symbol, points in found.items():
@@ -49,12 +49,12 @@ def chart_of(history: AccountHistory, last: int, name: str) -> Chart:
     )
 
 
-def lines_of(history: AccountHistory) -> dict[str, Points]:
+def make_lines(history: AccountHistory) -> dict[str, Points]:
     """Return for each sum what is left after each entry, in percent; it ends where it is void."""
     lines: dict[str, Points] = {}
     steps = [each for each in history.steps if history.is_current(each.time)]
     for step in [_find_start(history), *_thin(steps)]:
-        for name, (most, spent) in sums_of(history.account.budget, step.totals).items():
+        for name, (most, spent) in list_sums(history.account.budget, step.totals).items():
             left = float(max(1 - spent / most, Fraction(0)))
             lines.setdefault(name, []).append((step.entry, 100 * left))
     return lines

@@ -23,13 +23,13 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.document.guarantee_words import guarantee_in_words
-from dphist.document.unit_words import Number, plural_of
+from dphist.document.unit_words import Number, find_plural
 from dphist.ledger.amounts import Cost
 from dphist.ledger.balance import Balance, Plan
 from dphist.ledger.book import Account, count_releases
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import readable_down
-from dphist.ledger.charts import chart_of
+from dphist.ledger.charts import draw_chart
 from dphist.ledger.entries import CANCELED, Entry
 from dphist.ledger.history import AccountHistory, Payment, histories
 from dphist.ledger.ledger import Ledger
@@ -42,12 +42,12 @@ from dphist.ledger.spending import (
     renewed_text,
     sums_json,
 )
-from dphist.ledger.table import rows_of
+from dphist.ledger.table import list_rows
 from dphist.ledger.words import (
     ONLY_RHO,
     budget_text,
     cost_text,
-    date_of,
+    format_date,
     how_many_entries,
     largest_text,
     left_json,
@@ -73,13 +73,13 @@ _LIMITS = {
 }
 
 
-def document_of(ledger: Ledger) -> Document:
+def make_document(ledger: Ledger) -> Document:
     """Return what is to be said of a ledger; all of it is computed from the entries."""
     entries = list(ledger.entries())
     found = histories(entries)
     many, days, last = how_many_entries(len(entries)), "", ""
     if entries:
-        days = f" from {date_of(entries[0].time)} to {date_of(entries[-1].time)}"
+        days = f" from {format_date(entries[0].time)} to {format_date(entries[-1].time)}"
         last = f", the last of which has the hash {entries[-1].hash}"
     sections = [
         Section("place", "", _place(ledger, entries)),
@@ -113,7 +113,7 @@ def _place(ledger: Ledger, entries: Sequence[Entry]) -> list[Block]:
 
 
 def _count(entries: Sequence[Entry]) -> Fact:
-    last = f", the last of {date_of(entries[-1].time)}" if entries else ""
+    last = f", the last of {format_date(entries[-1].time)}" if entries else ""
     return Fact("Entries", f"{len(entries):,}{last}", on=BRIEF)
 
 
@@ -169,7 +169,7 @@ def _account(ledger: Ledger, history: AccountHistory, number: int, last: int) ->
                 on=BRIEF,
             )
         )
-    blocks.append(Figures([chart_of(history, last, f"left{number}")], on=ON_PAGE))
+    blocks.append(Figures([draw_chart(history, last, f"left{number}")], on=ON_PAGE))
     blocks += [Note(said, on=ON_PAGE) for said in _promise(history)]
     title = Sentence("Account {name}{closed}", name=_name(history), closed=closed)
     return Section(f"account{number}", title, blocks, wide=True)
@@ -198,7 +198,7 @@ def _promise(history: AccountHistory) -> list[str]:
         f"also where each was chosen after seeing those before it{_alone(account)}."
     ]
     if isinstance(guarantee, PureDP | ApproxDP):
-        number, seen = Number(noun=plural_of(unit)), "all releases"
+        number, seen = Number(noun=find_plural(unit)), "all releases"
         seen = f"{seen} of one month" if account.renew else seen
         said.append(guarantee_in_words(guarantee, unit, number, seen=seen))
     if account.renew:
@@ -256,7 +256,7 @@ def _payments(found: list[AccountHistory]) -> Section:
             "Cost": cost_text(payment.cost),
             "State": state_text(payment),
             "Entry": f"{payment.entry:,}",
-            "Date": date_of(payment.time),
+            "Date": format_date(payment.time),
         }
         for payment, history in every[:_MOST_ROWS]
     ]
@@ -352,7 +352,7 @@ def _log_rows(entry: Entry) -> list[dict[str, str]]:
             "Mechanism": words(row["mechanism"] or ""),
             "Note": words(row["note"] or ""),
         }
-        for row, part in zip(rows_of(entry), parts, strict=True)
+        for row, part in zip(list_rows(entry), parts, strict=True)
     ]
 
 

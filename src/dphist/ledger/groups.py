@@ -13,7 +13,7 @@ from dphist.ledger.deferred import Deferred
 from dphist.ledger.entries import canonical
 from dphist.ledger.units import check_bounds, cost_for
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
-from dphist.privacy.guarantees import delta_of, rho_of
+from dphist.privacy.guarantees import find_delta, find_rho
 
 _FORMAT = "dphist groups"
 _BEGINNING = json.dumps({"format": _FORMAT})[:-1]
@@ -143,8 +143,8 @@ def _largest_known(numbers: list[Fraction | None]) -> Fraction | None:
 def _largest_guarantee(guarantees: list[Guarantee]) -> Guarantee:
     """Return a guarantee that each of some has."""
     unit = guarantees[0].unit
-    delta = max(delta_of(each) for each in guarantees)
-    rho = max(rho_of(each) for each in guarantees)
+    delta = max(find_delta(each) for each in guarantees)
+    rho = max(find_rho(each) for each in guarantees)
     pairs = [each for each in guarantees if isinstance(each, PureDP | ApproxDP)]
     if len(pairs) == len(guarantees):
         epsilon = max(each.epsilon for each in pairs)

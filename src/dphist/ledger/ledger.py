@@ -19,13 +19,13 @@ from dphist.ledger.balance import (
     Held,
     Plan,
     Room,
-    balance_of,
     count_room,
+    find_balance,
     find_room,
     list_held,
     plan_releases,
 )
-from dphist.ledger.book import Account, Charge, charge_of, check_not_renewed
+from dphist.ledger.book import Account, Charge, check_not_renewed, find_charge
 from dphist.ledger.budget import Budget
 from dphist.ledger.charging import check_one_step, checked_words
 from dphist.ledger.deferred import Deferred
@@ -489,19 +489,19 @@ class Ledger:
         if by is not None:
             checked_words(by, "by")
         with self._payments.reading() as tables:
-            return balance_of(tables, self._payments.one(tables, account), by)
+            return find_balance(tables, self._payments.one(tables, account), by)
 
     def find(self, key: str) -> Charge:
         """Return what is known of a key; LedgerError if nothing is."""
         checked_words(key, "key")
         with self._payments.reading() as tables:
-            return charge_of(tables, key)
+            return find_charge(tables, key)
 
     def check_reservation(self, key: str) -> None:
         """Refuse a key that is reserved and pays no more, as its month is over; LedgerError."""
         checked_words(key, "key")
         with self._payments.reading() as tables:
-            charge = charge_of(tables, key)
+            charge = find_charge(tables, key)
             if charge.state == actions.RESERVED:
                 check_not_renewed(tables, charge, tables.now())
 
@@ -520,7 +520,7 @@ class Ledger:
     def _stored_text(self, key: str) -> str:
         checked_words(key, "key")
         with self._payments.reading() as tables:
-            charge = charge_of(tables, key)
+            charge = find_charge(tables, key)
             text = tables.release_text(key)
         if text is None:
             raise LedgerError(f"the key {key!r} is {charge.state}, and no release is stored")

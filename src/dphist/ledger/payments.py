@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.ledger import entries as actions
-from dphist.ledger.book import Charge, MemoryTables, account_of
+from dphist.ledger.book import Charge, MemoryTables, find_account
 from dphist.ledger.charging import Quote, check_budget, checked_words
 from dphist.ledger.deferred import Deferred
 from dphist.ledger.entries import Entry, digest
@@ -70,7 +70,7 @@ class Payments:
 
         def pay(tables: Transaction) -> tuple[str | None, Entry | None]:
             names = self.names(tables, account)
-            accounts = [account_of(tables, name) for name in names]
+            accounts = [find_account(tables, name) for name in names]
             self._seen.accounts.update(zip(names, accounts, strict=True))
             quote = ready
             if quote is None or quote.accounts != accounts:
@@ -129,7 +129,7 @@ class Payments:
         """Store a release, and return it with the entry that paid for it."""
         provenance = {**release.provenance, **self.paid_by(entry)}
         release = replace(release, provenance=provenance)
-        self._store(_text_of(release), key, entry)
+        self._store(_format_release(release), key, entry)
         return release
 
     def finish_groups(
@@ -141,7 +141,7 @@ class Payments:
             name: replace(each, provenance={**each.provenance, **paid, "group": name})
             for name, each in releases.items()
         }
-        texts = {name: _text_of(each) for name, each in found.items()}
+        texts = {name: _format_release(each) for name, each in found.items()}
         known = {name: text for name, text in texts.items() if text is not None}
         self._store(to_text(known) if len(known) == len(texts) else None, key, entry)
         return found
@@ -241,7 +241,7 @@ class Payments:
             return known
         names = _checked_names(account) or ()
         for name in names:
-            account_of(tables, name)
+            find_account(tables, name)
         return list(names)
 
 
@@ -249,9 +249,9 @@ def signer_from(path: str | Path | None) -> Signer | None:
     """Return the signer of the private key in a file."""
     if path is None:
         return None
-    from dphist.ledger.signing import signer_of  # needs the extra `sign`
+    from dphist.ledger.signing import load_signer  # needs the extra `sign`
 
-    return signer_of(path)
+    return load_signer(path)
 
 
 def check_signer(tables: Transaction, signer: Signer | None) -> None:
@@ -281,7 +281,7 @@ def _checked_names(account: Accounts) -> tuple[str, ...] | None:
     return names
 
 
-def _text_of(release: Release) -> str | None:
+def _format_release(release: Release) -> str | None:
     """Return a release as text; None if its mechanism, of somebody else, has none."""
     try:
         return release.to_json()

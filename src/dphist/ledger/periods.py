@@ -27,19 +27,19 @@ def read_renewal(renew: object) -> str:
     return MONTHLY
 
 
-def month_of(time: str) -> str:
+def find_month(time: str) -> str:
     """Return the calendar month of an entry's time.
 
-    >>> month_of("2026-11-03T09:12:55.120+00:00")
+    >>> find_month("2026-11-03T09:12:55.120+00:00")
     '2026-11'
     """
     return time[:7]
 
 
-def end_of(month: str) -> str:
+def find_end(month: str) -> str:
     """Return the day on which the next month begins, in UTC.
 
-    >>> end_of("2026-11"), end_of("2026-12")
+    >>> find_end("2026-11"), find_end("2026-12")
     ('2026-12-01', '2027-01-01')
     """
     year, number = (int(part) for part in month.split("-"))

@@ -20,7 +20,7 @@ except ImportError:
     raise LedgerError("signatures need cryptography: pip install 'dphist[sign]'") from None
 
 
-def signer_of(path: str | Path) -> Callable[[str], str]:
+def load_signer(path: str | Path) -> Callable[[str], str]:
     """Return what signs a hash with the private key in a PEM file."""
     key = _load_key(path, lambda text: serialization.load_pem_private_key(text, None))
     if not isinstance(key, Ed25519PrivateKey):
@@ -28,7 +28,7 @@ def signer_of(path: str | Path) -> Callable[[str], str]:
     return lambda text: key.sign(bytes.fromhex(text)).hex()
 
 
-def checker_of(path: str | Path) -> Callable[[str, str | None], bool]:
+def load_checker(path: str | Path) -> Callable[[str, str | None], bool]:
     """Return what checks the signature of a hash with the public key in a PEM file."""
     key = _load_key(path, serialization.load_pem_public_key)
     if not isinstance(key, Ed25519PublicKey):

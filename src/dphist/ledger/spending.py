@@ -7,8 +7,8 @@ from dphist.ledger.amounts import Totals
 from dphist.ledger.book import EVERYBODY
 from dphist.ledger.budget import Budget
 from dphist.ledger.history import AccountHistory
-from dphist.ledger.periods import end_of
-from dphist.ledger.words import budget_text, date_of, left_text, spent_text
+from dphist.ledger.periods import find_end
+from dphist.ledger.words import budget_text, format_date, left_text, spent_text
 from dphist.parameters import decimal_text
 from dphist.privacy.rounding import readable
 
@@ -20,15 +20,15 @@ _IN_A_YEAR, _IN_FIVE_YEARS = 12, 60
 
 def budget_in_all(history: AccountHistory) -> list[Block]:
     """Return a budget for all time, what was spent of it, and what is left."""
-    return _describe(history, f" in all, opened on {date_of(history.opened_at)}")
+    return _describe(history, f" in all, opened on {format_date(history.opened_at)}")
 
 
 def budget_of_month(history: AccountHistory) -> list[Block]:
     """Return the same for a month, with what all months have cost and what they may cost."""
     months, in_all = history.months, history.find_totals(EVERYBODY)
     paid = f", in {len(months):,} month{'s'[: len(months) != 1]}" if months else ""
-    opened = f"{EACH_MONTH}, opened on {date_of(history.opened_at)}"
-    until = f", until {end_of(history.period)} (UTC)"
+    opened = f"{EACH_MONTH}, opened on {format_date(history.opened_at)}"
+    until = f", until {find_end(history.period)} (UTC)"
     return [
         *_describe(history, opened, f", in {history.period}", until),
         Fact("All months", f"{_spent(history.account.budget, in_all)}{paid}"),
@@ -95,7 +95,7 @@ def months_json(history: AccountHistory) -> dict[str, Any]:
     """Return the month that pays now, and the sums of each month and of all, for programs."""
     return {
         "month": history.period,
-        "renewed_on": end_of(history.period),
+        "renewed_on": find_end(history.period),
         "months": {
             month: sums_json(history.find_totals(EVERYBODY, month)) for month in history.months
         },

@@ -8,7 +8,7 @@ from typing import Any
 
 from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.ledger import entries
-from dphist.ledger.book import account_of, charge_of
+from dphist.ledger.book import find_account, find_charge
 from dphist.ledger.charging import checked_words, mechanism_in_words
 from dphist.ledger.entries import Entry
 from dphist.ledger.payments import Payments
@@ -29,7 +29,7 @@ class LedgerStream(ContinualHistogram):
     @property
     def unit(self) -> PrivacyUnit:
         """What is protected; users are called as in the account."""
-        return self.mechanism.unit_of(_payment_facts(self._payments, self._key)["unit"])
+        return self.mechanism.make_unit(_payment_facts(self._payments, self._key)["unit"])
 
     def released(self) -> Release:
         """Release all recorded readings; the release names the entry that paid for the stream."""
@@ -121,7 +121,7 @@ def open_charged(
 
 def note(payments: Payments, key: str, store: Store) -> None:
     """Note how many commits a state file has, unless the last note says the same."""
-    last, state = last_note(payments, key), _state_of(store)
+    last, state = last_note(payments, key), _name_state(store)
     said = None if last is None else (last.content["state"], last.content["commits"])
     if said != (state, store.commits):
         note_state(payments, key, state, store.commits)  # refuses another file's state
@@ -135,7 +135,7 @@ def note_state(payments: Payments, key: str, state: str, commits: int) -> None:
 def last_note(payments: Payments, key: str) -> Entry | None:
     """Return the last entry that notes the state of a stream, or None."""
     with payments.reading() as tables:
-        number = charge_of(tables, key).noted
+        number = find_charge(tables, key).noted
         return None if number is None else tables.entry(number)
 
 
@@ -147,15 +147,15 @@ def _payment_facts(payments: Payments, key: str) -> dict[str, Any]:
     dict with ``ledger``, ``account``, ``entry``, and ``unit``, one unit of the account.
     """
     with payments.reading() as tables:
-        entry = tables.entry(charge_of(tables, key).entry)
-        account = account_of(tables, entry.content["costs"][0]["account"])
+        entry = tables.entry(find_charge(tables, key).entry)
+        account = find_account(tables, entry.content["costs"][0]["account"])
     return {**payments.paid_by(entry), "unit": account.unit.single}
 
 
 def _check_paid(payments: Payments, key: str, mechanism: ContinualMechanism) -> None:
     """Refuse a stream with other parameters than its key paid for."""
     with payments.reading() as tables:
-        entry = tables.entry(charge_of(tables, key).entry)
+        entry = tables.entry(find_charge(tables, key).entry)
     if entry.content["mechanism"] != mechanism_in_words(mechanism):
         raise LedgerError(
             f"the key {key!r} (entry {entry.number}) did not pay for this stream, but for another "
@@ -164,7 +164,7 @@ def _check_paid(payments: Payments, key: str, mechanism: ContinualMechanism) -> 
 
 
 def _check_noted(noted: Entry, store: Store, path: str | Path) -> None:
-    if noted.content["state"] != _state_of(store):
+    if noted.content["state"] != _name_state(store):
         raise LedgerError(f"{path} is not the state of the stream that entry {noted.number} notes")
     if store.commits < noted.content["commits"]:
         raise LedgerError(
@@ -174,6 +174,6 @@ def _check_noted(noted: Entry, store: Store, path: str | Path) -> None:
         )
 
 
-def _state_of(store: Store) -> str:
+def _name_state(store: Store) -> str:
     """Return digits that distinguish a state file from others; they tell nothing about it."""
     return hashlib.sha256(entries.NOTED.encode() + store.secret).hexdigest()[:32]

@@ -55,7 +55,7 @@ class EntryTable:
 
         `budget` is that of an account, or a cap; "none" where a cap was removed.
         """
-        rows = [row for entry in self.held for row in rows_of(entry)]
+        rows = [row for entry in self.held for row in list_rows(entry)]
         return pa.Table.from_pylist(rows, schema=_SCHEMA)
 
     def to_pandas(self) -> Any:
@@ -67,7 +67,7 @@ class EntryTable:
         return polars_frame(self.to_arrow())
 
 
-def rows_of(entry: Entry) -> Iterator[dict[str, Any]]:
+def list_rows(entry: Entry) -> Iterator[dict[str, Any]]:
     """Yield a row for each account that an entry charges, or one row."""
     content = entry.content
     row = {

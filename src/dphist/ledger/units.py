@@ -10,7 +10,7 @@ from dphist.errors import Argument, DphistError, LedgerError, ParameterError
 from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PrivacyUnit
-from dphist.privacy.exchanged import exchanged_of
+from dphist.privacy.exchanged import find_exchanged
 from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_USER, unit_of_data
 from dphist.release.released import refuse_released
 from dphist.release.stated import refuse_exchanged
@@ -196,7 +196,7 @@ def _stated(mechanism: Any, unit: PrivacyUnit, name: str) -> Guarantee:
         raise ParameterError("mechanism", "must have a guarantee, such as dphist.PureDP(1)")
     if not unit.exchanged:
         return stated
-    exchanged = exchanged_of(mechanism)
+    exchanged = find_exchanged(mechanism)
     if exchanged is None:
         raise LedgerError(
             f"the account {name!r} protects {unit}, and the release has no guarantee for that: its "

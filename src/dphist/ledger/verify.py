@@ -20,9 +20,9 @@ def verify(tables: Transaction, public_key: str | Path | None = None) -> int:
     """
     check_signature = None
     if public_key is not None:
-        from dphist.ledger.signing import checker_of  # needs the extra `sign`
+        from dphist.ledger.signing import load_checker  # needs the extra `sign`
 
-        check_signature = checker_of(public_key)
+        check_signature = load_checker(public_key)
     replayed = MemoryTables()
     previous, time = FIRST, ""
     for place, entry in enumerate(tables.entries(), 1):

@@ -49,7 +49,7 @@ def cost_text(cost: Cost) -> str:
     return ", ".join([*(epsilon or [f"ρ = {short(cost.rho)}"]), *delta])
 
 
-def sums_of(budget: Budget, totals: Totals) -> dict[str, tuple[Fraction, Fraction]]:
+def list_sums(budget: Budget, totals: Totals) -> dict[str, tuple[Fraction, Fraction]]:
     """Return the sums of a budget by their symbols: how much each may be, and is.
 
     That of epsilons is left out where an entry states none: it decides nothing then.
@@ -66,7 +66,7 @@ def sums_of(budget: Budget, totals: Totals) -> dict[str, tuple[Fraction, Fractio
 
 def spent_text(totals: Totals, budget: Budget) -> str:
     """Return sums in the terms of a budget; "nothing" if there are no entries."""
-    sums = sums_of(budget, totals).items()
+    sums = list_sums(budget, totals).items()
     parts = [f"{name} = {short(spent)}" for name, (_, spent) in sums if spent or name != "δ"]
     return ", ".join(parts) if totals.entries else "nothing"
 
@@ -85,7 +85,7 @@ def left_text(budget: Budget, totals: Totals) -> str:
     """
     left = {
         name: f"{name} = {readable_down(max(most - spent, Fraction(0)))}"
-        for name, (most, spent) in sums_of(budget, totals).items()
+        for name, (most, spent) in list_sums(budget, totals).items()
     }
     own = left.pop("δ", None)
     return " or ".join(left.values()) + (f", and {own} for the releases' own δ" if own else "")
@@ -95,7 +95,7 @@ def left_json(budget: Budget, totals: Totals) -> dict[str, str]:
     """Return what is left, each number by itself, as exact text."""
     return {
         _NAMES[symbol]: decimal_text(max(most - spent, Fraction(0)), digits=150)
-        for symbol, (most, spent) in sums_of(budget, totals).items()
+        for symbol, (most, spent) in list_sums(budget, totals).items()
     }
 
 
@@ -121,10 +121,10 @@ def words(text: str) -> str:
     return harmless(text, _LONGEST) if text else ""
 
 
-def date_of(time: str) -> str:
+def format_date(time: str) -> str:
     """Return the day of an entry's time.
 
-    >>> date_of("2026-11-03T09:12:55.120+00:00")
+    >>> format_date("2026-11-03T09:12:55.120+00:00")
     '2026-11-03'
     """
     return words(time[:10])

@@ -41,7 +41,9 @@ def optimal_law(epsilon: Fraction, delta: Fraction) -> FiniteLaw:
     most = (delta.numerator << bits) // delta.denominator
     first = most - (1 << 2 * _SPARE)  # leaves room for what is rounded
     weights = _steps(factor, bits, first)
-    if not max(excess_of(weights, factor, bits)) <= most:  # pragma: no cover - guards the proof
+    if (
+        not max(compute_excess(weights, factor, bits)) <= most
+    ):  # pragma: no cover - guards the proof
         raise ArithmeticError("rounding exceeds delta")
     # Value i of the list is noise of -i: the chance of a count n is the sum of the first n.
     total = 1 << bits
@@ -90,7 +92,7 @@ def _steps(factor: int, bits: int, first: int) -> list[int]:
     return [*weights, left] if left else weights
 
 
-def excess_of(weights: list[int], factor: int, bits: int) -> tuple[Fraction, Fraction]:
+def compute_excess(weights: list[int], factor: int, bits: int) -> tuple[Fraction, Fraction]:
     """Return how far the noise of neighbors exceeds 1 / factor times each other's, both ways.
 
     These are the deltas of a count that changes by 1, at the epsilon of `factor`, exactly and in

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dphist.errors import ParameterError
-from dphist.parameters import number_of_text
-from dphist.planning.declared import examples_of, planned_kinds, quantities_of
+from dphist.parameters import read_number
+from dphist.planning.declared import find_quantities, list_examples, planned_kinds
 
 _RELATIONS = {
     "<": "below",
@@ -86,16 +86,16 @@ def criterion(text: str, kind: str) -> Criterion:
     lowered = said.lower()
     found = re.fullmatch(_HOW_MANY, lowered) or re.fullmatch(_ABOUT, lowered)
     quantity = "" if found is None else found.groupdict().get("quantity", "labels").strip()
-    number = None if found is None else number_of_text(found["number"].replace(",", ""))
-    known = quantities_of(kind)
-    if quantity not in known and any(quantity in quantities_of(each) for each in planned_kinds()):
+    number = None if found is None else read_number(found["number"].replace(",", ""))
+    known = find_quantities(kind)
+    if quantity not in known and any(quantity in find_quantities(each) for each in planned_kinds()):
         raise ParameterError("criteria", f"{said!r}: releases of {kind} have no {quantity}")
     if found is None or number is None or quantity not in known:
         raise ParameterError(
             "criteria",
             f"{said!r} cannot be read",
             f"write a quantity ({', '.join(known)}), <, <=, > or >=, and a number, such as "
-            f"'{examples_of(kind)[0]}', or 'data:' and words for what only the data show",
+            f"'{list_examples(kind)[0]}', or 'data:' and words for what only the data show",
         )
     percent = bool(found.groupdict().get("percent"))
     if percent and known[quantity].percent == "never":

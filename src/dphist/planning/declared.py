@@ -8,10 +8,10 @@ from fractions import Fraction
 from dphist.document.kind import kinds
 from dphist.document.planning import Column, Found, Planning, Quantity, only_data_show
 from dphist.errors import ParameterError
-from dphist.privacy import ApproxDP, PureDP, delta_of
+from dphist.privacy import ApproxDP, PureDP, find_delta
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
 from dphist.release.kind_names import kind_name
-from dphist.release.maker import target_of
+from dphist.release.maker import find_target
 from dphist.release.release import Release
 
 _ENDLESS = 30  # above this a guess may be certain
@@ -49,7 +49,7 @@ def planned_kinds() -> Mapping[str, Planning]:
     return {kind.name: kind.planning for kind in kinds() if kind.planning is not None}
 
 
-def planning_of(kind: str) -> Planning:
+def find_planning(kind: str) -> Planning:
     """Return how releases of a kind are planned.
 
     Raises
@@ -70,25 +70,25 @@ def planning_of(kind: str) -> Planning:
     raise ParameterError("kind", f"must be one of {', '.join(planned_kinds())}")
 
 
-def columns_of(kind: str) -> Mapping[str, Column]:
+def find_columns(kind: str) -> Mapping[str, Column]:
     """Return the columns that a plan of a kind may have, by name."""
-    held = [EPSILON, DELTA, *planning_of(kind).columns, GUESSED_RIGHT]
+    held = [EPSILON, DELTA, *find_planning(kind).columns, GUESSED_RIGHT]
     return {column.name: column for column in held}
 
 
-def quantities_of(kind: str) -> Mapping[str, Quantity]:
+def find_quantities(kind: str) -> Mapping[str, Quantity]:
     """Return what a criterion for releases of a kind may be about, by name."""
     return {
         "epsilon": Quantity(_epsilon),
         "delta": Quantity(_delta),
-        **planning_of(kind).quantities,
+        **find_planning(kind).quantities,
         "bounding error": Quantity(only_data_show, "may"),
     }
 
 
-def examples_of(kind: str) -> list[str]:
+def list_examples(kind: str) -> list[str]:
     """Return criteria that a plan of a kind accepts, for its help and errors."""
-    quantities = planning_of(kind).quantities
+    quantities = find_planning(kind).quantities
     shares = [
         f"{name} < {each.example}" for name, each in quantities.items() if each.percent != "never"
     ]
@@ -105,13 +105,13 @@ def _epsilon(release: Release, _percent: bool) -> Found | str:
 
 def _delta(release: Release, _percent: bool) -> Found:
     total = _total(release)
-    delta = delta_of(release.guarantee) if total is None else delta_of(total)
+    delta = find_delta(release.guarantee) if total is None else find_delta(total)
     return Found(delta, f"the release satisfies {total or release.guarantee}")
 
 
 def _total(release: Release) -> PureDP | ApproxDP | None:
     """Return what the release costs in all: its target, or a guarantee that states an epsilon."""
-    target = target_of(release.mechanism)
+    target = find_target(release.mechanism)
     if target is not None and target.releases == 1 and release.users is None:
         return target.guarantee
     guarantee = release.guarantee

@@ -21,20 +21,20 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.parameters import decimal_text
-from dphist.planning.declared import planning_of
+from dphist.planning.declared import find_planning
 from dphist.planning.plan import Plan
 from dphist.planning.words import (
     CONDITION,
-    command_of,
+    choose_example,
     error_chart,
-    example_of,
     fixed,
+    format_command,
     guesses,
+    list_cells,
     meaning,
     odds,
     odds_chart,
     shown,
-    table_of,
     title,
     warnings,
 )
@@ -55,11 +55,11 @@ _CRITERIA = (
 )
 
 
-def document_of(plan: Plan) -> Document:
+def make_document(plan: Plan) -> Document:
     """Return what is to be said of a plan."""
     return Document(
         kind="plan",
-        title=planning_of(plan.kind).title,
+        title=find_planning(plan.kind).title,
         made="planned before any data are read",
         version=harmless(plan.version, 40),
         slots={},
@@ -137,7 +137,7 @@ def _settings(plan: Plan) -> list[Block]:
 
 
 def _table(plan: Plan, most: int, on: Surfaces) -> Table:
-    cells = zip(*table_of(plan)[:most], strict=True)
+    cells = zip(*list_cells(plan)[:most], strict=True)
     columns = [
         Column(title(plan, column), texts, digits=column.holds not in (str, bool))
         for column, texts in zip(shown(plan), cells, strict=True)
@@ -155,8 +155,8 @@ def _criteria(plan: Plan) -> list[Block]:
 
 
 def _limits(plan: Plan) -> list[Block]:
-    limit = planning_of(plan.kind).limit
-    command = command_of(plan, example_of(plan))
+    limit = find_planning(plan.kind).limit
+    command = format_command(plan, choose_example(plan))
     return [
         *([] if limit is None else [Fact(*limit(plan.asked))]),
         Fact(

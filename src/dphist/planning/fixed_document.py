@@ -24,7 +24,7 @@ _ON_THE_WAY = (
 )
 
 
-def document_of(plan: FixedPlan) -> Document:
+def make_document(plan: FixedPlan) -> Document:
     """Return what is to be said of a plan."""
     return Document(
         kind="plan",

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from dphist.errors import ParameterError
 from dphist.mechanism import ExpectedError
 from dphist.parameters import Exact, positive_number, whole_number
-from dphist.privacy import ApproxDP, PureDP, delta_of
+from dphist.privacy import ApproxDP, PureDP, find_delta
 from dphist.privacy.calibratable import Guaranteeing
 from dphist.privacy.calibration import calibrate
 from dphist.release.release import Release
@@ -172,7 +172,7 @@ def _directly(
         return None
     guarantee = made.guarantee
     stated = isinstance(guarantee, PureDP | ApproxDP) and guarantee.epsilon == epsilon
-    pure = "delta" in parameters or delta_of(guarantee) == 0
+    pure = "delta" in parameters or find_delta(guarantee) == 0
     return made if stated and pure else None
 
 

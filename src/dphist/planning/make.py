@@ -6,12 +6,12 @@ from fractions import Fraction
 from inspect import signature
 from typing import Any
 
-from dphist.document.kind import kind_of_value
+from dphist.document.kind import find_kind_of_value
 from dphist.document.planning import LOOK
 from dphist.errors import ParameterError, join_arguments
 from dphist.parameters import decimal_text
 from dphist.planning.criteria import Criterion, criterion
-from dphist.planning.declared import guessed_right, planning_of, quantities_of
+from dphist.planning.declared import find_planning, find_quantities, guessed_right
 from dphist.planning.plan import Plan
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import OF_ROWS, as_unit, unit_of_data
@@ -62,7 +62,7 @@ def check(release: Release, plan: Plan) -> tuple[Verdict, ...]:
     """
     if not isinstance(release, Release):
         raise ParameterError("release", "must be a dphist.Release, as mechanism.release returns it")
-    kind, planned = kind_of_value(release.value), kind_name(plan.kind)
+    kind, planned = find_kind_of_value(release.value), kind_name(plan.kind)
     if kind is None or kind.name != planned:
         what = "of another kind" if kind is None else f"of {kind.name}"
         raise ParameterError("release", f"must be of {planned}, as the plan is; it is {what}")
@@ -77,7 +77,7 @@ def _verdict(release: Release, plan: Plan, asked: Criterion) -> Verdict:
         return Verdict(asked, False, said)
     if asked.quantity == "data":
         return Verdict(asked, None, LOOK)
-    found = quantities_of(plan.kind)[asked.quantity].found(release, asked.percent)
+    found = find_quantities(plan.kind)[asked.quantity].found(release, asked.percent)
     if isinstance(found, str):
         return Verdict(asked, None, found)
     if found.ends is not None and len({asked.met_by(end) for end in found.ends}) > 1:
@@ -147,7 +147,7 @@ def plan(
     >>> found.column("appears_from"), found.column("guessed_right")
     ([93, 50], [74, 89])
     """
-    planning = planning_of(kind)
+    planning = find_planning(kind)
     kind = kind_name(kind)
     known = signature(planning.settings).parameters
     unknown = [name for name in asked if name not in known]

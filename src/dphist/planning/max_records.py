@@ -17,7 +17,7 @@ from dphist.release.fitted_users import (
     list_sizes,
     spread_users,
 )
-from dphist.release.maker import parameters_of
+from dphist.release.maker import read_parameters
 from dphist.release.release import Release
 from dphist.release.user_records import read_user_sizes
 
@@ -122,7 +122,7 @@ def choose_max_records(
 
 def bound_mechanism(mechanism: Any, max_records: int) -> Any:
     """Return a mechanism of another sensitivity, at one epsilon, or rho of Gaussian noise."""
-    return type(mechanism)(**(parameters_of(mechanism) | {"sensitivity": max_records}))
+    return type(mechanism)(**(read_parameters(mechanism) | {"sensitivity": max_records}))
 
 
 def _count_records(fitted: FittedUsers, spread: Any, starts: Sequence[int]) -> int:

@@ -15,7 +15,7 @@ from dphist.errors import ParameterError, ReleaseFileError
 from dphist.files import write_text
 from dphist.parameters import decimal_text, exact_number
 from dphist.planning.criteria import Criterion, criterion
-from dphist.planning.declared import columns_of, planned_kinds, planning_of
+from dphist.planning.declared import find_columns, find_planning, planned_kinds
 from dphist.privacy import PrivacyUnit
 from dphist.release.document import (
     checked_document,
@@ -50,7 +50,7 @@ class Plan(Tabular):
     kind : such as "labels"; a plan that version 0.2 made of streams has "stream".
     asked : what all settings share, by name: public guesses and parameters.
     unit : what is protected, such as "one patient".
-    columns : names of the columns; `dphist.planning.declared.columns_of` says what each means.
+    columns : names of the columns; `dphist.planning.declared.find_columns` says what each means.
     rows : a tuple of values for each setting, in the order of `columns`. epsilon, delta and
         their products are exact.
     criteria : acceptance criteria.
@@ -84,7 +84,7 @@ class Plan(Tabular):
 
     def to_arrow(self) -> pa.Table:
         """Return the table; epsilon and delta are rounded to floats."""
-        known = columns_of(self.kind)
+        known = find_columns(self.kind)
         columns = {
             name: pa.array(map(_rounded, self.column(name)), _TYPES[known[name].holds])
             for name in self.columns
@@ -122,7 +122,7 @@ class Plan(Tabular):
         plan: Plan | None
         try:
             kind, columns = content["kind"], tuple(content["columns"])
-            known = [columns_of(kind)[name] for name in columns]
+            known = [find_columns(kind)[name] for name in columns]
             plan = cls(
                 kind=kind,
                 asked=dict(content["asked"]),
@@ -168,10 +168,10 @@ def _check(plan: Plan) -> None:
     """Refuse a plan whose columns or values are not those of its kind; ValueError and others."""
     if not plan.rows:
         raise ValueError("no plan")
-    parameters = signature(planning_of(plan.kind).settings).parameters
+    parameters = signature(find_planning(plan.kind).settings).parameters
     if not (set(plan.asked) <= set(parameters) and all(map(_is_plain, plan.asked.values()))):
         raise ValueError("no parameters of a plan")
-    known = columns_of(plan.kind)
+    known = find_columns(plan.kind)
     for name in plan.columns:
         if known[name].holds is Fraction and not all(each >= 0 for each in plan.column(name)):
             raise ValueError("a number is negative")

@@ -11,8 +11,8 @@ import numpy as np
 from dphist.document.blocks import PlusMinus
 from dphist.document.chart import Axis, Chart, Line
 from dphist.document.planning import DELTA_TIMES_USERS, Column, Row
-from dphist.document.unit_words import plural_of
-from dphist.planning.declared import EPSILON, GUESSED_RIGHT, columns_of, planning_of
+from dphist.document.unit_words import find_plural
+from dphist.planning.declared import EPSILON, GUESSED_RIGHT, find_columns, find_planning
 from dphist.planning.plan import Plan
 from dphist.privacy.as_text import plain, short_exact, up
 from dphist.privacy.delta_worth import MENTIONED, advised_delta
@@ -96,7 +96,7 @@ def guesses(plan: Plan) -> list[str]:
     """
     return [
         f"{_number(plan.asked[name])} {text.format(many=many(plan))}"
-        for name, text in planning_of(plan.kind).guesses.items()
+        for name, text in find_planning(plan.kind).guesses.items()
         if plan.asked.get(name) is not None
     ]
 
@@ -145,7 +145,7 @@ CONDITION = (
 )
 
 
-def example_of(plan: Plan) -> Row:
+def choose_example(plan: Plan) -> Row:
     """Return a setting to show as a command: the middle one of those with an ε nearest to 1."""
 
     def far(row: Row) -> float:
@@ -157,9 +157,9 @@ def example_of(plan: Plan) -> Row:
     return near[len(near) // 2]
 
 
-def command_of(plan: Plan, row: Row) -> str | None:
+def format_command(plan: Plan, row: Row) -> str | None:
     """Return the command of a setting, to be completed; None if its kind has none."""
-    typed = planning_of(plan.kind).command
+    typed = find_planning(plan.kind).command
     if typed is None:
         return None
     command, *options = typed(plan.asked, row, plan.unit)
@@ -208,7 +208,7 @@ def cell(column: Column, value: Any) -> str:
 
 def columns(plan: Plan) -> list[Column]:
     """Return the columns of a plan, as its kind describes them."""
-    known = columns_of(plan.kind)
+    known = find_columns(plan.kind)
     return [known[name] for name in plan.columns]
 
 
@@ -228,7 +228,7 @@ def shown(plan: Plan) -> list[Column]:
     return order + [column for column in varied if column not in order]
 
 
-def table_of(plan: Plan) -> list[list[str]]:
+def list_cells(plan: Plan) -> list[list[str]]:
     """Return the cells of the columns that are shown, row by row."""
     described = shown(plan)
     return [[cell(column, row[column.name]) for column in described] for row in plan]
@@ -241,13 +241,13 @@ def title(plan: Plan, column: Column) -> str:
 
 def meaning(plan: Plan, column: Column) -> str:
     """Say what a column holds."""
-    asked = dict.fromkeys(signature(planning_of(plan.kind).settings).parameters) | {**plan.asked}
+    asked = dict.fromkeys(signature(find_planning(plan.kind).settings).parameters) | {**plan.asked}
     return column.meaning.format(**asked | {"one": plan.unit.name, "many": many(plan)})
 
 
 def many(plan: Plan) -> str:
     """Name several of what is protected."""
-    return plural_of(plan.unit)
+    return find_plural(plan.unit)
 
 
 def measured(plan: Plan) -> Column:

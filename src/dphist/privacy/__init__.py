@@ -1,7 +1,7 @@
 """Guarantees: the privacy cost and unit of a release, composed and converted exactly."""
 
 from dphist.privacy.composition import compose, least_epsilon, with_implied_rho
-from dphist.privacy.guarantees import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, delta_of
+from dphist.privacy.guarantees import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, find_delta
 from dphist.privacy.target import MOST_RELEASES, Target
 from dphist.privacy.unit import ONE_RECORD, PrivacyUnit
 
@@ -16,7 +16,7 @@ __all__ = [
     "PureDP",
     "Target",
     "compose",
-    "delta_of",
+    "find_delta",
     "least_epsilon",
     "with_implied_rho",
 ]

@@ -12,8 +12,8 @@ from dphist.privacy.guarantees import (
     ApproxZCDP,
     Guarantee,
     PureDP,
-    delta_of,
-    rho_of,
+    find_delta,
+    find_rho,
 )
 from dphist.privacy.unit import PrivacyUnit
 
@@ -48,10 +48,10 @@ def compose(*guarantees: Guarantee) -> Guarantee:
         if not isinstance(guarantee, PureDP | ZCDP | ApproxDP | ApproxZCDP):
             raise ParameterError("guarantees", "must be PureDP, ZCDP, ApproxDP or ApproxZCDP")
     unit = _common_unit([guarantee.unit for guarantee in guarantees])
-    kept = math.prod(1 - delta_of(guarantee) for guarantee in guarantees)
+    kept = math.prod(1 - find_delta(guarantee) for guarantee in guarantees)
     delta = 1 - kept
     approximate = any(isinstance(g, ApproxDP | ApproxZCDP) for g in guarantees)
-    rho = sum((rho_of(g) for g in guarantees), Fraction(0))
+    rho = sum((find_rho(g) for g in guarantees), Fraction(0))
     if any(isinstance(g, ZCDP | ApproxZCDP) for g in guarantees):
         return ApproxZCDP(rho, delta, unit) if approximate else ZCDP(rho, unit)
     epsilon = sum((g.epsilon for g in guarantees if isinstance(g, PureDP | ApproxDP)), Fraction(0))
@@ -77,11 +77,11 @@ def least_epsilon(
     claims = []
     rhos: dict[Fraction, Fraction] = {}  # the smallest for each delta that is left to convert
     for each in guarantees:
-        left = delta - releases * delta_of(each)
+        left = delta - releases * find_delta(each)
         if isinstance(each, PureDP | ApproxDP) and left >= 0:
             claims.append(releases * each.epsilon)
         if left > 0:
-            rhos[left] = min(rho_of(each), rhos.get(left, rho_of(each)))
+            rhos[left] = min(find_rho(each), rhos.get(left, find_rho(each)))
     claims += [ZCDP(releases * rho).to_approx_dp(left).epsilon for left, rho in rhos.items()]
     return min(claims, default=None)
 

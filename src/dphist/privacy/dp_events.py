@@ -62,7 +62,7 @@ def composed(noise: Any, delta: Fraction) -> Any:
     return noise if delta == 0 else together([noise, failing(delta)])
 
 
-def event_of(losses: Losses) -> Any:
+def make_event(losses: Losses) -> Any:
     """Return the event of a release with these losses.
 
     Raises
@@ -77,11 +77,11 @@ def event_of(losses: Losses) -> Any:
             f"must be given, above {readable(losses.delta)}: this mechanism has approximate zCDP, "
             "for which dp_accounting has no event; at a delta it has (epsilon, delta)-DP",
         )
-    events = [_event_of(part) for part in parts]
+    events = [_make_event(part) for part in parts]
     return composed(events[0] if len(events) == 1 else together(events), losses.delta)
 
 
-def _event_of(part: Loss) -> Any:
+def _make_event(part: Loss) -> Any:
     if isinstance(part, GaussianLoss):
         return gaussian(part.squared)
     if isinstance(part, ConcentratedLoss):

@@ -47,7 +47,7 @@ def exchange_of_growing(guarantee: Guarantee) -> PureDP | ZCDP:
     return PureDP(2 * guarantee.epsilon, unit, 2 * guarantee.to_zcdp().rho)
 
 
-def exchanged_of(mechanism: Any) -> Guarantee | None:
+def find_exchanged(mechanism: Any) -> Guarantee | None:
     """Return what a mechanism states for an exchange; of one that states nothing, by Lemma 1.
 
     Raises
@@ -78,8 +78,8 @@ def exchanged_together(
     unit : under the name that the data give it; that it is exchanged is added.
     following : further ones, whose parameters may follow from these releases.
     """
-    stated = [*map(exchanged_of, mechanisms)]
-    stated += [each and with_implied_rho(each) for each in map(exchanged_of, following)]
+    stated = [*map(find_exchanged, mechanisms)]
+    stated += [each and with_implied_rho(each) for each in map(find_exchanged, following)]
     known = [each for each in stated if each is not None]
     if len(known) < len(stated):
         return None

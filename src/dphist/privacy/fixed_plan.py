@@ -22,8 +22,8 @@ from dphist.privacy.guarantees import (
     ApproxZCDP,
     Guarantee,
     PureDP,
-    delta_of,
-    rho_of,
+    find_delta,
+    find_rho,
 )
 from dphist.privacy.loss_curve import mixed_epsilon
 from dphist.privacy.losses import (
@@ -120,19 +120,19 @@ class FixedPlan:
         found = [made.guarantee for made in self.mechanisms]
         if all(isinstance(each, PureDP) for each in found):
             return compose(*(replace(each, unit=self.unit) for each in found))
-        rho = sum((rho_of(each) for each in found), Fraction(0))
-        delta = sum((delta_of(each) for each in found), Fraction(0))
+        rho = sum((find_rho(each) for each in found), Fraction(0))
+        delta = sum((find_delta(each) for each in found), Fraction(0))
         return ApproxZCDP(rho, delta, self.unit) if delta else ZCDP(rho, self.unit)
 
     def epsilons(self, *, fixed: bool) -> list[tuple[Fraction, Account]]:
         """Return every total that is known, and how it was found."""
         held = [made.guarantee for made in self.mechanisms]
-        left = self.delta - sum((delta_of(each) for each in held), Fraction(0))
+        left = self.delta - sum((find_delta(each) for each in held), Fraction(0))
         known: list[tuple[Fraction | None, Account]] = []
         if all(isinstance(each, PureDP) for each in held):
             known.append((sum((each.epsilon for each in held), Fraction(0)), "epsilon"))
         if left > 0:
-            rho = sum((rho_of(each) for each in held), Fraction(0))
+            rho = sum((find_rho(each) for each in held), Fraction(0))
             known.append((rho_to_epsilon(rho, left), "rho"))
         if fixed:
             known += self._fixed_only()
@@ -145,10 +145,10 @@ class FixedPlan:
             known.append((self.mechanisms[0].epsilon_at(self.delta), "single"))
         direct = [_in_epsilon(made) for made in self.mechanisms]
         epsilons = [each.epsilon for each in direct if each is not None]
-        own = sum((delta_of(each) for each in direct if each is not None), Fraction(0))
+        own = sum((find_delta(each) for each in direct if each is not None), Fraction(0))
         if len(epsilons) == len(direct) and own <= self.delta:
             known.append((sum(epsilons, Fraction(0)), "epsilon"))
-        losses = add_losses(losses_of(made) for made in self.mechanisms)
+        losses = add_losses(find_losses(made) for made in self.mechanisms)
         squared = sum((p.squared for p in losses.parts if isinstance(p, GaussianLoss)), Fraction(0))
         noises = tuple(part for part in losses.parts if isinstance(part, GeometricLoss))
         left = self.delta - losses.delta
@@ -166,7 +166,7 @@ class FixedPlan:
     def _best(self, *, fixed: bool) -> tuple[Fraction, Account]:
         known = self.epsilons(fixed=fixed)
         if not known:
-            own = sum((delta_of(made.guarantee) for made in self.mechanisms), Fraction(0))
+            own = sum((find_delta(made.guarantee) for made in self.mechanisms), Fraction(0))
             raise ParameterError(
                 "delta", f"must be greater than {readable(own)}, which the releases need themselves"
             )
@@ -218,20 +218,20 @@ def check_mechanisms(mechanisms: Iterable[Any]) -> tuple[Any, ...]:
         if not isinstance(stated, PureDP | ZCDP | ApproxDP | ApproxZCDP):
             raise ParameterError(
                 "mechanisms",
-                f"must all state a guarantee: number {number} is {_name_of(made)}, without one",
+                f"must all state a guarantee: number {number} is {_name_type(made)}, without one",
                 "have its `guarantee` be a PureDP, ZCDP, ApproxDP or ApproxZCDP",
             )
         if hasattr(made, "update") or not hasattr(made, "release"):
             raise ParameterError(
                 "mechanisms",
-                f"must each be released once: number {number} is {_name_of(made)}, to which data "
+                f"must each be released once: number {number} is {_name_type(made)}, to which data "
                 "come more than once",
                 "charge it to a ledger",
             )
     return held
 
 
-def losses_of(mechanism: Any) -> Losses:
+def find_losses(mechanism: Any) -> Losses:
     """Return the losses of a mechanism, or those that cover its guarantee."""
     held: object = mechanism
     return held.privacy_losses() if isinstance(held, Losing) else covering([mechanism.guarantee])
@@ -280,5 +280,5 @@ def _is_asserted(unit: PrivacyUnit, asked: PrivacyUnit) -> bool:
     return unit.who in _PARTS and asked.who not in _PARTS and asked.at_most == 1
 
 
-def _name_of(made: object) -> str:
+def _name_type(made: object) -> str:
     return f"the class {made.__name__}" if isinstance(made, type) else f"a {type(made).__name__}"

@@ -189,7 +189,7 @@ class PureDP(Protecting):
         its Renyi divergences D_a / a have the supremum epsilon tanh(epsilon/2), the limit for
         a -> 1 (`docs/understand/proofs/accounting.md`), which is at most epsilon**2 / 2.
         """
-        return ZCDP(rho_of(self), self.unit)
+        return ZCDP(find_rho(self), self.unit)
 
     def to_approx_dp(self, delta: Exact = 0) -> "ApproxDP":
         """Return (epsilon, delta)-DP; a pure guarantee holds for every delta."""
@@ -334,12 +334,12 @@ class ApproxZCDP(Protecting):
 Guarantee: TypeAlias = PureDP | ZCDP | ApproxDP | ApproxZCDP
 
 
-def delta_of(guarantee: Guarantee) -> Fraction:
+def find_delta(guarantee: Guarantee) -> Fraction:
     """Return the delta of a guarantee; 0 if it has none."""
     return guarantee.delta if isinstance(guarantee, ApproxDP | ApproxZCDP) else Fraction(0)
 
 
-def rho_of(guarantee: Guarantee) -> Fraction:
+def find_rho(guarantee: Guarantee) -> Fraction:
     """Return the rho of a guarantee, or of the zCDP it implies."""
     if isinstance(guarantee, ApproxDP) or guarantee.rho is None:
         return pure_to_rho(guarantee.epsilon)

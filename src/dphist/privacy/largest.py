@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dphist.errors import ParameterError
-from dphist.privacy import ApproxDP, PureDP, Target, delta_of, least_epsilon
+from dphist.privacy import ApproxDP, PureDP, Target, find_delta, least_epsilon
 from dphist.privacy.calibratable import Accounting, Guaranteeing, Remembering
 from dphist.privacy.epsilon_search import approach, bracket, down, fits_if_possible
 
@@ -45,7 +45,7 @@ def find_own_delta(make: Callable[..., Guaranteeing], aim: Aim, share: Fraction)
     """Return the `delta` parameter for which all releases use this share of the total delta."""
     wanted = aim.delta * share / aim.releases
     made = make(epsilon=down(aim.epsilon), delta=down(wanted))
-    used = max(delta_of(made.guarantee), wanted)  # a release with several queries adds it up
+    used = max(find_delta(made.guarantee), wanted)  # a release with several queries adds it up
     return down(wanted * wanted / used)
 
 
@@ -61,19 +61,19 @@ def find_largest(
 
     claims: dict[Fraction, Fraction | None] = {}
 
-    def claim_of(candidate: Fraction) -> Fraction | None:
+    def find_claim(candidate: Fraction) -> Fraction | None:
         if candidate not in claims:
             claims[candidate] = aim.claim(make(epsilon=candidate))
         return claims[candidate]
 
     def fits(candidate: Fraction) -> bool:
-        claim = claim_of(candidate)
+        claim = find_claim(candidate)
         ratios[candidate] = None if claim is None else float(claim / aim.epsilon)
         return claim is not None and claim <= aim.epsilon
 
     ratios: dict[Fraction, float | None] = {}
     first = near or down(aim.epsilon / aim.releases)
-    if claim_of(first) is None:  # for every epsilon: no delta is left to convert
+    if find_claim(first) is None:  # for every epsilon: no delta is left to convert
         if not aim.delta > 0:
             raise ParameterError(
                 "delta", "must be greater than 0: this noise has no guarantee without a delta"

@@ -63,7 +63,7 @@ def mixed_epsilon(
         return None
     if max(moves.values()) > _MOST_MOVES or max(r * n for r, n in moves.items()) > 10**3:
         return None
-    atoms = atoms_of(noises, bits)
+    atoms = compute_atoms(noises, bits)
     if delta_above(Fraction(0), squared, atoms, bits) <= delta * (1 << bits):
         return Fraction(0)
     proposal, margin = _propose(squared, atoms, bits, float(delta)), Fraction(0)
@@ -82,7 +82,7 @@ def delta_above(epsilon: Fraction, squared: Fraction, atoms: Atoms, bits: int) -
     )
 
 
-def atoms_of(noises: Sequence[GeometricLoss], bits: int) -> Atoms:
+def compute_atoms(noises: Sequence[GeometricLoss], bits: int) -> Atoms:
     """Return the losses of all noise together, none of them too small, and their probabilities."""
     by_rate: dict[Fraction, list[GeometricLoss]] = {}
     for noise in noises:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from dphist.privacy.guarantees import ZCDP, ApproxZCDP, Guarantee, delta_of
+from dphist.privacy.guarantees import ZCDP, ApproxZCDP, Guarantee, find_delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,10 @@ def covering(guarantees: Sequence[Guarantee]) -> Losses:
     """
     for guarantee in guarantees:
         if not isinstance(guarantee, ZCDP | ApproxZCDP):
-            return Losses((GeometricLoss(guarantee.epsilon),), delta_of(guarantee))
-    least = min(guarantees, key=delta_of)
+            return Losses((GeometricLoss(guarantee.epsilon),), find_delta(guarantee))
+    least = min(guarantees, key=find_delta)
     assert isinstance(least, ZCDP | ApproxZCDP)  # noqa: S101 - as no other is there
-    return Losses((ConcentratedLoss(least.rho),), delta_of(least))
+    return Losses((ConcentratedLoss(least.rho),), find_delta(least))
 
 
 def add_losses(several: Iterable[Losses]) -> Losses:

@@ -14,7 +14,7 @@ from dphist.parameters import Exact, positive_number, probability
 from dphist.privacy.calibratable import Deciding
 from dphist.privacy.epsilon_search import down
 from dphist.privacy.fixed_plan import FixedPlan, assemble_plan, check_mechanisms, find_unit
-from dphist.privacy.guarantees import Guarantee, PureDP, delta_of, rho_of
+from dphist.privacy.guarantees import Guarantee, PureDP, find_delta, find_rho
 from dphist.privacy.largest import COARSE, FINE, Aim, check_found, find_largest
 from dphist.privacy.unit import PrivacyUnit
 
@@ -55,7 +55,7 @@ class Member:
         if not self.needs_delta:
             return self.make(**given)
         made = self.make(**given, delta=down(delta))
-        used = delta_of(made.guarantee)  # a release with several queries adds it up
+        used = find_delta(made.guarantee)  # a release with several queries adds it up
         return made if used <= delta else self.make(**given, delta=down(delta * delta / used))
 
 
@@ -182,7 +182,7 @@ def _match(member: Member, price: Fraction, own: Fraction, *, pure: bool) -> Fra
 def _price(made: Any, *, pure: bool) -> Fraction:
     (held,) = check_mechanisms([made])
     if not pure:
-        return rho_of(held.guarantee)
+        return find_rho(held.guarantee)
     if not isinstance(held.guarantee, PureDP):
         raise ParameterError(
             "delta",
@@ -204,7 +204,7 @@ def _size(members: Sequence[Member], made: Sequence[Any]) -> float:
             doubled = 2 if member.knob == "epsilon" else 1
             found += math.log(scale) + math.log(doubled) / 2
         else:
-            found -= math.log(rho_of(mechanism.guarantee)) / 2
+            found -= math.log(find_rho(mechanism.guarantee)) / 2
     return found
 
 

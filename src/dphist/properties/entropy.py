@@ -106,7 +106,7 @@ def entropy(
 
     value = estimate(profile)
     if profile.total == 0:
-        return estimate_nothing(value, method, unit_of(unit_nats), name_source(source))
+        return estimate_nothing(value, method, name_unit(unit_nats), name_source(source))
     notes = _notes(profile, method, labels)
     error, interval, highest = None, None, math.inf if labels is None else math.log(labels)
     # More labels than `labels`: data contradict the parameter; what is released may have noise.
@@ -119,7 +119,7 @@ def entropy(
             below, above = _distances(profile, method, labels, strays)
             ends = value - below / unit_nats, value + above / unit_nats
             interval = max(0.0, ends[0]), min(ends[1], highest / unit_nats)
-    found = Estimate(value, method, error, interval, unit_of(unit_nats), notes)
+    found = Estimate(value, method, error, interval, name_unit(unit_nats), notes)
     return include_noise(source, found, estimate, resamples, (0.0, highest / unit_nats))
 
 
@@ -164,7 +164,7 @@ def logarithm_base(base: Exact) -> float:
     return number
 
 
-def unit_of(unit_nats: float) -> str:
+def name_unit(unit_nats: float) -> str:
     """Return the name of the unit of `unit_nats` nats."""
     named = {math.log(2): "bits", 1.0: "nats", math.log(10): "hartleys"}
     return named.get(unit_nats, f"units of {unit_nats:.6g} nats")

@@ -59,7 +59,7 @@ class Rates:
     weights: FloatArray
     factors: FloatArray
 
-    def sum_of(self, each: FloatArray) -> tuple[float, float]:
+    def estimate_sum(self, each: FloatArray) -> tuple[float, float]:
         """Return the expected sum over labels of `each` (g,), and its standard deviation.
 
         The variance is the mean of those of the fits (delta method), plus that between the fits.
@@ -77,7 +77,7 @@ def new_labels(profile: Diagram, extra: float) -> tuple[float, float]:
     A label of rate m is unseen with probability exp(-m) and then seen with 1 - exp(-extra m).
     """
     found = fit_rates(profile)
-    return found.sum_of(np.exp(-found.rates) * -np.expm1(-extra * found.rates))
+    return found.estimate_sum(np.exp(-found.rates) * -np.expm1(-extra * found.rates))
 
 
 def new_labels_of_sample(profile: Diagram, extra: float) -> float:

@@ -200,10 +200,10 @@ _SHARE = "share of records"
 _WHOLE_FROM = 1e3  # of labels: fractions of a label are shown below, for small estimates
 
 
-def name_of(item: Property) -> str:
+def name_item(item: Property) -> str:
     """Return the name, with the unit if the number does not show it.
 
-    >>> name_of(Property("entropy", "Shannon entropy", Estimate(2.0, "", None, None, "bits", ())))
+    >>> name_item(Property("entropy", "Shannon entropy", Estimate(2.0, "", None, None, "bits", ())))
     'Shannon entropy (bits)'
     """
     unit = item.estimate.unit
@@ -214,21 +214,21 @@ def name_of(item: Property) -> str:
     return item.name
 
 
-def value_of(estimate: Estimate) -> str:
+def format_value(estimate: Estimate) -> str:
     """Return the estimate as text."""
     return _number(estimate.value, estimate.unit)
 
 
-def interval_of(estimate: Estimate) -> str:
+def format_interval(estimate: Estimate) -> str:
     """Return the 95 % interval, else half of one after a ±, else that none is stated.
 
     The bias of an entropy without an interval may be 100 times its error, so that has no ±.
 
-    >>> interval_of(Estimate(75.0, "", 22.4, (26.7, 123.3), "labels", ()))
+    >>> format_interval(Estimate(75.0, "", 22.4, (26.7, 123.3), "labels", ()))
     '26.7 to 123.3'
-    >>> interval_of(Estimate(0.25, "", 0.0123, None, "1", ()))
+    >>> format_interval(Estimate(0.25, "", 0.0123, None, "1", ()))
     '± 0.024'
-    >>> interval_of(Estimate(2.0, "", 0.0123, None, "bits", ()))
+    >>> format_interval(Estimate(2.0, "", 0.0123, None, "bits", ()))
     'none stated'
     """
     if estimate.interval is not None:
@@ -243,7 +243,7 @@ def interval_of(estimate: Estimate) -> str:
     return f"± {shown}"
 
 
-def notes_of(items: Sequence[Property]) -> list[tuple[str, str]]:
+def group_notes(items: Sequence[Property]) -> list[tuple[str, str]]:
     """Return names and notes; properties with the same method and notes share an entry."""
     found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for item in items:
@@ -301,9 +301,9 @@ def population_blocks(release: Release) -> Sequence[Block]:
     noise = release.value.total <= _MAX_RECORDS and can_be_run_again(release)
     items = estimate_properties(release, resamples=_RESAMPLES if noise else 0)
     columns = [
-        Column("Property", [name_of(item) for item in items]),
-        Column("Estimate", [value_of(item.estimate) for item in items]),
-        Column("95 % interval or ±", [interval_of(item.estimate) for item in items]),
+        Column("Property", [name_item(item) for item in items]),
+        Column("Estimate", [format_value(item.estimate) for item in items]),
+        Column("95 % interval or ±", [format_interval(item.estimate) for item in items]),
     ]
     return [
         Note(_SUPPOSED),
@@ -312,5 +312,5 @@ def population_blocks(release: Release) -> Sequence[Block]:
         Note(_WITH_NOISE if noise else _WITHOUT_NOISE, "aside"),
         Note("dphist properties release.json", "code"),
         Note("What the estimates rest on", "heading"),
-        *(Fact(name, text) for name, text in notes_of(items)),
+        *(Fact(name, text) for name, text in group_notes(items)),
     ]

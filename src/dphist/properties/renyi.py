@@ -20,7 +20,7 @@ from dphist.data.diagram import Diagram
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact, exact_number
 from dphist.properties.chao import chao1
-from dphist.properties.entropy import entropy, logarithm_base, unit_of
+from dphist.properties.entropy import entropy, logarithm_base, name_unit
 from dphist.properties.estimate import (
     NORMAL,
     Estimate,
@@ -99,7 +99,7 @@ def renyi_entropy(
         return entropy(source, method=_SHANNON[method], base=base, resamples=resamples)
     nats, error = _entropy_and_error(profile, exact, chosen == "unbiased")
     value = nats / unit_nats
-    unit = unit_of(unit_nats)
+    unit = name_unit(unit_nats)
     if profile.total == 0:
         return estimate_nothing(value, chosen, unit, name_source(source))
     interval, relative = None, 0.0
@@ -113,15 +113,15 @@ def renyi_entropy(
     notes = _notes(exact, value, error is not None)
     found = Estimate(value, chosen, scaled, interval, unit, notes)
 
-    def nats_of(other: Diagram) -> float:
+    def estimate_nats(other: Diagram) -> float:
         return _entropy_and_error(other, exact, chosen == "unbiased")[0]
 
     def again(other: Diagram) -> float:
-        return nats_of(other) / unit_nats
+        return estimate_nats(other) / unit_nats
 
     def ends(pairs: Pairs) -> tuple[float, float]:
         order = int(exact or 0)
-        drawn = np.array([[nats_of(each) for each in pair] for pair in pairs])
+        drawn = np.array([[estimate_nats(each) for each in pair] for pair in pairs])
         noise = np.diff(np.exp((1 - order) * (drawn - nats)), axis=1)[:, 0]
         low, high = entropy_interval(nats, order, profile.total, relative, noise)
         return low / unit_nats, high / unit_nats

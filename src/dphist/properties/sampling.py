@@ -178,10 +178,12 @@ def sampling(
     n = profile.total
     if n == 0:
         return Sampling(0.0, 0.0)
-    return sampling_of(likeliest_population(profile, most_labels), n, weigh, most_labels, truth)
+    return compute_sampling(
+        likeliest_population(profile, most_labels), n, weigh, most_labels, truth
+    )
 
 
-def sampling_of(
+def compute_sampling(
     population: Population,
     n: int,
     weigh: Weigh,
@@ -198,13 +200,13 @@ def sampling_of(
     chances = _chances(counts, expected, starts, sizes)
     values = weigh(counts)
 
-    def mean_of(what: FloatArray) -> FloatArray:
+    def compute_mean(what: FloatArray) -> FloatArray:
         return np.asarray(np.add.reduceat(chances * what, starts))
 
-    each = mean_of(values)
+    each = compute_mean(values)
     from_mean = values - np.repeat(each, sizes)
-    variance = float(population.labels @ mean_of(from_mean**2))
-    with_count = float(population.labels @ mean_of(from_mean * (counts - expected)))
+    variance = float(population.labels @ compute_mean(from_mean**2))
+    with_count = float(population.labels @ compute_mean(from_mean * (counts - expected)))
     missing = max(most_labels - float(np.sum(population.labels)), 0.0)
     total = float(population.labels @ each) + missing * float(weigh(np.zeros(1, np.int64))[0])
     spread = math.sqrt(max(variance - with_count**2 / n, 0.0))

@@ -7,7 +7,7 @@ from dphist.noise.for_tests import is_for_tests
 from dphist.parameters import Exact, decimal_text, privacy_parameter
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
 from dphist.ranges.leaf_counts import LeafCounts
-from dphist.release.maker import parameters_of
+from dphist.release.maker import read_parameters
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release
 
@@ -61,7 +61,7 @@ def add_noise(release: Release, *, epsilon: Exact, source: Source | None = None)
             f"must be below that of the release, {mechanism.epsilon}",
             "lower " + Argument("epsilon") + ", or make a release from the data and pay for it",
         )
-    made = type(mechanism)(**{**parameters_of(mechanism), "epsilon": wanted})
+    made = type(mechanism)(**{**read_parameters(mechanism), "epsilon": wanted})
     share = made.share if isinstance(made, HierarchicalTree) else 1
     before, after = mechanism.budget.amount * share, made.budget.amount * share
     noisy = {

@@ -107,7 +107,7 @@ def checked_guarantee(
     )
 
 
-def budget_of(guarantee: PureDP | ZCDP, sensitivity: int) -> Budget:
+def find_budget(guarantee: PureDP | ZCDP, sensitivity: int) -> Budget:
     """Return the budget of a record if a unit has `sensitivity` records, by group privacy."""
     if isinstance(guarantee, ZCDP):
         return Budget(True, guarantee.rho / sensitivity**2)

@@ -8,8 +8,8 @@ import numpy as np
 from dphist.arrays import AnyArray, FloatArray, IntArray
 from dphist.data.axis.zones import local_times
 from dphist.document.chart import NARROW, Area, Axis, Chart, Line
-from dphist.document.shades import BLANK, shade_cells, shades_of
-from dphist.document.unit_words import Counted, counted_of
+from dphist.document.shades import BLANK, list_shades, shade_cells
+from dphist.document.unit_words import Counted, find_counted
 from dphist.errors import ParameterError
 from dphist.ranges.overview import axis_text, grouped, short_edges, sums, usual_error
 from dphist.release.range_histogram import RangeHistogram
@@ -33,7 +33,7 @@ _LEAST = 12  # bins that are drawn at least
 _CHANGED = 10  # of a step, the part by which it may be drawn wider or narrower than it is
 
 
-def charts_of(release: Release) -> list[Chart]:
+def draw_charts(release: Release) -> list[Chart]:
     """Return two charts of one axis, or the map of two.
 
     Raises
@@ -41,17 +41,17 @@ def charts_of(release: Release) -> list[Chart]:
     ParameterError
         If there are more axes.
     """
-    histogram, counted = release.value, counted_of(release)
+    histogram, counted = release.value, find_counted(release)
     if histogram.counts.ndim > 2:
         raise ParameterError("release", "must be of one axis or two to be plotted")
     if histogram.counts.ndim == 2:
-        return [map_of(histogram, counted)]
+        return [draw_map(histogram, counted)]
     return [bins_chart(histogram, counted), _sums_chart(histogram, counted)]
 
 
 def bins_chart(histogram: RangeHistogram, counted: Counted) -> Chart:
     """Return the chart of the bins of the only axis, or of means of neighboring ones."""
-    places = places_of(histogram)
+    places = choose_edges(histogram)
     if histogram.answers is None:  # made by hand
         found = np.add.reduceat(histogram.counts, places[:-1]), np.zeros(len(places) - 1)
     else:
@@ -70,7 +70,7 @@ def bins_chart(histogram: RangeHistogram, counted: Counted) -> Chart:
 
 
 def _sums_chart(histogram: RangeHistogram, counted: Counted) -> Chart:
-    places = places_of(histogram)
+    places = choose_edges(histogram)
     below = np.asarray(histogram.count_bins(0, places), np.float64)
     text = Sentence("{Records} below each edge{after}.", after=counted.after)
     words = "sums", "Cumulative curve", text, Sentence("{Records} below")
@@ -86,8 +86,10 @@ def _chart(
 ) -> Chart:
     """Declare a curve with its band: one value for each edge, or two for each step."""
     name, title, text, label = words
-    places = places_of(histogram)
-    x, axis = scale_of(axis_text(histogram, 0), histogram.edges[0], places, histogram.axes[0].zone)
+    places = choose_edges(histogram)
+    x, axis = scale_axis(
+        axis_text(histogram, 0), histogram.edges[0], places, histogram.axes[0].zone
+    )
     if len(values) > len(x):
         x = np.repeat(x, 2)[1:-1]
     low, high = band(values, errors)
@@ -109,20 +111,20 @@ def _chart(
     )
 
 
-def map_of(histogram: RangeHistogram, counted: Counted) -> Chart:
+def draw_map(histogram: RangeHistogram, counted: Counted) -> Chart:
     """Return the map of two axes: cells of a few shades.
 
     The first axis goes to the right, unless the names say that it goes north.
     """
-    cells, places = cells_of(histogram)
+    cells, places = group_cells(histogram)
     names = [axis_text(histogram, axis) for axis in (0, 1)]
     axes = (1, 0) if _goes(names[0], _NORTH) and _goes(names[1], _EAST) else (0, 1)
     names, places = [names[axis] for axis in axes], [places[axis] for axis in axes]
     cells = cells.transpose(axes)
     edges = [histogram.edges[axis] for axis in axes]
     zones = [histogram.axes[axis].zone for axis in axes]
-    (x, across), (y, up) = map(scale_of, names, edges, places, zones)
-    shades = shades_of(float(cells.max()), least_seen(histogram))
+    (x, across), (y, up) = map(scale_axis, names, edges, places, zones)
+    shades = list_shades(float(cells.max()), least_seen(histogram))
     areas = shade_cells(cells, shades, x, y)
     return Chart(
         "map",
@@ -154,11 +156,11 @@ def _goes(name: str, words: frozenset[str]) -> bool:
     return not words.isdisjoint(letters.split())
 
 
-def cells_of(histogram: RangeHistogram) -> tuple[FloatArray, list[IntArray]]:
+def group_cells(histogram: RangeHistogram) -> tuple[FloatArray, list[IntArray]]:
     """Return the counts of at most 64 by 64 cells, and where their edges are in each axis."""
     places, found = [], histogram.counts.astype(np.float64)
     for axis in range(histogram.counts.ndim):
-        window = window_of(histogram, axis)
+        window = find_window(histogram, axis)
         ends = window.start + grouped(window.stop - window.start, CELLS)
         found = np.take(found, range(window.start, window.stop), axis=axis)
         found = np.add.reduceat(found, ends[:-1] - window.start, axis=axis)
@@ -171,7 +173,7 @@ def least_seen(histogram: RangeHistogram) -> float:
     return ERRORS * (usual_error(histogram) or 0)
 
 
-def scale_of(
+def scale_axis(
     name: str, edges: AnyArray, places: IntArray, zone: str | None = None
 ) -> tuple[FloatArray, Axis]:
     """Return where the edges at some places stand along an axis, and the axis.
@@ -222,23 +224,23 @@ def _marked(texts: list[str]) -> list[tuple[float, str]]:
     return [(float(place), texts[place]) for place in places]
 
 
-def places_of(histogram: RangeHistogram) -> IntArray:
+def choose_edges(histogram: RangeHistogram) -> IntArray:
     """Return the edges of the steps that are drawn of the only axis."""
-    window, axis = window_of(histogram, 0), histogram.axes[0]
+    window, axis = find_window(histogram, 0), histogram.axes[0]
     drawn = axis.edges[window.start : window.stop + 1]
     if axis.zone is not None and len(set(np.diff(drawn).tolist())) > 1:
         drawn = local_times(drawn, axis.zone)  # days of 23 to 25 hours are equal there
-    return window.start + steps_of(drawn, MOST)
+    return window.start + group_bins(drawn, MOST)
 
 
-def steps_of(edges: AnyArray, most: int) -> IntArray:
+def group_bins(edges: AnyArray, most: int) -> IntArray:
     """Group neighboring bins into about `most` steps; return the places of their edges.
 
     Steps of hours, or of other bins that divide a day, become whole days if they are longer than
     half a day; steps of days become whole weeks if they are longer than half a week. Otherwise
     nights and weekends would draw waves.
 
-    >>> steps_of(np.arange(0, 8760 * 3600, 3600).astype("M8[s]").astype("M8[us]"), 200)[:3]
+    >>> group_bins(np.arange(0, 8760 * 3600, 3600).astype("M8[s]").astype("M8[us]"), 200)[:3]
     array([ 0, 48, 96])
     """
     bins = len(edges) - 1
@@ -262,13 +264,13 @@ class Window:
     whole: bool
 
 
-def window_of(histogram: RangeHistogram, axis: int) -> Window:
+def find_window(histogram: RangeHistogram, axis: int) -> Window:
     """Return the bins of an axis that are drawn: all, or those that hold nearly all records.
 
     The choice is a function of released counts. Data on a long axis often lie at one end, and a
     figure of the whole axis would be empty for the most part.
 
-    >>> window_of(RangeHistogram(np.array([5, 5] + [0] * 98)), 0)
+    >>> find_window(RangeHistogram(np.array([5, 5] + [0] * 98)), 0)
     Window(start=0, stop=12, whole=False)
     """
     bins = histogram.counts.shape[axis]
@@ -295,7 +297,7 @@ def window_in_words(histogram: RangeHistogram, axis: int) -> str:
     >>> window_in_words(RangeHistogram(np.array([5, 5] + [0] * 98)), 0)
     'Drawn is bin 0 to 12 of 0 to 100: by the estimates, at most 0.5 % of the records lie beyond.'
     """
-    window = window_of(histogram, axis)
+    window = find_window(histogram, axis)
     if window.whole:
         return ""
     edges = histogram.edges[axis][[0, window.start, window.stop, -1]]

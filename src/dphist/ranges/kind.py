@@ -31,18 +31,18 @@ from dphist.document.blocks import (
 from dphist.document.bounding import add_share_cut, bounding_of_records, numbers_of_bounding
 from dphist.document.csv_rows import edge_texts
 from dphist.document.kind import DataFacts, Disclosed, Kind
-from dphist.document.promised import Promised, contribution_of
+from dphist.document.promised import Promised, find_contribution
 from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import (
     Counted,
-    counted_of,
+    count_units,
     counted_records,
+    find_counted,
     number_guessed,
-    number_of,
 )
 from dphist.ranges import words
 from dphist.ranges.auditing import AUDITING
-from dphist.ranges.charts import bins_chart, charts_of, map_of, window_of
+from dphist.ranges.charts import bins_chart, draw_charts, draw_map, find_window
 from dphist.ranges.comparing.case import COMPARING
 from dphist.ranges.difference import compare_releases
 from dphist.ranges.mechanism import RangesMechanism
@@ -52,12 +52,12 @@ from dphist.ranges.overview import (
     axis_text,
     divide,
     error_outside,
-    outside_of,
-    parts_of,
-    quantiles_of,
+    list_outside,
+    list_quantiles,
+    make_parts,
+    sum_all,
     tabulate_bins,
     usual_error,
-    whole_of,
 )
 from dphist.ranges.planning import PLANNING
 from dphist.release.maker import Maker
@@ -77,9 +77,9 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     number = (
         number_guessed(data.guesses, mechanism.guarantee.unit, data.unit)
         if release is None
-        else number_of(release)
+        else count_units(release)
     )
-    records = contribution_of(mechanism, data)
+    records = find_contribution(mechanism, data)
     promised = Promised(mechanism, data, release, neighbors, number, records)
     if release is None:
         return make_document(
@@ -91,14 +91,14 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             noise_on=frozenset(),
             unit=data.unit,
         )
-    value, counted = release.value, counted_of(release)
+    value, counted = release.value, find_counted(release)
     cost, more = bounding_of_records(release)
-    parts = _parts_of(value)
-    quantiles = quantiles_of(value) if value.counts.ndim == 1 else []
+    parts = _make_parts(value)
+    quantiles = list_quantiles(value) if value.counts.ndim == 1 else []
     results = partial(_results, release, counted, parts, quantiles)
     return make_document(
         KIND.name,
-        words.title_of(value),
+        words.make_title(value),
         promised,
         [
             counts_section(counted, cost, more=more),
@@ -108,7 +108,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             Section("numbers", "", _numbers(release, counted)),
             Section("error", "", partial(_error_of_bins, value, counted), READ),
         ],
-        result=words.result_of(value, quantiles, parts[0], axis_text(value, 0)),
+        result=words.describe_result(value, quantiles, parts[0], axis_text(value, 0)),
         limits=words.limits_in_words(value.has_edges),
         noise_on=frozenset(),
         reading=_reading(value),
@@ -132,26 +132,26 @@ def _expected(mechanism: Any, data: DataFacts) -> Section:
     )
 
 
-def _parts_of(value: RangeHistogram) -> list[Parts]:
+def _make_parts(value: RangeHistogram) -> list[Parts]:
     """Return parts of each axis; of a single one, that of the charts is divided."""
     few = value.counts.ndim > 1 and value.counts.size > _FEW
 
-    def places_of(bins: int) -> IntArray:
+    def divide_bins(bins: int) -> IntArray:
         return divide(bins, _FEW_PARTS if few else _LISTED if bins <= _LISTED else _PARTS)
 
     if value.counts.ndim > 1:
-        divided = [places_of(bins) for bins in value.counts.shape]
+        divided = [divide_bins(bins) for bins in value.counts.shape]
     else:
-        window = window_of(value, 0)
-        inner = window.start + places_of(window.stop - window.start)
+        window = find_window(value, 0)
+        inner = window.start + divide_bins(window.stop - window.start)
         divided = [np.unique(np.concatenate([[0], inner, [value.counts.size]]))]
-    return [parts_of(value, axis, places) for axis, places in enumerate(divided)]
+    return [make_parts(value, axis, places) for axis, places in enumerate(divided)]
 
 
 def _numbers(release: Release, counted: Counted) -> list[Fact]:
     """Return the numbers that a reader wants to know first."""
     value = release.value
-    count, half_width = whole_of(value)
+    count, half_width = sum_all(value)
     error = PlusMinus(half_width)
     of_records = Sentence("in the bins, private estimate{after}", after=counted.after)
     return [
@@ -190,12 +190,12 @@ def _results(
     value = release.value
     blocks: list[Block] = []
     if value.counts.ndim <= 2:
-        blocks.append(Figures(charts_of(release)))
+        blocks.append(Figures(draw_charts(release)))
     every = value.counts.ndim == 1 and _LISTED < value.counts.size <= _LISTED_ON_PAGE
     shown_on = READ - ON_PAGE if every else READ
     blocks += [_table(value, axis, each, counted, shown_on) for axis, each in enumerate(parts)]
     if every:
-        bins = parts_of(value, 0, np.arange(value.counts.size + 1))
+        bins = make_parts(value, 0, np.arange(value.counts.size + 1))
         blocks.append(_table(value, 0, bins, counted, ON_PAGE))
     if quantiles:
         blocks.append(_table_of_quantiles(value, quantiles))
@@ -218,7 +218,7 @@ def _results(
 
 def _in_no_bin(release: Release, counted: Counted) -> list[Block]:
     """Return the records that lie in no bin: a table of a page, and facts elsewhere."""
-    outside, error = outside_of(release), PlusMinus.of(error_outside(release))
+    outside, error = list_outside(release), PlusMinus.of(error_outside(release))
     where = [f"{text[0].upper()}{text[1:]}" for text, _ in outside]
     # Numbers of a damaged file may need more than 64 bits.
     counts = np.array([count for _, count in outside], object)
@@ -331,7 +331,7 @@ def describe_value(histogram: RangeHistogram, most: int) -> Section:
         columns.append(Column(name, [_cell(each) for each in cells], digits=digits))
     caption = "", "The first bins", ""
     blocks: list[Block] = [*facts, Table(columns, caption, total=table.num_rows)]
-    charts = {1: bins_chart, 2: map_of}
+    charts = {1: bins_chart, 2: draw_map}
     chart = charts.get(histogram.counts.ndim)
     if chart is not None:
         blocks.append(Figures([chart(histogram, counted_records(None, 1))]))
@@ -352,7 +352,7 @@ KIND = Kind(
     mechanism_type=RangesMechanism,
     document=document,
     table=make_table,
-    charts=charts_of,
+    charts=draw_charts,
     comparing=COMPARING,
     data_type=BinnedCounts,
     accept=lambda mechanism, data: mechanism._accept(data),

@@ -19,7 +19,7 @@ from dphist.ranges.adaptive_tree.dyadic import DyadicShape
 from dphist.ranges.adaptive_tree.exploration import Explorer, Rules
 from dphist.ranges.adaptive_tree.inference import Measured
 from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
-from dphist.ranges.budget import Budget, budget_of, checked_guarantee
+from dphist.ranges.budget import Budget, checked_guarantee, find_budget
 from dphist.ranges.counts import Counts, load_counts
 from dphist.ranges.shape import TreeShape
 from dphist.release.range_histogram import Answers, RangeHistogram
@@ -66,7 +66,7 @@ class RangesMeasuring(MechanismBase):
         """The rho of geometric noise on all counts; None if it is not known."""
         return None
 
-    def _rho_of(self, share: Fraction) -> Fraction:
+    def _compute_rho(self, share: Fraction) -> Fraction:
         """Return the rho of counts with noise at a share of epsilon, for the records of a unit."""
         assert self.epsilon is not None  # noqa: S101 - asked of geometric noise alone
         return geometric_to_rho(self.epsilon * share, self.sensitivity)
@@ -84,14 +84,14 @@ class RangesMeasuring(MechanismBase):
         low, high = 1, UNITS + 1  # a millionth of epsilon always fits
         while high - low > 1:
             middle = (low + high) // 2
-            fits = self._rho_of(Fraction(middle, UNITS)) <= stated.rho
+            fits = self._compute_rho(Fraction(middle, UNITS)) <= stated.rho
             low, high = (middle, high) if fits else (low, middle)
         return Fraction(low, UNITS)
 
     @property
     def budget(self) -> Budget:
         """What a single record may cost."""
-        return budget_of(self._stated, self.sensitivity)
+        return find_budget(self._stated, self.sensitivity)
 
     @final
     def release(self, counts: Any, source: Source | None = None) -> Release:
@@ -166,7 +166,7 @@ class LeafCountsMeasuring(RangesMeasuring):
 
     @property
     def _rho_of_noise(self) -> Fraction:
-        return self._rho_of(Fraction(1))
+        return self._compute_rho(Fraction(1))
 
     def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
         return counts + self.budget.noise(Fraction(1), counts.shape, source), {}
@@ -209,7 +209,7 @@ class HierarchicalTreeMeasuring(RangesMeasuring):
 
     @property
     def _rho_of_noise(self) -> Fraction:
-        return self.levels * self._rho_of(self.share)
+        return self.levels * self._compute_rho(self.share)
 
     @property
     def outside_share(self) -> Fraction:
@@ -277,7 +277,7 @@ class AdaptiveTreeMeasuring(RangesMeasuring):
     @property
     def _rho_of_noise(self) -> Fraction:
         first = Fraction(self._first_units, UNITS)
-        return self._rho_of(first) + (self._rho_of(1 - first) if first < 1 else 0)
+        return self._compute_rho(first) + (self._compute_rho(1 - first) if first < 1 else 0)
 
     def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
         shape, budget = self.shape, self.budget

@@ -151,7 +151,7 @@ def divide(bins: int, most: int) -> IntArray:
     return np.rint(np.linspace(0, bins, min(bins, most) + 1)).astype(np.int64)
 
 
-def parts_of(histogram: RangeHistogram, axis: int, places: IntArray) -> Parts:
+def make_parts(histogram: RangeHistogram, axis: int, places: IntArray) -> Parts:
     """Return one axis in parts with edges at these places."""
     ends = _ends(histogram, axis, places)
     low, high = histogram.interval_bins(*ends)
@@ -173,7 +173,7 @@ def _ends(histogram: RangeHistogram, axis: int, places: IntArray) -> tuple[Any, 
     return (lo[0], hi[0]) if len(lo) == 1 else (tuple(lo), tuple(hi))
 
 
-def whole_of(histogram: RangeHistogram) -> tuple[float, float]:
+def sum_all(histogram: RangeHistogram) -> tuple[float, float]:
     """Return the records in all bins together, and their error (95 %)."""
     count, error = sums(histogram, 0, np.array([0, histogram.counts.shape[0]]))
     return count[0].item(), error[0].item()
@@ -199,7 +199,7 @@ def usual_error(histogram: RangeHistogram) -> float | None:
     return float(errors[order[min(int(reached), len(order) - 1)]])
 
 
-def outside_of(release: Release) -> list[tuple[str, int]]:
+def list_outside(release: Release) -> list[tuple[str, int]]:
     """Return the records in no bin: where, and how many; empty if the data came without edges."""
     histogram = release.value
     first, last = histogram.edges[0][[0, -1]]
@@ -235,7 +235,7 @@ def grouped(bins: int, most: int) -> IntArray:
     return np.append(np.arange(0, bins, groups), bins)
 
 
-def quantiles_of(histogram: RangeHistogram) -> list[Quantile]:
+def list_quantiles(histogram: RangeHistogram) -> list[Quantile]:
     """Return the quantiles of the only axis; empty if there are no records by the estimates.
 
     Their intervals are those of `RangeHistogram.quantile`.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dphist.document import planning
-from dphist.document.options import Option, Table, option_of, parts_of, whole
+from dphist.document.options import Option, Table, make_option, split_parts, whole
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.parameters import whole_number
 from dphist.privacy import PrivacyUnit
@@ -88,14 +88,14 @@ def _options() -> Table:
             _bins,
             required=True,
         ),
-        option_of(AdaptiveTree, "workload", "; the error is stated for these"),
+        make_option(AdaptiveTree, "workload", "; the error is stated for these"),
         *planning.options_of_records(AdaptiveTree),
     ]
 
 
 def _bins(text: str) -> int | tuple[int, ...]:
     """Read the number of bins of each axis."""
-    one, *others = map(whole, parts_of(text))
+    one, *others = map(whole, split_parts(text))
     return (one, *others) if others else one
 
 

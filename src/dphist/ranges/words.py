@@ -12,7 +12,7 @@ from dphist.document.unit_words import Counted, with_missing
 from dphist.privacy import PrivacyUnit
 from dphist.ranges.adaptive_tree.mechanism import AdaptiveTree
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
-from dphist.ranges.overview import Parts, Quantile, axis_text, short_edges, whole_of
+from dphist.ranges.overview import Parts, Quantile, axis_text, short_edges, sum_all
 from dphist.release.maker import Maker
 from dphist.release.range_histogram import RangeHistogram
 from dphist.sentence import Sentence, many
@@ -29,14 +29,14 @@ _USUAL = "95 %; half of the {records} are in bins with a smaller one"
 _HALF = "± stands for half of a 95 % interval"
 
 
-def title_of(histogram: RangeHistogram) -> Sentence:
+def make_title(histogram: RangeHistogram) -> Sentence:
     """Return the heading: what is counted, by which columns."""
     if not histogram.has_edges:
         return Sentence(f"{{Records}} by {'bin' if histogram.counts.ndim == 1 else 'cell'}")
     return Sentence("{Records} by {names}", names=names_in_words(histogram))
 
 
-def result_of(
+def describe_result(
     histogram: RangeHistogram, quantiles: list[Quantile], first: Parts, name: str
 ) -> Sentence:
     """Return the result in one sentence for a manager.
@@ -47,7 +47,7 @@ def result_of(
     first : parts of the first axis.
     name : of the first axis.
     """
-    count, error = whole_of(histogram)
+    count, error = sum_all(histogram)
     all_bins = Sentence(
         "{count} ± {error} {records}",
         count=number_text(count),

@@ -5,7 +5,7 @@ import numpy as np
 from dphist.anonymized.charts import labels_by_count, outline, thin
 from dphist.data.region_tree import RegionPath, RegionTree
 from dphist.document.chart import NARROW, Area, Axis, Chart, Line
-from dphist.document.unit_words import counted_of
+from dphist.document.unit_words import find_counted
 from dphist.privacy.as_text import percent
 from dphist.regions.mechanism import RegionalBand
 from dphist.regions.words import name_region
@@ -17,7 +17,7 @@ MOST_CHARTS = 12
 _SEEN = 1.02  # a band is seen where its end is above this times its line
 
 
-def charts_of(release: Release) -> list[Chart]:
+def draw_charts(release: Release) -> list[Chart]:
     """Return the charts of a release, all on the same axes, with the band of all regions."""
     return draw_regions(release, release.mechanism.intervals(release))
 
@@ -56,7 +56,7 @@ def _draw(
         x,
         y,
         [area],
-        [Line(counted_of(release).released, line.x, line.y)],
+        [Line(find_counted(release).released, line.x, line.y)],
         "" if seen else NARROW,
         "" if len(line.x) else Sentence("no {label} was released"),
     )  # fmt: skip

@@ -89,7 +89,7 @@ class RegionsCase(compared.Case):
         parts = [repr(self.opened.regions.to_content()).encode()]
         for leaf in self.opened.leaves:
             parts += [leaf.counts.astype("<i8").tobytes(), leaf.prevalences.astype("<i8").tobytes()]
-        return compared.digest_of([*parts, str(self.data.sensitivity).encode()])
+        return compared.compute_digest([*parts, str(self.data.sensitivity).encode()])
 
     def known(self) -> Mapping[str, compared.Given]:
         """Return the tree and the bound, which are public."""
@@ -115,7 +115,7 @@ class RegionsCase(compared.Case):
 
     def run(self, mechanism: Any) -> compared.Run:
         """Return what releases the profiles once."""
-        return compared.run_of(partial(mechanism.release, self.data), self._errors)
+        return compared.make_run(partial(mechanism.release, self.data), self._errors)
 
     def _errors(self, value: Any) -> Sequence[float]:
         tree = self.opened.regions

@@ -28,19 +28,19 @@ from dphist.document.blocks import (
 from dphist.document.bounding import bounding_of_records, numbers_of_bounding
 from dphist.document.csv_rows import add_interval
 from dphist.document.kind import DataFacts, Disclosed, Kind
-from dphist.document.promised import Promised, contribution_of
+from dphist.document.promised import Promised, find_contribution
 from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import (
     UNKNOWN,
     Counted,
-    counted_of,
+    count_units,
+    find_counted,
     neighbors_in_words,
-    number_of,
     with_missing,
 )
 from dphist.regions import words
 from dphist.regions.auditing import AUDITING
-from dphist.regions.charts import MOST_CHARTS, charts_of, choose_regions, draw_regions
+from dphist.regions.charts import MOST_CHARTS, choose_regions, draw_charts, draw_regions
 from dphist.regions.comparing import COMPARING
 from dphist.regions.difference import compare_releases
 from dphist.regions.histograms import RegionalHistograms
@@ -57,15 +57,15 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     """Return what is to be said of histograms by region, or of some that are not made yet."""
     neighbors = neighbors_in_words(mechanism.guarantee.unit.at_most, data.unit)
     neighbors = joined((with_missing(neighbors, data.unit, data.bounds), words.MOVED))
-    number = UNKNOWN if release is None else number_of(release)
-    records = contribution_of(mechanism, data)
+    number = UNKNOWN if release is None else count_units(release)
+    records = find_contribution(mechanism, data)
     promised = Promised(mechanism, data, release, neighbors, number, records)
     if release is None:
         results = [_expected(mechanism, data)]
         return make_document(
             KIND.name, words.TITLE, promised, results, limits=words.LIMITS, unit=data.unit
         )
-    band, counted = release.mechanism.intervals(release), counted_of(release)
+    band, counted = release.mechanism.intervals(release), find_counted(release)
     cost, more = bounding_of_records(release)
     return make_document(
         KIND.name,
@@ -199,7 +199,7 @@ KIND = Kind(
     mechanism_type=RegionalProfiles,
     document=document,
     table=make_table,
-    charts=charts_of,
+    charts=draw_charts,
     comparing=COMPARING,
     data_type=RegionalProfile,
     accept=lambda mechanism, data: mechanism._accept(data),

@@ -14,7 +14,7 @@ from dphist.data.diagram import merge_pairs
 from dphist.data.guard import refuse_guarded
 from dphist.data.profile import Profile
 from dphist.data.region_tree import RegionTree
-from dphist.data.regional_profile import RegionalProfile, bounds_of
+from dphist.data.regional_profile import RegionalProfile, state_bounds
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.mechanism import provenance_of_unit
 from dphist.noise import Source
@@ -92,7 +92,7 @@ class RegionalMeasuring(CellMeasuring):
             noisy=noisy,
             provenance={
                 **provenance_of_unit(profile),
-                **bounds_of(profile.unlisted, profile.other),
+                **state_bounds(profile.unlisted, profile.other),
             },
         )
 

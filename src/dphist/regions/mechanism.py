@@ -184,7 +184,7 @@ class RegionalProfiles(RegionalMeasuring):
             raise ValueError("the mechanism releases other regions")
         return histograms
 
-    def total_of(self, noisy: Mapping[str, IntArray]) -> int:
+    def compute_total(self, noisy: Mapping[str, IntArray]) -> int:
         """Return the total of a release with these noisy numbers."""
         return max(sum(sum(noisy[name].tolist()) for name in ("columns", "rows")), 0)
 
@@ -251,7 +251,7 @@ class RegionalProfiles(RegionalMeasuring):
             release.value[path],
             release.guarantee,
             mechanism,
-            self.total_of(noisy),
+            self.compute_total(noisy),
             noisy,
             provenance=release.provenance,
             for_tests=release.for_tests,

@@ -5,7 +5,7 @@ from typing import Any
 
 from dphist.data.region_tree import RegionTree
 from dphist.document import planning
-from dphist.document.options import Option, Table, option_of
+from dphist.document.options import Option, Table, make_option
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.parameters import Exact, decimal_text, exact_number, whole_number
 from dphist.privacy import PrivacyUnit
@@ -73,7 +73,7 @@ def _options() -> Table:
             RegionTree.read,
             required=True,
         ),
-        option_of(RegionalProfiles, "top_share"),
+        make_option(RegionalProfiles, "top_share"),
         Option(
             "shape",
             "a public guess of how fast counts fall: the i-th largest is proportional to 1 / i^S "

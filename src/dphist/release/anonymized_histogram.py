@@ -83,7 +83,7 @@ class AnonymizedHistogram(Diagram, Released):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AnonymizedHistogram):
             return NotImplemented
-        return self._holds_the_pairs_of(other)
+        return self._has_same_pairs(other)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -383,7 +383,7 @@ def _as_json(labels: pa.ChunkedArray, kind: pa.DataType) -> list[Any]:
             return list(texts.to_pylist())
     except pa.ArrowInvalid:
         pass
-    return list(labels.cast(_number_of(kind)).to_pylist())
+    return list(labels.cast(_find_number_type(kind)).to_pylist())
 
 
 def _read(labels: object, kind: pa.DataType) -> pa.Array:
@@ -397,7 +397,7 @@ def _read(labels: object, kind: pa.DataType) -> pa.Array:
         return pa.array(labels, pa.string()).cast(_without_zone(kind)).cast(kind)
     if not types <= ({bool} if pa.types.is_boolean(kind) else {int}):  # Arrow makes 1 of 1.5
         raise TypeError("labels are of their type")
-    return pa.array(labels, _number_of(kind)).cast(kind)
+    return pa.array(labels, _find_number_type(kind)).cast(kind)
 
 
 def _without_zone(kind: pa.DataType) -> pa.DataType:
@@ -405,7 +405,7 @@ def _without_zone(kind: pa.DataType) -> pa.DataType:
     return pa.timestamp(kind.unit) if pa.types.is_timestamp(kind) else kind
 
 
-def _number_of(kind: pa.DataType) -> pa.DataType:
+def _find_number_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of the numbers that Arrow holds for dates or timestamps."""
     if not pa.types.is_temporal(kind):
         return kind

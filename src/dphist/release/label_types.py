@@ -21,15 +21,15 @@ LABEL_TYPES: tuple[LabelType, ...] = get_args(LabelType)
 _MOST_DIGITS = 38
 
 
-def text_of(value: object, kind: LabelType) -> str | None:
+def format_label(value: object, kind: LabelType) -> str | None:
     """Return the text of a label; None if the value is not of the type.
 
     Text is its own text. Of another type, text is accepted if it is that of a label: this is how
     parameters are saved.
 
-    >>> text_of(7, "integer"), text_of("7", "integer"), text_of("07", "integer")
+    >>> format_label(7, "integer"), format_label("7", "integer"), format_label("07", "integer")
     ('7', '7', None)
-    >>> text_of(True, "integer"), text_of(Decimal("1.50"), "decimal")
+    >>> format_label(True, "integer"), format_label(Decimal("1.50"), "decimal")
     (None, '1.5')
     """
     if isinstance(value, str) and kind != "text":
@@ -37,19 +37,19 @@ def text_of(value: object, kind: LabelType) -> str | None:
     return _TYPES[kind].write(value)
 
 
-def label_of(text: str, kind: LabelType) -> Any:
-    """Return the label of a text that `text_of` returned.
+def read_label(text: str, kind: LabelType) -> Any:
+    """Return the label of a text that `format_label` returned.
 
-    >>> label_of("7", "integer"), label_of("2026-01-31", "date")
+    >>> read_label("7", "integer"), read_label("2026-01-31", "date")
     (7, datetime.date(2026, 1, 31))
     """
     return _TYPES[kind].read(text)
 
 
-def type_of(value: object) -> LabelType | None:
+def find_type(value: object) -> LabelType | None:
     """Return the type of a label; None for what is no label of any type.
 
-    >>> type_of("a"), type_of(True), type_of(3), type_of(2.5)
+    >>> find_type("a"), find_type(True), find_type(3), find_type(2.5)
     ('text', 'boolean', 'integer', None)
     """
     if isinstance(value, str):
@@ -59,7 +59,7 @@ def type_of(value: object) -> LabelType | None:
 
 def as_arrow(texts: Sequence[str], kind: LabelType) -> pa.Array:
     """Return labels, given as texts, as an Arrow array of their type."""
-    labels = [label_of(text, kind) for text in texts]
+    labels = [read_label(text, kind) for text in texts]
     if kind != "decimal":
         return pa.array(labels, _TYPES[kind].arrow)
     places = max((len(text.partition(".")[2]) for text in texts), default=0)
@@ -69,7 +69,7 @@ def as_arrow(texts: Sequence[str], kind: LabelType) -> pa.Array:
     return pa.array(labels, made)
 
 
-def order_of(kind: LabelType) -> Callable[[str], Any]:
+def find_order(kind: LabelType) -> Callable[[str], Any]:
     """Return the key that sorts texts by their labels."""
     return _TYPES[kind].read if kind in ("integer", "decimal") else str
 
@@ -116,11 +116,11 @@ def _date(value: object) -> str | None:
 
 
 def _timestamp(value: object) -> str | None:
-    return None if _zone_of(value) is not False else _moment(value)
+    return None if _has_zone(value) is not False else _moment(value)
 
 
 def _instant(value: object) -> str | None:
-    if _zone_of(value) is not True:
+    if _has_zone(value) is not True:
         return None
     try:
         return _moment(value.astimezone(datetime.UTC).replace(tzinfo=None))  # type: ignore[attr-defined]
@@ -128,7 +128,7 @@ def _instant(value: object) -> str | None:
         return None
 
 
-def _zone_of(value: object) -> bool | None:
+def _has_zone(value: object) -> bool | None:
     """Whether a timestamp has a zone; None for what is no timestamp in whole microseconds."""
     if not isinstance(value, datetime.datetime) or getattr(value, "nanosecond", False):
         return None

@@ -82,7 +82,7 @@ class Restoring(Protocol):
 class Totaling(Protocol):
     """A mechanism whose total follows from its noisy numbers."""
 
-    def total_of(self, noisy: Mapping[str, IntArray]) -> int:
+    def compute_total(self, noisy: Mapping[str, IntArray]) -> int:
         """Return the total of a release with these noisy numbers."""
 
 
@@ -103,12 +103,12 @@ class Inferred(Protocol):
         """
 
 
-def target_of(mechanism: Maker) -> Target | None:
+def find_target(mechanism: Maker) -> Target | None:
     """Return the target of a mechanism; None if it has none, as mechanisms of others may."""
     target: Target | None = getattr(mechanism, "target", None)
     return target
 
 
-def parameters_of(mechanism: "DataclassInstance") -> dict[str, Any]:
+def read_parameters(mechanism: "DataclassInstance") -> dict[str, Any]:
     """Return the constructor parameters of a mechanism, or of a guarantee, by name."""
     return {item.name: getattr(mechanism, item.name) for item in fields(mechanism) if item.init}

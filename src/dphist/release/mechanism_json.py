@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from dphist.errors import ParameterError, ReleaseFileError
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, Target
-from dphist.privacy.guarantees import rho_of
+from dphist.privacy.guarantees import find_rho
 from dphist.release.document import checked_format
-from dphist.release.maker import Maker, parameters_of, target_of
-from dphist.release.mechanisms import find_mechanism, mechanisms_in, package_of
+from dphist.release.maker import Maker, find_target, read_parameters
+from dphist.release.mechanisms import find_mechanism, find_package, mechanisms_in
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -78,7 +78,7 @@ def mechanism_from_json(text: str) -> Any:
 
 def describe(value: "DataclassInstance") -> dict[str, Any]:
     """Return a mechanism's name and parameters, exact numbers as text."""
-    parameters = {name: _as_exact(each) for name, each in parameters_of(value).items()}
+    parameters = {name: _as_exact(each) for name, each in read_parameters(value).items()}
     return {"name": type(value).__name__, "parameters": parameters}
 
 
@@ -111,7 +111,7 @@ def read_guarantee(content: dict[str, Any], own: Guarantee) -> Guarantee:
     if isinstance(stated, PureDP):
         stated = replace(stated, rho=content.get("rho"))
     allowed: dict[str, Any] = {"rho": own.rho} if isinstance(own, ZCDP | ApproxZCDP) else {}
-    if type(stated) is type(own) and rho_of(stated) >= rho_of(own):
+    if type(stated) is type(own) and find_rho(stated) >= find_rho(own):
         found: Guarantee = stated
         if replace(stated, **allowed) == own:
             return found
@@ -121,7 +121,7 @@ def read_guarantee(content: dict[str, Any], own: Guarantee) -> Guarantee:
 def describe_origin(mechanism: Maker) -> dict[str, Any]:
     """Return what a mechanism was calibrated to, and its package, where it has them."""
     content: dict[str, Any] = {}
-    target, package = target_of(mechanism), package_of(type(mechanism))
+    target, package = find_target(mechanism), find_package(type(mechanism))
     if target is not None:
         asked = describe_guarantee(target.guarantee)
         content["target"] = {"guarantee": asked, "releases": target.releases}

@@ -20,7 +20,7 @@ _SCRIPT = "__main__"
 
 def savable(mechanism: type[M]) -> type[M]:
     """Class decorator: releases of this mechanism can be saved and loaded."""
-    package = package_of(mechanism)
+    package = find_package(mechanism)
     if package is None:
         _OURS[mechanism.__name__] = mechanism
     else:
@@ -28,7 +28,7 @@ def savable(mechanism: type[M]) -> type[M]:
     return mechanism
 
 
-def package_of(mechanism: type[Any]) -> str | None:
+def find_package(mechanism: type[Any]) -> str | None:
     """Return the name of the package, as pip knows it, that defines a class; None of dphist's."""
     top = mechanism.__module__.partition(".")[0]
     return None if top == "dphist" else _distribution(top)

@@ -113,12 +113,12 @@ WORDS = tuple(item.name for item in fields(Presentation) if item.name != "date")
 """Names of the fields that people choose."""
 
 
-def forms_of(noun: str) -> tuple[str, str]:
+def find_forms(noun: str) -> tuple[str, str]:
     """Return singular and plural of a name.
 
-    >>> forms_of("gene"), forms_of("hospital stay"), forms_of("person/people")
+    >>> find_forms("gene"), find_forms("hospital stay"), find_forms("person/people")
     (('gene', 'genes'), ('hospital stay', 'hospital stays'), ('person', 'people'))
-    >>> forms_of("city"), forms_of("search"), forms_of("基因")
+    >>> find_forms("city"), find_forms("search"), find_forms("基因")
     (('city', 'cities'), ('search', 'searches'), ('基因', '基因'))
     """
     singular, slash, plural = noun.partition("/")

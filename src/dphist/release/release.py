@@ -31,7 +31,7 @@ from dphist.release.document import (
 )
 from dphist.release.kind_names import OLD_TAGS, kinds_of_others
 from dphist.release.label_table import LabelTable
-from dphist.release.maker import Inferred, Maker, Restoring, Totaling, target_of
+from dphist.release.maker import Inferred, Maker, Restoring, Totaling, find_target
 from dphist.release.mechanism_json import (
     describe,
     describe_guarantee,
@@ -155,7 +155,7 @@ class Release(TableWriter, Released):
 
         None if it is not calibrated, or the release carries another one.
         """
-        target = target_of(self.mechanism)
+        target = find_target(self.mechanism)
         return None if target is None or self.users is not None else target.guarantee
 
     def present(self, **words: Unpack[Words]) -> "Release":
@@ -378,7 +378,7 @@ def _decode_alone(content: dict[str, Any]) -> Release:
     noisy = {str(k): read_whole_numbers(v) for k, v in content["noisy"].items()}
     if isinstance(mechanism, Restoring):
         value = mechanism.restored(value, noisy)
-        if isinstance(mechanism, Totaling) and total != mechanism.total_of(noisy):
+        if isinstance(mechanism, Totaling) and total != mechanism.compute_total(noisy):
             raise ValueError("the total is not that of the noisy numbers")
     elif isinstance(value, Inferred) and noisy:
         value = value.completed(mechanism.decode(noisy))

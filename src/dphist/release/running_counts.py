@@ -16,9 +16,9 @@ from dphist.release.label_types import (
     LABEL_TYPES,
     LabelType,
     as_arrow,
-    label_of,
-    order_of,
-    text_of,
+    find_order,
+    format_label,
+    read_label,
 )
 from dphist.release.released import Released
 
@@ -70,7 +70,7 @@ class RunningCounts(Released):
         label_type: LabelType = "text",
     ) -> None:
         self._type = _checked_type(label_type)
-        rows = [_rows_of(reading, self._type) for reading in readings]
+        rows = [_read_rows(reading, self._type) for reading in readings]
         distinct = dict.fromkeys(chain.from_iterable(labels for labels, _ in rows))
         known = {label: place for place, label in enumerate(distinct)}
         places = [[known[label] for label in labels] for labels, _ in rows]
@@ -140,7 +140,7 @@ class RunningCounts(Released):
     @property
     def labels(self) -> list[Any]:
         """All labels in any reading: in the order of the last one, then by their last counts."""
-        return [label_of(text, self._type) for text in self._labels]
+        return [read_label(text, self._type) for text in self._labels]
 
     @property
     def label_texts(self) -> list[str]:
@@ -180,7 +180,7 @@ class RunningCounts(Released):
 
         Both are (n,) int64, empty for a label in no reading.
         """
-        text = text_of(label, self._type)
+        text = format_label(label, self._type)
         if text is None or text not in self._labels:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         rows = np.flatnonzero(self._places == self._labels.index(text))
@@ -237,7 +237,7 @@ class RunningCounts(Released):
         return {"label": labels, "count": pa.array(self._counts[rows])}
 
 
-def _rows_of(reading: Reading, kind: LabelType) -> tuple[list[str], list[Any]]:
+def _read_rows(reading: Reading, kind: LabelType) -> tuple[list[str], list[Any]]:
     """Return the labels of a reading as text, and its counts, unchecked."""
     both: Sequence[Any] = (
         (list(reading), list(reading.values())) if isinstance(reading, Mapping) else reading
@@ -256,7 +256,7 @@ def _checked_type(kind: Any) -> LabelType:
 def _ranks(labels: list[str], kind: LabelType) -> IntArray:
     """Return each label's rank: numbers by size, others in the order of code points."""
     ranks = np.empty(len(labels), np.int64)
-    keys = list(map(order_of(kind), labels))
+    keys = list(map(find_order(kind), labels))
     ranks[sorted(range(len(labels)), key=keys.__getitem__)] = np.arange(len(labels))
     return ranks
 
@@ -273,7 +273,7 @@ def _checked_times(times: list[Any]) -> IntArray:
 
 
 def _checked_label(label: Any, kind: LabelType) -> str:
-    text = text_of(label, kind)
+    text = format_label(label, kind)
     if text is None:
         raise DataError(f"labels must be {IN_WORDS[kind]}")
     return text

@@ -9,7 +9,7 @@ from dphist.errors import ParameterError, phrase
 from dphist.parameters import decimal_text, exact_number
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import as_unit
-from dphist.release.presentation import forms_of
+from dphist.release.presentation import find_forms
 
 
 def check_users(release: Any, users: Any) -> None:
@@ -67,7 +67,7 @@ def refuse_exchanged(own: PrivacyUnit, said: PrivacyUnit | str | None) -> None:
 
 def check_unit_word(word: str, unit: PrivacyUnit) -> None:
     """Refuse a word that would promise more than the guarantee: it names a user, nothing else."""
-    if unit.who not in ("user", forms_of(word)[0]):
+    if unit.who not in ("user", find_forms(word)[0]):
         raise ParameterError(
             "unit",
             f"must be left out: the release protects {unit.single}, which another word does not "
@@ -96,7 +96,7 @@ def read_line(said: Any) -> str:
     return str(said)
 
 
-def provenance_of(counts: LabelCounts) -> dict[str, Any]:
+def make_provenance(counts: LabelCounts) -> dict[str, Any]:
     """Return the provenance that a release states about its labels."""
     known = {name: getattr(counts, name) for name in ("unit", "null_users", "null_labels")}
     provenance = {name: said for name, said in known.items() if said is not None}

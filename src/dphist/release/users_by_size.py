@@ -81,8 +81,8 @@ class UsersBySize:
         first, last = (np.minimum(each, self.bound) for each in self._ends)
         likely = np.minimum(self._middle, self.bound)
         noisy = np.array(self.noisy, np.float64)
-        low = math.ceil(float(first @ noisy - self._width_of(first)))
-        high = math.floor(float(last @ noisy + self._width_of(last)))
+        low = math.ceil(float(first @ noisy - self._compute_width(first)))
+        high = math.floor(float(last @ noisy + self._compute_width(last)))
         low, high = sorted((max(low, 0), max(high, 0)))
         value = min(max(round(float(likely @ noisy)), low), high)
         return IntervalEstimate(value, low, high)
@@ -169,8 +169,8 @@ class UsersBySize:
         noisy, shares = np.array(self.noisy, np.float64), np.arange(_STEPS + 1)[:, None] / _STEPS
         left = np.array([part - shares * whole for part, whole in parts])  # (choice, share, cell)
         least, most = left.min(axis=0), left.max(axis=0)
-        above = np.flatnonzero(least @ noisy <= self._width_of(least, tried))
-        below = np.flatnonzero(most @ noisy >= -self._width_of(most, tried))
+        above = np.flatnonzero(least @ noisy <= self._compute_width(least, tried))
+        below = np.flatnonzero(most @ noisy >= -self._compute_width(most, tried))
         low = max(int(above[0]) - 1, 0) if len(above) else _STEPS
         high = min(int(below[-1]) + 1, _STEPS) if len(below) else 0
         low, high = min(low, high), max(low, high)
@@ -178,7 +178,7 @@ class UsersBySize:
         value = part / whole if whole > 0 else low / _STEPS
         return Share(min(max(value, low / _STEPS), high / _STEPS), low / _STEPS, high / _STEPS)
 
-    def _width_of(self, weights: FloatArray, tried: int = 1) -> Any:
+    def _compute_width(self, weights: FloatArray, tried: int = 1) -> Any:
         """Return what the noise of a weighted sum is below, with 97.5 % for all that were tried."""
         return width_of_sum(self.law, weights, 1 - (1 - _SIDE) / tried)
 

@@ -14,7 +14,7 @@ from dphist.document.blocks import CARD, Document, Figures
 from dphist.document.chart import Chart
 from dphist.document.csv_field import MARK, csv_field, safe_field
 from dphist.document.csv_rows import write_csv
-from dphist.document.kind import DataFacts, kind_of, kind_of_value
+from dphist.document.kind import DataFacts, find_kind, find_kind_of_value
 from dphist.document.small_counts import leave_out_figures
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.files import check_output_path, write_text
@@ -81,7 +81,7 @@ def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axe
     """
     from dphist.render.charts import draw_figure, draw_into
 
-    charts, slots = kind_of(checked_release(release)).charts(release), shown_as(release).slots
+    charts, slots = find_kind(checked_release(release)).charts(release), shown_as(release).slots
     beside = whole_number(columns, "columns", 1, 2) == 2
     if ax is None:
         return draw_figure(charts, slots, (5.5 if beside else 7, 4.6), beside=beside)
@@ -95,7 +95,7 @@ def plot_value(
     """Plot a released value by itself, as its card in a notebook does: a histogram has `plot`."""
     from dphist.render.charts import Palette, draw_chart
 
-    chart = chart_of_value(value)
+    chart = draw_value(value)
     if label is not None:
         chart = replace(chart, lines=[replace(line, name=label) for line in chart.lines])
     if ax is None:
@@ -106,14 +106,14 @@ def plot_value(
     return ax
 
 
-def vega_of(value: Any) -> dict[str, Any]:
+def draw_vega(value: Any) -> dict[str, Any]:
     """Return what `plot_value` draws as a Vega-Lite specification."""
-    return vega(chart_of_value(value), {})
+    return vega(draw_value(value), {})
 
 
-def chart_of_value(value: Any) -> Chart:
+def draw_value(value: Any) -> Chart:
     """Return the chart that shows a released value by itself."""
-    kind = kind_of_value(value)
+    kind = find_kind_of_value(value)
     shown = kind.of_value(value, 1).shown_on(CARD) if kind and kind.of_value else []
     charts = [block.charts[0] for block in shown if isinstance(block, Figures)]
     if not charts:
@@ -167,7 +167,7 @@ def summary_text(release: Release, show_below: int | None = None) -> str:
     return text(shown_as(checked_release(release), show_below))
 
 
-def json_of(release: Release) -> dict[str, Any]:
+def make_json(release: Release) -> dict[str, Any]:
     """Return guarantee, size and warnings of a release for programs."""
     return content(shown_as(release))
 
@@ -197,14 +197,14 @@ def table_csv(
     found. `LabelCounts.from_table` reads CSV the same way.
     """
     field = safe_field if spreadsheet_safe else csv_field
-    kind, mark = kind_of(release), MARK if spreadsheet_safe else ""
+    kind, mark = find_kind(release), MARK if spreadsheet_safe else ""
     below = None if show_below is None else check_below(release, show_below)
     return f"{mark}{write_csv(kind.table(release), field, below)}"
 
 
 def check_below(release: Release, show_below: int) -> int:
     """Return the number below which estimates of a release are left out, checked."""
-    below, kind = whole_number(show_below, "show_below", 1), kind_of(release)
+    below, kind = whole_number(show_below, "show_below", 1), find_kind(release)
     if not kind.may_hide_small or "count" not in kind.table(release).column_names:
         raise UnsupportedError(
             "this release has no table in which small estimates are left out; tables have one, and "
@@ -222,11 +222,11 @@ def citation(release: Release) -> str:
     mechanism = release.mechanism
     reference = " ".join(str(getattr(mechanism, "reference", "")).split())
     said = f"% {type(mechanism).__name__}: {reference}" if reference else ""
-    paper = _entry_of(getattr(mechanism, "paper", ""))
+    paper = _find_entry(getattr(mechanism, "paper", ""))
     return "\n\n".join(filter(None, (said, _of_library(release.version), paper))) + "\n"
 
 
-def _entry_of(key: str) -> str:
+def _find_entry(key: str) -> str:
     """Return the entry of a key; empty for an unknown one."""
     bibtex = files("dphist.report").joinpath("papers.bib").read_text(encoding="utf-8")
     entries = (each.strip() for each in bibtex.split("\n\n"))
@@ -264,7 +264,7 @@ def shown_as(release: Release, show_below: int | None = None) -> Document:
     ----------
     show_below : estimates below it are left out, and so are figures; not in JSON.
     """
-    make, data = kind_of(release).document, DataFacts.of(release)
+    make, data = find_kind(release).document, DataFacts.of(release)
     if show_below is None:
         return make(release.mechanism, data, release)
     below = check_below(release, show_below)

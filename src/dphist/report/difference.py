@@ -27,7 +27,7 @@ from dphist.document.chart import Axis, Chart, Line, LineStyle, Spans
 from dphist.document.csv_field import csv_field
 from dphist.document.differing import BOTH, Differing, check_same
 from dphist.document.errata import errata_in_words
-from dphist.document.kind import kind_of
+from dphist.document.kind import find_kind
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.tabular import pandas_module
@@ -169,9 +169,9 @@ def difference(before: Release, after: Release, *, level: float = 0.95) -> Diffe
         checked_release(release)
     if not 0.5 <= level <= 0.9999:
         raise ParameterError("level", "must be from 0.5 to 0.9999")
-    kind = kind_of(before)
-    if kind_of(after) is not kind:
-        raise ParameterError(BOTH, f"must be of one kind: {kind.name} and {kind_of(after).name}")
+    kind = find_kind(before)
+    if find_kind(after) is not kind:
+        raise ParameterError(BOTH, f"must be of one kind: {kind.name} and {find_kind(after).name}")
     if kind.differing is None:
         raise UnsupportedError(
             f"releases of the kind {kind.name} have no differences: the kind declares none"

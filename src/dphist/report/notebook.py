@@ -18,14 +18,14 @@ from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.document.blocks import Block, Column, Document, Fact, Note, Section, Table
 from dphist.document.guarantee_words import exchange_in_words, guarantee_in_words
-from dphist.document.kind import kind_of_value, kinds
+from dphist.document.kind import find_kind_of_value, kinds
 from dphist.document.mechanism_facts import parameters
-from dphist.document.totals import USUAL_DELTA, in_all, total_of, wider
+from dphist.document.totals import USUAL_DELTA, find_total, in_all, wider
 from dphist.document.unit_words import Number
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.files import check_output_path, write_text
 from dphist.mechanism import MechanismBase
-from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, delta_of
+from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, find_delta
 from dphist.privacy.guarantees import Protecting
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.released import Released
@@ -45,23 +45,23 @@ _NOT_SHOWN = (
 
 def html_of(value: Any) -> str:
     """Return what a notebook shows of a value, as HTML."""
-    return card(_document_of(value))
+    return card(_make_document(value))
 
 
 def text_of(value: Any) -> str:
     """Return what a terminal shows of a value."""
-    return text(_document_of(value)).rstrip()
+    return text(_make_document(value)).rstrip()
 
 
 def write_page(value: Any, path: str | Path) -> None:
     """Write what a notebook shows of a value as a page for a browser; it loads nothing."""
     check_output_path(path)
-    write_text(path, page(_document_of(value)))
+    write_text(path, page(_make_document(value)))
 
 
-def _document_of(value: Any) -> Document:
+def _make_document(value: Any) -> Document:
     for known in type(value).__mro__:
-        view = _view_of(known)
+        view = _find_view(known)
         if view is not None:
             return view(value)
     raise UnsupportedError(f"a value of type {type(value).__name__} has no view: see register_view")
@@ -76,17 +76,17 @@ def register_view(shown: type[Any], view: View) -> None:
         If the class has a view.
     """
     of_kind = any(kind.value_type is shown and kind.of_value is not None for kind in kinds())
-    if _view_of(shown) is not None or of_kind:
+    if _find_view(shown) is not None or of_kind:
         raise ParameterError("shown", f"must have no view yet: {shown.__name__} already has one")
     _VIEWS[shown] = view
 
 
-def _view_of(shown: type[Any]) -> View | None:
+def _find_view(shown: type[Any]) -> View | None:
     """Return the view of a class; modules that few cards need are imported for these alone."""
     module = _DOCUMENTS.get(f"{shown.__module__}.{shown.__qualname__}")
     if module is None:
         return _VIEWS.get(shown)
-    view: View = import_module(module).document_of
+    view: View = import_module(module).make_document
     return view
 
 
@@ -113,7 +113,7 @@ def _of_release(release: Release) -> Document:
 
 def _of_released(value: Any) -> Document:
     """Return the document of a released value by itself, as its kind declares it."""
-    kind = kind_of_value(value)
+    kind = find_kind_of_value(value)
     if kind is None or kind.of_value is None:
         raise UnsupportedError(f"no kind says how a {type(value).__name__} is shown by itself")
     value_alone = kind.of_value(value, HEAD)
@@ -124,7 +124,7 @@ def _of_released(value: Any) -> Document:
 def _of_mechanism(mechanism: MechanismBase) -> Document:
     """Return the guarantee, the parameters and the source of a mechanism."""
     guarantee, exchanged = mechanism.guarantee, mechanism.exchanged
-    total = total_of(mechanism)
+    total = find_total(mechanism)
     alone = total.releases == 1 and total.guarantee == replace(guarantee, unit=total.guarantee.unit)
     each = [] if alone else [Fact("Of each release", str(guarantee))]
     known = parameters(mechanism)
@@ -150,7 +150,7 @@ def _of_guarantee(guarantee: Guarantee) -> Document:
     """Return what a guarantee is, whom it protects, and what it means."""
     blocks: list[Block] = [Fact("Guarantee", str(guarantee)), _protects(guarantee.unit)]
     if isinstance(guarantee, ZCDP | ApproxZCDP):
-        implied = guarantee.to_approx_dp(max(USUAL_DELTA, wider(delta_of(guarantee))))
+        implied = guarantee.to_approx_dp(max(USUAL_DELTA, wider(find_delta(guarantee))))
         blocks.append(Fact("Implies", str(implied)))
         blocks.append(Note(_RHO_ALONE))
     else:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from dphist.document.kind import kind_of
+from dphist.document.kind import find_kind
 from dphist.errors import UnsupportedError, phrase
 from dphist.release.mechanism_json import describe, describe_guarantee
 from dphist.release.release import SUPPLIED, Release
 from dphist.render.spreadsheet import check_installed, write_workbook
-from dphist.report import check_below, json_of, shown_as, table_csv
+from dphist.report import check_below, make_json, shown_as, table_csv
 from dphist.report.sdmx import check_structure, write_sdmx
 from dphist.sentence import fill
 
@@ -69,7 +69,7 @@ def table_file(
     """
     if form == ".csv":
         return table_csv(release, spreadsheet_safe=spreadsheet_safe, show_below=show_below)
-    kind = kind_of(release)
+    kind = find_kind(release)
     if form == ".xlsx":
         below = None if show_below is None else check_below(release, show_below)
         return write_workbook(shown_as(release, below), kind.table(release), below)
@@ -99,7 +99,7 @@ def describe_release(release: Release) -> dict[str, Any]:
     document = shown_as(release)
     found: dict[str, Any] = {
         "library_version": release.version,
-        "kind": kind_of(release).name,
+        "kind": find_kind(release).name,
         "title": fill(document.title, document.slots),
         "said": fill(document.lead, document.slots),
         "guarantee": describe_guarantee(release.guarantee),
@@ -107,6 +107,6 @@ def describe_release(release: Release) -> dict[str, Any]:
         "mechanism": describe(release.mechanism),
         "stated": {name: str(value) for name, value in release.provenance.items()},
         "provenance": release.presentation.to_content(),
-        "facts": json_of(release),
+        "facts": make_json(release),
     }
     return found | ({"random_bits": SUPPLIED} if release.for_tests else {})

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dphist.document.audited import SMALL_DELTA, AuditedClass, Auditing, Pair, Setup
-from dphist.release.maker import parameters_of
+from dphist.release.maker import read_parameters
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.stream import ContinualHistogram
 
@@ -68,7 +68,7 @@ def run_of_stream(mechanism: ContinualMechanism) -> Callable[[Sequence[Sequence[
     """
 
     def run(events: Sequence[Sequence[str]]) -> Any:
-        stream = ContinualHistogram(**parameters_of(mechanism))
+        stream = ContinualHistogram(**read_parameters(mechanism))
         readings = min(len(events), mechanism.readings or len(events))
         shown = []
         for place, event in enumerate(events):

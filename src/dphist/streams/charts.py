@@ -13,9 +13,9 @@ from dphist.sentence import EVENTS, Sentence
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.words import (
     counted_by,
-    mechanism_of,
-    threshold_of,
-    unit_of,
+    find_mechanism,
+    find_threshold,
+    find_unit,
     until,
 )
 
@@ -25,19 +25,19 @@ _HAIR = 1 / 200  # of the height; a narrower band is hidden by its line
 _HEIGHT = 380
 
 
-def charts_of(release: Release) -> list[Chart]:
+def draw_charts(release: Release) -> list[Chart]:
     """Return the running counts; of a mechanism of others the last ones."""
     if isinstance(release.mechanism, ContinualMechanism):
-        return [chart_of(release)]
-    return others.charts_of(release)
+        return [draw_chart(release)]
+    return others.draw_charts(release)
 
 
-def chart_of(release: Release) -> Chart:
+def draw_chart(release: Release) -> Chart:
     """Declare the running counts over the events read so far, with their bands."""
-    mechanism, series = mechanism_of(release), lines_of(release)
-    threshold, end = threshold_of(mechanism, until(release)), max(int(release.value.times[-1]), 1)
+    mechanism, series = find_mechanism(release), make_lines(release)
+    threshold, end = find_threshold(mechanism, until(release)), max(int(release.value.times[-1]), 1)
     low, high = _limits(series, float(threshold or 0))
-    counted = counted_by(mechanism, unit_of(mechanism, DataFacts.of(release)))
+    counted = counted_by(mechanism, find_unit(mechanism, DataFacts.of(release)))
     of_counts = Sentence("Count ({events}{after})", after=counted.after, **EVENTS)
     seen = any(_is_seen(each, high - low) for each in series)
     dashed: list[Line] = []
@@ -61,13 +61,13 @@ def chart_of(release: Release) -> Chart:
     )
 
 
-def lines_of(release: Release) -> list[Series]:
+def make_lines(release: Release) -> list[Series]:
     """Return the lines of the labels with the largest last counts.
 
     If there are many readings, some are drawn, the same for all labels. Those at which a drawn
     label first appears are among them.
     """
-    value, mechanism = release.value, mechanism_of(release)
+    value, mechanism = release.value, find_mechanism(release)
     pairs = list(zip(value.labels, value.label_texts, strict=True))[:MOST_LINES]
     found = [(text, *value.line(label)) for label, text in pairs]
     drawn = np.unique(np.linspace(0, len(value) - 1, _POINTS).round().astype(np.int64))
@@ -91,7 +91,7 @@ def _text(release: Release) -> Sentence:
     if len(release.value.labels) > MOST_LINES:
         which = "Released counts of the {most} {labels} with the largest last counts"
     text = f"{which}, over the {{events}} read so far; around each its 95 % band."
-    threshold = threshold_of(mechanism_of(release), until(release))
+    threshold = find_threshold(find_mechanism(release), until(release))
     if threshold is not None:
         text += (
             " A line begins where the {label} was first released, and has a gap where the {label} "

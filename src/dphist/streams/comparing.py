@@ -18,7 +18,7 @@ from dphist.document import compared
 from dphist.document.options import Option
 from dphist.errors import ColumnError, InputFileError, ParameterError
 from dphist.foreign import read_columns
-from dphist.release.maker import parameters_of
+from dphist.release.maker import read_parameters
 from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.methods import Method
 
@@ -71,7 +71,7 @@ class StreamsCase(compared.CaseOfTotal):
     @property
     def digest(self) -> str:
         """Names the events in their order."""
-        return compared.digest_of(json.dumps(event).encode() for event in self.data)
+        return compared.compute_digest(json.dumps(event).encode() for event in self.data)
 
     def known(self) -> Mapping[str, compared.Given]:
         """Return horizon, labels of an event, and the number of readings."""
@@ -100,7 +100,7 @@ class StreamsCase(compared.CaseOfTotal):
             raise ParameterError("mechanisms", "for streams must be ContinualMechanisms")
 
         def once() -> tuple[Sequence[float | None], float]:
-            stream = ContinualHistogram(**parameters_of(made))
+            stream = ContinualHistogram(**read_parameters(made))
             found, seconds = [], 0.0
             for place, (begin, end) in enumerate(pairwise([0, *self._times])):
                 begun = time.perf_counter()
@@ -108,7 +108,7 @@ class StreamsCase(compared.CaseOfTotal):
                 counts = stream.counts()
                 seconds += time.perf_counter() - begun
                 truth = self._truths[place]
-                found.append(compared.errors_of(counts, truth, sum(truth.values())))
+                found.append(compared.compute_errors(counts, truth, sum(truth.values())))
             return [_mean(column) for column in zip(*found, strict=True)], seconds
 
         return once

@@ -29,7 +29,7 @@ from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
 from dphist.document.label_readings import Reading, compare_readings, list_comparable
 from dphist.document.promised import Promised
-from dphist.document.release import CODES, counts_of, counts_section, make_document
+from dphist.document.release import CODES, counts_section, make_counts_fact, make_document
 from dphist.document.unit_words import (
     Counted,
     Number,
@@ -47,7 +47,7 @@ from dphist.release.running_counts import RunningCounts
 from dphist.sentence import EVENTS, Sentence, joined, many_events
 from dphist.streams import words
 from dphist.streams.auditing import AUDITING
-from dphist.streams.charts import chart_of, charts_of
+from dphist.streams.charts import draw_chart, draw_charts
 from dphist.streams.comparing import COMPARING
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.planning import PLANNING
@@ -59,12 +59,12 @@ _USUAL_EVENTS = 10**6
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of the readings of a stream, or of one that is not begun yet."""
     if not isinstance(mechanism, ContinualMechanism):
-        return others.document_of(KIND, mechanism, data, release)
-    unit = words.unit_of(mechanism, data)
+        return others.make_foreign_document(KIND, mechanism, data, release)
+    unit = words.find_unit(mechanism, data)
     counted = words.counted_by(mechanism, unit)
     results, numbers, result = [], list[Section](), ""
     if release is None:
-        counts = Section("counts", "", [counts_of(counted)])
+        counts = Section("counts", "", [make_counts_fact(counted)])
         results = [_expected(mechanism, data, counted), counts]
     else:
         found = partial(_results, release, counted)
@@ -73,7 +73,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             Section("histogram", "Results", found, READ, wide=True),
         ]
         numbers = [Section("numbers", "", _numbers(release, counted))]
-        result = words.result_of(release)
+        result = words.describe_result(release)
     return make_document(
         KIND.name,
         words.TITLE,
@@ -81,15 +81,15 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             mechanism,
             data,
             release,
-            words.neighbors_of(mechanism, unit),
-            _guess(mechanism, data) if release is None else number_of(release),
+            words.describe_neighbors(mechanism, unit),
+            _guess(mechanism, data) if release is None else count_units(release),
             unit,
         ),
         results,
         numbers=numbers,
         result=result,
         terms=_terms(mechanism, data),
-        limits=words.limits_of(mechanism, unit),
+        limits=words.describe_limits(mechanism, unit),
         made_by=[Fact("Method", words.method_in_words(mechanism), on=HEADED)],
         noise_on=frozenset(),
         reading="counts = release.value\ncounts.latest.to_pandas(), counts.times, "
@@ -100,16 +100,16 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
 
 def _guess(mechanism: ContinualMechanism, data: DataFacts) -> Number:
     """Return how many units there will be: events as guessed or to the horizon, users unknown."""
-    noun = nouns_of_unit(words.unit_of(mechanism, data))[1]
+    noun = nouns_of_unit(words.find_unit(mechanism, data))[1]
     if mechanism.max_events_per_user is not None:
         return Number(noun=noun)
     horizon = None if mechanism.method == "unbounded" else mechanism.horizon
     return Number(data.guesses[0] if data.guesses else horizon, noun)
 
 
-def number_of(release: Release) -> Number:
+def count_units(release: Release) -> Number:
     """Return how many events there are, or how many users the counts show."""
-    value, mechanism = release.value, words.mechanism_of(release)
+    value, mechanism = release.value, words.find_mechanism(release)
     events = release.guarantee.unit.who == "event"
     if mechanism.max_events_per_user is None:
         return number_shown(release, int(value.times[-1]), exact=events)
@@ -122,7 +122,7 @@ def _terms(mechanism: ContinualMechanism, data: DataFacts) -> list[Block]:
     """Return what the guarantee is of, what adds up over releases, and how events are bounded."""
     own, adds_up = str(mechanism.guarantee), "for adding up several releases"
     pure = isinstance(mechanism.guarantee, PureDP)
-    unit = words.unit_of(mechanism, data)
+    unit = words.find_unit(mechanism, data)
     return [
         Fact("Covered", words.coverage_in_words(mechanism)),
         *([] if pure else [Fact("In zCDP", own, note=adds_up, on=HEADED)]),
@@ -139,7 +139,7 @@ def _expected(mechanism: ContinualMechanism, data: DataFacts, counted: Counted) 
     """
     guess = data.guesses[0] if data.guesses else None
     last = mechanism.stated_until(guess or _USUAL_EVENTS)
-    threshold, width = words.threshold_of(mechanism, last), mechanism.counter.width
+    threshold, width = words.find_threshold(mechanism, last), mechanism.counter.width
     kept = Sentence(
         "{width:,} numbers for each {label}: {size:,} bytes", width=width, size=8 * width
     )
@@ -170,7 +170,7 @@ def _expected(mechanism: ContinualMechanism, data: DataFacts, counted: Counted) 
 
 def _numbers(release: Release, counted: Counted) -> list[Fact]:
     """Return the numbers that a reader wants to know first."""
-    value, mechanism, last = release.value, words.mechanism_of(release), words.until(release)
+    value, mechanism, last = release.value, words.find_mechanism(release), words.until(release)
     time, readings, labels = int(value.times[-1]), len(value), len(value.latest)
     read = "" if readings == 1 else Sentence("read {readings:,} times", readings=readings)
     return [
@@ -225,7 +225,7 @@ def _threshold(mechanism: ContinualMechanism, last: int | None) -> list[Fact]:
 
 def _results(release: Release, counted: Counted) -> list[Block]:
     """Return the chart, and the labels of the last reading with their intervals."""
-    value, mechanism, last = release.value, words.mechanism_of(release), words.until(release)
+    value, mechanism, last = release.value, words.find_mechanism(release), words.until(release)
     latest, bounds = value.latest, mechanism.intervals(release)
     both = np.asarray(bounds.lower), np.asarray(bounds.upper)
     after = many_events(int(value.times[-1]))
@@ -244,7 +244,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     ]
     empty = Sentence("No {label} was released: the last reading is empty.")
     return [
-        Figures([chart_of(release)]),
+        Figures([draw_chart(release)]),
         others.table_of_labels(latest, both, caption, empty, counted.head()),
         *(Note(note, "aside", on=ON_PAGE) for note in notes),
     ]
@@ -297,7 +297,7 @@ def describe_value(counts: RunningCounts, most: int) -> Section:
 def compare_releases(before: Release, after: Release) -> Differing:
     """Return what the last readings of two releases say of the same labels."""
     readings, both = [_read(each) for each in (before, after)], (before, after)
-    mechanisms = [words.mechanism_of(each) for each in both]
+    mechanisms = [words.find_mechanism(each) for each in both]
     check_same("max_labels", *(each.max_labels for each in mechanisms))
     check_same("max_events_per_user", *(each.max_events_per_user for each in mechanisms))
     check_same("type of labels", *(each.value.label_type for each in both))
@@ -324,7 +324,7 @@ def compare_releases(before: Release, after: Release) -> Differing:
 
 def _read(release: Release) -> Reading:
     mechanism, latest, last = (
-        words.mechanism_of(release),
+        words.find_mechanism(release),
         release.value.latest,
         words.until(release),
     )
@@ -344,7 +344,7 @@ KIND = Kind(
     mechanism_type=ContinualMechanism,
     document=document,
     table=make_table,
-    charts=charts_of,
+    charts=draw_charts,
     comparing=COMPARING,
     columns=lambda _value: "time, label, count",
     disclosed=disclose,

@@ -126,9 +126,9 @@ class StreamMeasuring(MechanismBase):
     @property
     def unit(self) -> PrivacyUnit:
         """What is protected, and how much of it counts."""
-        return self.unit_of(ONE_USER)
+        return self.make_unit(ONE_USER)
 
-    def unit_of(self, user: PrivacyUnit) -> PrivacyUnit:
+    def make_unit(self, user: PrivacyUnit) -> PrivacyUnit:
         """Return what is protected, under the name of a user."""
         most = self.max_events_per_user
         return ONE_EVENT if most is None else replace(user, events=most)

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import Exact
-from dphist.release.label_types import IN_WORDS, LABEL_TYPES, LabelType, text_of, type_of
+from dphist.release.label_types import IN_WORDS, LABEL_TYPES, LabelType, find_type, format_label
 from dphist.sentence import EVENTS, Sentence
 from dphist.streams.counters.design import UNBOUNDED
 
@@ -65,7 +65,7 @@ def checked_type(wanted: LabelType | None, labels: Sequence[Any] | None) -> Labe
     """Return the type that was asked for, or that of the first listed label, or text."""
     if wanted is None:
         first = next(iter(labels), None) if isinstance(labels, Sequence) else None
-        return type_of(first) or "text"
+        return find_type(first) or "text"
     if wanted not in LABEL_TYPES:
         raise ParameterError("label_type", f"must be one of {', '.join(LABEL_TYPES)}")
     return wanted
@@ -74,7 +74,7 @@ def checked_type(wanted: LabelType | None, labels: Sequence[Any] | None) -> Labe
 def listed_labels(labels: Sequence[Any], kind: LabelType) -> tuple[str, ...]:
     """Return the listed labels as text."""
     listed = isinstance(labels, Iterable) and not isinstance(labels, str | bytes | Mapping)
-    held = [text_of(label, kind) for label in labels] if listed else []
+    held = [format_label(label, kind) for label in labels] if listed else []
     texts = tuple(text for text in held if text is not None)
     if not held or len(texts) < len(held) or len(set(texts)) < len(texts):
         raise ParameterError(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dphist.document import planning
-from dphist.document.options import Table, option_of
+from dphist.document.options import Table, make_option
 from dphist.document.planning import Asked, Column, Planning, Row
 from dphist.parameters import optional_whole, privacy_parameter, whole_number
 from dphist.privacy import PrivacyUnit
@@ -60,13 +60,13 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
         typed.append(f"--max-labels {row['max_labels']}")
     if row["max_events"] is not None:
         bound = f"--format csv --user COLUMN --max-events-per-user {row['max_events']}"
-        typed += [bound, *planning.name_of(unit)]
+        typed += [bound, *planning.make_unit_option(unit)]
     return typed
 
 
 def _options() -> Table:
     return [
-        option_of(ContinualMechanism, "horizon", required=True),
+        make_option(ContinualMechanism, "horizon", required=True),
         planning.compared(ContinualMechanism, "max_labels"),
         planning.compared(
             ContinualMechanism,
@@ -74,7 +74,7 @@ def _options() -> Table:
             " (default: single events)",
             parameter="max_events",
         ),
-        option_of(ContinualMechanism, "readings"),
+        make_option(ContinualMechanism, "readings"),
         planning.DELTA_OPTION,
         planning.USERS_OPTION,
     ]

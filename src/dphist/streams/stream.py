@@ -10,10 +10,10 @@ from dphist.errors import ParameterError, UnsupportedError
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, Target
-from dphist.release.label_types import LabelType, label_of
+from dphist.release.label_types import LabelType, read_label
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.running_counts import RunningCounts
-from dphist.streams.events.keys import batch_key, origin_of
+from dphist.streams.events.keys import batch_key, format_origin
 from dphist.streams.events.reading import check_user, one_event, read_events
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.methods import Method
@@ -339,7 +339,7 @@ class ContinualHistogram:
         (17, 2)
         """
         with self._live.ready():
-            return self._state.position(origin_of(origin))
+            return self._state.position(format_origin(origin))
 
     def counts(self, *, source: Source | None = None) -> dict[Any, int]:
         """Return all labels released at this time with their noisy counts, the largest first.
@@ -496,4 +496,4 @@ class ContinualHistogram:
     def _decode_labels(self, counts: Mapping[str, int]) -> dict[Any, int]:
         """Return counts by label, of counts by the labels' texts."""
         kind = self.mechanism.label_type
-        return {label_of(text, kind): count for text, count in counts.items()}
+        return {read_label(text, kind): count for text, count in counts.items()}

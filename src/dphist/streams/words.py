@@ -27,19 +27,19 @@ TITLE = Sentence("Running counts of {labels}")
 _LONGEST = 60  # letters of a label in a sentence
 
 
-def mechanism_of(release: Release) -> ContinualMechanism:
+def find_mechanism(release: Release) -> ContinualMechanism:
     """Return the mechanism of a release, whose kind is of these alone."""
     return cast(ContinualMechanism, release.mechanism)
 
 
-def unit_of(mechanism: ContinualMechanism, data: DataFacts) -> PrivacyUnit:
+def find_unit(mechanism: ContinualMechanism, data: DataFacts) -> PrivacyUnit:
     """Return what is protected."""
     return data.unit or mechanism.unit
 
 
 def until(release: Release) -> int | None:
     """Return the time up to which errors are stated; None if they are for all times."""
-    return mechanism_of(release).stated_until(int(release.value.times[-1]))
+    return find_mechanism(release).stated_until(int(release.value.times[-1]))
 
 
 def coverage_in_words(mechanism: ContinualMechanism) -> Sentence:
@@ -56,7 +56,7 @@ def coverage_in_words(mechanism: ContinualMechanism) -> Sentence:
     )
 
 
-def neighbors_of(mechanism: ContinualMechanism, unit: PrivacyUnit) -> Sentence:
+def describe_neighbors(mechanism: ContinualMechanism, unit: PrivacyUnit) -> Sentence:
     """State which data are neighbors."""
     bound = mechanism.max_events_per_user
     replaced, kept, held = "one {event} by {an_event} without {labels}", "", Sentence("")
@@ -116,7 +116,7 @@ def method_in_words(mechanism: ContinualMechanism) -> Sentence:
     )
 
 
-def threshold_of(mechanism: ContinualMechanism, last: int | None) -> Fraction | None:
+def find_threshold(mechanism: ContinualMechanism, last: int | None) -> Fraction | None:
     """Return the threshold; `last` is the time that it is stated for, if it grows."""
     return mechanism.threshold if last is None else mechanism.threshold_at(last)
 
@@ -128,7 +128,7 @@ def threshold_in_words(mechanism: ContinualMechanism, last: int | None = None) -
     ----------
     last : the last time, if the threshold grows with time: see `stated_until`.
     """
-    threshold = threshold_of(mechanism, last)
+    threshold = find_threshold(mechanism, last)
     if threshold is None:
         return Sentence("There is no threshold: all listed {labels} are in each reading.")
     after = "" if last is None else " (after {events}; less before)"
@@ -175,7 +175,7 @@ def intervals_in_words(mechanism: ContinualMechanism, last: int | None = None) -
     return joined((start, near))
 
 
-def limits_of(mechanism: ContinualMechanism, unit: PrivacyUnit) -> list[tuple[str, str]]:
+def describe_limits(mechanism: ContinualMechanism, unit: PrivacyUnit) -> list[tuple[str, str]]:
     """Say what a release leaves out and the guarantee does not cover: about what, and how."""
     limits: list[tuple[str, str]] = []
     if mechanism.threshold is not None:
@@ -210,9 +210,9 @@ def reached_in_words(mechanism: ContinualMechanism) -> Sentence:
     return Sentence("the guarantee covers up to {held}", held=many_events(mechanism.horizon))
 
 
-def result_of(release: Release) -> Sentence:
+def describe_result(release: Release) -> Sentence:
     """Return the result in one sentence for a manager."""
-    value, mechanism = release.value, mechanism_of(release)
+    value, mechanism = release.value, find_mechanism(release)
     latest, events = value.latest, many_events(int(value.times[-1]))
     if not len(latest):
         return Sentence("After {events}, no {label} is common enough to be named.", events=events)

@@ -48,7 +48,7 @@ def read_columns(given: Any, keys: Keys, grid: KeyGrid, **excluded: Any) -> Colu
         raise ParameterError(
             ("sums", name), "must not both be given: values of single rows are summed"
         )
-    if not have_room(grid, summed_of(columns)):
+    if not have_room(grid, list_summed(columns)):
         raise ParameterError(
             "sums",
             "have 2**62 values or more together with the cells of the keys",
@@ -71,7 +71,7 @@ def check_columns(columns: Columns, keys: Keys) -> None:
             "list the values in " + Argument("keys"),
         )
     taken = {head for key in keys for head in (key.name, f"{key.name}_start", f"{key.name}_stop")}
-    for head in heads_of(name for name, _ in columns):
+    for head in list_heads(name for name, _ in columns):
         if head in taken:
             raise ParameterError(
                 "sums", f"must not make a column {head!r} twice in released tables", "rename one"
@@ -79,7 +79,7 @@ def check_columns(columns: Columns, keys: Keys) -> None:
         taken.add(head)
 
 
-def heads_of(names: Iterable[str]) -> list[str]:
+def list_heads(names: Iterable[str]) -> list[str]:
     """Return the columns of sums and means, with both ends of intervals, in released tables."""
     return [
         head
@@ -89,7 +89,7 @@ def heads_of(names: Iterable[str]) -> list[str]:
     ]
 
 
-def summed_of(columns: Columns) -> list[Summed]:
+def list_summed(columns: Columns) -> list[Summed]:
     """Return the columns as counting takes them."""
     return [
         Summed(name, clamp.step, clamp.least, clamp.most, clamp.center(counts_users=True))
@@ -101,7 +101,7 @@ def sum_cells(
     frame: object, grid: KeyGrid, columns: Columns, **counting: Any
 ) -> tuple[IntArray, IntArray, tuple[IntArray, ...]]:
     """Count the cells of a table, and sum columns in each; see `count_and_sum`; secret."""
-    return count_and_sum(frame, grid, summed_of(columns), **counting)
+    return count_and_sum(frame, grid, list_summed(columns), **counting)
 
 
 def check_totals(columns: Columns, totals: Sequence[Any], cells: int) -> tuple[IntArray, ...]:
@@ -152,7 +152,7 @@ class SumsLaw:
     rho: Fraction
     scales: Mapping[Table, Fraction]
 
-    def scales_of(self, clamp: Clamp) -> dict[Table, Fraction]:
+    def compute_scales(self, clamp: Clamp) -> dict[Table, Fraction]:
         """Return sigma_A of the sums of a column, in steps."""
         reach = clamp.reach(counts_users=True)
         return {table: scale * reach for table, scale in self.scales.items()}
@@ -161,13 +161,13 @@ class SumsLaw:
         """Whether one row pays at most `rho` for the sums of each column; exact."""
         for _, clamp in self.columns:
             reach = clamp.reach(counts_users=True)
-            of_one = {table: scale / reach for table, scale in self.scales_of(clamp).items()}
+            of_one = {table: scale / reach for table, scale in self.compute_scales(clamp).items()}
             if not self.lattice.costs_at_most(of_one, self.rho):
                 return False
         return True
 
 
-def prefix_of(place: int) -> str:
+def make_prefix(place: int) -> str:
     """Return how the names of the noisy contrasts of a column begin; no name of a key has +."""
     return f"++{place}:"
 

@@ -11,7 +11,7 @@ from dphist.arrays import AnyArray, FloatArray
 from dphist.data.axis.axis import Axis as Bins
 from dphist.data.axis.zones import local_texts
 from dphist.document.chart import Area, Axis, Chart, Line, Spans
-from dphist.document.shades import BLANK, even_shades, shade_cells, shades_of
+from dphist.document.shades import BLANK, even_shades, list_shades, shade_cells
 from dphist.document.unit_words import Counted
 from dphist.errors import ParameterError
 from dphist.release.release import Release
@@ -33,7 +33,7 @@ _ALONG, _SHORT = 48, 14  # letters of all texts along the axis to the right, and
 _EVEN = 20  # if nine of ten cells are above this part of the largest, shades have equal steps
 
 
-def charts_of(release: Release) -> list[Chart]:
+def draw_charts(release: Release) -> list[Chart]:
     """Return a chart for each of the first keys in the tables.
 
     Raises
@@ -67,12 +67,12 @@ def draw_keys(tables: KeyedTables, counted: Counted) -> list[Chart]:
     return found[:MOST_CHARTS] + [_draw_map(tables, pair, counted) for pair in maps[:_MOST_MAPS]]
 
 
-def texts_of(key: Key, most: int | None = None) -> list[str]:
+def list_texts(key: Key, most: int | None = None) -> list[str]:
     """Return the values of a key as texts, or the first; of bins, from where to below where.
 
-    >>> texts_of(Key("day", axis=Bins.from_edges(["2024-01-01T00:00", "2024-02-01T00:00"])))
+    >>> list_texts(Key("day", axis=Bins.from_edges(["2024-01-01T00:00", "2024-02-01T00:00"])))
     ['2024-01-01 to 2024-02-01']
-    >>> texts_of(Key("size", axis=Bins.from_edges([0.5, 1.0, float("inf")]), other=True))
+    >>> list_texts(Key("size", axis=Bins.from_edges([0.5, 1.0, float("inf")]), other=True))
     ['0.5 to 1', '1 to inf', 'other']
     """
     if key.axis is None:
@@ -92,7 +92,7 @@ def _draw_values(tables: KeyedTables, key: Key, counted: Counted) -> Chart:
     counts = tables.table(key.name).counts
     low, high = tables.bounds([key.name])
     places = np.arange(key.size, 0, -1).astype(np.float64)  # the first value on top
-    texts = [harmless(text, _LONGEST) for text in texts_of(key)]
+    texts = [harmless(text, _LONGEST) for text in list_texts(key)]
     ticks: Sequence[tuple[float, str]] = list(zip(places.tolist(), texts, strict=True))
     return Chart(
         *_name_chart(tables, key, counted),
@@ -168,7 +168,7 @@ def choose_shades(cells: FloatArray, least: float) -> list[int]:
     """
     top = float(cells.max())
     even = float(np.quantile(cells, 0.1)) > top / _EVEN
-    found = even_shades(top, least) if even else shades_of(top, least)
+    found = even_shades(top, least) if even else list_shades(top, least)
     return [shade for shade in found if shade >= least] or [max(math.ceil(least), 1)]
 
 
@@ -181,7 +181,7 @@ def room_for(across: Key, down: Key, letters: int = _ALONG) -> int:
 def short_texts(key: Key) -> list[str]:
     """Return a text for each value of a key; of bins, where they start."""
     if key.axis is None:
-        return [_shorten(text) for text in texts_of(key)]
+        return [_shorten(text) for text in list_texts(key)]
     starts = _texts_of_edges(key.axis.edges[:-1], key.axis.zone)
     return [text[:_SHORT] for text in ([*starts, OTHER] if key.other else starts)]
 

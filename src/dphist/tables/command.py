@@ -20,14 +20,14 @@ from dphist.document.options import (
     OneOf,
     Option,
     Table,
-    option_of,
-    parts_of,
+    make_option,
+    split_parts,
     whole,
 )
 from dphist.document.reading_options import WIDE, get_files, name_wide_columns
 from dphist.errors import Argument, InputFileError, ParameterError
 from dphist.foreign import read_text
-from dphist.parameters import number_of_text, whole_of_text
+from dphist.parameters import read_number, read_whole_number
 from dphist.privacy import ZCDP, PureDP
 from dphist.privacy.epsilon_search import down
 from dphist.tables.by_table import read_numbers
@@ -44,7 +44,7 @@ TABLES_OPTION = Option(
     "tables",
     "the tables, each its keys with + between them, such as region,sex+age",
     "TABLE,TABLE,...",
-    parts_of,
+    split_parts,
     required=True,
 )
 
@@ -64,7 +64,7 @@ OTHER_OPTION = Option(
     "other",
     "keys that get one more value, other, for all other rows, those without a value included",
     "NAME,NAME,...",
-    parts_of,
+    split_parts,
 )
 
 UNLISTED_OPTION = Option(
@@ -80,11 +80,11 @@ RANGES_OPTION = Option(
     "keys whose values are read in ranges, such as age: noise in favor of sums of neighboring "
     "values, for which errors of cells are not all the same. Needs a delta or --rho",
     "NAME,NAME,...",
-    parts_of,
+    split_parts,
     rules=[Excludes(["errors"], "errors of cells are not all the same then")],
 )
 
-ROWS_OPTION = option_of(
+ROWS_OPTION = make_option(
     Tables,
     "one_row_per",
     ", chosen at random ahead of --max-rows: such rows cost less than rows that may be alike. The "
@@ -130,12 +130,12 @@ _OPTIONS: Table = [
     ),
     OneOf(
         [
-            option_of(Tables, "epsilon", " (such as 1, 0.1 or 1/3)"),
-            option_of(Tables, "rho", " (such as 0.01)"),
+            make_option(Tables, "epsilon", " (such as 1, 0.1 or 1/3)"),
+            make_option(Tables, "rho", " (such as 0.01)"),
         ],
         required=True,
     ),
-    option_of(Tables, "delta", " (such as 1e-6)"),
+    make_option(Tables, "delta", " (such as 1e-6)"),
     Option(
         "exchanged",
         "the budget is for a unit that is exchanged for another, in data of equal size; a unit "
@@ -146,7 +146,7 @@ _OPTIONS: Table = [
         "weights of tables, by which variances are added up and minimized (default: every cell has "
         "the same error)",
         "TABLE=W,...",
-        parts_of,
+        split_parts,
         rules=[Excludes(["errors"], "errors say how the tables share the cost, too")],
     ),
     Option(
@@ -154,7 +154,7 @@ _OPTIONS: Table = [
         "standard errors of tables, at most in this ratio: region=2 may have twice that of the "
         "others",
         "TABLE=S,...",
-        parts_of,
+        split_parts,
     ),
     Option(
         "impossible",
@@ -166,7 +166,7 @@ _OPTIONS: Table = [
     ),
     RANGES_OPTION,
     ROWS_OPTION,
-    option_of(
+    make_option(
         Tables,
         "sums",
         ", such as spent=0:500:0.01, all public; the value of each row is clamped, and means are "
@@ -180,7 +180,7 @@ _OPTIONS: Table = [
             Excludes(["one_row_per"], "what such rows cost is known of counts"),
         ],
     ),
-    option_of(Tables, "sums_share"),
+    make_option(Tables, "sums_share"),
     NULL_USERS,
 ]
 
@@ -225,7 +225,9 @@ def _read_values(name: str, text: str) -> Any:
         return _read_discovery(name, bounds[1:])
     try:
         if bounds[0] == "edges":
-            return Axis.from_edges([_read_number(part) for part in parts_of(":".join(bounds[1:]))])
+            return Axis.from_edges(
+                [_read_number(part) for part in split_parts(":".join(bounds[1:]))]
+            )
         if len(bounds) == 3 and "," not in text:
             return Axis.regular(*map(_read_number, bounds))
     except ParameterError as error:
@@ -244,7 +246,7 @@ def _read_values(name: str, text: str) -> Any:
 def _read_discovery(name: str, parts: list[str]) -> DiscoverKeys:
     """Read how values are found, as SHARE or SHARE:N."""
     fault = f"must find values of {name!r} as discover:SHARE or discover:SHARE:N"
-    most = whole_of_text(parts[1]) if len(parts) == 2 else MAX_FOUND
+    most = read_whole_number(parts[1]) if len(parts) == 2 else MAX_FOUND
     if len(parts) not in (1, 2) or most is None:
         raise ParameterError("keys", fault, f"write {name}=text:A,B,C if these are texts")
     try:
@@ -255,7 +257,7 @@ def _read_discovery(name: str, parts: list[str]) -> DiscoverKeys:
 
 def _read_listed(name: str, text: str) -> list[str]:
     """Return values with commas between them; a value of no letters would be a slip of the hand."""
-    listed = parts_of(text)
+    listed = split_parts(text)
     if not all(listed):
         raise ParameterError(
             "keys",
@@ -269,14 +271,14 @@ def _read_number(text: str) -> Any:
     """Read a number, or that an edge is infinite; leave all else, such as dates, as text."""
     if text in _INFINITE:
         return float(text)
-    number = whole_of_text(text)
-    real = number_of_text(text) if number is None else number
+    number = read_whole_number(text)
+    real = read_number(text) if number is None else number
     return text if real is None else real
 
 
 def _read_sort(texts: list[str]) -> list[Any]:
     """Return whole numbers or truth values if all texts write these; otherwise the texts."""
-    numbers = [whole_of_text(text) for text in texts]
+    numbers = [read_whole_number(text) for text in texts]
     if all(str(number) == text for number, text in zip(numbers, texts, strict=True)):
         return numbers
     if {*texts} <= {"true", "false"} or {*texts} <= {"True", "False"}:
@@ -312,7 +314,7 @@ def read_impossible(given: list[str] | None, keys: Keys) -> list[dict[str, Any]]
         return None
     found = []
     for text in given:
-        pairs = [part.partition("=") for part in parts_of(text)]
+        pairs = [part.partition("=") for part in split_parts(text)]
         if len({name for name, _, _ in pairs}) < len(pairs) or not all(v for _, _, v in pairs):
             raise ParameterError(
                 "impossible",

@@ -96,7 +96,7 @@ class TablesCase(compared.Case):
         """Names the counts, the keys and the bound."""
         stated = f"{self.data.keys.to_content()} {self.data.max_rows}"
         arrays = (np.ascontiguousarray(held, "<i8") for held in (self.data.cells, self.data.counts))
-        return compared.digest_of([stated.encode(), *(held.tobytes() for held in arrays)])
+        return compared.compute_digest([stated.encode(), *(held.tobytes() for held in arrays)])
 
     def known(self) -> Mapping[str, compared.Given]:
         """Return keys, tables, delta and the bound, which are public."""
@@ -125,8 +125,8 @@ class TablesCase(compared.Case):
     def run(self, mechanism: Any) -> compared.Run:
         """Return what releases the tables once."""
         if isinstance(mechanism, ForComparison):
-            return compared.run_of(partial(mechanism.making, self.data), self._errors)
-        return compared.run_of(partial(mechanism.release, self.data), self._errors)
+            return compared.make_run(partial(mechanism.making, self.data), self._errors)
+        return compared.make_run(partial(mechanism.release, self.data), self._errors)
 
     def _other(
         self, name: str, make: Callable[..., Any], color: str, *, dashed: bool = False
@@ -144,7 +144,7 @@ class TablesCase(compared.Case):
         found = []
         for number in self._measured:
             errors = [
-                float(np.abs(_cells_of(value, names) - truth).sum())
+                float(np.abs(_read_cells(value, names) - truth).sum())
                 for names, truth in self._truth.items()
                 if len(names) == number
             ]
@@ -224,7 +224,7 @@ def _add_noise(counts: AnyArray, sigma: float) -> FloatArray:
     return counts + np.random.default_rng().normal(scale=sigma, size=counts.shape)
 
 
-def _cells_of(value: Any, names: Names) -> AnyArray:
+def _read_cells(value: Any, names: Names) -> AnyArray:
     if isinstance(value, KeyedTables | WholeTables):
         return value.table(*names).counts
     if not isinstance(value, Mapping) or names not in value:

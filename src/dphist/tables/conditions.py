@@ -51,7 +51,7 @@ def _is_small(factor: Any) -> bool:
     return isinstance(factor, Real) and -_MOST < factor < _MOST  # type: ignore[operator]
 
 
-def weights_of(key: Key, wanted: Any) -> FloatArray:
+def find_weights(key: Key, wanted: Any) -> FloatArray:
     """Return 1 for the values of a key that a condition names, and 0 for others.
 
     Raises
@@ -61,14 +61,14 @@ def weights_of(key: Key, wanted: Any) -> FloatArray:
     """
     found = np.zeros(key.size)
     for each in wanted if isinstance(wanted, list) else [wanted]:
-        places = _places_of(key, each)
+        places = _find_places(key, each)
         if found[places].any():
             raise ParameterError(key.name, "must name each value once")
         found[places] = 1.0
     return found
 
 
-def _places_of(key: Key, wanted: Any) -> slice:
+def _find_places(key: Key, wanted: Any) -> slice:
     if key.other and wanted == OTHER:
         return slice(key.size - 1, key.size)
     if key.axis is not None:
@@ -90,7 +90,7 @@ def _places_of(key: Key, wanted: Any) -> slice:
     )
 
 
-def covariance_of(
+def compute_covariance(
     ones: Sequence[Term],
     others: Sequence[Term],
     variances: Mapping[Table, float],
@@ -137,7 +137,7 @@ def variances_of_cells(
 
     Parameters
     ----------
-    variances, noise : as for `covariance_of`.
+    variances, noise : as for `compute_covariance`.
     """
     several = tuple(i for i in table if noise(i) is not None)
     parts = [variances_of_part(part, table, variances, noise) for part in subsets(several)]

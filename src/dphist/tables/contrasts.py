@@ -142,10 +142,10 @@ def _back(cells: AnyArray, shape: Sequence[int], axis: int) -> AnyArray:
 
 
 @lru_cache(maxsize=256)
-def contrasts_of(size: int) -> Contrasts:
+def make_contrasts(size: int) -> Contrasts:
     """Return the contrasts of a key with this number of values, at least 1.
 
-    >>> contrasts_of(3).rows().tolist()
+    >>> make_contrasts(3).rows().tolist()
     [[1, 1, 1], [1, 1, -2], [1, -1, 0]]
     """
     starts, stops = np.array([0]), np.array([size])
@@ -178,7 +178,7 @@ def measure_all(counts: AnyArray) -> AnyArray:
     ----------
     counts : of int64, each of a size of at most 2**62 - 1 and noise; their sum may be larger.
     """
-    keys = [contrasts_of(size) for size in counts.shape]
+    keys = [make_contrasts(size) for size in counts.shape]
     found, small = counts, _stays_small(counts, math.prod(key.largest for key in keys))
     for axis, key in enumerate(keys):
         if not small and found.dtype != object and not _stays_small(found, key.largest):
@@ -203,17 +203,17 @@ def combine_all(coefficients: FloatArray) -> FloatArray:
     """Return the counts whose products with all rows, over squared lengths, are `coefficients`."""
     found = coefficients
     for axis, size in enumerate(coefficients.shape):
-        found = contrasts_of(size).combine(found, axis)
+        found = make_contrasts(size).combine(found, axis)
     return found
 
 
-def squares_of(shape: Sequence[int]) -> list[IntArray]:
+def shape_squares(shape: Sequence[int]) -> list[IntArray]:
     """Return the squared lengths of the rows of each axis, shaped to be multiplied."""
     found = []
     for axis, size in enumerate(shape):
         along = [1] * len(shape)
         along[axis] = size
-        found.append(contrasts_of(size).squares.reshape(along))
+        found.append(make_contrasts(size).squares.reshape(along))
     return found
 
 

@@ -16,7 +16,7 @@ from dphist.document.differing import (
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.release import Release
 from dphist.sentence import Sentence
-from dphist.tables.charts import texts_of
+from dphist.tables.charts import list_texts
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Names
 
@@ -101,7 +101,7 @@ def _places(value: KeyedTables) -> dict[str, list[str]]:
     """Return the table and the values of the keys of each cell, empty for keys it does not have."""
     places: dict[str, list[str]] = {name: [] for name in ("table", *value.keys.names)}
     for names in value.tables:
-        cells = list(product(*(texts_of(value.keys[name]) for name in names)))
+        cells = list(product(*(list_texts(value.keys[name]) for name in names)))
         held = dict(zip(names, zip(*cells, strict=True), strict=True))
         places["table"] += ["+".join(names) or "all"] * len(cells)
         for name in value.keys.names:

@@ -20,7 +20,7 @@ MOST_MADE_UP, MOST_CELLS = 2 * 10**5, 2**14  # records and cells that a page mak
 _LETTERS = 60  # of a file's name, without what is the same in all of them
 
 
-def files_of(value: KeyedTables, below: int | None = None) -> dict[Names, list[File]]:
+def make_files(value: KeyedTables, below: int | None = None) -> dict[Names, list[File]]:
     """Return the files of each table that a page has room for: as released, and in whole numbers.
 
     They are for spreadsheets: no text is read as a formula (`safe_field`). What is written depends

@@ -19,7 +19,7 @@ import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
 from dphist.errors import ParameterError
-from dphist.tables.conditions import weights_of
+from dphist.tables.conditions import find_weights
 from dphist.tables.keys import OTHER, Key, Keys
 from dphist.tables.lattice import Table
 
@@ -200,7 +200,7 @@ def _read_combination(given: Any, keys: Keys) -> Combination:
                 f"the keys are {', '.join(map(repr, keys.names))}",
             )
         try:
-            chosen = weights_of(keys[name], wanted)
+            chosen = find_weights(keys[name], wanted)
         except ParameterError as error:
             fault = f"must name values of the keys: that of {name!r} {error.fault}"
             raise ParameterError("impossible", fault) from None

@@ -21,7 +21,7 @@ from dphist.data.partial_sums import sum_cells, sum_terms
 from dphist.errors import DphistError, ParameterError
 from dphist.foreign import read_json
 from dphist.privacy.unit import PrivacyUnit
-from dphist.tables.cell_sums import Columns, summed_of
+from dphist.tables.cell_sums import Columns, list_summed
 from dphist.tables.keys import OTHER, Key, Keys
 from dphist.tables.label_cells import LabelCells
 from dphist.tables.row_bounds import read_one_row_per
@@ -167,7 +167,7 @@ def count_part(
     frame, one_each, counting : as for `count_cells`; no key of labels has one row for each value.
     """
     if not keys.discovering:
-        wide = add_values(grid, summed_of(columns))
+        wide = add_values(grid, list_summed(columns))
         cells, counts = count_cells(frame, wide, one_each=one_each, **counting)
         return pa.table({"cell": cells, "count": counts})
     terms, counts = count_label_terms(frame, grid, OTHER, **counting)
@@ -191,7 +191,7 @@ def read_parts(head: Mapping[str, Any], tables: Sequence[pa.Table]) -> tuple[Any
     unit, missing = PrivacyUnit.from_content(head["unit"]), state_treatment(head["null_users"])
     bounds, columns = (head["max_rows"], unit, unlisted), read_columns(head)
     if columns:
-        grid, summed = make_grid(keys, unlisted), summed_of(columns)
+        grid, summed = make_grid(keys, unlisted), list_summed(columns)
         if keys.discovering or not have_room(grid, summed):
             raise no_part()
         found = sum_cells(tables, add_values(grid, summed).cells)

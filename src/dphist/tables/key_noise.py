@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.tables.contrasts import contrasts_of
+from dphist.tables.contrasts import make_contrasts
 
 _STEPS, _COST_STEPS = 2**20, 2**60
 _ROUNDS = 200
@@ -62,7 +62,7 @@ class KeyNoise:
         """Return the variance of each value, without the sum over all of them; (n,)."""
         if not self.ordered:
             return np.full(self.size, 1 - 1 / self.size)
-        held = contrasts_of(self.size)
+        held = make_contrasts(self.size)
         found = np.zeros(self.size)
         for (_, rows), factor in zip(self.groups, self._factors(), strict=True):
             nodes = rows - 1
@@ -78,7 +78,7 @@ class KeyNoise:
         """Return the covariance of two weighted sums of values, without the sum over all."""
         if not self.ordered:
             return float(one @ other - one.mean() * other.sum())
-        held = contrasts_of(self.size)
+        held = make_contrasts(self.size)
         products = held.measure(one, 0) * held.measure(other, 0)
         return math.fsum(
             float(products[rows].sum()) * factor
@@ -87,25 +87,25 @@ class KeyNoise:
 
     def _factors(self) -> list[float]:
         """Return, for each group, the variance of its noise over its rows' squared length**2."""
-        squares = contrasts_of(self.size).squares
+        squares = make_contrasts(self.size).squares
         return [float(length**2) / float(squares[rows[0]]) ** 2 for length, rows in self.groups]
 
 
 @lru_cache(maxsize=256)
-def noise_of(size: int, ordered: bool = False) -> KeyNoise:
+def make_noise(size: int, ordered: bool = False) -> KeyNoise:
     """Return the noise of the contrasts of a key with at least two values.
 
-    >>> noise_of(3).cost, noise_of(3).asked, noise_of(3).rest
+    >>> make_noise(3).cost, make_noise(3).asked, make_noise(3).rest
     (Fraction(2, 3), Fraction(2, 3), Fraction(1, 9))
-    >>> [[float(length), len(rows)] for length, rows in noise_of(4, True).groups]
+    >>> [[float(length), len(rows)] for length, rows in make_noise(4, True).groups]
     [[1.58..., 1], [1.28..., 2]]
     """
     if not ordered:
         share, rest = 1 - Fraction(1, size), Fraction(1, size**2)
-        return KeyNoise(size, tuple(contrasts_of(size).groups()), share, share, rest, False)
+        return KeyNoise(size, tuple(make_contrasts(size).groups()), share, share, rest, False)
     levels = list_levels(size)
     scales = [_scale_above(rate) for rate in _choose_rates(size, levels)]
-    held = contrasts_of(size)
+    held = make_contrasts(size)
     groups = tuple(
         (scale * level.largest, np.flatnonzero(held.levels == depth) + 1)
         for depth, (scale, level) in enumerate(zip(scales, levels, strict=True))
@@ -115,7 +115,9 @@ def noise_of(size: int, ordered: bool = False) -> KeyNoise:
         Fraction(0),
     )
     rest = Fraction((size + 1) * (size + 2), 6 * size**2)  # the mean of (length / size)**2
-    return KeyNoise(size, groups, cost_of(levels, scales), _round_up(asked), _round_up(rest), True)
+    return KeyNoise(
+        size, groups, compute_cost(levels, scales), _round_up(asked), _round_up(rest), True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,7 @@ class Level:
 
 
 def list_levels(size: int) -> list[Level]:
-    """Return the levels of the tree that `contrasts_of` builds, from its root.
+    """Return the levels of the tree that `make_contrasts` builds, from its root.
 
     An odd number of values parts with its last one, an even number is halved.
 
@@ -179,7 +181,7 @@ def list_levels(size: int) -> list[Level]:
     return found
 
 
-def paths_of(levels: Sequence[Level]) -> list[list[Fraction]]:
+def list_paths(levels: Sequence[Level]) -> list[list[Fraction]]:
     """Return, for each kind of value, its squared entry over the largest one, level by level.
 
     A value that an odd number parts with is in no level below.
@@ -193,11 +195,11 @@ def paths_of(levels: Sequence[Level]) -> list[list[Fraction]]:
     return [*found, main]
 
 
-def cost_of(levels: Sequence[Level], scales: Sequence[Fraction]) -> Fraction:
+def compute_cost(levels: Sequence[Level], scales: Sequence[Fraction]) -> Fraction:
     """Return the largest sum over contrasts of h[c]**2 / s**2 over all values, rounded up."""
     spent = [
         sum((entry / scale**2 for entry, scale in zip(path, scales, strict=False)), Fraction(0))
-        for path in paths_of(levels)
+        for path in list_paths(levels)
     ]
     return _round_up(max(spent))
 
@@ -210,7 +212,7 @@ def _choose_rates(size: int, levels: Sequence[Level]) -> list[float]:
     grow where a kind pays more than others. Sums are rounded once, so all machines find the same.
     """
     squares = [float(level.square_in_ranges(size)) for level in levels]
-    paths = [[float(entry) for entry in path] for path in paths_of(levels)]
+    paths = [[float(entry) for entry in path] for path in list_paths(levels)]
     paths = [path + [0.0] * (len(levels) - len(path)) for path in paths]
     weights = [1.0] * len(paths)
     rates: list[float] = []

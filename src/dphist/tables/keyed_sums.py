@@ -89,7 +89,7 @@ class KeyedSums(Released):
     summed: Mapping[str, KeyedSum]
 
     @abstractmethod
-    def terms_of(self, given: Any) -> list[Term]:
+    def make_terms(self, given: Any) -> list[Term]:
         """Return terms of conditions."""
 
     @abstractmethod
@@ -158,7 +158,7 @@ class KeyedSums(Released):
         if held is None:
             known = ", ".join(self.summed) or "none"
             raise ParameterError("of", f"must be a column that was summed; these are: {known}")
-        terms = self.terms_of([(1.0, where)])
+        terms = self.make_terms([(1.0, where)])
         numbers = [np.array(each.estimate(terms)) for each in (held.tables, self)]
         variances = [max(each.covariance(terms, terms), 0.0) for each in (held.tables, self)]
         read = held.means if means else held.sums
@@ -168,7 +168,7 @@ class KeyedSums(Released):
             return IntervalEstimate(None, low, high, level, note)
         return IntervalEstimate(value, low, high, level)
 
-    def columns_of(
+    def make_columns(
         self, names: Sequence[str], counts: FloatArray, errors: FloatArray
     ) -> dict[str, FloatArray]:
         """Return sums and means of all cells of a table, flat, by the names of their columns.

@@ -20,10 +20,16 @@ from dphist.parameters import checked_level
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.release import save_kind
 from dphist.tables.cells import LEVEL, KeyedTable, label_columns
-from dphist.tables.conditions import Term, covariance_of, read_terms, variances_of_cells, weights_of
-from dphist.tables.contrasts import combine_all, squares_of
+from dphist.tables.conditions import (
+    Term,
+    compute_covariance,
+    find_weights,
+    read_terms,
+    variances_of_cells,
+)
+from dphist.tables.contrasts import combine_all, shape_squares
 from dphist.tables.impossible import Impossible
-from dphist.tables.key_noise import KeyNoise, noise_of
+from dphist.tables.key_noise import KeyNoise, make_noise
 from dphist.tables.keyed_sums import KeyedSum, KeyedSums
 from dphist.tables.keys import Keys, Names, find_places, list_names, read_tables
 from dphist.tables.known import Known
@@ -73,7 +79,7 @@ class KeyedTables(KeyedSums):
     @property
     def total(self) -> float:
         """The estimated number of all records."""
-        return float(self.cells_of(()))
+        return float(self.compute_cells(()))
 
     def table(self, *names: str) -> KeyedTable:
         """Return the table with these keys, in this order: its cells with errors and intervals.
@@ -95,10 +101,10 @@ class KeyedTables(KeyedSums):
         >>> t.table("age", "sex").to_arrow().column_names
         ['age', 'sex', 'count', 'error', 'low', 'high']
         """
-        places = self.places_of(names)
+        places = self.find_places(names)
         ordered = tuple(sorted(places))
         order = [ordered.index(i) for i in places]
-        counts = self.cells_of(ordered)
+        counts = self.compute_cells(ordered)
         squared = variances_of_cells(ordered, self.variances, self.noise_along)
         errors = np.array(np.broadcast_to(np.sqrt(squared), counts.shape))
         keys = tuple(self.keys.keys[i] for i in places)
@@ -106,7 +112,7 @@ class KeyedTables(KeyedSums):
         if self.impossible is not None:
             marks = self.impossible.mark(ordered).transpose(order)
         counts, errors = counts.transpose(order), errors.transpose(order)
-        sums = self.columns_of(names, counts, errors)
+        sums = self.make_columns(names, counts, errors)
         return KeyedTable(keys, counts, errors, marks, self.reach, sums)
 
     def count(self, /, **where: Any) -> float:
@@ -123,15 +129,15 @@ class KeyedTables(KeyedSums):
         >>> abs(t.count(sex="f") - t.count(sex="f", age=[1, 2])) < 1e-9
         True
         """
-        return self.estimate(self.terms_of([(1.0, where)]))
+        return self.estimate(self.make_terms([(1.0, where)]))
 
     def error(self, /, **where: Any) -> float:
         """Return the standard error of `count`, in records; the errors are the same."""
-        return math.sqrt(self._variance(self.terms_of([(1.0, where)])))
+        return math.sqrt(self._variance(self.make_terms([(1.0, where)])))
 
     def cell_error(self, names: Sequence[str]) -> float:
         """Return the standard error of each cell of a table, in records; the largest of them."""
-        places = tuple(sorted(self.places_of(names)))
+        places = tuple(sorted(self.find_places(names)))
         return math.sqrt(float(variances_of_cells(places, self.variances, self.noise_along).max()))
 
     def interval(self, level: float = LEVEL, /, **where: Any) -> tuple[float, float]:
@@ -161,7 +167,7 @@ class KeyedTables(KeyedSums):
         >>> round(t.combine([(1, {"sex": "f"}), (-1, {"sex": "m"})]).value, -2)
         100.0
         """
-        held = self.terms_of(terms)
+        held = self.make_terms(terms)
         value, error = self.estimate(held), math.sqrt(self._variance(held))
         wide = self.reach.of(checked_level(level)) * error
         return IntervalEstimate(value, value - wide, value + wide, level)
@@ -300,7 +306,7 @@ class KeyedTables(KeyedSums):
         """
         if self.step is not None:
             raise UnsupportedError("known margins are counts of records, and not sums of weights")
-        known = Known.read(margins, self.keys, self.places_of, self.known)
+        known = Known.read(margins, self.keys, self.find_places, self.known)
         if self.impossible is not None:
             known.check_possible(self.impossible)
         exact = known.contrasts()
@@ -359,7 +365,7 @@ class KeyedTables(KeyedSums):
         found = cls(keys, read_tables(content["tables"], keys.names))
         if "known" not in content:
             return found
-        return replace(found, known=Known.read(content["known"], keys, found.places_of))
+        return replace(found, known=Known.read(content["known"], keys, found.find_places))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KeyedTables):
@@ -379,11 +385,11 @@ class KeyedTables(KeyedSums):
         weighted = "" if self.step is None else "weighted "
         return f"KeyedTables({tables}; {self.total:,.0f} {weighted}records{known})"
 
-    def places_of(self, names: Sequence[str]) -> Table:
+    def find_places(self, names: Sequence[str]) -> Table:
         """Return the positions of keys, refusing sets that no table asked has."""
         return find_places(names, self.keys, self.tables)
 
-    def cells_of(self, table: Table) -> FloatArray:
+    def compute_cells(self, table: Table) -> FloatArray:
         """Return the cells of a table, whose positions are ascending; the array is kept."""
         if table not in self._by_table:
             several = tuple(i for i in table if self.keys.keys[i].size > 1)
@@ -404,13 +410,13 @@ class KeyedTables(KeyedSums):
         for part in parts:
             block = tuple(slice(1, None) if i in part else 0 for i in table)
             coefficients[block] = self.contrasts[part]
-        for squares in squares_of(shape):
+        for squares in shape_squares(shape):
             coefficients /= squares
         if self.step is not None:
             coefficients *= float(self.step)
         return combine_all(coefficients)
 
-    def terms_of(self, given: Any) -> list[Term]:
+    def make_terms(self, given: Any) -> list[Term]:
         """Return terms with the weights of the values of each key that they name."""
         return [Term(factor, self.weights_where(where)) for factor, where in read_terms(given)]
 
@@ -422,9 +428,9 @@ class KeyedTables(KeyedSums):
                 if name == "level":
                     remedy = "a level goes first, without its name: interval(0.9, ...)"
                 raise ParameterError(str(name), "must be a key of the tables", remedy)
-        places = self.places_of(list(where))
+        places = self.find_places(list(where))
         return {
-            i: weights_of(self.keys.keys[i], where[name])
+            i: find_weights(self.keys.keys[i], where[name])
             for i, name in zip(places, where, strict=True)
         }
 
@@ -433,7 +439,7 @@ class KeyedTables(KeyedSums):
         total = 0.0
         for term in terms:
             places = tuple(sorted(term.weights))
-            counts = self.cells_of(places)
+            counts = self.compute_cells(places)
             for i in reversed(places):
                 counts = counts @ term.weights[i]
             total += term.factor * float(counts)
@@ -444,12 +450,12 @@ class KeyedTables(KeyedSums):
 
     def covariance(self, ones: Sequence[Term], others: Sequence[Term]) -> float:
         """Return the covariance of two weighted sums of counts."""
-        return covariance_of(ones, others, self.variances, self.noise_along)
+        return compute_covariance(ones, others, self.variances, self.noise_along)
 
     def noise_along(self, place: int) -> KeyNoise | None:
         """Return the noise of the contrasts of a key; None if it has one value."""
         size = self.keys.keys[place].size
-        return noise_of(size, place in self.ordered) if size > 1 else None
+        return make_noise(size, place in self.ordered) if size > 1 else None
 
 
 save_kind("tables", KeyedTables)

@@ -25,15 +25,15 @@ from dphist.document.blocks import (
     number_text,
 )
 from dphist.document.kind import DataFacts, Disclosed, Kind
-from dphist.document.promised import Promised, contribution_of
+from dphist.document.promised import Promised, find_contribution
 from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import (
     Contribution,
     Counted,
+    count_units,
     counted_records,
     neighbors_in_words,
     number_guessed,
-    number_of,
     number_shown,
 )
 from dphist.parameters import decimal_text
@@ -43,14 +43,14 @@ from dphist.release.release import Release
 from dphist.sentence import Sentence, many
 from dphist.tables import words
 from dphist.tables.auditing import AUDITING
-from dphist.tables.cell_sums import heads_of
+from dphist.tables.cell_sums import list_heads
 from dphist.tables.cells import label_columns, write_cell
-from dphist.tables.charts import charts_of, draw_keys, texts_of
+from dphist.tables.charts import draw_charts, draw_keys, list_texts
 from dphist.tables.command import COMMAND
 from dphist.tables.comparing import COMPARING
 from dphist.tables.difference import compare_releases
 from dphist.tables.discovery import LabelSearch
-from dphist.tables.downloads import files_of
+from dphist.tables.downloads import make_files
 from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Key, Names
@@ -92,7 +92,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     keys = [name for name in value.keys.names if any(name in names for names in value.tables)]
     return make_document(
         KIND.name,
-        weigh_words(words.title_of(keys), value.step),
+        weigh_words(words.make_title(keys), value.step),
         promised,
         [
             counts_section(counted),
@@ -111,7 +111,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
 
 def _promise(mechanism: Maker, data: DataFacts, release: Release | None) -> Promised:
     """Return what is promised, and to whom: to a user if rows of one differ on a key."""
-    unit, protected = mechanism.guarantee.unit, contribution_of(mechanism, data)
+    unit, protected = mechanism.guarantee.unit, find_contribution(mechanism, data)
     differing = mechanism if isinstance(mechanism, Tables) and mechanism.one_row_per else None
     if differing is not None:
         whose = asserted_unit("user") if data.unit is None else data.unit
@@ -127,7 +127,7 @@ def _promise(mechanism: Maker, data: DataFacts, release: Release | None) -> Prom
     elif differing is not None:
         number = number_shown(release, release.total or 0, unit.at_most)
     else:
-        number = number_of(release)
+        number = count_units(release)
     return Promised(mechanism, data, release, neighbors, number, protected)
 
 
@@ -235,7 +235,7 @@ def _results(release: Release, counted: Counted, below: int | None) -> list[Bloc
     charts = draw_keys(value, counted)
     blocks: list[Block] = [Figures(charts)] if charts else []
     blocks += draw_multiples(value, counted)
-    files = files_of(value, below)
+    files = make_files(value, below)
     blocks += [
         replace(_table(value, names, counted, below), files=files[names]) for names in value.tables
     ]
@@ -258,16 +258,16 @@ def _table(value: KeyedTables, names: Names, counted: Counted, below: int | None
         columns = [Column("", ["All"])]
     if across is None:
         columns.append(Column(counted.head("{Records}"), sums, digits=True))
-        caption = words.caption_of(names, error, unequal=unequal)
+        caption = words.make_caption(names, error, unequal=unequal)
     else:
         held, size = value.table(*down, across), value.keys[across].size
         cells = held.counts.reshape(-1, size)[:_ROWS]
-        for at, head in enumerate(texts_of(value.keys[across])):
+        for at, head in enumerate(list_texts(value.keys[across])):
             marks = None if held.impossible is None else held.impossible.reshape(-1, size)[:, at]
             texts = _write_cells(cells[:, at], marks, below)
             columns.append(Column(head, texts, over=across, digits=True))
         columns.append(Column("Together", sums, digits=True))
-        caption = words.caption_of(names, error, _shown_error(value, down), unequal=unequal)
+        caption = words.make_caption(names, error, _shown_error(value, down), unequal=unequal)
     caption = weigh_words(caption, value.step)
     rows = math.prod(value.keys[name].size for name in down)
     first = Sentence("{caption}; the first rows", caption=caption)
@@ -294,7 +294,7 @@ def _fits_across(value: KeyedTables, names: Names, across: str) -> bool:
     key = value.keys[across]
     if len(names) < 2 or key.size * _GAP > _WIDE:
         return False
-    heads, number = [*texts_of(key), "Together"], len(number_text(value.total))
+    heads, number = [*list_texts(key), "Together"], len(number_text(value.total))
     labels = [
         max(map(len, [name, *_shorten(value.keys[name])])) for name in names if name != across
     ]
@@ -308,7 +308,7 @@ def _fits_across(value: KeyedTables, names: Names, across: str) -> bool:
 
 def _shorten(key: Key) -> list[str]:
     """Return the first values of a key, short if they can still be distinguished."""
-    texts = texts_of(key, _ROWS)
+    texts = list_texts(key, _ROWS)
     short = [harmless(text, _LABEL) for text in texts]
     return short if len(set(short)) == len(set(texts)) else texts
 
@@ -340,7 +340,7 @@ def list_columns(value: KeyedTables) -> list[str]:
     used = [key for key in value.keys if any(key.name in names for names in value.tables)]
     labels = (column for key in used for column in label_columns(key))
     marks = () if value.impossible is None else ("impossible",)
-    return ["table", *labels, "count", "error", "low", "high", *marks, *heads_of(value.summed)]
+    return ["table", *labels, "count", "error", "low", "high", *marks, *list_heads(value.summed)]
 
 
 def disclose(mechanism: TablesMeasuring, value: KeyedTables | None = None) -> Disclosed:
@@ -407,7 +407,7 @@ KIND = Kind(
     document=document,
     table=make_table,
     may_hide_small=True,
-    charts=charts_of,
+    charts=draw_charts,
     data_type=KeyedCounts,
     accept=lambda mechanism, data: mechanism.accept(data),
     columns=lambda value: ", ".join(list_columns(value)),

@@ -23,7 +23,7 @@ from dphist.arrays import AnyArray
 from dphist.errors import Argument, Message, ParameterError
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.tables.contrasts import root_above
-from dphist.tables.key_noise import KeyNoise, noise_of
+from dphist.tables.key_noise import KeyNoise, make_noise
 
 Table: TypeAlias = tuple[int, ...]
 """The positions of a table's keys, ascending."""
@@ -82,7 +82,7 @@ class Lattice:
 
     def noise(self, i: int) -> KeyNoise:
         """Return the noise of the contrasts of a key."""
-        return noise_of(self.shape[i], i in self.ranges)
+        return make_noise(self.shape[i], i in self.ranges)
 
     def share(self, table: Table) -> Fraction:
         """Return p_A, the squared length of a record among the contrasts of a table, at most."""
@@ -264,7 +264,7 @@ def too_large(why: str, also: str = "") -> ParameterError:
     return ParameterError("tables", f"are too large: {why}", f"ask for {less}{also}")
 
 
-def scales_of(
+def compute_scales(
     lattice: Lattice, rho: Fraction, relative: Mapping[Table, Fraction]
 ) -> dict[Table, Fraction]:
     """Return the scales sigma_A, in the ratio of variances given, that one record pays rho for.

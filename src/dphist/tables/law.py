@@ -15,8 +15,8 @@ from dphist.tables.lattice import (
     Lattice,
     Table,
     bounded_variances,
+    compute_scales,
     equal_variances,
-    scales_of,
     too_small,
     weighted_variances,
 )
@@ -44,14 +44,16 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def places_of(shape: tuple[int, ...], names: Names, tables: tuple[Names, ...]) -> tuple[Table, ...]:
+def locate_tables(
+    shape: tuple[int, ...], names: Names, tables: tuple[Names, ...]
+) -> tuple[Table, ...]:
     """Return each table by the positions of its keys among those with at least two values."""
     kept = [name for name, size in zip(names, shape, strict=True) if size > 1]
     return tuple(tuple(i for i, name in enumerate(kept) if name in table) for table in tables)
 
 
 @lru_cache(maxsize=256)
-def lattice_of(
+def make_lattice(
     shape: tuple[int, ...], places: tuple[Table, ...], ranges: frozenset[int] = frozenset()
 ) -> Lattice:
     """Return the lattice of tables over the keys with at least two values.
@@ -80,9 +82,9 @@ def choose_scales(
     ----------
     places : the tables asked; two may be one, after keys with one value were dropped.
     weights, errors : of the tables asked, as for `Tables`; None for equal errors.
-    ranges : as for `lattice_of`.
+    ranges : as for `make_lattice`.
     """
-    lattice = lattice_of(shape, places, ranges)
+    lattice = make_lattice(shape, places, ranges)
     if weights is not None:
         summed: dict[Table, Fraction] = dict.fromkeys(lattice.tables, Fraction(0))
         for place, weight in zip(places, weights, strict=True):
@@ -94,7 +96,7 @@ def choose_scales(
         relative = bounded_variances(lattice, wished)
     else:
         relative = equal_variances(lattice)
-    return MappingProxyType(scales_of(lattice, rho, relative))
+    return MappingProxyType(compute_scales(lattice, rho, relative))
 
 
 def bound_scales(
@@ -118,7 +120,7 @@ def bound_scales(
     found : positions of keys that may have fewer values, in the lattice; all else as for
         `choose_scales`.
     """
-    lattice = lattice_of(shape, places, ranges)
+    lattice = make_lattice(shape, places, ranges)
     if weights is None and errors is None:
         least = equal_variances(lattice)
         most = {t: r * Fraction(3, 2) ** len(found & {*t}) for t, r in least.items()}
@@ -171,7 +173,7 @@ def rho_of_exchange(
 ) -> Fraction:
     """Return what a record costs that is exchanged for another; parameters as `choose_scales`."""
     scales = choose_scales(shape, places, rho, weights, errors, ranges)
-    return lattice_of(shape, places, ranges).exchange_cost(scales, rho)
+    return make_lattice(shape, places, ranges).exchange_cost(scales, rho)
 
 
 @lru_cache(maxsize=256)
@@ -191,7 +193,7 @@ def rho_of_first(
     shape, places, weights, errors : as for `choose_scales`.
     rows, axis : as for `Lattice.cost_of_rows`.
     """
-    lattice, found = lattice_of(shape, places), rho / rows
+    lattice, found = make_lattice(shape, places), rho / rows
     for _ in range(_MOST_STEPS):
         scales = choose_scales(shape, places, found, weights, errors)
         paid = lattice.cost_of_rows(scales, rho, rows, axis)

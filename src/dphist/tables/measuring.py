@@ -17,7 +17,7 @@ from dphist.privacy.exchanged import exchange_by_steps
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
 from dphist.tables.accepting import accept_counts
-from dphist.tables.cell_sums import Columns, SumsLaw, check_same_sums, prefix_of
+from dphist.tables.cell_sums import Columns, SumsLaw, check_same_sums, make_prefix
 from dphist.tables.contrasts import measure_all, sum_over_axes
 from dphist.tables.discover_keys import DiscoverKeys
 from dphist.tables.discovery import LabelSearch, make_search
@@ -29,8 +29,8 @@ from dphist.tables.lattice import Lattice, Table, subsets
 from dphist.tables.law import (
     choose_scales,
     largest_rho,
-    lattice_of,
-    places_of,
+    locate_tables,
+    make_lattice,
     rho_of_exchange,
     rho_of_first,
 )
@@ -210,12 +210,12 @@ class TablesMeasuring(MechanismBase):
     @property
     def places(self) -> tuple[Table, ...]:
         """Each table asked as one of the lattice; several may be the same one."""
-        return places_of(self.keys.shape, self.keys.names, self.tables)
+        return locate_tables(self.keys.shape, self.keys.names, self.tables)
 
     @property
     def lattice(self) -> Lattice:
         """The tables that are measured, over keys with at least two values."""
-        return lattice_of(self.keys.shape, self.places, self.ordered)
+        return make_lattice(self.keys.shape, self.places, self.ordered)
 
     @property
     def scales(self) -> Mapping[Table, Fraction]:
@@ -298,7 +298,7 @@ class TablesMeasuring(MechanismBase):
             self.decode(noisy),
             counts,
             source,
-            total=self.total_of(noisy),
+            total=self.compute_total(noisy),
             noisy=noisy,
             provenance=provenance_of_unit(data)
             | state_bounds(data.unlisted, data.one_row_per)
@@ -336,9 +336,9 @@ class TablesMeasuring(MechanismBase):
             found[name] = search.find(*data.rows_by_label(name), source)
         return found
 
-    def total_of(self, noisy: Mapping[str, IntArray]) -> int:
+    def compute_total(self, noisy: Mapping[str, IntArray]) -> int:
         """Return the number of all records by the noisy contrasts, at least 0."""
-        total = max(int(noisy[name_of((), self.keys, self.kept)][0]), 0)
+        total = max(int(noisy[name_contrasts((), self.keys, self.kept)][0]), 0)
         return total if self.step is None else round(total * self.step)
 
     def accept(self, data: KeyedCounts) -> None:
@@ -385,10 +385,12 @@ class TablesMeasuring(MechanismBase):
             if pure.cover is not None:
                 return self._measure_cells(data, pure.cover, scales[pure.cover], source)
         found = self._measure_contrasts(data.sum_over, scales, source)
-        of_sums = {n: law.scales_of(clamp) for n, clamp in law.columns} if law is not None else {}
+        of_sums = (
+            {n: law.compute_scales(clamp) for n, clamp in law.columns} if law is not None else {}
+        )
         for place, (column, own) in enumerate(of_sums.items()):
             noisy = self._measure_contrasts(partial(data.sum_values, column), own, source)
-            found |= {prefix_of(place) + name: each for name, each in noisy.items()}
+            found |= {make_prefix(place) + name: each for name, each in noisy.items()}
         return found
 
     def _measure_contrasts(
@@ -417,7 +419,9 @@ class TablesMeasuring(MechanismBase):
                 noisy[part] = add_noise(
                     exact[block], lattice, part, scales[part], source, geometric
                 )
-        return {name_of(part, self.keys, kept): noisy[part].ravel() for part in lattice.family}
+        return {
+            name_contrasts(part, self.keys, kept): noisy[part].ravel() for part in lattice.family
+        }
 
     def _measure_cells(
         self, data: KeyedCounts, cover: Table, scale: Fraction, source: Source | None
@@ -436,10 +440,10 @@ class TablesMeasuring(MechanismBase):
         for part in self.lattice.family:
             rest = tuple(axis for axis, i in enumerate(cover) if i not in part)
             noisy = measure_all(sum_over_axes(cells, rest))[(slice(1, None),) * len(part)]
-            found[name_of(part, self.keys, self.kept)] = noisy.ravel()
+            found[name_contrasts(part, self.keys, self.kept)] = noisy.ravel()
         return found
 
 
-def name_of(table: Table, keys: Keys, kept: tuple[int, ...]) -> str:
+def name_contrasts(table: Table, keys: Keys, kept: tuple[int, ...]) -> str:
     """Return the name of a table's noisy contrasts in a release: its keys; empty for the total."""
     return "+".join(keys.names[kept[i]] for i in table)

@@ -26,7 +26,7 @@ from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 from dphist.tables.by_table import read_by_table, read_ranges, write_by_table, write_table
-from dphist.tables.cell_sums import Columns, check_columns, prefix_of
+from dphist.tables.cell_sums import Columns, check_columns, make_prefix
 from dphist.tables.found import split_found
 from dphist.tables.impossible import Impossible
 from dphist.tables.key_cells import check_cells
@@ -35,10 +35,10 @@ from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Keys, Names, read_tables
 from dphist.tables.lattice import Table, check_scales, too_small
 from dphist.tables.law import bound_scales, check_found_scales
-from dphist.tables.measuring import name_of
+from dphist.tables.measuring import name_contrasts
 from dphist.tables.row_bounds import check_priced, read_one_row_per
 from dphist.tables.row_weights import read_step
-from dphist.tables.stating import TablesStating, variances_of
+from dphist.tables.stating import TablesStating, bound_variances
 
 
 @savable
@@ -275,7 +275,7 @@ class Tables(TablesStating):
             self._check_finding(beside)
         for _, clamp in self.sums or ():
             assert self.sums_law is not None  # noqa: S101 - there are sums
-            check_scales(self.lattice, self.sums_law.scales_of(clamp), "sums")
+            check_scales(self.lattice, self.sums_law.compute_scales(clamp), "sums")
 
     def _check_sums(self, columns: Columns) -> None:
         """Refuse what sums do not go with."""
@@ -349,14 +349,14 @@ class Tables(TablesStating):
             return self.with_found(found).decode(rest)
         law = self.sums_law
         columns = () if law is None else law.columns
-        prefixes = ["", *(prefix_of(place) for place in range(len(columns)))]
+        prefixes = ["", *(make_prefix(place) for place in range(len(columns)))]
         if len(noisy) != len(prefixes) * len(self.lattice.family):
             raise problem
         counts = self._decode_one(noisy, "", self._variances, problem)
         summed: dict[str, KeyedSum] = {}
         for prefix, (name, clamp) in zip(prefixes[1:], columns, strict=True):
             assert law is not None  # noqa: S101 - there are columns
-            variances = variances_of(self.lattice, law.scales_of(clamp))
+            variances = bound_variances(self.lattice, law.compute_scales(clamp))
             summed[name] = KeyedSum(clamp, self._decode_one(noisy, prefix, variances, problem))
         return replace(counts, summed=summed)
 
@@ -371,7 +371,7 @@ class Tables(TablesStating):
         lattice, kept = self.lattice, self.kept
         held: dict[Table, IntArray] = {}
         for table in lattice.family:
-            found = noisy.get(prefix + name_of(table, self.keys, kept))
+            found = noisy.get(prefix + name_contrasts(table, self.keys, kept))
             if found is None or found.size != lattice.contrasts(table):
                 raise problem
             held[tuple(kept[i] for i in table)] = found.reshape(

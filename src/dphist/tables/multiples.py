@@ -15,10 +15,10 @@ from dphist.sentence import Sentence
 from dphist.tables.charts import (
     MOST_VALUES,
     choose_shades,
+    list_texts,
     mark_some,
     room_for,
     short_texts,
-    texts_of,
 )
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Key, Names
@@ -143,7 +143,7 @@ def _panels(tables: KeyedTables, outer: list[Key], inner: list[Key]) -> Iterator
     """Return the cells of `inner` for each combination of values of `outer`."""
     names = _names([*outer, *inner])
     counts, (low, high) = tables.table(*names).counts, tables.bounds(names)
-    values = [[harmless(text, _LETTERS) for text in texts_of(key)] for key in outer]
+    values = [[harmless(text, _LETTERS) for text in list_texts(key)] for key in outer]
     for places in product(*(range(key.size) for key in outer)):
         held = zip(outer, places, values, strict=True)
         title = ", ".join(f"{key.name}: {texts[place]}" for key, place, texts in held)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dphist.document import planning
 from dphist.document.blocks import PlusMinus
-from dphist.document.options import Option, Table, option_of, parts_of, whole
+from dphist.document.options import Option, Table, make_option, split_parts, whole
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.errors import ParameterError
 from dphist.parameters import optional_whole, privacy_parameter, probability, whole_number
@@ -153,7 +153,7 @@ def _make_keys(kept: Any, other: Sequence[str]) -> Keys:
 
 
 def _read_search(kept: Any) -> DiscoverKeys:
-    """Return how values are found, as `_size_of` keeps it."""
+    """Return how values are found, as `_describe_size` keeps it."""
     share, most = kept
     return DiscoverKeys(share=share, max_found=most)
 
@@ -221,7 +221,7 @@ def _keep_sizes(given: Any) -> list[list[Any]]:
     [['region', 26], ['sex', 2]]
     """
     if isinstance(given, Keys):
-        return [[key.name, _size_of(key)] for key in given]
+        return [[key.name, _describe_size(key)] for key in given]
     pairs = list(given.items()) if isinstance(given, Mapping) else given
     if not pairs or not isinstance(pairs, list) or not all(type(each) is tuple for each in pairs):
         raise ParameterError(
@@ -233,11 +233,11 @@ def _keep_sizes(given: Any) -> list[list[Any]]:
         (key,) = Keys.read({name: [0] if number else values})
         if name in sizes:
             raise ParameterError("keys", f"must give each column once: {name!r} is given twice")
-        sizes[name] = whole_number(values, "keys", 1, MAX_VALUES) if number else _size_of(key)
+        sizes[name] = whole_number(values, "keys", 1, MAX_VALUES) if number else _describe_size(key)
     return [[name, size] for name, size in sizes.items()]
 
 
-def _size_of(key: Key) -> Any:
+def _describe_size(key: Key) -> Any:
     """Return the number of values of a key, or the share and the most with which they are found."""
     return key.size if key.discover is None else [*key.discover.to_content().values()]
 
@@ -271,7 +271,7 @@ def _read_axis(text: str) -> tuple[str, Any]:
 
 
 def _read_guesses(text: str) -> dict[str, int]:
-    pairs = [part.rpartition("=") for part in parts_of(text)]
+    pairs = [part.rpartition("=") for part in split_parts(text)]
     found = {name: whole(number) for name, _, number in pairs}
     if len(found) < len(pairs) or not all(found):
         raise ParameterError("found", "must name each key once, as NAME=NUMBER")
@@ -309,7 +309,7 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
         typed.append(f"--one-row-per {shlex.quote(asked['one_row_per'])}")
     if row["max_rows"] == 1 and not asked.get("one_row_per"):
         return [*typed, "--each-row-is-one-person"]
-    return [*typed, f"--user COLUMN --max-rows {row['max_rows']}", *planning.name_of(unit)]
+    return [*typed, f"--user COLUMN --max-rows {row['max_rows']}", *planning.make_unit_option(unit)]
 
 
 def _name_values(kept: Any) -> str:
@@ -352,23 +352,23 @@ def _options() -> Table:
             parameter="keys",
         ),
         TABLES_OPTION,
-        Option("other", "keys that get one more value, other", "NAME,NAME,...", parts_of),
+        Option("other", "keys that get one more value, other", "NAME,NAME,...", split_parts),
         planning.compared(Tables, "max_rows"),
         planning.DELTA_OPTION,
         Option(
             "weights",
             "weights of tables, by which variances are added up and minimized",
             "TABLE=W,...",
-            _read(lambda text: read_numbers(parts_of(text), "weights")),
+            _read(lambda text: read_numbers(split_parts(text), "weights")),
         ),
         Option(
             "errors",
             "standard errors of tables, at most in this ratio",
             "TABLE=S,...",
-            _read(lambda text: read_numbers(parts_of(text), "errors")),
+            _read(lambda text: read_numbers(split_parts(text), "errors")),
         ),
         RANGES_OPTION,
-        option_of(Tables, "one_row_per"),
+        make_option(Tables, "one_row_per"),
         Option(
             "found",
             "a public guess of how many values are found, by key (default: the most there may be)",

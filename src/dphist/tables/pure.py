@@ -19,7 +19,7 @@ from typing import TypeAlias
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.magnitude import geometric_standard_deviation
 from dphist.privacy.conversion import geometric_to_rho
-from dphist.tables.contrasts import contrasts_of, root_above
+from dphist.tables.contrasts import make_contrasts, root_above
 from dphist.tables.lattice import (
     Lattice,
     Table,
@@ -28,7 +28,7 @@ from dphist.tables.lattice import (
     equal_variances,
     sums_above,
 )
-from dphist.tables.law import Numbers, lattice_of
+from dphist.tables.law import Numbers, make_lattice
 
 MOST_CELLS = 10**7
 """Of the table that covers all, if its cells get the noise."""
@@ -41,40 +41,40 @@ Path: TypeAlias = tuple[tuple[Fraction, int], ...]
 
 
 @lru_cache(maxsize=1024)
-def paths_of(size: int) -> tuple[Path, ...]:
+def list_paths(size: int) -> tuple[Path, ...]:
     """Return what the values of a key have in its contrasts, each kind of value once.
 
     Of each contrast that is not 0 at the value: its length, rounded up, and the entry without its
-    sign. As `contrasts_of` builds them, an odd number of values parts with its last one.
+    sign. As `make_contrasts` builds them, an odd number of values parts with its last one.
 
-    >>> [[(round(float(length), 3), entry) for length, entry in path] for path in paths_of(3)]
+    >>> [[(round(float(length), 3), entry) for length, entry in path] for path in list_paths(3)]
     [[(2.449, 1), (1.414, 1)], [(2.449, 2)]]
     """
     if size == 1:
         return ((),)
     odd = size % 2 == 1
     length = root_above(Fraction(size * (size - 1) if odd else size))
-    below = paths_of(size - 1 if odd else size // 2)
+    below = list_paths(size - 1 if odd else size // 2)
     longer = tuple(((length, 1), *path) for path in below)
     return (*longer, ((length, size - 1),)) if odd else longer
 
 
 @lru_cache(maxsize=1024)
-def reach_of(size: int) -> Fraction:
+def compute_reach(size: int) -> Fraction:
     """Return the largest sum of entry / length over the contrasts at a value of a key, rounded up.
 
-    >>> [round(float(reach_of(size)), 4) for size in (2, 3, 4, 64)]
+    >>> [round(float(compute_reach(size)), 4) for size in (2, 3, 4, 64)]
     [0.7071, 1.1154, 1.2071, 2.1124]
     """
     return max(
         Fraction(sum(math.ceil(entry * _STEPS / length) for length, entry in path), _STEPS)
-        for path in paths_of(size)
+        for path in list_paths(size)
     )
 
 
 def reach(lattice: Lattice, table: Table) -> Fraction:
     """Return L_A: what a record pays for the contrasts of a table, times their scale, at most."""
-    return math.prod((reach_of(lattice.shape[i]) for i in table), start=Fraction(1))
+    return math.prod((compute_reach(lattice.shape[i]) for i in table), start=Fraction(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class PureLaw:
             return geometric_to_rho(epsilon, rows)
         total, left = Fraction(0), _MOST_TERMS
         for table in self.lattice.family:
-            paths = [paths_of(self.lattice.shape[i]) for i in table]
+            paths = [list_paths(self.lattice.shape[i]) for i in table]
             left -= math.prod(sum(map(len, each)) for each in paths)
             scale = self.scales[table]
             bound = rows**2 * self.lattice.share(table) / (2 * scale**2)
@@ -174,7 +174,7 @@ def _rho_of_table(paths: Sequence[tuple[Path, ...]], scale: Fraction, rows: int)
 @lru_cache(maxsize=1024)
 def _lengths(size: int) -> tuple[Fraction, Fraction]:
     """Return the shortest and the longest length of a contrast, rounded up."""
-    found = [length for length, _ in contrasts_of(size).groups()]
+    found = [length for length, _ in make_contrasts(size).groups()]
     return min(found), max(found)
 
 
@@ -202,7 +202,7 @@ def choose_noise(
     epsilon : of one record.
     places, weights, errors : as for `choose_scales`.
     """
-    lattice = lattice_of(shape, places)
+    lattice = make_lattice(shape, places)
     on_contrasts = PureLaw(lattice, None, _choose_scales(lattice, places, epsilon, weights, errors))
     cover = tuple(sorted({i for table in places for i in table}))
     if math.prod(lattice.shape[i] for i in cover) > MOST_CELLS:

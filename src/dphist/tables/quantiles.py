@@ -43,7 +43,7 @@ def estimate_quantiles(
     asked = np.array([checked_level(share, "share") for share in shares])
     number = several(simultaneous, len(asked))
     wide = tables.reach.of(1 - (1 - checked_level(level)) / number)
-    axis = _axis_of(tables, name, where)
+    axis = _find_axis(tables, name, where)
     below, errors = _sums_at_edges(tables, name, axis, where)
     total = below[-1]
     if not total > wide * errors[0, -1]:
@@ -73,7 +73,7 @@ def estimate_quantiles(
     return estimates
 
 
-def _axis_of(tables: "KeyedTables", name: str, where: Mapping[str, Any]) -> Axis:
+def _find_axis(tables: "KeyedTables", name: str, where: Mapping[str, Any]) -> Axis:
     """Return the bins of a key that is not among the conditions."""
     axis = tables.keys[name].axis if name in tables.keys.names else None
     if axis is None:

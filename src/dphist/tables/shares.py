@@ -27,7 +27,7 @@ def estimate_share(
     for name, given in (("part", part), ("whole", whole)):
         if not isinstance(given, Mapping):
             raise ParameterError(name, "must be the conditions of a count: {'sex': 'f'}")
-    top, below = tables.terms_of([(1.0, part)]), tables.terms_of([(1.0, whole)])
+    top, below = tables.make_terms([(1.0, part)]), tables.make_terms([(1.0, whole)])
     for place, held in below[0].weights.items():
         if (held < top[0].weights.get(place, np.ones(held.size))).any():
             raise ParameterError(

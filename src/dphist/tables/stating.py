@@ -79,7 +79,7 @@ class TablesStating(TablesMeasuring):
         law, found = self.sums_law, {}
         for name, clamp in law.columns if law is not None else ():
             assert law is not None  # noqa: S101 - there are columns
-            about = variances_of(self.lattice, law.scales_of(clamp))
+            about = bound_variances(self.lattice, law.compute_scales(clamp))
             center = Fraction(clamp.center(counts_users=True)) ** 2
             whole = {t: each + center * self._variances[t] for t, each in about.items()}
             found[name] = {
@@ -119,7 +119,7 @@ class TablesStating(TablesMeasuring):
         if self.pure is not None:
             found: Mapping[Table, Fraction] = self.pure.variances()
         else:
-            found = variances_of(self.lattice, self.scales)
+            found = bound_variances(self.lattice, self.scales)
         if self.step is None:
             return found
         return {table: each * self.step**2 for table, each in found.items()}
@@ -206,7 +206,7 @@ class TablesStating(TablesMeasuring):
         )
 
 
-def variances_of(lattice: Lattice, scales: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
+def bound_variances(lattice: Lattice, scales: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
     """Return sigma_A**2 with what rounding adds, at most.
 
     Rounding adds at most 1/12 to the variance of a contrast. A product of k rows has a squared

@@ -24,7 +24,7 @@ from dphist.release.interval_estimate import name_columns
 from dphist.release.maker import Maker
 from dphist.sentence import Quoted, Sentence, joined
 from dphist.tables import words
-from dphist.tables.charts import texts_of
+from dphist.tables.charts import list_texts
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Names
 from dphist.tables.mechanism import Tables
@@ -97,12 +97,12 @@ def _say_errors(name: str, bounds: dict[str, str], errors: Iterable[tuple[Names,
 def _list_tables(value: KeyedTables, below: int | None) -> list[Block]:
     """Return the sums and means of each column in each table asked."""
     asked = product(value.summed, value.tables)
-    return [_table_of(value, names, name, below) for name, names in asked]
+    return [_make_table(value, names, name, below) for name, names in asked]
 
 
-def _table_of(value: KeyedTables, names: Names, name: str, below: int | None) -> Table:
+def _make_table(value: KeyedTables, names: Names, name: str, below: int | None) -> Table:
     table, over = value.table(*names), harmless(name, _LONGEST)
-    rows = list(islice(product(*(texts_of(value.keys[key]) for key in names)), _ROWS))
+    rows = list(islice(product(*(list_texts(value.keys[key]) for key in names)), _ROWS))
     columns = [
         Column(key, [row[place] for row in rows], heads=True) for place, key in enumerate(names)
     ]

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from dphist.document.blocks import Block
 from dphist.document.kind import DataFacts
-from dphist.document.unit_words import Counted, counted_of
+from dphist.document.unit_words import Counted, find_counted
 from dphist.document.weight_words import tell_weights, weigh_counted
 from dphist.release.maker import Maker
 from dphist.release.release import Release
@@ -26,7 +26,7 @@ def weigh_words(said: Sentence, step: Fraction | None) -> Sentence:
 def count_weighted(release: Release) -> Counted:
     """Return what the counts of released tables count, with the weights of rows."""
     step = getattr(release.value, "step", None)
-    return weigh_counted(counted_of(release), step, release.provenance.get("weights"))
+    return weigh_counted(find_counted(release), step, release.provenance.get("weights"))
 
 
 def tell_weights_of(mechanism: Maker, data: DataFacts) -> list[Block]:

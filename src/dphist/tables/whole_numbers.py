@@ -77,7 +77,7 @@ class WholeTables(Released):
         ParameterError
             If no table asked has these keys together.
         """
-        asked = self.source.places_of(names)
+        asked = self.source.find_places(names)
         shape = tuple(self.source.keys.keys[i].size for i in asked)
         found: IntArray = np.zeros(math.prod(shape), np.int64)
         cells: IntArray = np.zeros(len(self.counts), np.int64)
@@ -120,7 +120,7 @@ class WholeTables(Released):
         if self.total > MOST_RECORDS:
             raise UnsupportedError(f"at most {MOST_RECORDS:,} records are made up: use the tables")
         repeated = np.repeat(np.arange(len(self.counts)), self.counts)
-        order = generator_of(self.source).permutation(len(repeated))
+        order = make_generator(self.source).permutation(len(repeated))
         return MadeUpRecords(self, self.places[repeated[order]])
 
     def to_arrow(self) -> pa.Table:
@@ -192,7 +192,7 @@ def make_whole(tables: "KeyedTables") -> WholeTables:
         If there are more than 2**24 records, and no table has all others in it.
     """
     keys = tables.keys.keys
-    asked = [tuple(i for i in tables.places_of(t) if keys[i].size > 1) for t in tables.tables]
+    asked = [tuple(i for i in tables.find_places(t) if keys[i].size > 1) for t in tables.tables]
     maximal = [t for t in dict.fromkeys(asked) if not any({*t} < {*other} for other in asked)]
     used = tuple(sorted({i for t in maximal for i in t}))
     total = max(round(tables.total), 0)
@@ -217,7 +217,7 @@ def make_whole(tables: "KeyedTables") -> WholeTables:
     return WholeTables(tables, places.astype(np.int64), counts.astype(np.int64), used)
 
 
-def generator_of(tables: "KeyedTables") -> np.random.Generator:
+def make_generator(tables: "KeyedTables") -> np.random.Generator:
     """Return random numbers that depend on the released contrasts alone.
 
     So the whole numbers of a release are the same each time. No secret is drawn: this is
@@ -245,7 +245,7 @@ def shrink(tables: "KeyedTables", maximal: Sequence[Table]) -> Mapping[Table, Fl
         if len(table) < 2 or not tables.variances[table]:
             found[table] = plain
             continue
-        margins = [np.maximum(tables.cells_of((i,)), 0) for i in table]
+        margins = [np.maximum(tables.compute_cells((i,)), 0) for i in table]
         expected = reduce(np.multiply.outer, [m / max(m.sum(), 1e-9) for m in margins]) * total
         base = center(expected)
         off = plain - base
@@ -353,7 +353,7 @@ def make_up(
     records of its cells become records of cells with too few: half by copying a record that is
     there, half by changing the values of the table's keys. No record is ever impossible.
     """
-    draw = generator_of(tables)
+    draw = make_generator(tables)
     columns = []
     for i in used:
         alone = _fit(tables, parts, (i,), total)

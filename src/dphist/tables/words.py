@@ -93,7 +93,7 @@ def name_table(names: Names) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def title_of(keys: Sequence[str]) -> Sentence:
+def make_title(keys: Sequence[str]) -> Sentence:
     """Return the heading: what is counted, by which keys."""
     if not keys:
         return Sentence("Number of {records}")
@@ -392,7 +392,7 @@ def say_ranges(mechanism: Tables, *, known: bool) -> Sentence:
     )
 
 
-def caption_of(
+def make_caption(
     names: Names, error: float, together: float | None = None, *, unequal: bool = False
 ) -> Sentence:
     """Return the caption of a table, with the error that all of its cells have.

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from dphist.lab.auditing.outcome import Features
 from dphist.lab.auditing.statistical.bounds import least_epsilons
-from dphist.lab.auditing.statistical.choosing import choose, columns_of, rough_epsilons
+from dphist.lab.auditing.statistical.choosing import choose, find_columns, rough_epsilons
 from dphist.lab.auditing.statistical.events import Condition, Weighed
 
 DRAW = random.Random(7)
@@ -40,7 +40,7 @@ ONES, OTHERS = [random_features(1) for _ in range(300)], [random_features(0) for
     Condition("huge", "at most", -(10**400)), Condition("float", "more than", 0.5),
 ], ids=str)  # fmt: skip
 def test_conditions_hold_of_columns_as_of_runs(condition: Condition) -> None:
-    (column,) = (each for each in columns_of(ONES, OTHERS) if each.name == condition.feature)
+    (column,) = (each for each in find_columns(ONES, OTHERS) if each.name == condition.feature)
     assert column.holds(condition).tolist() == [condition.holds(f) for f in (*ONES, *OTHERS)]
 
 
@@ -48,7 +48,7 @@ def test_conditions_hold_of_columns_as_of_runs(condition: Condition) -> None:
 def test_cuts_are_counted_as_in_runs(runs: int) -> None:
     """Also with many values, of which only some are cuts, and where some runs are left out."""
     ones, others = ONES[:runs], OTHERS[:runs]
-    columns = [each for each in columns_of(ones, others) if each.numbers is not None]
+    columns = [each for each in find_columns(ones, others) if each.numbers is not None]
     assert {"number", "fraction", "huge", "float"} == {column.name for column in columns}
     held = np.array([DRAW.random() < 0.6 for _ in range(2 * runs)])
     kept = [f for f, h in zip((*ones, *others), held, strict=True) if h]

@@ -22,7 +22,7 @@ from dphist.lab.auditing.exact.laws import (
     TooLongError,
     delta_between,
     enumerate_law,
-    epsilon_of,
+    find_epsilon,
 )
 from dphist.lab.auditing.replay.session import asked, replace_samplers
 from tests.support.privacy.laws import clamped_law
@@ -115,8 +115,8 @@ def test_delta_is_bounded_from_both_sides() -> None:
         assert float(bounds.low) == pytest.approx(expected, abs=1e-12)
         assert 0 <= bounds.high - bounds.low < Fraction(1, 10**30)
         assert bounds.event == {0}
-    assert float(epsilon_of(one, other, Fraction(0))) == pytest.approx(math.log(3), abs=2e-6)
-    assert float(epsilon_of(one, other, Fraction(1, 4))) == pytest.approx(math.log(2), abs=2e-6)
+    assert float(find_epsilon(one, other, Fraction(0))) == pytest.approx(math.log(3), abs=2e-6)
+    assert float(find_epsilon(one, other, Fraction(1, 4))) == pytest.approx(math.log(2), abs=2e-6)
     assert delta_between(one, other, Fraction(11, 10)).high == 0
 
 
@@ -130,7 +130,7 @@ def test_what_is_not_reached_counts_against_either_side() -> None:
     bounds = delta_between(one, other, Fraction(1))
     assert bounds.low == 0  # e**1 exactly: never shown to be more
     assert 0 < bounds.high <= Fraction(1, 200)
-    assert 0.9 < float(epsilon_of(one, other, Fraction(0))) <= 1
+    assert 0.9 < float(find_epsilon(one, other, Fraction(0))) <= 1
 
 
 # --- Faults, with no other layer

@@ -19,9 +19,9 @@ from dphist.lab.auditing.exact.laws import ONE
 from dphist.lab.auditing.exact.products import (
     ProductLaw,
     TooLargeError,
-    law_of,
+    compute_law,
+    find_moved,
     list_losses,
-    moved_of,
 )
 from dphist.lab.auditing.replay.session import replace_samplers
 from dphist.lab.auditing.subject import make_subject
@@ -62,7 +62,7 @@ def float_delta(moved: Any, epsilon: float) -> float:
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.3, 2.0, 4.0])
 def test_delta_of_a_product_is_enclosed_and_close(epsilon: float) -> None:
     moved = ((Fraction(9, 10), 1), (Fraction(3, 2), 1), (Fraction(5, 3), 2))
-    law, exact = law_of(moved, math.inf), float_delta(moved, epsilon)
+    law, exact = compute_law(moved, math.inf), float_delta(moved, epsilon)
     low, high = (f(Fraction(epsilon)) for f in (law.delta_at_least, law.delta_at_most))
     assert low <= exact + 1e-9
     assert high >= exact - 1e-9
@@ -101,11 +101,11 @@ def test_losses_of_a_draw_are_enclosed() -> None:
 
 def test_laws_that_take_too_long_are_given_up() -> None:
     with pytest.raises(TooLargeError):
-        law_of(((Fraction(1), 1),) * 9, math.inf)
+        compute_law(((Fraction(1), 1),) * 9, math.inf)
     with pytest.raises(TooLargeError):
-        law_of(((Fraction(1000), 1),), math.inf)
+        compute_law(((Fraction(1000), 1),), math.inf)
     with pytest.raises(TooLargeError):
-        law_of(((Fraction(2), 1),) * 3, time.monotonic() - 1)
+        compute_law(((Fraction(2), 1),) * 3, time.monotonic() - 1)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -120,7 +120,8 @@ def test_tables_hold_on_all_neighbors(shape: tuple[int, ...]) -> None:
     assert 1.7 < found.epsilon_lower < 2
     with replace_samplers():
         laws = {
-            moved_of(make_subject(mechanism), Pair(name, one, other)) for name, one, other in pairs
+            find_moved(make_subject(mechanism), Pair(name, one, other))
+            for name, one, other in pairs
         }
     assert None not in laws
     assert {len(moved) for moved in laws} == ({4} if shape == (2, 2) else {4, 6})  # some weigh 0
@@ -181,8 +182,8 @@ def test_what_is_no_product_is_not_taken_for_one() -> None:
     one, other = np.zeros(2, np.int64), np.array([1, 0])
     for mechanism in (dh.LeafCounts(epsilon=1, bins=2), Other(rho=1, bins=2)):
         with replace_samplers():
-            assert moved_of(make_subject(mechanism), Pair("one", one, other)) is None
+            assert find_moved(make_subject(mechanism), Pair("one", one, other)) is None
     pure = dh.Tables(epsilon=1, keys={"a": range(2)}, tables=["a"])
     with replace_samplers():
-        assert moved_of(make_subject(pure), Pair("one", one, other)) is None
-    assert moved_of(make_subject(functools.partial(tables, (2, 2))), pair) is None
+        assert find_moved(make_subject(pure), Pair("one", one, other)) is None
+    assert find_moved(make_subject(functools.partial(tables, (2, 2))), pair) is None

@@ -18,13 +18,13 @@ import dphist as dh
 from dphist.arrays import IntArray
 from dphist.document.audited import Pair
 from dphist.lab.auditing.exact.laws import Noise
-from dphist.lab.auditing.outcome import watch_run, whole_of
+from dphist.lab.auditing.outcome import make_comparable, watch_run
 from dphist.lab.auditing.replay import loss, record, replay
 from dphist.lab.auditing.replay.layer import Laws, Shown, bound_by_sampling
 from dphist.lab.auditing.replay.session import replace_samplers
 from dphist.lab.auditing.replay.transcript import Request
 from dphist.lab.auditing.result import Claim
-from dphist.lab.auditing.subject import find_statement, make_pairs, read_stated, setup_of
+from dphist.lab.auditing.subject import find_setup, find_statement, make_pairs, read_stated
 
 REPLAY = ("replay",)
 
@@ -124,7 +124,7 @@ SELDOM = {
 def showing(mechanism: Any) -> Callable[[Any], Shown]:
     def show(data: Any) -> Shown:
         found = watch_run(mechanism.release, data)
-        return Shown(whole_of(found), read_stated(mechanism, found.result, data))
+        return Shown(make_comparable(found), read_stated(mechanism, found.result, data))
 
     return show
 
@@ -135,7 +135,7 @@ def showing(mechanism: Any) -> Callable[[Any], Shown]:
 def test_a_release_states_its_noisy_numbers(name: str) -> None:
     """Nothing but those, and no two runs with other numbers make the same release."""
     mechanism, data = SMALL[name]()
-    show, told = showing(mechanism), setup_of(mechanism).told
+    show, told = showing(mechanism), find_setup(mechanism).told
     numbers_of: dict[Any, Any] = {}
     stating = again = 0
     with replace_samplers():
@@ -192,7 +192,7 @@ MECHANISMS = [
 
 def cost_of(mechanism: Any, pair: Pair) -> Fraction:
     """What the noise costs at most, with the draws that an audit tries."""
-    show, told, worst = showing(mechanism), setup_of(mechanism).told, Fraction(0)
+    show, told, worst = showing(mechanism), find_setup(mechanism).told, Fraction(0)
     with replace_samplers():
         for seed in range(5):
             for one, other in itertools.permutations((pair.one, pair.other)):

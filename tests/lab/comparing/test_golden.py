@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dphist.lab.comparing.document import document_of
+from dphist.lab.comparing.document import make_document
 from dphist.render.html import page
 from dphist.render.text import content
 from tests.support.golden import check_golden, text_of_axes, text_of_html
@@ -21,7 +21,7 @@ def path_of(name: str, surface: str) -> Path:
 
 @each
 def test_a_page(name: str) -> None:
-    check_golden(path_of(name, "page"), text_of_html(page(document_of(TOLD[name]()))))
+    check_golden(path_of(name, "page"), text_of_html(page(make_document(TOLD[name]()))))
 
 
 @each
@@ -36,7 +36,7 @@ def test_a_card(name: str) -> None:
 
 @each
 def test_json(name: str) -> None:
-    found = content(document_of(TOLD[name]()))
+    found = content(make_document(TOLD[name]()))
     check_golden(path_of(name, "json"), json.dumps(found, indent=1, ensure_ascii=False))
 
 

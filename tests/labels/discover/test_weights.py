@@ -18,7 +18,7 @@ from dphist.labels.discover.law import (
     next_priorities,
     weights,
 )
-from dphist.labels.discover.measuring import totals_of
+from dphist.labels.discover.measuring import make_totals
 from tests.support.labels.discover.sets import sets
 
 
@@ -88,7 +88,7 @@ def test_bounds_are_the_largest_that_hold(size: int) -> None:
 def test_no_weight_is_above_the_cap(size: int) -> None:
     """A user with one label worth having, and others that are not."""
     labels = list(range(size))
-    totals = totals_of(sets([labels]))
+    totals = make_totals(sets([labels]))
     for wanted in ([HIGHEST] + [1] * (size - 1), [HIGHEST] + [8] * (size - 1)):
         found = totals(np.array(wanted, np.int64))
         assert found.max() <= largest_weight(size)
@@ -120,9 +120,9 @@ def test_totals_are_sums_of_users() -> None:
     expected = np.array([5, 0, 1, 1]) * UNIT
     for user in ([0, 1, 2], [1, 2]):
         expected[user] += one_user(priorities[user])
-    assert totals_of(held)(priorities).tolist() == expected.tolist()
+    assert make_totals(held)(priorities).tolist() == expected.tolist()
 
 
 def test_huge_numbers_of_rows_do_not_wrap() -> None:
-    totals = totals_of(sets([[0]], singles=[2**62]))(np.array([HIGHEST]))
+    totals = make_totals(sets([[0]], singles=[2**62]))(np.array([HIGHEST]))
     assert totals.tolist() == [2**36 * UNIT + UNIT]

@@ -9,7 +9,7 @@ import pytest
 import dphist as dh
 from dphist import cli
 from dphist.document import errata
-from dphist.document.errata import ERRATA, Erratum, errata_in_words, errata_of
+from dphist.document.errata import ERRATA, Erratum, errata_in_words, find_errata
 from dphist.release.presentation import Presentation
 from dphist.report import summary_text
 from tests.support.report.releases import hostile_release
@@ -40,14 +40,14 @@ def release_of(version: str) -> dh.Release:
     ],
 )
 def test_versions_are_compared_as_versions(version: str, affected: bool) -> None:
-    assert bool(errata_of(release_of(version), [MADE_UP])) is affected
+    assert bool(find_errata(release_of(version), [MADE_UP])) is affected
 
 
 def test_only_the_named_mechanisms_are_affected() -> None:
     other = replace(dh.HierarchicalTree(epsilon=1, bins=3).release([1, 2, 3]), version="0.1.0")
-    assert errata_of(other, [MADE_UP]) == []
+    assert find_errata(other, [MADE_UP]) == []
     of_all = replace(MADE_UP, mechanisms=())
-    assert errata_of(other, [of_all]) == [of_all]
+    assert find_errata(other, [of_all]) == [of_all]
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_development_versions_are_told_by_the_day(day: str | None, affected: boo
     """They have the number of the version after them; a release without a day may be theirs."""
     early = replace(MADE_UP, until=date(2026, 3, 1))
     made = replace(release_of("0.1.0"), presentation=Presentation(date=day))
-    assert bool(errata_of(made, [early])) is affected
+    assert bool(find_errata(made, [early])) is affected
     later = replace(made, version="0.1.3")
-    assert errata_of(later, [early]) == []
+    assert find_errata(later, [early]) == []
 
 
 def test_a_fault_of_early_development_versions_is_known() -> None:
     made = dh.PartitionSampler(epsilon=1, delta="1e-6").release(dh.Profile.from_counts([3, 1]))
-    assert errata_of(made) == []
+    assert find_errata(made) == []
     for day in ("2026-11-21", None):
         early = replace(made, version="0.1.0", presentation=Presentation(date=day))
         assert "did not keep small deltas" in errata_in_words(early)[0]
@@ -76,15 +76,15 @@ def test_a_fault_of_early_development_versions_is_known() -> None:
 def test_a_mechanism_of_another_package_is_not_taken_for_ours() -> None:
     release = replace(hostile_release(), version="0.1.0")  # of the class Hostile, of this package
     named = replace(MADE_UP, mechanisms=("Hostile",))
-    assert errata_of(release, [named]) == []
-    assert errata_of(release, [replace(MADE_UP, mechanisms=())])
+    assert find_errata(release, [named]) == []
+    assert find_errata(release, [replace(MADE_UP, mechanisms=())])
 
 
 def test_the_table_of_the_package_is_well_formed() -> None:
     for each in ERRATA:
         assert each.fault.endswith(".")
         assert each.remedy.endswith(".")
-        errata_of(release_of("0.1.0"), [each])  # its versions can be read
+        find_errata(release_of("0.1.0"), [each])  # its versions can be read
 
 
 def test_a_release_without_a_known_fault_says_nothing() -> None:

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 import dphist as dh
 from dphist.document.totals import (
-    proved_total_of,
+    find_total,
+    prove_total,
     rounded_up,
-    stated_of,
-    stated_of_account,
-    total_of,
+    state_account,
+    state_releases,
 )
 from dphist.lab.disclosure.disclose import disclose
-from dphist.privacy import delta_of
+from dphist.privacy import find_delta
 from tests.support.abouts import ABOUT
 from tests.support.mechanisms.cases import CASES, calibrated, made, released
 
@@ -61,30 +61,30 @@ def test_numbers_near_a_rounding_step_are_rounded_up() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_one_release_states_what_its_mechanism_proves(name: str) -> None:
     release = release_of(name)
-    stated = stated_of([release])
+    stated = state_releases([release])
     assert stated.unit == release.guarantee.unit
     if isinstance(stated.guarantee, dh.ZCDP):
         assert stated.guarantee == release.guarantee
     else:
-        total = total_of(release.mechanism)
+        total = find_total(release.mechanism)
         assert stated.guarantee == replace(total.guarantee, unit=release.guarantee.unit)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_several_releases_state_no_less_than_any_accounting_proves(name: str) -> None:
     releases = [release_of(name)] * 3
-    stated = stated_of(releases)
+    stated = state_releases(releases)
     together = dh.compose(*[each.guarantee for each in releases])
     if isinstance(stated.guarantee, dh.ZCDP):
         assert stated.guarantee == together
         return
-    delta = delta_of(stated.guarantee)
-    assert delta >= delta_of(together)
+    delta = find_delta(stated.guarantee)
+    assert delta >= find_delta(together)
     if isinstance(stated.guarantee, dh.PureDP):
-        assert stated.guarantee.epsilon == 3 * proved_total_of(releases[0].mechanism).epsilon
+        assert stated.guarantee.epsilon == 3 * prove_total(releases[0].mechanism).epsilon
         return
     mechanism = releases[0].mechanism
-    claims = [dh.compose(*[proved_total_of(mechanism)] * 3).epsilon, mechanism.epsilon_at(delta, 3)]
+    claims = [dh.compose(*[prove_total(mechanism)] * 3).epsilon, mechanism.epsilon_at(delta, 3)]
     if isinstance(together, dh.ApproxZCDP) and delta > together.delta:
         claims.append(together.to_approx_dp(delta).epsilon)
     assert stated.guarantee.epsilon == min(claim for claim in claims if claim is not None)
@@ -95,7 +95,7 @@ def test_a_total_is_at_least_what_another_accountant_finds() -> None:
     """Gaussian noise for rho = 0.05 thrice, and geometric noise for epsilon = 0.4 twice."""
     gaussian = [dh.LeafCounts(rho="0.05", bins=3).release([1, 2, 3]) for _ in range(3)]
     geometric = [dh.LeafCounts(epsilon="0.4", bins=3).release([1, 2, 3]) for _ in range(2)]
-    stated = stated_of([*gaussian, *geometric]).guarantee
+    stated = state_releases([*gaussian, *geometric]).guarantee
     assert isinstance(stated, dh.ZCDP)
     sigma = float(1 / (2 * Fraction("0.05"))) ** 0.5
     accountant = PLDAccountant()
@@ -109,17 +109,17 @@ def test_a_total_is_at_least_what_another_accountant_finds() -> None:
 def test_the_order_of_releases_does_not_matter() -> None:
     names = ("ThresholdHistogram, laplace", "TopLabels", "ThresholdHistogram, gaussian")
     releases = [release_of(name) for name in names]
-    assert len({stated_of(order).guarantee for order in permutations(releases)}) == 1
+    assert len({state_releases(order).guarantee for order in permutations(releases)}) == 1
 
 
 def test_pure_releases_stay_pure_and_others_do_not() -> None:
     known = release_of("ThresholdHistogram, known")  # pure, though its guarantee is in rho
-    assert stated_of([known, known]).variant == "Pure DP"
+    assert state_releases([known, known]).variant == "Pure DP"
     unknown = release_of("ThresholdHistogram, laplace")
-    both = stated_of([known, unknown])
+    both = state_releases([known, unknown])
     assert both.variant == "Approximate DP"
     assert both.exact["epsilon"] == Fraction("2.8")
-    assert stated_of([release_of("LeafCounts"), release_of("LeafCounts, rho")]).variant == (
+    assert state_releases([release_of("LeafCounts"), release_of("LeafCounts, rho")]).variant == (
         "Zero-concentrated DP"
     )
 
@@ -128,18 +128,18 @@ def test_a_plan_of_several_releases_states_its_total() -> None:
     mechanism = calibrated("ThresholdHistogram, laplace", releases=12)
     release = released(mechanism, CASES["ThresholdHistogram, laplace"][1])
     asked = dh.ApproxDP(2, "1e-5", unit="user")
-    assert stated_of([release]).guarantee == asked
-    assert stated_of([release] * 12).guarantee == asked
-    assert "12 releases together, of which one is" in stated_of([release]).details[0]
-    assert stated_of([release]).planned == 12
-    beyond = stated_of([release] * 13).guarantee
+    assert state_releases([release]).guarantee == asked
+    assert state_releases([release] * 12).guarantee == asked
+    assert "12 releases together, of which one is" in state_releases([release]).details[0]
+    assert state_releases([release]).planned == 12
+    beyond = state_releases([release] * 13).guarantee
     assert beyond.epsilon > mechanism.epsilon_at(beyond.delta, 12)
-    assert beyond.delta >= delta_of(dh.compose(*[mechanism.guarantee] * 13))
+    assert beyond.delta >= find_delta(dh.compose(*[mechanism.guarantee] * 13))
 
 
 def test_different_units_are_not_added() -> None:
     with pytest.raises(dh.ParameterError, match="must protect the same unit"):
-        stated_of([release_of("LeafCounts"), release_of("ThresholdHistogram, known")])
+        state_releases([release_of("LeafCounts"), release_of("ThresholdHistogram, known")])
 
 
 @pytest.mark.parametrize(
@@ -151,13 +151,13 @@ def test_different_units_are_not_added() -> None:
     ],
 )
 def test_an_account_states_its_budget(guarantee, variant, exact) -> None:
-    stated = stated_of_account(guarantee)
+    stated = state_account(guarantee)
     assert (stated.variant, stated.exact) == (variant, exact)
 
 
 def test_an_account_of_rho_and_delta_is_converted() -> None:
     budget = dh.ApproxZCDP("0.1", "1e-7", unit="one patient")
-    stated = stated_of_account(budget)
+    stated = state_account(budget)
     assert stated.guarantee == budget.to_approx_dp("2e-7")
     assert "rho = 0.1 and delta = 0.0000001" in stated.details[-1]
 
@@ -168,7 +168,7 @@ def test_an_entry_shows_at_least_the_exact_numbers(name: str) -> None:
     release = release_of(name)
     content = yaml.safe_load(disclose(release, about=ABOUT).to_yaml())
     shown = content["deployment"]["privacy_loss"]["privacy_parameters"]
-    exact = stated_of([release]).exact
+    exact = state_releases([release]).exact
     assert shown.keys() == exact.keys()
     for parameter, number in exact.items():
         assert Fraction(str(shown[parameter])) >= number

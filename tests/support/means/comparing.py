@@ -12,8 +12,8 @@ from dphist.document.compared import (
     Given,
     Measure,
     Run,
-    digest_of,
-    run_of,
+    compute_digest,
+    make_run,
 )
 from dphist.document.options import Needs, Option, whole
 from tests.support.means.amounts import Amounts
@@ -33,7 +33,7 @@ class MeansCase(Case):
     @property
     def digest(self) -> str:
         """Names the sums."""
-        return digest_of(str(n).encode() for n in (self.opened.total, self.opened.records))
+        return compute_digest(str(n).encode() for n in (self.opened.total, self.opened.records))
 
     def known(self) -> Mapping[str, Given]:
         """Return the maximum, which is public."""
@@ -46,7 +46,9 @@ class MeansCase(Case):
     def run(self, mechanism: Any) -> Run:
         """Return what releases the mean once."""
         mean = self.opened.total / max(self.opened.records, 1)
-        return run_of(lambda: mechanism.release(self.data), lambda value: [abs(value.mean - mean)])
+        return make_run(
+            lambda: mechanism.release(self.data), lambda value: [abs(value.mean - mean)]
+        )
 
 
 COMPARING = Comparing(

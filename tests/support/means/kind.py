@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from dphist.document.kind import Disclosed, Kind, Releasing
-from dphist.document.options import option_of
+from dphist.document.options import make_option
 from tests.support.means.amounts import Amounts
 from tests.support.means.auditing import AUDITING
 from tests.support.means.comparing import COMPARING
@@ -44,8 +44,8 @@ KIND = Kind(
             epilog="FILE has one number a line.",
             columns="total,records,mean",
             options=[
-                option_of(NoisyMean, "epsilon", required=True),
-                option_of(NoisyMean, "most", required=True),
+                make_option(NoisyMean, "epsilon", required=True),
+                make_option(NoisyMean, "most", required=True),
             ],
             mechanism=mechanism_of,
             read=read,

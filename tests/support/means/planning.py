@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from dphist.document.options import option_of
+from dphist.document.options import make_option
 from dphist.document.planning import EPSILONS, Column, Found, Planning, Quantity, Row, grid, guess
 from dphist.parameters import privacy_parameter, whole_number
 from tests.support.means.mechanism import NoisyMean
@@ -35,6 +35,6 @@ PLANNING = Planning(
     command=lambda asked, _row, _unit: ["dphist mean FILE", f"--most {asked['most']}"],
     options=lambda: [
         guess("total", "a public guess of the number of amounts", required=True),
-        option_of(NoisyMean, "most", required=True),
+        make_option(NoisyMean, "most", required=True),
     ],
 )

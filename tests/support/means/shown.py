@@ -20,9 +20,9 @@ from dphist.document.blocks import (
 )
 from dphist.document.chart import Axis, Chart, Line, Spans
 from dphist.document.kind import DataFacts
-from dphist.document.promised import Promised, contribution_of
-from dphist.document.release import counts_of, make_document
-from dphist.document.unit_words import Counted, Number, number_of
+from dphist.document.promised import Promised, find_contribution
+from dphist.document.release import make_counts_fact, make_document
+from dphist.document.unit_words import Counted, Number, count_units
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 from tests.support.means.mean import Mean
@@ -35,8 +35,8 @@ NEIGHBORS = "D and D′ are neighbors if adding or removing one {record} turns o
 def document(mechanism: NoisyMean, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of a release; without one, of what it would cost."""
     guess = Number(data.guesses[0] if data.guesses else None, "records")
-    number = guess if release is None else number_of(release)
-    records = contribution_of(mechanism, data)
+    number = guess if release is None else count_units(release)
+    records = find_contribution(mechanism, data)
     promised = Promised(mechanism, data, release, Sentence(NEIGHBORS), number, records)
     said = [Fact("Error of the sum", f"{mechanism.expected_error():,.3g}")]
     sections = [Section("results", "Results", said)]
@@ -46,7 +46,9 @@ def document(mechanism: NoisyMean, data: DataFacts, release: Release | None = No
         interval = Between(math.floor(low), math.ceil(high))
         shown = Fact("Mean", f"{mean:,.2f}", "mean", mean, interval, on=READ | {JSON, CARD})
         sections = [
-            Section("histogram", "Results", [shown, counts_of(Counted(Sentence("{records}")))]),
+            Section(
+                "histogram", "Results", [shown, make_counts_fact(Counted(Sentence("{records}")))]
+            ),
             Section("drawn", "", [Figures(charts(release))], on=frozenset({PAGE, CARD})),
         ]
     return make_document(

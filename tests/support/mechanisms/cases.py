@@ -16,7 +16,7 @@ import dphist as dh
 from dphist.noise import Source
 from dphist.regions.selected import ScannedLeaves
 from dphist.release.document import checksum
-from dphist.release.maker import parameters_of
+from dphist.release.maker import read_parameters
 from dphist.report import report_html, summary_text
 
 ROOT = Path(__file__).parents[3]
@@ -281,7 +281,7 @@ def released(mechanism: Any, data: object, source: Source | None = None) -> dh.R
     if not isinstance(mechanism, dh.ContinualMechanism):
         release: dh.Release = mechanism.release(data, source)
         return release
-    stream = dh.ContinualHistogram(**parameters_of(mechanism))
+    stream = dh.ContinualHistogram(**read_parameters(mechanism))
     if mechanism.target is not None:
         stream = stream.calibrated_to(mechanism.target)
     stream.update_many([["x"]] * 90, source=source)

@@ -11,7 +11,7 @@ from dphist.document.blocks import JSON, READ, Document, Fact, NoError, Section
 from dphist.document.chart import Axis, Chart, Line
 from dphist.document.kind import DataFacts, Kind
 from dphist.document.promised import Promised
-from dphist.document.release import counts_of, make_document
+from dphist.document.release import make_counts_fact, make_document
 from dphist.document.unit_words import Counted, Number
 
 
@@ -34,7 +34,7 @@ def document(mechanism: Any, data: DataFacts, release: Release | None = None) ->
         mean, unknown = release.value.mean, NoError("its error is not stated")
         shown = Fact("Mean", f"{mean}", "mean", mean, unknown, on=READ | {JSON})
         sections = [
-            Section("histogram", "Results", [shown, counts_of(Counted("records"))]),
+            Section("histogram", "Results", [shown, make_counts_fact(Counted("records"))]),
         ]
     return make_document("mean", "Mean of a column", promised, sections)
 

@@ -19,10 +19,10 @@ from dphist import (
     SortedCounts,
 )
 from dphist.anonymized.band import Band
-from dphist.document.kind import kind_of
-from dphist.document.unit_words import Number, number_of
+from dphist.document.kind import find_kind
+from dphist.document.unit_words import Number, count_units
 from dphist.labels import bounding
-from dphist.streams.kind import number_of as streams_number
+from dphist.streams.kind import count_units as streams_number
 
 # Counts that stand nowhere but in the true data: releases at this epsilon miss them.
 SENTINELS = (918273645, 564738291, 192837465)
@@ -31,8 +31,8 @@ HOSTILE = "<script>alert('x')</script> & \"quoted\""
 
 def number_protected(release: Release) -> Number:
     """How many there are of what is protected, as far as released numbers show it."""
-    own = {"labels": bounding.number_of, "streams": streams_number}
-    return own.get(kind_of(release).name, number_of)(release)
+    own = {"labels": bounding.count_users, "streams": streams_number}
+    return own.get(find_kind(release).name, count_units)(release)
 
 
 def secret_release() -> Release:

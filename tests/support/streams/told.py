@@ -31,7 +31,7 @@ def release(
 ) -> dh.Release:
     """Return a release of readings by their times, on a fixed day."""
     value = RunningCounts(list(readings), list(readings.values()), label_type=mechanism.label_type)
-    unit = mechanism.unit_of(dh.PrivacyUnit(who))
+    unit = mechanism.make_unit(dh.PrivacyUnit(who))
     stated = {"unit": unit, **(paid or {})}
     return shown(dh.Release(value, mechanism.guarantee, mechanism, provenance=stated), **words)
 

@@ -63,7 +63,7 @@ class Table:
         if q > self.most:
             return 0.0, 0
         q = max(q, self.least)
-        return self.sums.item(self.most - q), self.exponents[self._piece_of(q)]
+        return self.sums.item(self.most - q), self.exponents[self._find_piece(q)]
 
     def draw(self, least: int, word: int, source: Source) -> int:
         """Draw a value of at least `least` by a uniform number.
@@ -80,9 +80,9 @@ class Table:
             return None
         total, exponent = self.sum_from(least)
         target = (word + 0.5) * 2.0**-_WORD * total
-        piece = self._piece_of(least)
+        piece = self._find_piece(least)
         while piece > 0:
-            before = math.ldexp(self._end_of(piece - 1), self.exponents[piece - 1] - exponent)
+            before = math.ldexp(self._find_end(piece - 1), self.exponents[piece - 1] - exponent)
             if before <= target:
                 break
             piece -= 1
@@ -97,7 +97,7 @@ class Table:
             below = self.sums.item(j - 1)
         elif piece > 0:
             below = math.ldexp(
-                self._end_of(piece - 1), self.exponents[piece - 1] - self.exponents[piece]
+                self._find_end(piece - 1), self.exponents[piece - 1] - self.exponents[piece]
             )
         else:
             below = 0.0
@@ -122,13 +122,13 @@ class Table:
     def _exact(self, j: int) -> Fraction:
         return exactly(self.sum_from(self.most - j))
 
-    def _piece_of(self, q: int) -> int:
+    def _find_piece(self, q: int) -> int:
         return self.most // self.piece - q // self.piece
 
     def _lowest(self, piece: int) -> int:
         return (self.most // self.piece - piece) * self.piece
 
-    def _end_of(self, piece: int) -> float:
+    def _find_end(self, piece: int) -> float:
         """Return the last and largest sum of a piece, which must not be the last piece."""
         return self.sums.item(self.most - self._lowest(piece))
 

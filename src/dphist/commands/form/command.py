@@ -20,7 +20,7 @@ from dphist.commands.publishing import check_outputs, say_written
 from dphist.commands.registry import find_command
 from dphist.document.options import Command, Option
 from dphist.files import staged_outputs
-from dphist.planning.declared import GUESSED_RIGHT, columns_of, planning_of
+from dphist.planning.declared import GUESSED_RIGHT, find_columns, find_planning
 from dphist.privacy.delta_worth import MENTIONED
 from dphist.release.release import VERSION
 from dphist.render.form import form_page
@@ -53,14 +53,14 @@ def make_form() -> str:
 
 def _describe(asked: Asked) -> dict[str, Any]:
     """Return what the page is told of one kind."""
-    meanings, columns = _meanings(find_command(asked.command)), columns_of(asked.kind)
+    meanings, columns = _meanings(find_command(asked.command)), find_columns(asked.kind)
     bound = asked.choice("bound")
     others = [each for each in asked.choices if each.asks in ("delta", "other")]
     shown = [columns[name] for name in (asked.appears, asked.error) if name]
     return {
         "name": asked.kind,
         "command": asked.command,
-        "question": planning_of(asked.kind).question,
+        "question": find_planning(asked.kind).question,
         "columns": [(name, meanings[name]) for name in asked.columns],
         "ends": [(name, meanings[name]) for name in asked.ends],
         "keys": [MAX_VALUES_OF_ONE, MAX_VALUES_OF_TWO] if asked.keys else [],
@@ -78,7 +78,7 @@ def _describe(asked: Asked) -> dict[str, Any]:
 
 def _question(asked: Asked, choice: Choice, meanings: Mapping[str, str]) -> dict[str, Any]:
     """Return a choice with its words: of the plan's column, or else of the option."""
-    column = columns_of(asked.kind).get(choice.parameter)
+    column = find_columns(asked.kind).get(choice.parameter)
     labels = {value: value for value in choice.values}
     if choice.asks == "delta":
         labels = {

@@ -20,7 +20,7 @@ from dphist.document.options import Command, Needs, OneOf, Option, Table, whole
 from dphist.files import staged_outputs
 from dphist.ledger import Ledger
 from dphist.ledger.book import Account
-from dphist.ledger.document import document_of, document_of_entries
+from dphist.ledger.document import document_of_entries, make_document
 from dphist.ledger.entries import Entry
 from dphist.ledger.periods import MONTHLY
 from dphist.ledger.spending import EACH_MONTH
@@ -35,7 +35,7 @@ def _create(options: argparse.Namespace) -> None:
     ledger = Ledger.create(
         find_place(options),
         **_read_amounts(options),
-        unit=_unit_of(options),
+        unit=_read_unit(options),
         account=options.account or "main",
         dataset=options.dataset_name or "",
         renew=options.renew,
@@ -53,7 +53,7 @@ def _create(options: argparse.Namespace) -> None:
         say(f"Pay from it with --ledger {ledger.place}, or set {LEDGER}.")
 
 
-def _unit_of(options: argparse.Namespace) -> PrivacyUnit:
+def _read_unit(options: argparse.Namespace) -> PrivacyUnit:
     unit = read_unit(options.unit)
     return replace(unit, exchanged=True) if options.exchanged else unit
 
@@ -63,7 +63,7 @@ def _open(options: argparse.Namespace) -> None:
         ledger.open_account(
             options.account,
             **_read_amounts(options),
-            unit=_unit_of(options),
+            unit=_read_unit(options),
             dataset=options.dataset_name or "",
             renew=options.renew,
         )
@@ -77,7 +77,7 @@ def _open(options: argparse.Namespace) -> None:
 def _show(options: argparse.Namespace) -> None:
     check_outputs([options.report], [find_place(options)], overwrite=options.overwrite)
     with open_ledger(options) as ledger:
-        document = document_of(ledger)
+        document = make_document(ledger)
     wrote = {}
     if options.report is not None:
         from dphist.render.html import page  # draws, which is slow to import

@@ -28,15 +28,15 @@ from dphist.document.options import (
     Option,
     decimal,
     given_parameters,
-    options_of,
+    make_options,
     whole,
 )
-from dphist.document.totals import in_all, total_of
+from dphist.document.totals import find_total, in_all
 from dphist.document.unit_words import how_many
 from dphist.errors import ParameterError, join_arguments, phrase
 from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate
-from dphist.release.label_types import text_of
+from dphist.release.label_types import format_label
 from dphist.signals import Stopping
 from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.events.forms import Form, Lines, Objects, Rows
@@ -74,7 +74,7 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-_MECHANISM = options_of(
+_MECHANISM = make_options(
     ContinualMechanism,
     but=["windows"],
     epsilon={"meaning": "total epsilon of the stream, such as 1 or 0.1", "value": "E"},
@@ -142,7 +142,7 @@ def _stream(options: argparse.Namespace) -> None:
         _check_same(stream.mechanism, options)
         _check_users(stream.mechanism, options)
         replaced = find_replaceable(stream, options)
-        form = _form_of(options, stream)
+        form = _make_form(options, stream)
         _announce(stream, options)
         skip = stream.time if options.resume else 0
         Run(stream, form, options, skip, stopping, unpaid, replaced).run(sys.stdin.fileno())
@@ -186,7 +186,7 @@ def _check_options(options: argparse.Namespace) -> None:
         raise UsageError(phrase(other))
     if options.separator == "" or "\n" in (options.separator or ""):
         raise UsageError(phrase("{separator} must be text within a line"))
-    if options.user is not None and options.user == _label_of(options):
+    if options.user is not None and options.user == _find_label(options):
         raise UsageError(phrase("{user} and {label} must be different columns"))
     get_named_unit(options)
     read_presentation(options)
@@ -249,7 +249,7 @@ def _check_same(mechanism: ContinualMechanism, options: argparse.Namespace) -> N
         if name in getattr(options, "filled", ()):
             continue
         if name == "labels":
-            value = tuple(text_of(label, mechanism.label_type) for label in value)
+            value = tuple(format_label(label, mechanism.label_type) for label in value)
         if getattr(mechanism, name) != value:
             same = f"must be as the stream at {options.state} was made with"
             raise ParameterError(name, same, "leave it out to go on")
@@ -271,24 +271,24 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
         return
     mechanism = stream.mechanism
     unit = name_unit_of_stream(stream, options)
-    say(f"Guarantee: {in_all(total_of(mechanism))}, for {unit}.")
+    say(f"Guarantee: {in_all(find_total(mechanism))}, for {unit}.")
     if stream.time:
         say(f"Continuing from a state with {how_many(stream.time, 'event')}.")
     say(flush=True)
 
 
-def _form_of(options: argparse.Namespace, stream: ContinualHistogram) -> Form:
+def _make_form(options: argparse.Namespace, stream: ContinualHistogram) -> Form:
     kind, users = stream.mechanism.label_type, stream.user_type
     if users is None and stream.time:  # an earlier version, which made text of all users
         users = "text"
     if options.format == "lines":
         return Lines(options.separator, kind)
     if options.format == "csv":
-        return Rows(_label_of(options), options.user, options.separator, kind, users)
-    return Objects(_label_of(options), options.user, kind, users)
+        return Rows(_find_label(options), options.user, options.separator, kind, users)
+    return Objects(_find_label(options), options.user, kind, users)
 
 
-def _label_of(options: argparse.Namespace) -> str:
+def _find_label(options: argparse.Namespace) -> str:
     return "label" if options.label is None else str(options.label)
 
 

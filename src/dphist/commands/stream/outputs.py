@@ -18,14 +18,14 @@ from dphist.commands.presentation import get_named_unit, present_release
 from dphist.commands.publishing import (
     check_outputs,
     check_table,
-    content_of,
     describe_existing,
     find_in_the_way,
     list_outputs,
+    make_content,
 )
 from dphist.document.csv_field import Field, csv_field, safe_field
 from dphist.document.csv_rows import list_lines
-from dphist.document.kind import kind_of
+from dphist.document.kind import find_kind
 from dphist.errors import DphistError, OutputFileError, UnsupportedError
 from dphist.files import staged_outputs
 from dphist.privacy import PrivacyUnit
@@ -51,7 +51,7 @@ def write_outputs(
     paths = list_outputs(options)
     with staged_outputs() as staged:
         for kind, path in paths.items():
-            staged.write(path, content_of(release, kind, options), replace=path in replaced)
+            staged.write(path, make_content(release, kind, options), replace=path in replaced)
         # A stream may run for days: what was there when it began may be another's now.
         strange = [] if options.overwrite else _strange(stream, options, replaced)
         if strange:
@@ -93,8 +93,8 @@ def _strange(
         current = None
     there = {kind: path for kind, path in list_outputs(options).items() if path in paths}
     there = {kind: path for kind, path in there.items() if os.path.lexists(os.path.realpath(path))}
-    texts = {kind: _text_of(path) for kind, path in there.items()}
-    known = [kind for kind, text in texts.items() if current and _is_of(current, text)]
+    texts = {kind: _read_text(path) for kind, path in there.items()}
+    known = [kind for kind, text in texts.items() if current and _is_earlier(current, text)]
     # These tell nothing of whose they are.
     if known and _is_page(texts.get("report", "")):
         known.append("report")
@@ -103,7 +103,7 @@ def _strange(
     return [path for kind, path in there.items() if kind not in known]
 
 
-def _text_of(path: str) -> str:
+def _read_text(path: str) -> str:
     """Return the text of a file; nothing where it has none."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
@@ -111,10 +111,10 @@ def _text_of(path: str) -> str:
         return ""
 
 
-def _is_of(current: Release, text: str) -> bool:
+def _is_earlier(current: Release, text: str) -> bool:
     """Whether a release or a table is of earlier readings of a stream, which never change."""
     if not text.startswith("{"):
-        return any(_is_table_of(current, text, each) for each in (csv_field, safe_field))
+        return any(_is_earlier_table(current, text, each) for each in (csv_field, safe_field))
     try:
         saved = Release.from_json(text)
     except DphistError:
@@ -128,10 +128,10 @@ def _is_of(current: Release, text: str) -> bool:
     )
 
 
-def _is_table_of(current: Release, text: str, field: Field) -> bool:
+def _is_earlier_table(current: Release, text: str, field: Field) -> bool:
     """Whether a text is the header and some rows of a table, whole, from the first one on."""
     place = 0
-    for line in list_lines(kind_of(current).table(current), field):
+    for line in list_lines(find_kind(current).table(current), field):
         if place == len(text) > len(line):  # more than the header, which tells of no stream
             return True
         if not text.startswith(line, place):
@@ -142,7 +142,7 @@ def _is_table_of(current: Release, text: str, field: Field) -> bool:
 
 def _is_header(current: Release, text: str | None) -> bool:
     """Whether a text is a table of a stream without rows."""
-    table = kind_of(current).table(current)
+    table = find_kind(current).table(current)
     return text in [next(list_lines(table, field)) for field in (csv_field, safe_field)]
 
 

@@ -29,7 +29,7 @@ from dphist.errors import (
     OutputFileError,
     UnsupportedError,
 )
-from dphist.release.label_types import text_of
+from dphist.release.label_types import format_label
 from dphist.render.text import in_columns
 from dphist.signals import Interrupted, Stopping
 from dphist.streams import ContinualHistogram
@@ -189,7 +189,7 @@ class Run:
     def _in_text(self, reading: dict[Any, int]) -> dict[str, int]:
         """Return a reading with its labels as text."""
         kind = self.stream.mechanism.label_type
-        return {str(text_of(label, kind)): count for label, count in reading.items()}
+        return {str(format_label(label, kind)): count for label, count in reading.items()}
 
     def _show(self, reading: dict[str, int]) -> None:
         top = self.options.top
@@ -289,7 +289,7 @@ class StreamProgress:
 
     def __init__(self, descriptor: int, shown: bool) -> None:
         self._display = open_display() if shown else None
-        self._size = _size_of(descriptor)
+        self._size = _count_bytes_left(descriptor)
         self._begun = time.monotonic()
         self._drawn = 0.0
         self._bytes = 0
@@ -315,7 +315,7 @@ class StreamProgress:
             signals.set_screen(b"")
 
 
-def _size_of(descriptor: int) -> int:
+def _count_bytes_left(descriptor: int) -> int:
     """Return the bytes of a file that are still to be read; 0 for anything else."""
     try:
         found = os.fstat(descriptor)

@@ -30,7 +30,7 @@ def starts_below_all(edges: AnyArray) -> int:
     return int(edges.dtype.kind == "f" and edges[0] == -np.inf)
 
 
-def step_of(keys: IntArray) -> int:
+def find_step(keys: IntArray) -> int:
     """Return the distance between neighboring keys if they are evenly spaced; otherwise 0.
 
     Fewer than two keys have no distance, so the result is 0.
@@ -129,7 +129,7 @@ class WholeSearch:
         kind = np.dtype(stored)
         shift = 2**63 if kind == np.uint64 else 0
         if edges.dtype.kind == "i" and scale is None and not shift:
-            return cls(kind, words, 0, edges, step_of(edges))
+            return cls(kind, words, 0, edges, find_step(edges))
         below, kept = starts_below_all(edges), [np.zeros(0, np.int64)]
         found = ceilings(edges, scale)
         while block := list(islice(found, EDGES_AT_ONCE)):
@@ -137,7 +137,7 @@ class WholeSearch:
             below += sum(key <= _LEAST for key in keys)
             kept.append(np.array([key for key in keys if _LEAST < key <= _MOST], np.int64))
         joined = np.concatenate(kept)
-        return cls(kind, words, below, joined, step_of(joined))
+        return cls(kind, words, below, joined, find_step(joined))
 
     def places(self, values: pa.Array) -> Places:
         """Return the number of edges at or below each value."""

@@ -228,22 +228,22 @@ def listed_search(column: KeyColumn, kind: pa.DataType, from_text: bool) -> List
     values, held = column.values or (), decoded_type(kind)
     places = range(1, len(values) + 1)
     if not values:  # all rows are in its cell "other"
-        return _search_of([], [], pa.large_string())
+        return _make_search([], [], pa.large_string())
     if from_text or held is OBJECTS:
-        texts = [(text, p) for v, p in zip(values, places, strict=True) for text in _texts_of(v)]
-        return _search_of([text for text, _ in texts], [p for _, p in texts], pa.large_string())
+        texts = [(text, p) for v, p in zip(values, places, strict=True) for text in _list_texts(v)]
+        return _make_search([text for text, _ in texts], [p for _, p in texts], pa.large_string())
     sort = type(values[0])
     if sort is str and canonical_type(held) == pa.string():
-        return _search_of(values, places, pa.large_string())
+        return _make_search(values, places, pa.large_string())
     if sort is bool and pa.types.is_boolean(held):
-        return _search_of(values, places, held)
+        return _make_search(values, places, held)
     if sort is int and pa.types.is_integer(held):
         ends = np.iinfo(held.to_pandas_dtype())
         pairs = zip(map(int, values), places, strict=True)
         fitting = [(v, p) for v, p in pairs if ends.min <= v <= ends.max]
-        return _search_of([v for v, _ in fitting], [p for _, p in fitting], held)
+        return _make_search([v for v, _ in fitting], [p for _, p in fitting], held)
     if is_text(held) and pa.types.is_null(held):
-        return _search_of([], [], pa.large_string())
+        return _make_search([], [], pa.large_string())
     named = {str: "text", int: "whole numbers", bool: "truth values"}[sort]
     raise ColumnError(
         f"column {column.name!r} must hold {named}, as the values of its key are: cast it, or list "
@@ -251,11 +251,11 @@ def listed_search(column: KeyColumn, kind: pa.DataType, from_text: bool) -> List
     )
 
 
-def _search_of(values: Any, places: Sequence[int], kind: pa.DataType) -> ListedSearch:
+def _make_search(values: Any, places: Sequence[int], kind: pa.DataType) -> ListedSearch:
     return ListedSearch(pa.array(list(values), kind), np.array(list(places), np.int64))
 
 
-def _texts_of(value: str | int | bool) -> list[str]:
+def _list_texts(value: str | int | bool) -> list[str]:
     """Return how a value is written; truth values as most software does, or as Python does."""
     return [str(value).lower(), str(value)] if isinstance(value, bool) else [str(value)]
 

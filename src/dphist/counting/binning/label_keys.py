@@ -200,7 +200,7 @@ class _Terms:
             yield found if inside.all() else found.filter(pa.array(inside))
 
     def _write(self, cells: IntArray, columns: Sequence[pa.Array]) -> pa.Array:
-        texts = [self._texts_of(column) for column in columns]
+        texts = [self._decode_texts(column) for column in columns]
         lengths = [pc.fill_null(pc.binary_length(text), ABSENT) for text in texts]
         numbers = [number.cast(pa.large_string()) for number in (pa.array(cells), *lengths)]
         end, colon = (pa.scalar(text, pa.large_string()) for text in ("", ":"))
@@ -208,7 +208,7 @@ class _Terms:
         parts = [head, *(pc.fill_null(text, b"") for text in texts)]
         return pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.large_binary()))
 
-    def _texts_of(self, column: pa.Array) -> pa.Array:
+    def _decode_texts(self, column: pa.Array) -> pa.Array:
         """Return the texts of a column as bytes, null where there is none."""
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()

@@ -31,7 +31,7 @@ from dphist.counting.bounding.profiles import check_sums, sum_by, to_arrays
 from dphist.counting.checks import LARGEST, check_total
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
-from dphist.counting.engine.rows import Rows, bytes_of
+from dphist.counting.engine.rows import Rows, format_bytes
 from dphist.counting.reading.columns import (
     OBJECTS,
     Wanted,
@@ -245,7 +245,7 @@ def _rows_in_spark(source: SparkSource, leaves: Leaves, others: Sequence[Wanted]
         values = pa.array(map(int, leaves.names), pa.int64())
     found = source.rows().beside({"listed": values})
     kinds = dict(found.frame.dtypes)
-    label = bytes_of("term", kinds["term"])
+    label = format_bytes("term", kinds["term"])
     at = f"array_position(listed, CAST(place AS {'BINARY' if text else 'BIGINT'}))"
     # A value that is not listed has the place 0, and no value has none.
     last = "NULL" if leaves.other is None else str(leaves.other + 1)

@@ -20,7 +20,7 @@ from dphist.counting.binning.key_grid import (
     LabelSearch,
     ValueSearch,
 )
-from dphist.counting.binning.spark_slots import place_of, value_of
+from dphist.counting.binning.spark_slots import format_place, format_value
 from dphist.counting.bounding.bounds import WORST, Cut, problem_expression, raise_problem
 from dphist.counting.bounding.contributions import count_bounded_terms
 from dphist.counting.bounding.shared_records import Digit
@@ -186,10 +186,10 @@ def _expressions(
     if isinstance(search, LabelSearch):
         return "CAST(0 AS BIGINT)", f"v{axis}"
     if isinstance(search, EdgeSearch):
-        place, edges = place_of(search.search, kind, f"v{axis}", name)
+        place, edges = format_place(search.search, kind, f"v{axis}", name)
         if edges is not None:
             lists[name] = edges
-        return value_of(kind, own), place
+        return format_value(kind, own), place
     if pa.types.is_large_string(search.values.type):
         lists[name] = search.values.cast(pa.large_binary()).cast(pa.binary())
         value = f"CAST({own} AS BINARY)"

@@ -37,16 +37,16 @@ def find_slots(
     """
     values, places, lists = [], [], {}
     for axis, (search, kind) in enumerate(zip(searches, kinds, strict=True)):
-        place, edges = place_of(search, kind, f"v{axis}", f"e{axis}")
-        values.append(f"{value_of(kind, f'c{axis}')} AS v{axis}")
+        place, edges = format_place(search, kind, f"v{axis}", f"e{axis}")
+        values.append(f"{format_value(kind, f'c{axis}')} AS v{axis}")
         places.append(f"{place} AS p{axis}")
         if edges is not None:
             lists[f"e{axis}"] = edges
     found = rows.beside(lists).project(*values, *lists, *others).project(*places, *others)
-    return found.project(f"{_slot_of(shape)} AS term", *others)
+    return found.project(f"{_format_slot(shape)} AS term", *others)
 
 
-def _slot_of(shape: Sequence[int]) -> str:
+def _format_slot(shape: Sequence[int]) -> str:
     """Return the expression of a slot, of the places p0, p1, ...; see the module `slots`."""
     null = _whole(math.prod(shape) + 2)
     if len(shape) == 1:
@@ -60,7 +60,7 @@ def _slot_of(shape: Sequence[int]) -> str:
     return f"CASE WHEN {missing} THEN {null} WHEN {inside} THEN {within} + 1 ELSE {_whole(0)} END"
 
 
-def value_of(kind: pa.DataType, column: str) -> str:
+def format_value(kind: pa.DataType, column: str) -> str:
     """Return the expression of a value as it is compared: int64, float64 or a decimal."""
     types = pa.types
     if types.is_floating(kind):
@@ -76,7 +76,7 @@ def value_of(kind: pa.DataType, column: str) -> str:
     return f"unix_micros({column})" if types.is_timestamp(kind) else f"CAST({column} AS BIGINT)"
 
 
-def place_of(
+def format_place(
     search: Search, kind: pa.DataType, value: str, edges: str
 ) -> tuple[str, pa.Array | None]:
     """Return how to find the place of a value among the edges of a search.

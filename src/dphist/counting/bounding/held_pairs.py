@@ -107,7 +107,7 @@ def bound_in_arrays(
     if rows.is_few:
         return bound_few(rows, key, most, starts)
     connection = rows.connection
-    label, exact = rows.number_of("term")
+    label, exact = rows.format_number("term")
     steps = ["count(*) AS records", "max(problem) AS problem", f"{label} AS label"]
     rows.group(["term"], *steps).create(_LABELS)
     labels = DuckRows(connection, connection.table(_LABELS), spent=(*rows.spent, _LABELS))
@@ -162,7 +162,7 @@ def bound_few(rows: DuckRows, key: str, most: int, starts: IntArray) -> tuple[pa
 
 
 def _read_numbers(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
-    """Return the `_sums_of` all rows, and whether all labels have different numbers.
+    """Return the `_compute_sums` all rows, and whether all labels have different numbers.
 
     NumPy computes both in a fifth of DuckDB's time, which would need numbers of 128 bits. A label's
     number takes 8 bytes here; where these are too many, DuckDB says whether numbers are different.
@@ -173,7 +173,7 @@ def _read_numbers(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
     ordered, end = np.empty(number if fit else 0, np.uint64), 0
     for batch in labels.project("label", "records").relation.to_arrow_reader(_ROWS_AT_ONCE):
         own, records = (as_words(column.to_numpy()) for column in batch.columns)
-        sums += _sums_of(own, records)
+        sums += _compute_sums(own, records)
         if fit:
             ordered[end : end + len(own)] = own
             end += len(own)
@@ -186,7 +186,7 @@ def _read_numbers(labels: DuckRows, number: int) -> tuple[WordArray, bool]:
 
 def users_differ(rows: DuckRows) -> bool:
     """Whether no two users have the same number."""
-    user, exact = rows.number_of("who")
+    user, exact = rows.format_number("who")
     if exact:
         return True
     users = rows.group(["who"], f"{user} AS number")
@@ -197,7 +197,7 @@ def users_differ(rows: DuckRows) -> bool:
 def _drop_beyond(
     rows: DuckRows, key: str, most: int, starts: IntArray, total: int, expected: WordArray
 ) -> IntArray:
-    """Make the table of labels of dropped rows; `expected` are the `_sums_of` all rows.
+    """Make the table of labels of dropped rows; `expected` are the `_compute_sums` all rows.
 
     Returns the users in each cell, see `count_users`.
 
@@ -215,7 +215,7 @@ def _drop_beyond(
 
     def add_sums(pairs: UserRows) -> None:
         nonlocal sums
-        sums += _sums_of(pairs.terms, _ONE)
+        sums += _compute_sums(pairs.terms, _ONE)
 
     threads = count_threads(rows)
     for parts in read_in_turns(rows, key, total, add_sums):
@@ -246,7 +246,7 @@ def read_in_turns(
     total : the number of rows; decides how many turns there are, so that each fits into memory.
     see : called with all rows, some at a time.
     """
-    (user, _), (label, _) = rows.number_of("who"), rows.number_of("term")
+    (user, _), (label, _) = rows.format_number("who"), rows.format_number("term")
     turns = _turns(total)
     for turn in range(turns):
         own = rows if turns == 1 else rows.where(f"hash(who) % {turns} = {turn}")
@@ -264,7 +264,7 @@ def count_threads(rows: DuckRows) -> int:
     return int(rows.connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
 
 
-def _sums_of(labels: WordArray, records: WordArray | np.uint64) -> WordArray:
+def _compute_sums(labels: WordArray, records: WordArray | np.uint64) -> WordArray:
     """Return sums over rows, modulo 2**64: of label numbers, and of squares of their low halves.
 
     Parameters

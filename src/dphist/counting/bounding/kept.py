@@ -97,7 +97,7 @@ def count_marked(
     if worst:
         return np.zeros(0, np.int64), worst
     if rows.is_few:
-        return _count_few(found, most, _halves_of(rows, key), terms), 0
+        return _count_few(found, most, _make_halves(rows, key), terms), 0
     return count_kept(held, most, key, terms, alone=alone), 0
 
 
@@ -117,7 +117,7 @@ def count_kept(
     rows : columns who and term, of a known size.
     most, key : maximum number of records of a user, and the key for the choice.
     terms : the number of terms, which are then the whole numbers from 0; None for other terms.
-    copied : the numbers of all rows, where users are integers in memory; see `DuckRows.number_of`.
+    copied : the numbers of all rows, if users are integers in memory: `DuckRows.format_number`.
     alone : whether there may be rows with a null `who`. Each is a user of its own, and kept.
 
     Returns
@@ -125,7 +125,7 @@ def count_kept(
     (t,) int64
         For each term that occurs, in any order, or for each of the `terms`; some may be 0.
     """
-    halves = _halves_of(rows, key)
+    halves = _make_halves(rows, key)
     if rows.is_few and copied is None:
         few = _number_few(rows)
         if len(few) != rows.size:
@@ -139,10 +139,10 @@ def count_kept(
     return found
 
 
-def _halves_of(rows: DuckRows, key: str) -> _Halves:
+def _make_halves(rows: DuckRows, key: str) -> _Halves:
     """Return what is hashed of the numbers of users, and of terms, under a key."""
     user_half, term_half = (
-        make_half(int(half, 16), integers=rows.number_of(name)[1])
+        make_half(int(half, 16), integers=rows.format_number(name)[1])
         for name, half in (("who", key[:16]), ("term", key[16:]))
     )
     return user_half, term_half
@@ -150,7 +150,7 @@ def _halves_of(rows: DuckRows, key: str) -> _Halves:
 
 def _number_few(rows: DuckRows, *others: str) -> pa.Table:
     """Return few rows, with the numbers of users and terms beside them, from one query."""
-    (user, _), (term, _) = rows.number_of("who"), rows.number_of("term")
+    (user, _), (term, _) = rows.format_number("who"), rows.format_number("term")
     return rows.to_arrow(["who", "term", f"{user} AS user", f"{term} AS label", *others])
 
 
@@ -242,7 +242,7 @@ def _count_alone(rows: DuckRows, found: _Terms) -> int:
 
 def _count_terms(rows: DuckRows) -> _Terms | None:
     """Count the rows of each term; None if two terms have the same number."""
-    number, _ = rows.number_of("term")
+    number, _ = rows.format_number("term")
     grouped = rows.group(["term"], f"{number} AS number", "count(*) AS records")
     found = grouped.to_arrow(["number", "records"])
     numbers, records = as_words(found["number"].to_numpy()), found["records"].to_numpy()
@@ -261,7 +261,7 @@ def _in_turns(rows: DuckRows) -> Iterator[list[UserRows]]:
     The turn is a function of the user, so that the rows of a user are ranked together: those of
     one user must fit.
     """
-    (user, _), (term, _) = rows.number_of("who"), rows.number_of("term")
+    (user, _), (term, _) = rows.format_number("who"), rows.format_number("term")
     turns = _number_of_turns(rows.size or 0)
     for turn in range(turns):
         own = rows if turns == 1 else rows.where(f"hash(who) % {turns} = {turn}")
@@ -286,7 +286,7 @@ def _number_one_by_one(rows: DuckRows, halves: _Halves) -> tuple[DuckRows, _Halv
     connection, tables = rows.connection, []
     columns, found = [], []
     for name, half in zip(("who", "term"), halves, strict=True):
-        number, exact = rows.number_of(name)
+        number, exact = rows.format_number(name)
         if exact:
             columns.append(name)
             found.append(half)

@@ -11,7 +11,7 @@ from dphist.counting.engine.redaction import redact_errors
 from dphist.errors import ParameterError
 
 
-def counts_of(store: Store, labels: Sequence[Any]) -> list[int]:
+def look_up_counts(store: Store, labels: Sequence[Any]) -> list[int]:
     """Return the counts of `labels`, in their order; 0 for a label that does not occur.
 
     Raises
@@ -19,11 +19,13 @@ def counts_of(store: Store, labels: Sequence[Any]) -> list[int]:
     ParameterError
         If a label is repeated, or is not of the type of the labels in the store.
     """
-    return numbers_of(store, labels)[0]
+    return look_up_numbers(store, labels)[0]
 
 
-def numbers_of(store: Store, labels: Sequence[Any], *, sums: bool = False) -> tuple[list[int], ...]:
-    """Return the counts of `labels`, as `counts_of`, and then, if asked, each of their sums."""
+def look_up_numbers(
+    store: Store, labels: Sequence[Any], *, sums: bool = False
+) -> tuple[list[int], ...]:
+    """Return the counts of `labels`, as `look_up_counts`, and if asked each of their sums."""
     kind = store.schema.field("label").type
     unfit = ParameterError("labels", f"must be of the type of the label column, {kind}")
     if isinstance(labels, pa.Array | pa.ChunkedArray):  # Arrow would crash on invalid arrays
@@ -32,7 +34,7 @@ def numbers_of(store: Store, labels: Sequence[Any], *, sums: bool = False) -> tu
     wanted = redact_errors(lambda: _as_column(listed, kind), unfit)
     if wanted.null_count or len(pc.unique(wanted)) != len(wanted):
         raise ParameterError("labels", "must be listed once each")
-    found = store.rows_of(wanted, sums=sums).combine_chunks()
+    found = store.find_rows(wanted, sums=sums).combine_chunks()
     place = pc.index_in(wanted, found["label"])
     columns = (found[name] for name in found.column_names[1:])
     return tuple(

@@ -18,7 +18,7 @@ from dphist.counting.bounding.weights import Weights
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
 from dphist.counting.engine.rows import Rows, SparkRows
-from dphist.counting.reading.columns import identity_of
+from dphist.counting.reading.columns import find_identity
 from dphist.counting.reading.source import Batches, Source, stream_rows
 from dphist.counting.reading.spark import SparkSource
 from dphist.errors import ColumnError
@@ -66,7 +66,7 @@ def open_rows(
 
 def check_text(source: Source) -> None:
     """Refuse a column of labels that holds no text, as listed labels are text."""
-    if identity_of(source.kinds["term"]) != pa.string():
+    if find_identity(source.kinds["term"]) != pa.string():
         raise ColumnError(
             f"column {source.names['term']!r} must hold text where other labels than the listed "
             "ones are counted as one: cast it to text"

@@ -70,7 +70,7 @@ def rank_sets(rows: DuckRows, key: str, most: int, kind: pa.DataType) -> tuple[S
         have the same hash.
     problem : the largest problem of a row, or 0.
     """
-    number, _ = rows.number_of("term")
+    number, _ = rows.format_number("term")
     steps = ["count(*) AS records", "max(problem) AS problem", f"{number} AS label"]
     found = rows.group(["term"], *steps).to_arrow(["term", "records", "problem", "label"])
     worst = pc.max(found["problem"]).as_py() or 0

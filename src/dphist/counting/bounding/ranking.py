@@ -221,7 +221,7 @@ def _order_rows(rows: UserRows) -> UserRows:
     group. Where a group has several users, or terms that agree in their bits, all its rows are
     sorted exactly.
     """
-    small, bits = _bits_of(rows.terms) if rows.ranks is None else _high_bits(rows.ranks)
+    small, bits = _take_bits(rows.terms) if rows.ranks is None else _high_bits(rows.ranks)
     place_bits = max(len(rows) - 1, 1).bit_length()
     keys = stir(rows.users)
     keys <<= np.uint64(MOST_BITS)  # bits that the rows of a part have in common
@@ -248,7 +248,7 @@ def _order_rows(rows: UserRows) -> UserRows:
     return rows.take(order)
 
 
-def _bits_of(terms: AnyArray) -> tuple[WordArray, int]:
+def _take_bits(terms: AnyArray) -> tuple[WordArray, int]:
     """Return some bits of each term, and how many."""
     words = terms.astype(np.uint64)
     largest = int(words.max(initial=1))

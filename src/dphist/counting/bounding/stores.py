@@ -63,7 +63,7 @@ class Store(ABC):
         """Return the first `number` rows by count, descending, then by label."""
 
     @abstractmethod
-    def rows_of(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
+    def find_rows(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
         """Return the rows of the given labels that occur; `labels` has the store's type."""
 
     def _columns(self, sums: bool) -> pa.Schema:
@@ -137,7 +137,7 @@ class ArrowStore(Store):
         order = [("count", "descending"), ("label", "ascending")]
         return self._table.select(self.schema.names).sort_by(order).slice(0, number)
 
-    def rows_of(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
+    def find_rows(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
         """Return the rows of some labels."""
         table = self._table.select(self._columns(sums).names)
         return table.filter(pc.is_in(table["label"], labels))
@@ -190,7 +190,7 @@ class DuckStore(Store):
         """Return the first rows: one query, which keeps no more than `number` in memory."""
         return self._table(f'ORDER BY "count" DESC, "label" ASC LIMIT {number}')
 
-    def rows_of(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
+    def find_rows(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
         """Return the rows of some labels."""
         wanted = pa.table({"label": to_exact(labels) if self._as_integers else labels})
         return self._table("WHERE label IN (SELECT label FROM wanted)", wanted, sums=sums)
@@ -275,7 +275,7 @@ class SparkStore(Store):
             self.schema,
         )
 
-    def rows_of(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
+    def find_rows(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
         """Return the rows of some labels."""
 
         def found() -> Any:

@@ -159,7 +159,7 @@ class PerhapsAbove:
             counts: IntArray = np.zeros(1 << bits, np.int64)
             for own in users[first::pieces]:
                 for start in range(0, len(own), _BLOCK):
-                    np.add.at(counts, self._bits_of(own[start : start + _BLOCK]), _ONE)
+                    np.add.at(counts, self._take_bits(own[start : start + _BLOCK]), _ONE)
             return counts
 
         pieces = max(min(threads, len(users), _MOST_THREADS), 1)
@@ -173,12 +173,12 @@ class PerhapsAbove:
         """Return the places of records of which the user is perhaps above the bound."""
         blocks = []
         for start in range(0, len(users), _BLOCK):
-            found = np.flatnonzero(self._many[self._bits_of(users[start : start + _BLOCK])])
+            found = np.flatnonzero(self._many[self._take_bits(users[start : start + _BLOCK])])
             found += start
             blocks.append(found)
         return np.concatenate(blocks) if blocks else np.zeros(0, np.int64)
 
-    def _bits_of(self, users: WordArray) -> IntArray:
+    def _take_bits(self, users: WordArray) -> IntArray:
         """Return low bits, so that integers close to each other have different ones."""
         bits = users >> self._shift
         bits ^= users

@@ -61,12 +61,12 @@ class Resources:
 
     def __post_init__(self) -> None:
         if self.memory is not None:
-            object.__setattr__(self, "memory", _bytes_of(self.memory))
+            object.__setattr__(self, "memory", _read_size(self.memory))
         if self.threads is not None:
             threads = whole_number(self.threads, "threads", 1, most=_MAX_THREADS)
             object.__setattr__(self, "threads", threads)
         if self.temp is not None:
-            object.__setattr__(self, "temp", _folder_of(self.temp))
+            object.__setattr__(self, "temp", _check_folder(self.temp))
 
     @property
     def bytes(self) -> int | None:
@@ -90,10 +90,10 @@ def resources() -> Resources:
     return active[-1] if active else Resources()
 
 
-def _bytes_of(memory: int | str) -> int:
+def _read_size(memory: int | str) -> int:
     """Read a size; KB is 1000 bytes, and KiB 1024.
 
-    >>> [_bytes_of(size) for size in (10**9, "2GB", "1 GiB", "500m")]
+    >>> [_read_size(size) for size in (10**9, "2GB", "1 GiB", "500m")]
     [1000000000, 2000000000, 1073741824, 500000000]
     """
     refused = ParameterError(
@@ -101,13 +101,13 @@ def _bytes_of(memory: int | str) -> int:
     )
     if isinstance(memory, bool) or not isinstance(memory, int | str):
         raise refused
-    size = memory if isinstance(memory, int) else _bytes_of_text(memory)
+    size = memory if isinstance(memory, int) else _read_size_text(memory)
     if size < _MIN_MEMORY:
         raise refused
     return min(size, _MOST_MEMORY)
 
 
-def _bytes_of_text(text: str) -> int:
+def _read_size_text(text: str) -> int:
     """Read a size; 0 for what is none."""
     found = _SIZE.fullmatch(text)
     if found is None:
@@ -116,7 +116,7 @@ def _bytes_of_text(text: str) -> int:
     return int(float(number) * (1024 if binary else 1000) ** _POWERS[unit.upper()])
 
 
-def _folder_of(temp: str | os.PathLike[str]) -> str:
+def _check_folder(temp: str | os.PathLike[str]) -> str:
     """Return the absolute path of a folder that can be written to."""
     refused = ParameterError("temp", "must be a folder that exists and that you can write to")
     if not isinstance(temp, str | os.PathLike) or not os.fspath(temp):

@@ -177,7 +177,7 @@ class DuckRows:
         """
         kinds = self._kinds()
         who, term = (
-            f"hash(xor({_hash_of(name, kinds)}, {int(half, 16)}::UBIGINT))"
+            f"hash(xor({_format_hash(name, kinds)}, {int(half, 16)}::UBIGINT))"
             for name, half in (("who", key[:16]), ("term", key[16:]))
         )
         hashed = f"hash(xor({who}, {term}))"
@@ -187,7 +187,7 @@ class DuckRows:
         """Return the hash, UBIGINT."""
         return f"CAST({self.hashed(key)} AS UBIGINT)"
 
-    def number_of(self, name: str) -> tuple[str, bool]:
+    def format_number(self, name: str) -> tuple[str, bool]:
         """Return the expression of a number of 64 bits, a function of a column's value.
 
         The second value says whether different values have different numbers: the numbers of
@@ -198,7 +198,7 @@ class DuckRows:
             return name, True
         if kinds[name].id in _INTEGERS:
             return f"CAST({name} AS BIGINT)", True
-        return _hash_of(name, kinds), False
+        return _format_hash(name, kinds), False
 
     def lengths(self, *names: str) -> str:
         """Return the expression of the bytes that the text and the bytes in columns have in all."""
@@ -263,7 +263,7 @@ def are_few(rows: int, nbytes: int) -> bool:
     return rows <= FEW_ROWS and nbytes <= FEW_BYTES
 
 
-def _hash_of(name: str, kinds: Mapping[str, Any]) -> str:
+def _format_hash(name: str, kinds: Mapping[str, Any]) -> str:
     """Return the expression of well-distributed hashes of a column.
 
     DuckDB combines the hashes of both halves of a 128-bit number, so that 0 and -1 collide, and a
@@ -334,7 +334,7 @@ class SparkRows:
     def hashed(self, key: str, turn: str | None = None) -> str:
         """Return MD5 as hexadecimal digits: of the key, lengths in bytes, values, and turn."""
         kinds = dict(self.frame.dtypes)
-        values = [bytes_of(name, kinds[name]) for name in ("who", "term")]
+        values = [format_bytes(name, kinds[name]) for name in ("who", "term")]
         lengths = [f"CAST(concat(octet_length({value}), ':') AS BINARY)" for value in values]
         turned = [f"CAST(CAST({turn} AS STRING) AS BINARY)"] if turn else []
         parts = [f"CAST('{key}' AS BINARY)", *lengths, *values, *turned]
@@ -343,7 +343,7 @@ class SparkRows:
 
     def part(self, name: str, parts: int) -> str:
         """Return a part, from the first 60 bits of MD5."""
-        digits = f"substr(md5({bytes_of(name, dict(self.frame.dtypes)[name])}), 1, {_DIGITS})"
+        digits = f"substr(md5({format_bytes(name, dict(self.frame.dtypes)[name])}), 1, {_DIGITS})"
         return f"CAST(conv({digits}, 16, 10) AS BIGINT) % {parts}"
 
     def wide(self, expression: str) -> str:
@@ -367,7 +367,7 @@ class SparkRows:
         return self.frame.select(*columns).toArrow()
 
 
-def bytes_of(name: str, kind: str) -> str:
+def format_bytes(name: str, kind: str) -> str:
     """Return the expression of a Spark column as bytes that distinguish its values.
 
     The text of a timestamp is ambiguous when clocks are set back.

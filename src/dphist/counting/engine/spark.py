@@ -76,7 +76,7 @@ def measured_in_classic(context: Any, tag: str) -> Measured:
     jobs = [tracker.getJobInfo(job) for job in tagged]
     stages = sorted({stage for job in jobs if job is not None for stage in job.stageIds})
     found = [tracker.getStageInfo(stage) for stage in stages]
-    return measured_of(
+    return measure_stages(
         [
             (stage.numTasks, stage.numCompletedTasks)
             for stage in found
@@ -90,7 +90,7 @@ def measured_in_connect(stages: Sequence[Any]) -> Measured:
     ordered = sorted(stages, key=lambda stage: stage.stage_id)
     begun = [place for place, stage in enumerate(ordered) if stage.num_completed_tasks]
     last = begun[-1] + 1 if begun else 0  # what begins next; not told of tasks that run
-    return measured_of(
+    return measure_stages(
         [
             (stage.num_tasks, stage.num_completed_tasks)
             for place, stage in enumerate(ordered)
@@ -99,7 +99,7 @@ def measured_in_connect(stages: Sequence[Any]) -> Measured:
     )
 
 
-def measured_of(stages: Sequence[tuple[int, int]]) -> Measured:
+def measure_stages(stages: Sequence[tuple[int, int]]) -> Measured:
     """Return the state of stages that have begun, in order.
 
     Each stage counts as half of what is left before it, as more may follow.
@@ -141,7 +141,7 @@ def call_spark(session: Any, call: Callable[[], T], progress: Report | None = No
     Where threads of Python have no thread of Java (``PYSPARK_PIN_THREAD=false``), jobs cannot be
     marked. Then the call runs in the caller's thread, with no progress and nothing to cancel.
     """
-    jobs = _jobs_of(session)
+    jobs = _find_jobs(session)
     if jobs is None:
         return call()
     results: list[T] = []
@@ -256,7 +256,7 @@ class _ConnectJobs(_Jobs):
                     self.session.removeProgressHandler(handle)
 
 
-def _jobs_of(session: Any) -> _Jobs | None:
+def _find_jobs(session: Any) -> _Jobs | None:
     """Return the jobs of a session; None if its threads cannot mark them."""
     if is_connect(session):
         return _ConnectJobs(session)

@@ -217,7 +217,7 @@ def canonical_type(kind: pa.DataType) -> pa.DataType:
     return pa.decimal128(kind.precision, kind.scale) if _is_decimal(kind) else kind
 
 
-def identity_of(kind: pa.DataType) -> pa.DataType:
+def find_identity(kind: pa.DataType) -> pa.DataType:
     """Return what two columns of keys share if and only if their values can be compared.
 
     It is the type of the canonical form. Text may spell a UUID in other ways than this form does,
@@ -265,7 +265,7 @@ def comparable_type(kind: pa.DataType) -> pa.DataType:
     if elements is not None:
         return pa.large_list(comparable_type(elements))
     apart = pa.types.is_null(decoded) or pa.types.is_fixed_size_binary(decoded)
-    return decoded if apart else identity_of(decoded)
+    return decoded if apart else find_identity(decoded)
 
 
 def wide_type(kind: pa.DataType) -> pa.DataType:

@@ -64,7 +64,7 @@ def open_frame(
     if opened.implementation.is_pandas():
         series = [native.iloc[:, position] for position in positions]
         return PandasSource(stack, wanted, series, wall)
-    kinds = [wall(partial(_kind_of, opened, position)) for position in positions]
+    kinds = [wall(partial(_find_type, opened, position)) for position in positions]
     if isinstance(opened, nw.LazyFrame) and opened.implementation.is_polars():
         columns = wall(lambda: opened.select(nw.nth(*positions)).to_native())
         by_role = dict(zip([column.role for column in wanted], kinds, strict=True))
@@ -93,12 +93,12 @@ class ArrowSource(StreamedSource):
         if self.progress is None:
             return self._in_memory(table)
         # DuckDB does not say how much of a table in memory it has read.
-        return self._stream(self._counted(batches_of(table), len(table)))
+        return self._stream(self._counted(split_batches(table), len(table)))
 
     def batches(self) -> Batches:
         """Yield the rows in batches."""
         table = self._table()
-        yield from self._counted(batches_of(table), len(table))
+        yield from self._counted(split_batches(table), len(table))
 
     def _table(self) -> pa.Table:
         columns = self._evaluate().columns
@@ -171,7 +171,7 @@ def unordered_error() -> ParameterError:
     )
 
 
-def batches_of(table: pa.Table) -> Batches:
+def split_batches(table: pa.Table) -> Batches:
     """Return a table in batches of one schema; at least one batch."""
     if len(table) == 0:
         empty = [pa.array([], kind) for kind in table.schema.types]
@@ -235,7 +235,7 @@ def _as_arrow(values: Any, start: int, stop: int) -> Any:
     return pa.Array.from_pandas(part)
 
 
-def _kind_of(frame: AnyFrame, position: int) -> pa.DataType:
+def _find_type(frame: AnyFrame, position: int) -> pa.DataType:
     """Return the Arrow type of a column, without evaluating it."""
     native = frame.to_native()
     if isinstance(native, pa.Table):

@@ -56,7 +56,7 @@ def convert_objects(series: Any, column: Wanted) -> pa.ChunkedArray:
     values, missing = redact_errors(lambda: _present(series), unfit)
     chosen: dict[type[Any], Writer] = {}
     for each in set(map(type, values)):
-        writer = _writer_of(each, _TEXT if column.only_text else writers)
+        writer = _find_writer(each, _TEXT if column.only_text else writers)
         if writer is None:
             raise unfit
         chosen[each] = writer
@@ -158,7 +158,7 @@ Writer: TypeAlias = Callable[[Any], Any]
 Writers: TypeAlias = tuple[tuple[tuple[type[Any], ...], Writer | None], ...]
 
 
-def _writer_of(kind: type[Any], writers: Writers) -> Writer | None:
+def _find_writer(kind: type[Any], writers: Writers) -> Writer | None:
     """Return the function that converts objects of one type; None if there is none.
 
     A subclass is converted like its base; its own methods for equality are not used.

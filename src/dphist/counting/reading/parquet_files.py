@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from dphist.counting.engine.redaction import redact_errors
 from dphist.counting.reading.columns import UNFIT, Use, Wanted, decoded_type, find_position, is_uuid
 from dphist.counting.reading.file_format import OpenedFile
-from dphist.counting.reading.relations import quote, value_of
+from dphist.counting.reading.relations import format_value, quote
 from dphist.errors import ColumnError, InputFileError
 
 # From this version on, DuckDB rounds old timestamps, of 96 bits, down, which moves none to another
@@ -45,7 +45,7 @@ def open_parquet_file(
         # By position, because DuckDB renames columns with names that differ only in case.
         name, read = relation.columns[place], relation.types[place]
         is_old = column.name in old_moments
-        value, kind = _value_of(read, quote(name), schema.field(place).type, column, is_old)
+        value, kind = _format_value(read, quote(name), schema.field(place).type, column, is_old)
         chosen.append(f"{value} AS {column.role}")
         kinds[column.role] = kind
     names = list(map(str, schema.names))
@@ -54,7 +54,7 @@ def open_parquet_file(
     )
 
 
-def _value_of(
+def _format_value(
     read: Any, name: str, stored: pa.DataType, column: Wanted, is_old: bool
 ) -> tuple[str, pa.DataType]:
     """Return the SQL expression of a column, and its Arrow type.
@@ -71,7 +71,7 @@ def _value_of(
         If DuckDB would round timestamps.
     """
     types = pa.types
-    value, kind = value_of(read, name, column.use)
+    value, kind = format_value(read, name, column.use)
     stored = decoded_type(stored)
     if column.use is Use.KEY and is_uuid(stored) and types.is_binary(kind):
         # Arrow before version 20 notes the type in its own schema alone.

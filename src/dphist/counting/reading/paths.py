@@ -57,7 +57,7 @@ def find_files(given: FileNames) -> list[str]:
         count twice.
     """
     names = [given] if isinstance(given, str | os.PathLike) else given
-    found = [file for name in names for file in _files_of(os.fspath(name))]
+    found = [file for name in names for file in _list_files(os.fspath(name))]
     seen = set[Any]()
     for file in found if len(found) > 1 else ():
         identity = _identity(file)
@@ -67,7 +67,7 @@ def find_files(given: FileNames) -> list[str]:
     return found
 
 
-def _files_of(name: str) -> Iterable[str]:
+def _list_files(name: str) -> Iterable[str]:
     try:
         path = Path(name)
         if name and path.is_dir():

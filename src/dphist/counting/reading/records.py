@@ -158,11 +158,11 @@ class _Check:
         ]
         if faults:
             place, fault = min(faults, key=lambda each: each[0])
-            begin = _start_of(ends, int(np.searchsorted(ends, place)))
+            begin = _find_start(ends, int(np.searchsorted(ends, place)))
             lines, lines_until_fault = np.searchsorted(breaks, [begin, place])
             fault = fault if lines == lines_until_fault else _SEVERAL_LINES
             raise self._error(self._line + int(lines), fault)
-        begin = _start_of(ends, len(ends))
+        begin = _find_start(ends, len(ends))
         self._line += int(np.searchsorted(breaks, begin))
         self._rest = text[begin:]
 
@@ -202,7 +202,7 @@ class _Check:
         self, text: bytes, found: _Bytes, ends: IntArray, is_outside: "_Outside"
     ) -> Iterator[tuple[int, str]]:
         """Count the records; yield the place of the first fault of each kind."""
-        begin = _start_of(ends, len(ends))
+        begin = _find_start(ends, len(ends))
         most = LONGEST + len(self._ending) - 1  # from the start of a record to its end
         if len(found) - begin > most + 1:
             yield begin + most, _TOO_LONG
@@ -252,6 +252,6 @@ def _outside(text: bytes, found: _Bytes) -> _Outside:
     return lambda places: places[~inside[places]]
 
 
-def _start_of(ends: IntArray, number: int) -> int:
+def _find_start(ends: IntArray, number: int) -> int:
     """Return where the record with this number begins, given the ends of the records."""
     return int(ends[number - 1]) + 1 if number else 0

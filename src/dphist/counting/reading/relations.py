@@ -100,7 +100,7 @@ def _choose_columns(
     types = dict(zip(relation.columns, relation.types, strict=True))
     chosen, kinds = [], {}
     for column in wanted:
-        value, kinds[column.role] = value_of(types[column.name], quote(column.name), column.use)
+        value, kinds[column.role] = format_value(types[column.name], quote(column.name), column.use)
         chosen.append(f"{value} AS {column.role}")
     return ", ".join(chosen), kinds
 
@@ -124,7 +124,7 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def value_of(kind: Any, column: str, use: Use) -> tuple[str, pa.DataType]:
+def format_value(kind: Any, column: str, use: Use) -> tuple[str, pa.DataType]:
     """Return the SQL expression of a column, and its Arrow type."""
     if use is Use.COUNT and (kind.id in _WIDE or _is_integer(_KINDS.get(kind.id))):
         # Arrow has no integers of 128 bits, and DuckDB would convert them to floats.

@@ -21,7 +21,7 @@ from dphist.counting.reading.columns import (
     Use,
     Wanted,
     check_type,
-    identity_of,
+    find_identity,
     list_names,
 )
 from dphist.errors import ColumnError, DataError
@@ -79,7 +79,7 @@ class Source(ABC):
 
     def identity(self, role: str) -> pa.DataType:
         """Return the type identity of a column of keys; comparable columns have the same one."""
-        return identity_of(self.kinds[role])
+        return find_identity(self.kinds[role])
 
     def is_text(self, role: str) -> bool:
         """Whether a column of values to bin is text that is still to be read."""
@@ -151,7 +151,7 @@ def stream_rows(connection: duckdb.DuckDBPyConnection, batches: Batches, wall: W
             yield batch
         number = read
 
-    given = connection.from_arrow(reader_of(passed(), wall))
+    given = connection.from_arrow(make_reader(passed(), wall))
     expected = ExpectedRows(lambda: number, frame_not_read(), repeatable=False)
     return DuckRows(connection, given, expected=expected)
 
@@ -164,7 +164,7 @@ def frame_not_read() -> DataError:
     )
 
 
-def reader_of(batches: Batches, wall: Wall) -> pa.RecordBatchReader:
+def make_reader(batches: Batches, wall: Wall) -> pa.RecordBatchReader:
     """Return batches as an Arrow stream; `wall` records our errors, for the call around it.
 
     The first batch is read at once, because its types hold for all batches.

@@ -56,7 +56,7 @@ def open_spark(frame: object, wanted: Sequence[Wanted]) -> "SparkSource":
         named.append(f"`{escaped}` AS {column.role}")
     renamed = wall(lambda: native.selectExpr(*named))
     fields = wall(lambda: {field.name: field.dataType for field in renamed.schema})
-    kinds = {role: _kind_of(field) for role, field in fields.items()}
+    kinds = {role: _find_type(field) for role, field in fields.items()}
     return SparkSource(wanted, kinds, renamed, wall)
 
 
@@ -72,7 +72,7 @@ class SparkSource(Source):
         self, wanted: Sequence[Wanted], kinds: Mapping[str, pa.DataType], frame: Any, wall: Wall
     ) -> None:
         super().__init__(wanted, kinds, wall)
-        values = [_value_of(kinds[column.role], column) for column in wanted]
+        values = [_format_value(kinds[column.role], column) for column in wanted]
         self.frame = wall(lambda: frame.selectExpr(*values))
 
     def rows(self) -> SparkRows:
@@ -89,13 +89,13 @@ class SparkSource(Source):
         raise TypeError("rows of Spark cannot be read in batches")
 
 
-def _kind_of(field: Any) -> pa.DataType:
+def _find_type(field: Any) -> pa.DataType:
     if field.typeName() == "decimal":
         return pa.decimal128(field.precision, field.scale)
     return _KINDS.get(field.typeName(), UNFIT)
 
 
-def _value_of(kind: pa.DataType, column: Wanted) -> str:
+def _format_value(kind: pa.DataType, column: Wanted) -> str:
     text = kind in (pa.string(), pa.null())
     if column.use is Use.KEY and text:
         # Text that is not UTF-8 fails: Spark would display it like another value's text.

@@ -11,7 +11,7 @@ import numpy as np
 
 from dphist.arrays import AnyArray, FloatArray
 from dphist.data.axis.content import KINDS, read_axis, write_axis, written
-from dphist.data.axis.edges import MOST_BINS, check_edges, edges_of, is_number, regular_edges
+from dphist.data.axis.edges import MOST_BINS, check_edges, is_number, read_edges, regular_edges
 from dphist.data.axis.times import MOMENTS, in_zone, moment, moment_text
 from dphist.data.axis.zones import DAY, local_moments, local_texts, local_times, zone_named
 from dphist.errors import ParameterError, phrase
@@ -97,7 +97,7 @@ class Axis:
         array(['2024-03-30T23:00:00.000000', '2024-03-31T22:00:00.000000'],
               dtype='datetime64[us]')
         """
-        return cls(name, *edges_of(edges, tz))
+        return cls(name, *read_edges(edges, tz))
 
     @classmethod
     def regular(

@@ -10,7 +10,7 @@ import numpy as np
 
 from dphist.arrays import AnyArray
 from dphist.data.axis.edges import MOST_BINS, nearest_floats, whole_edges
-from dphist.data.axis.times import moment, width_of, width_text
+from dphist.data.axis.times import moment, read_width, width_text
 from dphist.data.axis.zones import DAY, exact_texts, zone_named
 from dphist.parameters import exact_number, whole_number
 
@@ -70,7 +70,7 @@ def read_axis(content: Any) -> tuple[str | None, AnyArray, str | None]:
     if kind == "whole":
         step = whole_number(step, "width", 1, 2**64)
     else:
-        step, rest = divmod(width_of(step), DAY if kind == "dates" else 1)
+        step, rest = divmod(read_width(step), DAY if kind == "dates" else 1)
         if rest:
             raise ValueError("the width of dates must be whole days")
     if not first + bins * step < 2**63:

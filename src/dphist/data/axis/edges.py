@@ -21,21 +21,21 @@ from dphist.data.axis.times import (
     MOMENTS,
     Moment,
     calendar_edges,
+    find_zone,
     in_local_time,
     in_zone,
     moment,
     moment_text,
     moments_of_array,
-    months_of,
-    width_of,
-    zone_of,
+    read_months,
+    read_width,
 )
 from dphist.data.axis.zones import (
     DAY,
     FIRST_DAY,
     LAST_DAY,
     UTC,
-    instants_of,
+    find_instants,
     local_texts,
     resolve_zone,
     zone_named,
@@ -67,7 +67,7 @@ Zoned = tuple[AnyArray, str | None]
 """Edges, and the name of their time zone; with a zone they are datetime64[us] of UTC."""
 
 
-def edges_of(edges: object, tz: object = None) -> Zoned:
+def read_edges(edges: object, tz: object = None) -> Zoned:
     """Return edges as an array, and their time zone.
 
     Parameters
@@ -79,7 +79,7 @@ def edges_of(edges: object, tz: object = None) -> Zoned:
     ParameterError
         If `edges` is none of these, or is not strictly increasing.
 
-    >>> edges_of([0, 18, 65.5])[0], edges_of(["2024-01-01", "2024-01-31"])[0].dtype
+    >>> read_edges([0, 18, 65.5])[0], read_edges(["2024-01-01", "2024-01-31"])[0].dtype
     (array([ 0. , 18. , 65.5]), dtype('<M8[D]'))
     """
     if isinstance(edges, np.ma.MaskedArray):
@@ -105,7 +105,7 @@ def _in_zone(edges: AnyArray, given: str | None, zone: str | None) -> Zoned:
     if zone is not None and edges.dtype.kind != "M":
         raise ParameterError("tz", phrase("needs {edges} that are dates or times"))
     if zone is not None and given is None:
-        edges = instants_of(edges, zone, "edges")
+        edges = find_instants(edges, zone, "edges")
     check_edges(edges)
     return edges, zone or given
 
@@ -155,7 +155,7 @@ def regular_edges(
     if (width is None) == (bins is None):
         raise ParameterError(("width", "bins"), "must be given, one of the two, and not both")
     if bins is not None:
-        width = _width_of(start, stop, whole_number(bins, "bins", 1, MOST_BINS), tz)
+        width = _compute_width(start, stop, whole_number(bins, "bins", 1, MOST_BINS), tz)
     if is_number(start) and is_number(stop):
         if not is_number(width):
             raise ParameterError("width", phrase("must be a number, as {start} and {stop} are"))
@@ -166,10 +166,10 @@ def regular_edges(
         raise ParameterError(
             ("start", "stop"), "must both be numbers, or both dates, datetimes or ISO text"
         )
-    months = months_of(width)
-    step = 0 if months else width_of(width)
+    months = read_months(width)
+    step = 0 if months else read_width(width)
     first, last = moment(start, "start"), moment(stop, "stop")
-    zone = zone_named(tz) if tz is not None else zone_of([first, last], "start and stop")
+    zone = zone_named(tz) if tz is not None else find_zone([first, last], "start and stop")
     if months and tz is None and zone == UTC:
         raise ParameterError(
             "tz",
@@ -185,7 +185,7 @@ def regular_edges(
     return edges, zone
 
 
-def _width_of(start: Any, stop: Any, bins: int, tz: Any) -> Any:
+def _compute_width(start: Any, stop: Any, bins: int, tz: Any) -> Any:
     """Return the width of a number of equal bins; that of other types is refused later."""
     if is_number(start) and is_number(stop):
         span = exact_number(stop, "stop") - exact_number(start, "start")
@@ -234,12 +234,12 @@ def _calendar_in_zone(
     ends = [in_zone(first, zone, "start").instant, in_zone(last, zone, "stop").instant]
     local = in_local_time(first, zone), in_local_time(last, zone)
     steps = calendar_edges(*local, months) if months else _steps(*local, step)
-    edges = instants_of(steps[1:-1], zone, ("start", "stop"), are_steps=True)
+    edges = find_instants(steps[1:-1], zone, ("start", "stop"), are_steps=True)
     # An end with an offset may be one of two instants that clocks show alike.
     return np.concatenate([ends[:1], edges.view(np.int64), ends[1:]]).view("M8[us]")
 
 
-def grid_of(column: Any, **public: Any) -> Grid:
+def make_grid(column: Any, **public: Any) -> Grid:
     """Return the columns and their edges.
 
     Parameters
@@ -291,7 +291,7 @@ def _edges_of_axis(edges: Any, tz: Any, **regular: Any) -> Zoned:
         return regular_edges(tz=tz, **regular)
     if given:
         raise ParameterError("edges", "must be given alone, without " + join_arguments([*regular]))
-    return edges_of(edges, tz)
+    return read_edges(edges, tz)
 
 
 def _regular_numbers(start: Any, stop: Any, width: Any) -> AnyArray:
@@ -387,7 +387,7 @@ def _of_items(items: Sequence[Any], zone: str | None) -> Zoned:
     moments = [moment(item, "edges") for item in items]
     if zone is not None:
         moments = [in_zone(each, zone, "edges") for each in moments]
-    return _of_moments(moments), zone_of(moments, "edges")
+    return _of_moments(moments), find_zone(moments, "edges")
 
 
 def _all(types: set[type], wanted: tuple[type, ...]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dphist.arrays import AnyArray
-from dphist.data.axis.zones import DAY, UTC, instant_of, local_times, zone_of_clock
+from dphist.data.axis.zones import DAY, UTC, find_instant, local_times, zone_of_clock
 from dphist.errors import Argument, ParameterError, phrase
 
 _MICROSECONDS = {
@@ -96,7 +96,7 @@ def moments_of_array(values: AnyArray, name: str) -> AnyArray:
     return whole
 
 
-def zone_of(moments: Sequence[Moment], name: str) -> str | None:
+def find_zone(moments: Sequence[Moment], name: str) -> str | None:
     """Return the time zone of moments, "UTC" if they have several; None if none has one."""
     zones = {each.zone for each in moments}
     if None in zones and len(zones) > 1:
@@ -118,7 +118,7 @@ def in_zone(time: Moment, zone: str, name: str) -> Moment:
     """
     if time.zone is not None:
         return time
-    return Moment(instant_of(time.instant, zone, name, time.is_date), False, zone)
+    return Moment(find_instant(time.instant, zone, name, time.is_date), False, zone)
 
 
 def in_local_time(time: Moment, zone: str) -> Moment:
@@ -129,10 +129,10 @@ def in_local_time(time: Moment, zone: str) -> Moment:
     return Moment(int(local.view(np.int64)[0]), False, None)
 
 
-def width_of(width: object) -> int:
+def read_width(width: object) -> int:
     """Return a duration in microseconds, at least 1.
 
-    >>> width_of("15m"), width_of(datetime.timedelta(days=1))
+    >>> read_width("15m"), read_width(datetime.timedelta(days=1))
     (900000000, 86400000000)
     """
     step = Fraction(0)
@@ -157,7 +157,7 @@ def width_of(width: object) -> int:
 
 
 def width_text(step: int) -> str:
-    """Return text for a width in microseconds that `width_of` reads back.
+    """Return text for a width in microseconds that `read_width` reads back.
 
     >>> width_text(900_000_000), width_text(7 * DAY)
     ('15m', '1w')
@@ -177,10 +177,10 @@ def moment_text(instant: int) -> str:
     return str(whole.astype(f"M8[{unit}]"))
 
 
-def months_of(width: object) -> int | None:
+def read_months(width: object) -> int | None:
     """Return the months in a width such as "1mo", "1q" or "1y"; None for other widths.
 
-    >>> months_of("3mo"), months_of("1y"), months_of("1d")
+    >>> read_months("3mo"), read_months("1y"), read_months("1d")
     (3, 12, None)
     """
     matched = _MONTHS_TEXT.fullmatch(width) if isinstance(width, str) else None

@@ -128,7 +128,7 @@ def local_moments(instants: AnyArray, zone: str) -> list[datetime.datetime]:
     return [(start + each * _MICROSECOND).astimezone(clock) for each in whole]
 
 
-def instant_of(
+def find_instant(
     local: int, zone: str, name: str | tuple[str, ...], is_date: bool, remedy: Message = ""
 ) -> int:
     """Return the instant at which clocks of a zone show a time.
@@ -147,7 +147,7 @@ def instant_of(
         If clocks never show the time, or show it twice.
 
     >>> noon = 12 * 3600 * 10**6
-    >>> instant_of(noon, "Asia/Tokyo", "edges", False) == noon - 9 * 3600 * 10**6
+    >>> find_instant(noon, "Asia/Tokyo", "edges", False) == noon - 9 * 3600 * 10**6
     True
     """
     found = _readings(local, zone)
@@ -170,7 +170,7 @@ def instant_of(
     )
 
 
-def instants_of(
+def find_instants(
     local: AnyArray, zone: str, name: str | tuple[str, ...], *, are_steps: bool = False
 ) -> AnyArray:
     """Return the instants of local times, (n,) datetime64[us].
@@ -183,13 +183,13 @@ def instants_of(
     Raises
     ------
     ParameterError
-        As for `instant_of`.
+        As for `find_instant`.
     """
     days = local.dtype == np.dtype("M8[D]")
     remedy = phrase("give {edges} instead, this one with its offset") if are_steps else ""
     whole = local.astype("M8[us]").view(np.int64).tolist()
     found = [
-        instant_of(each, zone, name, days or (are_steps and each % DAY == 0), remedy)
+        find_instant(each, zone, name, days or (are_steps and each % DAY == 0), remedy)
         for each in whole
     ]
     return np.array(found, np.int64).view("M8[us]")

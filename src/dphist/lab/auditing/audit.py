@@ -18,7 +18,7 @@ from dphist.lab.auditing.result import (
     Finding,
     LayerReport,
     LayerResult,
-    claim_of,
+    find_claim,
 )
 from dphist.lab.auditing.statistical import rounds
 from dphist.lab.auditing.statistical.bounds import curve, find_power
@@ -107,7 +107,7 @@ def audit(
     if isinstance(layers, str) or not layers or set(layers) - set(LAYERS):
         raise ParameterError("layers", "must be some of 'exact', 'replay' and 'statistical'")
     subject = make_subject(mechanism)
-    claim = claim_of(subject.mechanism, epsilon, delta)
+    claim = find_claim(subject.mechanism, epsilon, delta)
     begun = time.monotonic()
     if neighbours is not None:
         pairs = check_pairs(neighbours)

@@ -48,7 +48,7 @@ _LIMITS = {
 }
 
 
-def document_of(result: AuditResult) -> Document:
+def make_document(result: AuditResult) -> Document:
     """Return what is to be said of the result of an audit."""
     return document_of_all([result])
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dphist.document.kind import kind_of_value
+from dphist.document.kind import find_kind_of_value
 from dphist.lab.auditing.subject import SilentProgramError
 from dphist.release.release import Release
 
@@ -108,10 +108,10 @@ def list_features(shown: Shown) -> Features:
 
 def capture_run(run: Callable[[Any], Any], data: Any) -> Hashable:
     """Run once, and return all that somebody could see of it as one value to be compared."""
-    return whole_of(watch_run(run, data))
+    return make_comparable(watch_run(run, data))
 
 
-def whole_of(shown: Shown) -> Hashable:
+def make_comparable(shown: Shown) -> Hashable:
     """Return all that a run has shown as one value to be compared."""
     return shown.error or _whole(shown.result), shown.warned, shown.printed, shown.logged
 
@@ -155,7 +155,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Release):
         released = ("value", "total", "noisy", "provenance")
         return {name: getattr(value, name) for name in released}
-    kind = kind_of_value(value)
+    kind = find_kind_of_value(value)
     if kind is not None and kind.auditing is not None and kind.auditing.compared is not None:
         return kind.auditing.compared(value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -11,7 +11,7 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, exact_number, probability
 from dphist.privacy import ApproxDP, Guarantee, PureDP
 from dphist.privacy.conversion import pure_to_rho, rho_to_epsilon
-from dphist.release.maker import target_of
+from dphist.release.maker import find_target
 from dphist.shown import shown_by
 
 _ROUNDING = 1 + Fraction(1, 10**9)  # of floats in which callers state what noise costs
@@ -61,7 +61,7 @@ def _covers(guarantee: Guarantee, epsilon: Fraction, rho: Fraction) -> bool:
     return rho + (pure_to_rho(epsilon) if epsilon else 0) <= guarantee.rho
 
 
-def claim_of(mechanism: Any, epsilon: Exact | None, delta: Exact) -> Claim:
+def find_claim(mechanism: Any, epsilon: Exact | None, delta: Exact) -> Claim:
     """Return what the caller states, or else what the mechanism claims.
 
     Raises
@@ -77,7 +77,7 @@ def claim_of(mechanism: Any, epsilon: Exact | None, delta: Exact) -> Claim:
         return Claim(stated, off)
     if mechanism is None:
         raise ParameterError("epsilon", "must be given: a callable states no guarantee")
-    guarantee, target = mechanism.guarantee, target_of(mechanism)
+    guarantee, target = mechanism.guarantee, find_target(mechanism)
     direct = getattr(mechanism, "epsilon_guarantee", None)
     held = (guarantee,) if direct is None else (guarantee, direct)
     if target is not None and target.releases == 1:

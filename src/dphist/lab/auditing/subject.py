@@ -43,12 +43,12 @@ def audited_classes() -> dict[type[Any], AuditedClass]:
     return found
 
 
-def setup_of(mechanism: Any) -> Setup:
+def find_setup(mechanism: Any) -> Setup:
     """Return how a mechanism, or a callable, is replayed on data as they are."""
     declared = find_auditing(mechanism)
     if declared is None:
         return Setup()
-    setup = declared.setup_of(mechanism)
+    setup = declared.find_setup(mechanism)
 
     def opening(asked: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *data: asked(*(_opened(mechanism, each) for each in data))

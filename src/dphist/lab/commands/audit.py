@@ -21,7 +21,7 @@ from dphist.document.options import (
     OneOf,
     Option,
     decimal,
-    parts_of,
+    split_parts,
 )
 from dphist.errors import DphistError, ParameterError
 from dphist.files import write_text
@@ -113,7 +113,7 @@ def _run_audit(
 
 
 def _read_layers(text: str) -> list[str]:
-    asked = parts_of(text)
+    asked = split_parts(text)
     if not set(asked) <= set(LAYERS):
         raise UsageError(f"--layers must be some of {', '.join(LAYERS)}, with commas between")
     return asked

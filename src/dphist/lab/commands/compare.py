@@ -24,7 +24,7 @@ from dphist.files import staged_outputs
 from dphist.lab.auditing.named import imported, mechanisms
 from dphist.lab.comparing.compare import compare
 from dphist.lab.comparing.comparison import Comparison
-from dphist.lab.comparing.document import document_of
+from dphist.lab.comparing.document import make_document
 from dphist.parameters import positive_number
 from dphist.release.mechanisms import ENTRY_POINTS
 from dphist.render.text import content
@@ -63,7 +63,7 @@ def _compare(options: argparse.Namespace) -> None:
     _write(found, options)
     signals.ignore_signals()
     if options.json:
-        say(json.dumps(content(document_of(found))))
+        say(json.dumps(content(make_document(found))))
     elif not options.quiet:
         say(str(found))
         for kind in ("output", "plot", "report"):
@@ -102,7 +102,7 @@ def _write(found: Comparison, options: argparse.Namespace) -> None:
         if options.report is not None:
             from dphist.render.html import page
 
-            staged.write(options.report, page(document_of(found)), replace=options.overwrite)
+            staged.write(options.report, page(make_document(found)), replace=options.overwrite)
         staged.commit()
 
 

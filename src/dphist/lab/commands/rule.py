@@ -18,13 +18,13 @@ from dphist.document.options import (
     Needs,
     Option,
     decimal,
-    parts_of,
+    split_parts,
     whole,
 )
 from dphist.document.reading_options import DELIMITER
 from dphist.files import staged_outputs
 from dphist.lab.rules.disclosure_rule import NAMED
-from dphist.lab.rules.document import document_of
+from dphist.lab.rules.document import make_document
 from dphist.lab.rules.rule import rule
 from dphist.render.text import content
 from dphist.signals import ignore_signals
@@ -45,7 +45,7 @@ def _rule(options: argparse.Namespace) -> None:
     held = {name: getattr(options, name) for name in _PARAMETERS}
     given = {name: value for name, value in held.items() if value is not None}
     found = rule(options.table, margins=not options.no_margins, **given)
-    document = document_of(found)
+    document = make_document(found)
     if options.output is not None:
         from dphist.render.html import page
 
@@ -78,7 +78,7 @@ COMMAND = Command(
             "keys",
             "columns that name a cell (default: all others)",
             "COLUMN,...",
-            parts_of,
+            split_parts,
         ),
         Option(
             "total",

@@ -131,7 +131,7 @@ def compare(
     asked = _read_epsilons(epsilons)
     total_delta = None if delta is None else decimal_text(probability(delta, "delta"), 150)
     kind, case = open_case(data, delta)
-    contenders = _all_of(make_contenders(mechanisms, case), case, published)
+    contenders = _list_contenders(make_contenders(mechanisms, case), case, published)
     settings = {
         "format": FORMAT,
         "dphist": VERSION,
@@ -170,7 +170,7 @@ def _measure_cells(
     def write(left_out: Sequence[LeftOut] = ()) -> None:
         nonlocal written
         if output is not None:
-            mine = rows_of(cells, case)
+            mine = list_rows(cells, case)
             own = {(row.mechanism, row.epsilon) for row in mine}
             others = [row for row in earlier if (row.mechanism, row.epsilon) not in own]
             write_text(output, text_of([*mine, *others], settings, left_out))
@@ -190,7 +190,7 @@ def _measure_cells(
     return Comparison(
         kind=settings["kind"],
         measures=case.measures,
-        rows=tuple(rows_of(cells, case)),
+        rows=tuple(list_rows(cells, case)),
         left_out=tuple(list_left_out(cells)),
         facts=dict(case.facts),
         stopped=stopped,
@@ -222,7 +222,7 @@ def _as_number(epsilon: Any) -> Any:
     return float(exact) if exact_number(float(exact), "epsilons") == exact else exact
 
 
-def _all_of(own: list[Contender], case: Case, published: bool) -> list[Contender]:
+def _list_contenders(own: list[Contender], case: Case, published: bool) -> list[Contender]:
     """Return the caller's contenders and, if asked for, all others."""
     known = {one.name: one for one in case.published()}
     names = {one.name for one in own}
@@ -278,7 +278,7 @@ def open_case(data: Any, delta: Any = None) -> tuple[Kind, Case]:
 _FREE = (VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)
 
 
-def rows_of(cells: Sequence[Cell], case: Case) -> list[ComparedRow]:
+def list_rows(cells: Sequence[Cell], case: Case) -> list[ComparedRow]:
     """Return what is known, by measure and epsilon, the best mechanism first."""
     found = []
     for place, measure in enumerate(case.measures):

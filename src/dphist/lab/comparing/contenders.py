@@ -14,7 +14,7 @@ from typing import Any
 
 from dphist.document.compared import NOTHING, Case, Contender
 from dphist.errors import ParameterError
-from dphist.release.maker import parameters_of
+from dphist.release.maker import read_parameters
 
 _COSTS = ("epsilon", "rho", "delta")
 
@@ -58,7 +58,7 @@ def _contender(name: str | None, given: Any, case: Case) -> Contender:
         return case.contender(name or given.__name__, given)
     if is_dataclass(given) and not isinstance(given, type) and hasattr(given, "guarantee"):
         kind: Callable[..., Any] = type(given)
-        kept = {key: value for key, value in parameters_of(given).items() if key not in _COSTS}
+        kept = {key: value for key, value in read_parameters(given).items() if key not in _COSTS}
         if case.keeps_delta and hasattr(given, "delta"):  # of others it is a total
             kept["delta"] = given.delta
         called = functools.partial(kind, **kept)

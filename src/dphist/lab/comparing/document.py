@@ -35,7 +35,7 @@ _TEXTS = ("mechanism", "given")
 _PAGE, _JSON = frozenset({PAGE}), frozenset({JSON})
 
 
-def document_of(comparison: Comparison) -> Document:
+def make_document(comparison: Comparison) -> Document:
     """Return what is to be said of a comparison."""
     measured = [each for each in comparison.measures if comparison.of(each.name)]
     compared = (each.comparing for each in kinds() if each.name == comparison.kind)

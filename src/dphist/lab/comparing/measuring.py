@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from dphist.document.compared import Case, Contender, Run
 from dphist.errors import ParameterError
-from dphist.privacy import Guarantee, PureDP, delta_of
+from dphist.privacy import Guarantee, PureDP, find_delta
 from dphist.signals import stoppable
 
 T = TypeVar("T")
@@ -341,5 +341,5 @@ def guarantee_text(guarantee: Guarantee) -> str:
     """Say in a word or two whether a guarantee is pure."""
     if isinstance(guarantee, PureDP):
         return "pure"
-    delta = float(delta_of(guarantee))
+    delta = float(find_delta(guarantee))
     return f"approximate, δ = {delta:g}" if delta else "zCDP"

@@ -15,7 +15,7 @@ from dphist.document.compared import Measure
 from dphist.errors import OutputFileError, ParameterError
 from dphist.foreign import read_json, read_text
 from dphist.lab.comparing.measuring import Measured
-from dphist.parameters import decimal_text, number_of_text, positive_number, whole_of_text
+from dphist.parameters import decimal_text, positive_number, read_number, read_whole_number
 
 
 def number_text(value: str | float) -> str:
@@ -229,7 +229,7 @@ def _row(line: Mapping[str, str]) -> ComparedRow:
         unit=line["unit"],
         error=_number(line["error"]),
         standard_error=_number(doubt) if doubt else None,
-        runs=whole_of_text(line["runs"]) or 0,
+        runs=read_whole_number(line["runs"]) or 0,
         seconds=_number(line["seconds"]),
         parameters=line["parameters"],
         code=line["code"],
@@ -240,7 +240,7 @@ def _row(line: Mapping[str, str]) -> ComparedRow:
 
 
 def _number(text: str) -> float:
-    number = number_of_text(text)
+    number = read_number(text)
     if number is None or number < 0:
         raise ValueError("no number of a comparison")
     return float(number)

@@ -5,17 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dphist.document.disclosure import Facts, facts_of, facts_of_charge, with_exchange
-from dphist.document.errata import errata_of
-from dphist.document.totals import stated_of, stated_of_account
+from dphist.document.disclosure import Facts, facts_of_charge, find_facts, with_exchange
+from dphist.document.errata import find_errata
+from dphist.document.totals import state_account, state_releases
 from dphist.errors import LedgerError, ParameterError, UnsupportedError
 from dphist.lab.disclosure.about import read_about
-from dphist.lab.disclosure.entry import Disclosed, RegistryEntry, content_of
+from dphist.lab.disclosure.entry import Disclosed, RegistryEntry, make_content
 from dphist.labels import PayWhatYouGet
 from dphist.ledger import Ledger
 from dphist.ledger import entries as actions
 from dphist.ledger.history import AccountHistory, Payment, histories
-from dphist.release.maker import Maker, target_of
+from dphist.release.maker import Maker, find_target
 from dphist.release.mechanisms import mechanisms_in
 from dphist.release.presentation import Presentation
 from dphist.release.release import FOR_TESTS, Release
@@ -78,7 +78,7 @@ def disclose(
         if account is not None:
             raise ParameterError("account", "goes with a ledger", "omit it for releases")
         disclosed = _of_releases([releases] if isinstance(releases, Release) else list(releases))
-    return RegistryEntry(content_of(disclosed, read_about(about)))
+    return RegistryEntry(make_content(disclosed, read_about(about)))
 
 
 def _of_releases(releases: Sequence[Release]) -> Disclosed:
@@ -89,14 +89,14 @@ def _of_releases(releases: Sequence[Release]) -> Disclosed:
             checked_release(release), "the release" if len(releases) == 1 else f"release {number}"
         )
     releases = [part for release in releases for part in release.parts]
-    facts = [facts_of(release, shown_as(release)) for release in releases]
+    facts = [find_facts(release, shown_as(release)) for release in releases]
     stream = any(each.own.continues for each in facts)
     _check_distinct(releases, facts)
-    target = target_of(releases[0].mechanism)
+    target = find_target(releases[0].mechanism)
     planned = target is not None and target.releases > len(releases)
     return Disclosed(
         facts,
-        with_exchange(stated_of(releases), releases),
+        with_exchange(state_releases(releases), releases),
         many=stream or planned or len(releases) > 1,
         how_many=_published(len(releases), stream=stream),
         composition=_ADDED if len(releases) > 1 else "",
@@ -127,7 +127,7 @@ def _of_account(ledger: Ledger, account: str | None) -> Disclosed:
         )
     return Disclosed(
         facts,
-        stated_of_account(guarantee, months=months),
+        state_account(guarantee, months=months),
         many=len(paid) > 1 or not history.account.closed,
         how_many=_spent(history, len(paid)),
         composition=_FILTERED + (_RENEWED if history.account.renew else ""),
@@ -151,17 +151,17 @@ def _collect_facts(
     if payment.state != actions.FINISHED:
         described = [content["mechanism"]] if groups is None else list(groups.values())
         unit = history.account.unit
-        return [facts_of_charge(_mechanism_of(each, payment), unit) for each in described]
+        return [facts_of_charge(_make_mechanism(each, payment), unit) for each in described]
     if groups is None:
         releases = [ledger.stored(payment.key)]
     else:
         releases = list(ledger.stored_groups(payment.key).values())
     for release in releases:
         _check(release, f"the release of entry {payment.entry}")
-    return [facts_of(release, shown_as(release)) for release in releases]
+    return [find_facts(release, shown_as(release)) for release in releases]
 
 
-def _mechanism_of(described: Mapping[str, Any], payment: Payment) -> Maker:
+def _make_mechanism(described: Mapping[str, Any], payment: Payment) -> Maker:
     """Return the mechanism that a ledger's entry describes."""
     known: dict[str, Any] = {**mechanisms_in(None), PayWhatYouGet.__name__: PayWhatYouGet}
     if described["name"] not in known or "parameters" not in described:
@@ -179,7 +179,7 @@ def _check(release: Release, name: str) -> None:
         raise UnsupportedError(
             f"{name} protects nobody: {FOR_TESTS}. Release again without source="
         )
-    for erratum in errata_of(release):
+    for erratum in find_errata(release):
         raise UnsupportedError(
             f"{name} was made by dphist {release.version}, which has a known privacy fault: "
             f"{erratum.fault} {erratum.remedy}"

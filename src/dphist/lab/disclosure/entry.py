@@ -159,7 +159,7 @@ class Disclosed:
     interactive: bool = False
 
 
-def content_of(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, Any]:
+def make_content(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of an entry.
 
     Parameters

@@ -47,7 +47,7 @@ _SHARED = (
 )
 
 
-def document_of(result: RuleResult) -> Document:
+def make_document(result: RuleResult) -> Document:
     """Return what is to be said of a rule and a table."""
     held = result.published
     counts = held.counts
@@ -201,7 +201,7 @@ def _tell_learned(result: RuleResult) -> list[Block]:
     ]
     columns = [Column("a reader learns", names)]
     columns += [
-        Column(sort, _numbers_of(outcome)) for sort, outcome in sorts.items() if outcome.counts
+        Column(sort, _list_numbers(outcome)) for sort, outcome in sorts.items() if outcome.counts
     ]
     blocks: list[Block] = [Note(_HOW, "aside", on=ON_PAGE)]
     if len(columns) > 1:
@@ -219,7 +219,7 @@ def _tell_learned(result: RuleResult) -> list[Block]:
     return blocks
 
 
-def _numbers_of(outcome: Outcome) -> IntArray:
+def _list_numbers(outcome: Outcome) -> IntArray:
     return np.array([outcome.follow, outcome.few, outcome.narrower, outcome.unaffected], np.int64)
 
 
@@ -258,9 +258,9 @@ def _for_programs(result: RuleResult) -> list[Fact]:
         "margins": len(held.lines),
         "margins_off": result.lines_off,
         "largest_error": result.largest_error,
-        "suppressed": _content_of(result.suppressed),
-        "rounded": _content_of(result.rounded),
-        "changes": None if result.changes is None else _content_of(result.changes),
+        "suppressed": _make_content(result.suppressed),
+        "rounded": _make_content(result.rounded),
+        "changes": None if result.changes is None else _make_content(result.changes),
         "open": result.attacked.open,
         "programs": result.attacked.programs,
         "release": None
@@ -277,6 +277,6 @@ def _for_programs(result: RuleResult) -> list[Fact]:
     return [Fact("", "", name, value, NoError(""), on=ON_JSON) for name, value in values.items()]
 
 
-def _content_of(outcome: Outcome) -> dict[str, int]:
+def _make_content(outcome: Outcome) -> dict[str, int]:
     names = ("counts", "follow", "few", "narrower", "unaffected")
     return {name: getattr(outcome, name) for name in names}

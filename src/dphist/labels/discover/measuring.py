@@ -47,7 +47,7 @@ def find_labels(
     -------
     (k,) bool
     """
-    totals = totals_of(sets)
+    totals = make_totals(sets)
     noisy = np.zeros(len(sets.labels), np.int64)
     priorities = np.full(len(sets.labels), HIGHEST, np.int64)
     for look in range(1, looks + 1):
@@ -58,7 +58,7 @@ def find_labels(
     return above
 
 
-def totals_of(sets: Sets) -> Callable[[IntArray], IntArray]:
+def make_totals(sets: Sets) -> Callable[[IntArray], IntArray]:
     """Return the function from the priorities of labels to their totals, (k,) int64, in units."""
     most, singles = caps(sets.starts), np.minimum(sets.singles, LARGEST_COUNT) * UNIT
 

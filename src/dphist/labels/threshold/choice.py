@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from dphist.errors import ParameterError
-from dphist.privacy import delta_of
+from dphist.privacy import find_delta
 from dphist.privacy.calibration import calibrate
 
 H = TypeVar("H")
@@ -13,7 +13,7 @@ H = TypeVar("H")
 BEST = "best"
 
 
-def noises_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+def list_noises(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the noises that may be the best one with these parameters.
 
     For labels that come from the data, geometric noise never is: at the same cost truncated noise
@@ -28,13 +28,13 @@ def noises_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return "truncated", "gaussian"
 
 
-def forms_of(delta: object, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+def list_forms(delta: object, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the parameters to choose from: one of them, unless noise is to be chosen."""
     asked, listed = parameters.get("correlated", False), parameters.get("labels") is not None
     by_default = asked is not False and listed and "noise" not in parameters
     if parameters.get("noise") != BEST and not by_default:
         return [dict(parameters)]
-    noises = noises_of(parameters)
+    noises = list_noises(parameters)
     if delta in (0, "0"):  # only listed labels with geometric noise need none
         noises = ("laplace",) if asked is not True else noises
     return [{**parameters, "noise": noise} for noise in noises]
@@ -59,7 +59,7 @@ def compare_noises(mechanism: H, noises: Sequence[str]) -> dict[str, H]:
         "step",
     )
     asked: dict[str, Any] = {name: getattr(held, name) for name in names}
-    asked |= {"epsilon": total.epsilon, "delta": delta_of(total)}
+    asked |= {"epsilon": total.epsilon, "delta": find_delta(total)}
     asked["releases"] = held.target.releases
     if held.correlated:
         asked["correlated"] = "auto"

@@ -49,7 +49,7 @@ def is_other(other: object, known: tuple[Any, ...] | None) -> bool:
     return True
 
 
-def number_of(labels: int | Sequence[Any]) -> int:
+def count_listed(labels: int | Sequence[Any]) -> int:
     """Return how many labels a public list has; the number itself may be given in its place."""
     if isinstance(labels, int):
         number = whole_number(labels, "labels", 1)

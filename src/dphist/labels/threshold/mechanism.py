@@ -30,7 +30,7 @@ from dphist.labels.threshold.checks import (
     read_delta,
     read_weight_step,
 )
-from dphist.labels.threshold.choice import compare_noises, forms_of, noises_of
+from dphist.labels.threshold.choice import compare_noises, list_forms, list_noises
 from dphist.labels.threshold.correlation import CorrelatedNoise
 from dphist.labels.threshold.known_labels import is_other, listed, number_listed
 from dphist.labels.threshold.law import gaussian_delta, geometric_delta, truncated_delta
@@ -248,7 +248,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         Which noise is the best one depends on the total, so a mechanism made by hand cannot decide
         it.
         """
-        return forms_of(delta, parameters)
+        return list_forms(delta, parameters)
 
     @property
     def calibration_order(self) -> tuple[float, float]:
@@ -295,7 +295,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     @classmethod
     def noises_compared(cls, **parameters: Any) -> Sequence[str]:
         """Return the noises of which `dphist.for_error` takes that of the least epsilon."""
-        return noises_of(parameters)
+        return list_noises(parameters)
 
     @classmethod
     def needs_delta(
@@ -413,7 +413,8 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
             return {}
         law, rounded = self.noise_law(), self.noise == "gaussian"
         return {
-            name: SumAnswers(summed.noise_of(clamp), law, rounded) for name, clamp in summed.columns
+            name: SumAnswers(summed.make_noise(clamp), law, rounded)
+            for name, clamp in summed.columns
         }
 
     @property

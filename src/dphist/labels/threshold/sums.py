@@ -101,7 +101,7 @@ class Sums:
         root = math.isqrt((each.numerator << 2 * _ROOT_BITS) // each.denominator)
         return Fraction(root, 1 << _ROOT_BITS)
 
-    def noise_of(self, clamp: Clamp) -> SumNoise:
+    def make_noise(self, clamp: Clamp) -> SumNoise:
         """Return the noise of the sums of a column."""
         scale = clamp.reach(counts_users=self.counts_users) / (self.epsilon * self.ratio)
         return SumNoise(self.gaussian, clamp, self.counts_users, scale)
@@ -109,7 +109,7 @@ class Sums:
     @property
     def noises(self) -> list[SumNoise]:
         """The noise of each column."""
-        return [self.noise_of(clamp) for _, clamp in self.columns]
+        return [self.make_noise(clamp) for _, clamp in self.columns]
 
     @property
     def changes(self) -> Fraction:

@@ -37,8 +37,8 @@ from dphist.ledger.stores.schema import (
     VERSION,
     Head,
     checked_head,
-    columns_of,
-    key_of,
+    list_columns,
+    list_key_columns,
     new_head,
     write_tables,
 )
@@ -386,7 +386,7 @@ def _is_ours(connection: Connection, table: str) -> bool:
     """Whether a table has the columns and the key that it should have."""
     columns = connection.execute(_COLUMNS, (table,)).fetchall()
     key = [name for (name,) in connection.execute(_KEY, (table,)).fetchall()]
-    return (columns, key) == (columns_of(table), key_of(table))
+    return (columns, key) == (list_columns(table), list_key_columns(table))
 
 
 @contextlib.contextmanager

@@ -122,7 +122,7 @@ def _write_table(table: str, text: str) -> str:
 TABLES = write_tables()
 
 
-def columns_of(table: str) -> list[tuple[str, str, bool]]:
+def list_columns(table: str) -> list[tuple[str, str, bool]]:
     """Return name and type of a table's columns as PostgreSQL describes them, and if one is set."""
     return [
         (name, type_.lower(), not optional or name in _KEYS[table])
@@ -130,7 +130,7 @@ def columns_of(table: str) -> list[tuple[str, str, bool]]:
     ]
 
 
-def key_of(table: str) -> list[str]:
+def list_key_columns(table: str) -> list[str]:
     """Return the columns of a table's primary key."""
     return list(_KEYS[table])
 

@@ -76,7 +76,7 @@ class SqliteStore:
 
         def fill(connection: sqlite3.Connection, identity: str) -> None:
             nonlocal entries
-            row = new_head(name or _name_of(path), identity)
+            row = new_head(name or _make_name(path), identity)
             marks = ", ".join("?" * len(row))
             connection.execute(f"INSERT INTO dphist_ledger VALUES ({marks})", row)  # noqa: S608
             with _tables(connection, Head(*row)) as tables:
@@ -251,7 +251,7 @@ class SqliteStore:
         return checked_head(rows, self.name)
 
 
-def _name_of(path: str | Path) -> str:
+def _make_name(path: str | Path) -> str:
     """Return a name for the ledger in a file; it is shown in messages and pages."""
     stem = Path(path).stem
     return stem if stem.isprintable() else "ledger"

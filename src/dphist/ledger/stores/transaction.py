@@ -348,11 +348,11 @@ def _entry(row: Sequence[Any]) -> Entry:
 
 def _account(row: Sequence[Any]) -> Account:
     with _readable("the table of accounts"):
-        return _account_of(*row)
+        return _read_account(*row)
 
 
 @lru_cache(maxsize=256)  # an account is read for every charge, and changes only when it is closed
-def _account_of(name: Any, text: Any, closed: Any) -> Account:
+def _read_account(name: Any, text: Any, closed: Any) -> Account:
     """Return the account in a row; ValueError and others if it is not one that a ledger writes."""
     found = Account.from_content(json.loads(text), {0: False, 1: True}[closed])
     _check_text(canonical(found.to_content()), text)

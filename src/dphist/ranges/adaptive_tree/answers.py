@@ -12,11 +12,11 @@ from dphist.ranges.adaptive_tree.least_squares import (
     DyadicCounts,
     Halving,
     LeastSquares,
+    find_stops,
     least_squares,
     path_variances,
-    stops_of,
 )
-from dphist.ranges.adaptive_tree.pooled_weights import GAPS, SQUARES, correction, pools_of
+from dphist.ranges.adaptive_tree.pooled_weights import GAPS, SQUARES, compute_pools, correction
 from dphist.ranges.bars import bars, farther
 from dphist.release.range_histogram import Answers
 from dphist.release.range_histogram.answers import ERRORS
@@ -61,7 +61,7 @@ class Line:
         self.fit = fit = least_squares(noisy)
         self._bins = shape.bins[0]
         self._side = 2 ** (shape.height - fit.deepest)  # bins of a node of the deepest level
-        stops = stops_of(fit)
+        stops = find_stops(fit)
         width = 2 ** (fit.deepest - stops.level)
         places = np.arange(len(width))
         self._start = places // width * width
@@ -103,7 +103,7 @@ class Boxes:
     def __init__(self, noisy: DyadicCounts, shape: DyadicShape) -> None:
         self.fit = least_squares(noisy)
         self._shape, self._halved = shape, shape.halved
-        self._pools = pools_of(self.fit, noisy)
+        self._pools = compute_pools(self.fit, noisy)
         # Maximum number of nodes of a level that a surface cuts: one per bin of the surface.
         bins = shape.bins
         across = [2 * np.prod(bins, dtype=float) / size for size in bins]
@@ -153,7 +153,7 @@ class Boxes:
             known = cut.whole(self.fit.halvings[level])
             from_above = slope[:, cut.place] * passed[cut.node] - known
             slope = (cut.slopes + from_above[..., None]).reshape(2, -1)
-            box, node = np.repeat(cut.box, 2), _halves_of(cut.node)
+            box, node = np.repeat(cut.box, 2), _list_halves(cut.node)
         return np.stack(correction(np.moveaxis(sums, 0, 2)))
 
 
@@ -217,7 +217,7 @@ class _Walk:
         starts = [np.repeat(start, 2) for start in cut.starts]
         starts[axis][1::2] += self._sides(level + 1)[axis]
         slopes = cut.slopes.reshape(2, -1)
-        return self._kept(level + 1, np.repeat(cut.box, 2), _halves_of(cut.node), starts, slopes)
+        return self._kept(level + 1, np.repeat(cut.box, 2), _list_halves(cut.node), starts, slopes)
 
     def variances(self, cuts: list[_Cut]) -> FloatArray:
         """Return the variances of both sums, and fill in all slopes, from the deepest level up."""
@@ -263,7 +263,7 @@ class _Walk:
         return sides
 
 
-def _halves_of(node: IntArray) -> IntArray:
+def _list_halves(node: IntArray) -> IntArray:
     halves = np.repeat(2 * node, 2)
     halves[1::2] += 1
     return halves
@@ -340,7 +340,7 @@ class DyadicAnswers(Answers):
     def bin_errors(self) -> FloatArray:
         """Return the `error` of each bin, in the shape of the bins."""
         fit = self._enclosing.fit
-        stops = stops_of(fit)
+        stops = find_stops(fit)
         single = np.where(
             stops.size == 1, 1.0, 0.0
         )  # else a bin may have none of the records of its stop

@@ -193,7 +193,7 @@ def least_squares(noisy: DyadicCounts) -> LeastSquares:
     return LeastSquares(counts, variances, halvings, said, noisy.sizes[: len(said)])
 
 
-def stops_of(fit: LeastSquares) -> Stops:
+def find_stops(fit: LeastSquares) -> Stops:
     """Return the smallest counted node that contains each node of the deepest level."""
     level, reached = np.zeros(1, np.int64), np.ones(1, np.bool_)
     size, count, variance = fit.sizes[0], fit.counts[0], fit.variances[0]

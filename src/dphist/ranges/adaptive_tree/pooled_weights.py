@@ -46,7 +46,7 @@ class Pools:
         return len(self.own[0][0])
 
 
-def pools_of(fit: LeastSquares, noisy: DyadicCounts) -> Pools:
+def compute_pools(fit: LeastSquares, noisy: DyadicCounts) -> Pools:
     """Return the sums down to the deepest level with a gap; no levels if there is none."""
     levels = sorted(noisy.first)
     reach = [level for level, said in enumerate(fit.said) if _has_gaps(said.own, said.merged)]

@@ -180,7 +180,7 @@ class RangesCase(compared.Case):
         """Names the counts, their shape and the unit."""
         held = np.ascontiguousarray(self.counts, "<i8")
         stated = f"{self.counts.shape} {self._sensitivity}"
-        return compared.digest_of([held.tobytes(), stated.encode()])
+        return compared.compute_digest([held.tobytes(), stated.encode()])
 
     def known(self) -> Mapping[str, compared.Given]:
         """Bins and the bound, which are public; the number of records, which is not."""
@@ -200,8 +200,8 @@ class RangesCase(compared.Case):
     def run(self, mechanism: Any) -> compared.Run:
         """Return what releases the counts once."""
         if isinstance(mechanism, ForComparison):
-            return compared.run_of(partial(mechanism.estimates, self.counts), self._errors)
-        return compared.run_of(partial(mechanism.release, self.data), self._errors)
+            return compared.make_run(partial(mechanism.estimates, self.counts), self._errors)
+        return compared.make_run(partial(mechanism.release, self.data), self._errors)
 
     def foreseen(self, mechanism: Any) -> float | None:
         """Return what noise on each bin takes."""

@@ -121,7 +121,7 @@ class Distribution:
         note = note_of_several(number)
         return [
             self._estimate(place, np.array(pair), known, note)
-            for place, *pair in zip(_places_of(self.cdf(), asked), low, high, strict=True)
+            for place, *pair in zip(_find_places(self.cdf(), asked), low, high, strict=True)
         ]
 
     def mean(self) -> IntervalEstimate:
@@ -200,7 +200,7 @@ class Distribution:
         return bool(self.count_bins(*whole) > ERRORS * self.error_bins(*whole))
 
 
-def _places_of(share: FloatArray, asked: FloatArray) -> FloatArray:
+def _find_places(share: FloatArray, asked: FloatArray) -> FloatArray:
     """Return the fractional positions of bins that shares of the records lie below."""
     if np.isnan(share[-1]):
         return np.full(asked.shape, np.nan)

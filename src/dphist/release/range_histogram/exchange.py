@@ -115,5 +115,5 @@ class Exchanged:
         UnsupportedError
             If there are more than two axes.
         """
-        specification: dict[str, Any] = shown_by("vega_of", self)
+        specification: dict[str, Any] = shown_by("draw_vega", self)
         return specification

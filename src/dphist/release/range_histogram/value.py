@@ -183,7 +183,7 @@ class RangeHistogram(Distribution, Exchanged, Released):
         ParameterError
             If there is no such axis, or one is named twice.
         """
-        kept = tuple(self._number_of(axis) for axis in axes)
+        kept = tuple(self._find_axis(axis) for axis in axes)
         if not kept or len(set(kept)) < len(kept):
             raise ParameterError("axes", "must name at least one axis, and each once")
         return self._part(kept, (0,) * self.counts.ndim, self.counts.shape)
@@ -206,7 +206,7 @@ class RangeHistogram(Distribution, Exchanged, Released):
         ParameterError
             If there is no such axis, or `start` and `stop` are not the ends of some bins.
         """
-        number = self._number_of(axis)
+        number = self._find_axis(axis)
         low, high = (
             self.axes[number].positions(end, name)
             for end, name in ((start, "start"), (stop, "stop"))
@@ -226,7 +226,7 @@ class RangeHistogram(Distribution, Exchanged, Released):
         answers = PartAnswers(self.answers, kept, start, stop)
         return RangeHistogram(answers.counts(), axes, {}, answers)
 
-    def _number_of(self, axis: str | int) -> int:
+    def _find_axis(self, axis: str | int) -> int:
         """Return the number of an axis that is given by its name or number."""
         names = [self.axis_name(number) for number in range(self.counts.ndim)]
         if isinstance(axis, str) and names.count(axis) == 1:

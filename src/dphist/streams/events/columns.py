@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from dphist.arrays import BoolArray, IntArray
 from dphist.counting.reading.columns import UserType, canonical_type, type_of_users
 from dphist.errors import ColumnError, DataError
-from dphist.release.label_types import LabelType, text_of
+from dphist.release.label_types import LabelType, format_label
 
 PLAIN = (list, tuple, set, frozenset)
 """Python types that may hold the labels of an event."""
@@ -25,7 +25,7 @@ def plain_labels(values: Any, kind: LabelType) -> list[str] | None:
         return plain_text(values)
     if any(isinstance(value, str) for value in values):
         return None
-    texts = [text_of(value, kind) for value in values]
+    texts = [format_label(value, kind) for value in values]
     found = [text for text in texts if text is not None]
     return found if len(found) == len(texts) else None
 
@@ -41,12 +41,12 @@ def plain_text(values: Any) -> list[str] | None:
     return [str.__str__(value) for value in values]
 
 
-def labels_of(values: pa.Array) -> tuple[IntArray, pa.Array]:
+def flatten_labels(values: pa.Array) -> tuple[IntArray, pa.Array]:
     """Return the number of labels of each row, and the labels of all rows; `values` are lists."""
     return to_int64(pc.list_value_length(values)), pc.list_flatten(values)
 
 
-def checked_type_of_users(kind: pa.DataType, name: str) -> UserType:
+def find_user_type(kind: pa.DataType, name: str) -> UserType:
     """Return the type of the users in a column, from the schema alone.
 
     Raises

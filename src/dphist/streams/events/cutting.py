@@ -11,7 +11,7 @@ import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
 from dphist.counting.reading.columns import UserType
-from dphist.data.choosing import choose_labels, starts_of
+from dphist.data.choosing import choose_labels, compute_starts
 from dphist.noise.inversion import Source
 
 
@@ -119,7 +119,7 @@ def deduplicate(starts: IntArray, codes: IntArray) -> tuple[IntArray, IntArray]:
     pairs = np.sort(np.repeat(np.arange(len(lengths)), lengths) * width + codes)
     pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
     counts = np.bincount(pairs // width, minlength=len(lengths))
-    return starts_of(counts), pairs % width
+    return compute_starts(counts), pairs % width
 
 
 def join_events(batches: Sequence[Events]) -> Events:
@@ -147,7 +147,7 @@ def join_events(batches: Sequence[Events]) -> Events:
         if batch.users is not None:
             known = [users.setdefault(user, len(users)) for user in batch.users]
             user_codes.append(np.array(known, np.int64)[batch.user_codes])
-    starts = starts_of(np.concatenate([np.diff(batch.starts) for batch in batches]))
+    starts = compute_starts(np.concatenate([np.diff(batch.starts) for batch in batches]))
     joined = np.concatenate(codes)
     # Within an event, codes ascend. In the joined vocabulary they may not.
     event = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

@@ -13,7 +13,7 @@ from typing import TypeGuard
 from dphist.counting.reading.columns import UserType
 from dphist.errors import ColumnError, DataError
 from dphist.foreign import RepeatedKeyError, read_json
-from dphist.release.label_types import IN_WORDS, LabelType, text_of
+from dphist.release.label_types import IN_WORDS, LabelType, format_label
 from dphist.streams.events.columns import check_user_type
 
 LONGEST = 2**24  # bytes of a line, or of the lines of a CSV row: more is no text file
@@ -79,7 +79,7 @@ class Form(ABC):
 
     def _check_labels(self, labels: list[str], line: int) -> list[str]:
         """Return the labels of a line, whose texts must be those of labels of the type."""
-        if self._kind != "text" and any(text_of(each, self._kind) is None for each in labels):
+        if self._kind != "text" and any(format_label(each, self._kind) is None for each in labels):
             raise DataError(
                 f"line {line:,} must have labels of the stream's type: {IN_WORDS[self._kind]}, "
                 "each in its shortest form, such as 7, true, 2026-01-31, 2026-01-31 12:30:00 or 1.5"
@@ -182,7 +182,7 @@ class Objects(Form):
     def _as_text(self, label: object) -> object:
         """Return a whole number or truth value as text, where labels are such; others unchanged."""
         if self._kind in ("integer", "boolean") and not isinstance(label, str):
-            return text_of(label, self._kind)
+            return format_label(label, self._kind)
         return label
 
 
@@ -220,7 +220,7 @@ class Rows(Form):
                 )
             # Quotes alternate: an odd number of them in a line opens or closes a field.
             if (text.count('"') % 2 == 1) is (len(self._open) == 1):
-                if len(self._open) == 1 and _fields_of(f'{text}"') is None:
+                if len(self._open) == 1 and _split_fields(f'{text}"') is None:
                     raise self._malformed()
             else:
                 yield from self._read_row("\n".join(self._open))
@@ -241,7 +241,7 @@ class Rows(Form):
 
     def _read_row(self, text: str) -> Iterator[Event]:
         """Yield the event of a row."""
-        fields = _fields_of(text.removesuffix("\r"))
+        fields = _split_fields(text.removesuffix("\r"))
         if fields is None:
             raise self._malformed()
         if self._header is None:
@@ -275,10 +275,10 @@ class Rows(Form):
         return Event(labels, user)
 
 
-def _fields_of(row: str) -> list[str] | None:
+def _split_fields(row: str) -> list[str] | None:
     """Return the fields of a CSV row; None if a quote or line ending is out of place.
 
-    >>> _fields_of('a,"b,""c"'), _fields_of(""), _fields_of('a"b'), _fields_of('"a"b')
+    >>> _split_fields('a,"b,""c"'), _split_fields(""), _split_fields('a"b'), _split_fields('"a"b')
     (['a', 'b,"c'], [''], None, None)
     """
     fields, place = [], 0

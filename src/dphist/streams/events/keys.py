@@ -63,10 +63,12 @@ def batch_key(key: Any) -> BatchKey | None:
             "must be a tuple that names where the batch comes from, and last a number that grows "
             'from batch to batch, such as ("topic", 0, 1234)',
         )
-    return BatchKey(origin_of(key[:-1]), whole_number(key[-1], "the last item of key", 0, _LAST))
+    return BatchKey(
+        format_origin(key[:-1]), whole_number(key[-1], "the last item of key", 0, _LAST)
+    )
 
 
-def origin_of(names: Sequence[Any]) -> str:
+def format_origin(names: Sequence[Any]) -> str:
     """Return the names of an origin as one text; ParameterError if one is no text or integer.
 
     Integers of NumPy, such as partitions that are read from a column, are those of Python. Else a

@@ -28,14 +28,14 @@ from dphist.counting.reading.columns import (
     key_column,
 )
 from dphist.counting.reading.gate import is_table, open_source
-from dphist.data.choosing import starts_of
+from dphist.data.choosing import compute_starts
 from dphist.errors import Argument, ColumnError, DataError, ParameterError
-from dphist.release.label_types import IN_WORDS, LabelType, is_of_type, text_of
+from dphist.release.label_types import IN_WORDS, LabelType, format_label, is_of_type
 from dphist.streams.events.columns import (
     PLAIN,
-    checked_type_of_users,
     find_changes,
-    labels_of,
+    find_user_type,
+    flatten_labels,
     plain_labels,
     to_array,
     to_int64,
@@ -86,7 +86,7 @@ def read_events(
     user : column of users: text, integers, dates, truth values or UUIDs. Each event has one user.
     with_users : whether users are needed, so that `user` must be given.
     label_type : the type of the labels. Those of other types than text are held as the text that
-        `text_of` returns, and stand in a column one a row.
+        `format_label` returns, and stand in a column one a row.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def _read_iterable(events: Any, kind: LabelType) -> Events:
         raise _event_error(kind)
     column = redact_errors(lambda: pa.array(texts, pa.large_string()), _event_error(kind))
     codes, vocabulary = _encode(column)
-    starts, codes = deduplicate(starts_of(np.array(lengths, np.int64)), codes)
+    starts, codes = deduplicate(compute_starts(np.array(lengths, np.int64)), codes)
     return Events(starts, codes, vocabulary)
 
 
@@ -250,16 +250,18 @@ def _read_frame(frame: object, wanted: list[Wanted], kind: LabelType) -> Events:
         kinds = {role: decoded_type(kind) for role, kind in source.kinds.items()}
         user_type = None
         if "who" in kinds:
-            user_type = checked_type_of_users(kinds["who"], names["who"])
+            user_type = find_user_type(kinds["who"], names["who"])
         if kind != "text":
             check_labels(kinds["labels"], names["labels"], kind)
         table = source.run(lambda: pa.Table.from_batches(source.batches()))
     columns = {role: to_array(table[role]) for role in names}
     if kind == "text":
-        lengths, labels = labels_of(columns["labels"])
+        lengths, labels = flatten_labels(columns["labels"])
     else:
-        lengths, labels = typed_labels_of(columns["labels"], kinds["labels"], names["labels"], kind)
-    starts, (codes, vocabulary) = starts_of(lengths), _encode(labels)
+        lengths, labels = read_typed_labels(
+            columns["labels"], kinds["labels"], names["labels"], kind
+        )
+    starts, (codes, vocabulary) = compute_starts(lengths), _encode(labels)
     first = np.ones(len(lengths), np.bool_)  # whether a row is the first of its event
     if "event" in columns:
         first[1:] = find_changes(columns["event"], names["event"])
@@ -279,7 +281,7 @@ def _read_frame(frame: object, wanted: list[Wanted], kind: LabelType) -> Events:
 def check_labels(kind: pa.DataType, name: str, wanted: LabelType) -> None:
     """Refuse a column of labels of another type; one without labels may have none.
 
-    Of Python objects the schema says nothing: `typed_labels_of` refuses each label.
+    Of Python objects the schema says nothing: `read_typed_labels` refuses each label.
     """
     if not (is_of_type(kind, wanted) or pa.types.is_null(kind) or kind is OBJECTS):
         raise ColumnError(
@@ -289,7 +291,7 @@ def check_labels(kind: pa.DataType, name: str, wanted: LabelType) -> None:
         )
 
 
-def typed_labels_of(
+def read_typed_labels(
     values: pa.Array, kind: pa.DataType, name: str, wanted: LabelType
 ) -> tuple[IntArray, pa.Array]:
     """Return the number of labels of each row, 0 or 1, and the labels of all rows as text.
@@ -310,7 +312,7 @@ def typed_labels_of(
         raise problem
     table = values.drop_null().dictionary_encode()
     distinct = redact_errors(lambda: _as_python(table.dictionary, kind), problem)
-    texts = [text_of(value, wanted) for value in distinct]
+    texts = [format_label(value, wanted) for value in distinct]
     if any(text is None for text in texts):
         raise problem
     labels = pa.array(texts, pa.large_string()).take(pa.array(to_int64(table.indices)))

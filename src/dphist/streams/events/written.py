@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from dphist.release.label_types import LabelType, as_arrow, label_of
+from dphist.release.label_types import LabelType, as_arrow, read_label
 from dphist.streams.events.forms import Event
 from dphist.streams.stream import ContinualHistogram
 
@@ -11,16 +11,16 @@ def count_events(stream: ContinualHistogram, events: list[Event]) -> None:
     """Count events, at least one; all of them have a user, or none has."""
     kind, labels = stream.mechanism.label_type, [event.labels for event in events]
     if events[0].user is None:
-        stream.update_many([[label_of(text, kind) for text in texts] for texts in labels])
+        stream.update_many([[read_label(text, kind) for text in texts] for texts in labels])
     elif kind != "text":
         stream.update_many(_typed_rows(events, kind), label="label", event="event", user="user")
     else:
         listed = pa.array(labels, pa.list_(pa.large_string()))
-        table = pa.table({"label": listed, "user": _users_of(events)})
+        table = pa.table({"label": listed, "user": _make_users(events)})
         stream.update_many(table, label="label", user="user")
 
 
-def _users_of(events: list[Event]) -> pa.Array:
+def _make_users(events: list[Event]) -> pa.Array:
     """Return the user of each event; all are text, or all are whole numbers."""
     users = [event.user for event in events]
     return pa.array(users, pa.int64() if isinstance(users[0], int) else pa.large_string())
@@ -40,6 +40,6 @@ def _typed_rows(events: list[Event], kind: LabelType) -> pa.Table:
         {
             "event": numbers,
             "label": as_arrow(texts, kind).take(pa.array([row[1] for row in rows], pa.int64())),
-            "user": _users_of(events).take(numbers),
+            "user": _make_users(events).take(numbers),
         }
     )

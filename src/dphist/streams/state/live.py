@@ -16,8 +16,8 @@ from dphist.errors import Argument, DphistError, HorizonError, ParameterError, S
 from dphist.mechanism import check_unit
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
-from dphist.privacy import ApproxDP, Target, delta_of
-from dphist.release.maker import parameters_of
+from dphist.privacy import ApproxDP, Target, find_delta
+from dphist.release.maker import read_parameters
 from dphist.streams.events.cutting import Events, slice_events
 from dphist.streams.events.keys import BatchKey, Progress
 from dphist.streams.mechanism import ContinualMechanism
@@ -307,11 +307,11 @@ def _different_parameters(given: ContinualMechanism, kept: ContinualMechanism) -
     with it where today's default is given.
     """
     targets = {
-        (target.guarantee.epsilon, delta_of(target.guarantee), target.releases)
+        (target.guarantee.epsilon, find_delta(target.guarantee), target.releases)
         for target in (given.target, kept.target)
         if target is not None
     }
-    wanted, held = parameters_of(given), parameters_of(kept)
+    wanted, held = read_parameters(given), read_parameters(kept)
     if (wanted["method"], held["method"]) == ("toeplitz", "autoregressive"):
         wanted = {**wanted, "method": "autoregressive"}
     different = tuple(name for name in held if wanted[name] != held[name])

@@ -11,8 +11,8 @@ import numpy as np
 from dphist.arrays import IntArray
 from dphist.errors import StateError
 from dphist.parameters import decimal_text
-from dphist.privacy import ApproxDP, PureDP, Target, delta_of
-from dphist.release.maker import parameters_of
+from dphist.privacy import ApproxDP, PureDP, Target, find_delta
+from dphist.release.maker import read_parameters
 from dphist.streams.counters.noise_table import NoiseTable
 from dphist.streams.counters.times import Times
 from dphist.streams.events.columns import USER_TYPES
@@ -224,7 +224,7 @@ def _reading(counts: Mapping[str, int]) -> bytes:
 
 
 def _mechanism_text(mechanism: ContinualMechanism) -> str:
-    values = parameters_of(mechanism)
+    values = read_parameters(mechanism)
     return json.dumps({name: _as_plain(value) for name, value in values.items()})
 
 
@@ -235,7 +235,7 @@ def _law(mechanism: ContinualMechanism) -> bytes:
 
 def _budget_text(target: Target) -> str:
     asked = target.guarantee
-    text = {"epsilon": _as_plain(asked.epsilon), "delta": _as_plain(delta_of(asked))}
+    text = {"epsilon": _as_plain(asked.epsilon), "delta": _as_plain(find_delta(asked))}
     return json.dumps(text if target.releases == 1 else {**text, "releases": target.releases})
 
 

@@ -368,7 +368,7 @@ def delta_between(one: Law, other: Law, epsilon: Fraction) -> DeltaBounds:
     )
 
 
-def epsilon_of(one: Law, other: Law, delta: Fraction) -> Fraction:
+def find_epsilon(one: Law, other: Law, delta: Fraction) -> Fraction:
     """Return an epsilon that the pair exceeds at `delta`, in this direction, or 0; 100 at most.
 
     It is the largest one, to a millionth.

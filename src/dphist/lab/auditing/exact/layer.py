@@ -17,21 +17,21 @@ from dphist.lab.auditing.exact.laws import (
     PathSource,
     delta_between,
     enumerate_law,
-    epsilon_of,
+    find_epsilon,
 )
 from dphist.lab.auditing.exact.products import (
     Moved,
     ProductLaw,
     TooLargeError,
-    law_of,
-    moved_of,
+    compute_law,
+    find_moved,
 )
 from dphist.lab.auditing.outcome import capture_run, describe_outcome
 from dphist.lab.auditing.replay.session import asked, replace_samplers
 from dphist.lab.auditing.result import DELTAS, Claim, Finding, LayerReport, LayerResult
 from dphist.lab.auditing.subject import Subject, find_auditing
 from dphist.mechanism import Mechanism
-from dphist.release.mechanisms import package_of
+from dphist.release.mechanisms import find_package
 from dphist.sentence import many
 
 _MISSING = Fraction(1, 10**4)
@@ -106,13 +106,13 @@ def _multiply_laws(
     try:
         with replace_samplers():
             for pair in pairs:
-                moved = moved_of(subject, pair)
+                moved = find_moved(subject, pair)
                 if moved is None:
                     return None
                 covered += 1
                 if moved in known:
                     continue
-                known[moved] = law = law_of(moved, end)
+                known[moved] = law = compute_law(moved, end)
                 shown = law.epsilon_at(claim.exact_delta)
                 if best is None or shown > best[0]:
                     best = shown, pair, law
@@ -165,7 +165,7 @@ def _compare(run: Sourced, pair: Pair, claim: Claim, seconds: float, seen: _Seen
         one, other = reversed(laws) if swapped else laws
         bounds = delta_between(one, other, epsilon)
         seen.most = max(seen.most, bounds.high) if whole else seen.most
-        shown = epsilon_of(one, other, delta)
+        shown = find_epsilon(one, other, delta)
         refuted = bounds.low > delta
         if refuted or seen.best is None or float(shown) > seen.best.epsilon:
             here = delta_between(one, other, min(shown, epsilon)).event
@@ -184,7 +184,7 @@ def _follow_source(subject: Subject) -> Sourced | None:
     declared = find_auditing(mechanism)
     if declared is not None and declared.run is not None:
         # All noise of our streams is from samplers. Of others nobody has looked.
-        return (lambda data, _: run(data)) if package_of(type(mechanism)) is None else None
+        return (lambda data, _: run(data)) if find_package(type(mechanism)) is None else None
     if isinstance(mechanism, Mechanism):
         return lambda data, path: run(data, source=path.refused)
     with contextlib.suppress(TypeError, ValueError):  # of callables without a signature
@@ -207,7 +207,7 @@ def _law(run: Sourced, data: Any, seconds: float) -> Law:
 
 def _curve(one: Law, other: Law) -> tuple[tuple[float, float], ...]:
     found = (
-        (delta, math.floor(float(epsilon_of(one, other, Fraction(delta))) * 1e6) / 1e6)
+        (delta, math.floor(float(find_epsilon(one, other, Fraction(delta))) * 1e6) / 1e6)
         for delta in DELTAS
     )
     return tuple(each for each in found if each[1] > 0)

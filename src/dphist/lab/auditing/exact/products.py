@@ -105,7 +105,7 @@ class ProductLaw:
         return likely, ceil_shift(unlikely, BITS) if up else unlikely >> BITS
 
 
-def moved_of(subject: Subject, pair: Pair) -> Moved | None:
+def find_moved(subject: Subject, pair: Pair) -> Moved | None:
     """Return what differs between the draws of two neighbors; None if its law is no product.
 
     The mechanism is run several times in both directions: the requests, and the exact numbers that
@@ -142,7 +142,7 @@ def _differing(entries: Iterable[tuple[Entry, Entry]]) -> Moved:
     return tuple(sorted(found))
 
 
-def law_of(moved: Moved, until: float) -> ProductLaw:
+def compute_law(moved: Moved, until: float) -> ProductLaw:
     """Return the law of the loss of all draws together.
 
     Parameters

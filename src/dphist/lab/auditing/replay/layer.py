@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dphist.document.audited import Pair, Told
-from dphist.lab.auditing.outcome import watch_run, whole_of
+from dphist.lab.auditing.outcome import make_comparable, watch_run
 from dphist.lab.auditing.replay.session import record, replace_samplers, replay
 from dphist.lab.auditing.replay.transcript import (
     DivergedError,
@@ -28,7 +28,7 @@ from dphist.lab.auditing.replay.transcript import (
 )
 from dphist.lab.auditing.result import DELTAS, Claim, Finding, LayerReport, LayerResult
 from dphist.lab.auditing.statistical.bounds import lowest_probability
-from dphist.lab.auditing.subject import Subject, find_statement, read_stated, setup_of
+from dphist.lab.auditing.subject import Subject, find_setup, find_statement, read_stated
 from dphist.sentence import many
 
 _CHECKED = 4  # runs with any draws
@@ -51,7 +51,7 @@ class Shown:
 def show_run(subject: Subject, data: Any) -> Shown:
     """Run once; the mechanism of a subject says what its releases state."""
     shown = watch_run(subject.run, data)
-    return Shown(whole_of(shown), read_stated(subject.mechanism, shown.result, data))
+    return Shown(make_comparable(shown), read_stated(subject.mechanism, shown.result, data))
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ class _Replaying:
     uncovered: bool = False
 
     def __post_init__(self) -> None:
-        self.setup = setup_of(self.subject.mechanism)
+        self.setup = find_setup(self.subject.mechanism)
 
     def show(self, data: Any) -> Shown:
         """Run once."""

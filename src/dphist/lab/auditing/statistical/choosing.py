@@ -17,10 +17,10 @@ from dphist.lab.auditing.statistical.events import (
     Event,
     Table,
     Weighed,
+    fit_weights,
     is_number,
     table_of_numbers,
     table_of_values,
-    weights_of,
 )
 
 _FEW_VALUES = 40  # numbers that take so few values are also compared one by one
@@ -93,7 +93,7 @@ def first_half(runs: int) -> BoolArray:
     return np.arange(2 * runs) % runs < runs // 2
 
 
-def columns_of(ones: Sequence[Features], others: Sequence[Features]) -> list[Column]:
+def find_columns(ones: Sequence[Features], others: Sequence[Features]) -> list[Column]:
     """Return the features that vary, the most frequent first."""
     early = first_half(len(ones)).tolist()
     often = Counter(chain.from_iterable(chain(ones, others)))
@@ -183,7 +183,7 @@ def choose(
     -------
     At most one for either direction: none where no event seems likelier.
     """
-    columns = columns_of(ones, others)
+    columns = find_columns(ones, others)
     here = np.arange(2 * len(ones)) < len(ones)
     found = []
     for swapped in (False, True):
@@ -236,7 +236,7 @@ def rough_epsilons(hits: IntArray, other_hits: IntArray, runs: int, delta: float
         return np.where(low > 0, np.log(low) - np.log(high), -np.inf)
 
 
-def _best_of(hits: IntArray, other_hits: IntArray, runs: int, delta: float) -> tuple[float, int]:
+def _find_best(hits: IntArray, other_hits: IntArray, runs: int, delta: float) -> tuple[float, int]:
     """Return how much the best of some events shows, and which it is."""
     if not len(hits):
         return -math.inf, 0
@@ -278,7 +278,7 @@ def _singles(columns: list[Column], sides: _Sides) -> list[Single]:
     found = []
     for column in columns:
         for hits, other_hits, runs, make in _conditions(column, sides):
-            score, number = _best_of(hits, other_hits, runs, sides.delta)
+            score, number = _find_best(hits, other_hits, runs, sides.delta)
             if score > -math.inf:
                 found.append((score, make(number), column))
     return found
@@ -321,14 +321,14 @@ def _weighed(columns: list[Column], sides: _Sides) -> tuple[float, Event]:
     early, late = sides.early, ~sides.early
     tables = tuple(_table(column, sides.one & early, sides.other & early) for column in columns)
     scored = np.column_stack([_scored(*each) for each in zip(tables, columns, strict=True)])
-    weights = weights_of(scored[early], sides.one[early])
+    weights = fit_weights(scored[early], sides.one[early])
     sums = [
         np.sort((scored[side & late] * weights).sum(axis=1)) for side in (sides.one, sides.other)
     ]
     lines = np.unique(np.concatenate(sums))
     lines = lines[choose_places(len(lines))]
     hits, others = (len(side) - np.searchsorted(side, lines, side="right") for side in sums)
-    score, number = _best_of(hits, others, len(sums[0]), sides.delta)
+    score, number = _find_best(hits, others, len(sums[0]), sides.delta)
     return score, Event((Weighed(tables, tuple(weights.tolist()), float(lines[number])),))
 
 

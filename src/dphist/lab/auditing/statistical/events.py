@@ -69,7 +69,7 @@ def _ratios(hits: IntArray, other_hits: IntArray) -> FloatArray:
     return found
 
 
-def weights_of(scores: FloatArray, is_one: BoolArray) -> FloatArray:
+def fit_weights(scores: FloatArray, is_one: BoolArray) -> FloatArray:
     """Return the weights of logistic regression with a ridge, by Newton's method.
 
     Parameters

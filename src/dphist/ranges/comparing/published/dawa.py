@@ -26,7 +26,7 @@ def dawa(counts: IntArray, epsilon: float, generator: np.random.Generator) -> Fl
     second = epsilon - first
     edges = cheapest(bucket_costs(counts, first, second, generator))
     sums = np.add.reduceat(counts, edges[:-1]).astype(np.float64)
-    weights = weights_for(gram_of(edges), len(sums))
+    weights = weights_for(compute_gram(edges), len(sums))
     size = np.diff(edges)
     return np.repeat(estimate(sums, weights, second, generator) / size, size)
 
@@ -170,7 +170,7 @@ class Gram(NamedTuple):
         return found
 
 
-def gram_of(edges: IntArray) -> Gram:
+def compute_gram(edges: IntArray) -> Gram:
     """Return the products for all ranges of bins, of buckets with these edges.
 
     Records are spread evenly in a bucket, so a range that cuts a bucket takes a part of it. Bins

@@ -13,7 +13,7 @@ from dphist.ranges.shape import TreeShape
 
 def hb(counts: IntArray, epsilon: float, generator: np.random.Generator) -> FloatArray:
     """Return estimates of the bins, in the shape of `counts`; unbiased."""
-    shape = TreeShape(counts.shape, branching_of(counts.shape))
+    shape = TreeShape(counts.shape, choose_branching(counts.shape))
     exact = shape.sums(counts)
     height = len(exact) - 1
     noisy = [
@@ -23,12 +23,12 @@ def hb(counts: IntArray, epsilon: float, generator: np.random.Generator) -> Floa
     return consistent(shape, [np.zeros(exact[0].shape), *noisy], weights)[-1]
 
 
-def branching_of(bins: tuple[int, ...]) -> int:
+def choose_branching(bins: tuple[int, ...]) -> int:
     """Return the number of children along each axis with the smallest mean variance."""
     side = max(bins)
 
     def variance(branching: int) -> float:
-        height = levels_of(side, branching)
+        height = count_levels(side, branching)
         if len(bins) == 1:
             return mean_variance(branching, height)
         return branching * (side - 1) * height**2  # of a rectangle, up to a factor (Sec. 5.1)
@@ -42,7 +42,7 @@ def mean_variance(branching: int, height: int) -> float:
     return (b - 1) * h**3 - 2 * (b + 1) * h**2 / 3
 
 
-def levels_of(bins: int, branching: int) -> int:
+def count_levels(bins: int, branching: int) -> int:
     """Return the number of levels below the root."""
     height = 0
     while branching**height < bins:

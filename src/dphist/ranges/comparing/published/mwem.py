@@ -31,7 +31,7 @@ class Queries(NamedTuple):
     hi: list[IntArray]
 
 
-def queries_of(bins: tuple[int, ...]) -> Queries:
+def make_queries(bins: tuple[int, ...]) -> Queries:
     """Return all prefixes and 2,000 ranges of a line; of a grid, the rectangles that are judged."""
     if len(bins) == 2:
         lo, hi = rectangles(bins)
@@ -52,7 +52,7 @@ def mwem(counts: IntArray, epsilon: float, generator: np.random.Generator) -> Fl
     """Return estimates of the bins, with repeated updates and the last histogram, not the mean."""
     total = int(counts.sum())
     rounds = rounds_for(counts.ndim, epsilon * total)
-    found = histories(counts, total, queries_of(counts.shape), epsilon, rounds, generator, PASSES)
+    found = histories(counts, total, make_queries(counts.shape), epsilon, rounds, generator, PASSES)
     return found[-1]
 
 

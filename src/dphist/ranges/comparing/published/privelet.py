@@ -16,7 +16,7 @@ def privelet(counts: IntArray, epsilon: float, generator: np.random.Generator) -
     record, here as everywhere; the paper lets one record move, which costs it a factor of 2.
     """
     padded = np.pad(counts, [(0, (1 << (size - 1).bit_length()) - size) for size in counts.shape])
-    weights = weights_of(padded.shape)
+    weights = compute_weights(padded.shape)
     scale = sensitivity(padded.shape) / (epsilon * weights)
     noisy = transformed(padded.astype(np.float64)) + generator.laplace(size=padded.shape) * scale
     return inverse(noisy)[tuple(slice(size) for size in counts.shape)]
@@ -42,7 +42,7 @@ def inverse(coefficients: FloatArray) -> FloatArray:
     return coefficients
 
 
-def weights_of(shape: tuple[int, ...]) -> FloatArray:
+def compute_weights(shape: tuple[int, ...]) -> FloatArray:
     """Return each coefficient's weight: the bins it is a mean over, multiplied over the axes."""
     weights = np.ones(())
     for size in shape:
